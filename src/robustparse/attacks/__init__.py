@@ -1,0 +1,1 @@
+"""The attack engine: problems, goals, candidates, constraints, searches, and one scheduler."""

@@ -1,0 +1,1 @@
+"""Candidate generators: what may stand in a word's place."""

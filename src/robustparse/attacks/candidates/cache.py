@@ -1,0 +1,100 @@
+"""A disk cache around any candidate generator, in one SQLite file.
+
+SQLite commits atomically: a run killed while writing loses that batch and nothing else, and several
+processes may share the file. Values are JSON text.
+"""
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+from robustparse.errors import InputError
+
+_KEYS_PER_QUERY = 500  # SQLite allows 999 parameters in older builds
+
+
+class CachedCandidates(CandidateGenerator):
+    """Asks the wrapped generator only for slots it has not answered before.
+
+    The key is a hash of the generator's settings and files, the words, the tag and the position,
+    and, where the generator draws at random, of the seed and the example's id.
+
+    Args:
+        generator: what to cache.
+        path: the cache file, made if missing.
+    """
+
+    def __init__(self, generator: CandidateGenerator, path: str) -> None:
+        self.generator = generator
+        self.path = Path(path).expanduser()
+
+    def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
+        """See `CandidateGenerator.propose`."""
+        if not slots:
+            return []
+        keys = self._keys(slots, seed)
+        with self._database() as database:
+            known = _read(database, keys)
+        missing = [index for index, key in enumerate(keys) if key not in known]
+        if missing:
+            fresh = self.generator.propose([slots[index] for index in missing], seed)
+            found = {keys[index]: words for index, words in zip(missing, fresh, strict=True)}
+            with self._database() as database, database:
+                database.executemany(
+                    "INSERT OR IGNORE INTO candidates VALUES (?, ?)",
+                    [(key, json.dumps(words)) for key, words in found.items()],
+                )
+            known |= found
+        return [list(known[key]) for key in keys]
+
+    def fingerprint(self) -> str:
+        """See `CandidateGenerator.fingerprint`."""
+        return self.generator.fingerprint()
+
+    def draws(self) -> bool:
+        """See `CandidateGenerator.draws`."""
+        return self.generator.draws()
+
+    def is_model(self) -> bool:
+        """See `CandidateGenerator.is_model`."""
+        return self.generator.is_model()
+
+    def _keys(self, slots: Sequence[Slot], seed: int) -> list[bytes]:
+        settings = self.generator.fingerprint()
+        draws = self.generator.draws()
+        keys = []
+        for slot in slots:
+            drawn = [seed, slot.id] if draws else []
+            content = json.dumps([settings, slot.sentence.words, slot.tag, slot.position, drawn])
+            keys.append(hashlib.sha256(content.encode()).digest())
+        return keys
+
+    @contextmanager
+    def _database(self) -> Iterator[sqlite3.Connection]:
+        """An open connection; SQLite's errors become the user's."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(self.path, timeout=60.0)) as database:
+                database.execute(
+                    "CREATE TABLE IF NOT EXISTS candidates (key BLOB PRIMARY KEY, words TEXT)"
+                )
+                yield database
+        except (OSError, sqlite3.Error) as error:
+            raise InputError(
+                f"candidate cache {self.path}: cannot be read or written ({error}); give a path in "
+                "a writable folder, or delete the file if it is no cache"
+            ) from error
+
+
+def _read(database: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, list[str]]:
+    known: dict[bytes, list[str]] = {}
+    for begin in range(0, len(keys), _KEYS_PER_QUERY):
+        part = keys[begin : begin + _KEYS_PER_QUERY]
+        marks = ",".join("?" * len(part))
+        rows = database.execute(f"SELECT key, words FROM candidates WHERE key IN ({marks})", part)
+        known.update((bytes(key), json.loads(words)) for key, words in rows)
+    return known

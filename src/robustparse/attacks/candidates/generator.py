@@ -1,0 +1,52 @@
+"""The protocol of candidate generators: one batched method over slots."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from robustparse.types import Sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One word of one sentence, to be replaced.
+
+    Args:
+        id: the example's id; a generator's random choices follow from (seed, id, position).
+        sentence: the original sentence.
+        position: the word's index, from 0.
+    """
+
+    id: int
+    sentence: Sentence
+    position: int
+
+    @property
+    def word(self) -> str:
+        """The original word."""
+        return self.sentence.words[self.position]
+
+    @property
+    def tag(self) -> str:
+        """The corpus' Penn tag of the word, empty where there is none."""
+        return self.sentence.xpos[self.position] if self.sentence.xpos else ""
+
+
+class CandidateGenerator(Protocol):
+    """Proposes words for slots. Casing, duplicates and the original word are seen to elsewhere."""
+
+    def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
+        """Candidates of each slot, best first or in the order drawn; independent of the others."""
+        ...
+
+    def fingerprint(self) -> str:
+        """A text that changes with every setting and file the candidates depend on."""
+        ...
+
+    def draws(self) -> bool:
+        """Whether the candidates depend on (seed, id) beside the sentence and the position."""
+        ...
+
+    def is_model(self) -> bool:
+        """Whether a model proposes; its seconds are then reported apart from the victim's."""
+        ...

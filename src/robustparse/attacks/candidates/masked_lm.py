@@ -1,0 +1,239 @@
+"""Candidates of a masked language model: what it expects in a word's place.
+
+Zheng et al. 2020, section 3.2: the word is masked in its sentence, the top 110 logits of BERT are
+kept, 99 of them drawn without replacement in proportion to their softmax. The whole word is
+replaced by one mask and every candidate is one whole-word piece. Unlike the released code, which
+never undoes a mask and reads the first one, each slot is masked in the original sentence alone.
+"""
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+from robustparse.attacks.candidates.pretrained import (
+    Precision,
+    files_digest,
+    load_pretrained,
+    model_folder,
+)
+from robustparse.attacks.randomness import stream
+from robustparse.errors import InputError
+
+
+class MaskedLM(CandidateGenerator):
+    """Proposes whole-word pieces of a masked language model, which is loaded at the first slot.
+
+    Args:
+        model: folder of a saved model, or a hub name (read from the local cache).
+        top_k: logits kept (110 in the released code of Zheng et al. 2020).
+        sample: how many of them are drawn without replacement, in proportion to their softmax, in
+            the order drawn (99 there); None takes all by falling logit.
+        batch_tokens: padded tokens of one forward pass.
+        precision: number format of the model; float64 makes candidates independent of batching
+            to the last bit, the others up to near-ties.
+        device: `auto` takes a GPU if there is one.
+        download: whether a name that is not in the local cache may be fetched.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        top_k: int = 110,
+        sample: int | None = 99,
+        batch_tokens: int = 8192,
+        precision: Precision = "float32",
+        device: str = "auto",
+        download: bool = False,
+    ) -> None:
+        for key, value in (("top_k", top_k), ("sample", sample), ("batch_tokens", batch_tokens)):
+            if value is not None and value < 1:
+                raise InputError(f"masked language model: {key} must be at least 1, got {value}")
+        if sample is not None and sample > top_k:
+            raise InputError(
+                f"masked language model: sample must not exceed top_k, got {sample} of {top_k}"
+            )
+        self.model = model
+        self.top_k = top_k
+        self.sample = sample
+        self.batch_tokens = batch_tokens
+        self.precision: Precision = precision
+        self.device = device
+        self.download = download
+
+    def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
+        """See `CandidateGenerator.propose`."""
+        if not slots:
+            return []
+        words = self._pieces.whole_words
+        proposals: list[list[str]] = [[] for _ in slots]
+        for index, ids, logits in self._top(slots):
+            if self.sample is not None:
+                rng = stream(seed, slots[index].id, 1 + slots[index].position)
+                # Adding Gumbel noise and sorting draws without replacement, in order.
+                logits = logits + rng.gumbel(size=len(logits))
+            order = np.lexsort((ids, -logits))[: self.sample]
+            proposals[index] = [words[i] for i in ids[order].tolist() if words[i]]
+        return proposals
+
+    def fingerprint(self) -> str:
+        """See `CandidateGenerator.fingerprint`."""
+        return f"MaskedLM {self._digest} {self.top_k} {self.sample} {self.precision}"
+
+    def draws(self) -> bool:
+        """See `CandidateGenerator.draws`."""
+        return self.sample is not None
+
+    def is_model(self) -> bool:
+        """See `CandidateGenerator.is_model`."""
+        return True
+
+    @cached_property
+    def _digest(self) -> str:
+        return files_digest(model_folder(self.model, self.download))
+
+    @cached_property
+    def _device(self) -> torch.device:
+        if self.device != "auto":
+            return torch.device(self.device)
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+    @cached_property
+    def _loaded(self) -> tuple[Any, Any]:
+        return load_pretrained(self.model, self.download, self.precision, self._device)
+
+    @cached_property
+    def _pieces(self) -> "_Pieces":
+        network, tokenizer = self._loaded
+        return _Pieces(tokenizer, network)
+
+    @cached_property
+    def _head(self) -> torch.nn.Module | None:
+        return _masked_row_head(self._loaded[0], self._loaded[1].mask_token_id, self._device)
+
+    def _top(
+        self, slots: Sequence[Slot]
+    ) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float64]]]:
+        """(slot, ids, logits) of the top_k pieces of each slot, ids and logits `(top_k,)`."""
+        inputs = self._pieces.masked(slots)
+        order = sorted(range(len(slots)), key=lambda index: -len(inputs[index][0]))
+        begin = 0
+        while begin < len(order):
+            # The longest comes first: it fixes how many rows fit the budget.
+            longest = len(inputs[order[begin]][0])
+            rows = order[begin : begin + max(1, self.batch_tokens // longest)]
+            begin += len(rows)
+            logits = self._logits([inputs[row] for row in rows])
+            values, ids = logits.topk(min(self.top_k, logits.shape[1]), dim=1)
+            yield from zip(rows, ids.cpu().numpy(), values.double().cpu().numpy(), strict=True)
+
+    @torch.inference_mode()
+    def _logits(self, inputs: Sequence[tuple[list[int], int]]) -> torch.Tensor:
+        """Logits at the masks, `(rows, vocabulary)`."""
+        longest = max(len(ids) for ids, _ in inputs)
+        padding = self._loaded[1].pad_token_id or 0
+        ids = torch.tensor([ids + [padding] * (longest - len(ids)) for ids, _ in inputs])
+        mask = torch.tensor([[1] * len(ids) + [0] * (longest - len(ids)) for ids, _ in inputs])
+        rows, columns = torch.arange(len(inputs)), torch.tensor([column for _, column in inputs])
+        batch = {"input_ids": ids.to(self._device), "attention_mask": mask.to(self._device)}
+        network = self._loaded[0]
+        logits: torch.Tensor
+        if self._head is None:
+            logits = network(**batch).logits[rows, columns]
+        else:
+            logits = self._head(network.base_model(**batch).last_hidden_state[rows, columns])
+        return logits if self.precision == "float64" else logits.float()
+
+
+@torch.inference_mode()
+def _masked_row_head(network: Any, mask_id: int, device: torch.device) -> torch.nn.Module | None:
+    """The part of a model that turns one hidden row into logits, if it can be run on its own.
+
+    The head costs more than the encoder when it runs on every row. Classes name it differently and
+    some put more between encoder and head, so it is used only where it reproduces the logits.
+    """
+    probe = torch.full((1, 3), mask_id, device=device)
+    expected = network(input_ids=probe).logits[0, 1]
+    for name in ("cls", "lm_head"):
+        head = getattr(network, name, None)
+        if isinstance(head, torch.nn.Module):
+            hidden = network.base_model(input_ids=probe).last_hidden_state[:, 1]
+            logits = head(hidden)
+            if logits.shape[1:] == expected.shape and torch.allclose(
+                logits[0].float(), expected.float(), rtol=1e-2, atol=1e-2
+            ):
+                return head
+    return None
+
+
+class _Pieces:
+    """Words to pieces and back, for WordPiece, byte-level and SentencePiece vocabularies."""
+
+    def __init__(self, tokenizer: Any, network: Any) -> None:
+        self._tokenizer = tokenizer
+        tokens = tokenizer.convert_ids_to_tokens(range(network.config.vocab_size))
+        self._marker = _marker([token for token in tokens if token])
+        special = set(tokenizer.all_special_tokens)
+        self.whole_words = [
+            "" if token is None or token in special else self._whole_word(token) for token in tokens
+        ]
+        self._first = _first_known(tokenizer.cls_token_id, tokenizer.bos_token_id)
+        self._last = _first_known(tokenizer.sep_token_id, tokenizer.eos_token_id)
+        # RoBERTa numbers positions from 2: two places fewer than the table has fit every model.
+        positions = getattr(network.config, "max_position_embeddings", 1 << 20) - 2
+        self._room = min(positions, tokenizer.model_max_length) - len(self._first + self._last)
+
+    def masked(self, slots: Sequence[Slot]) -> list[tuple[list[int], int]]:
+        """Piece ids of each slot's sentence with its word masked, and the index of the mask."""
+        words = list(dict.fromkeys(word for slot in slots for word in slot.sentence.words))
+        space = " " if self._marker == "Ġ" else ""
+        encoded = self._tokenizer([space + word for word in words], add_special_tokens=False)
+        unknown = self._tokenizer.unk_token_id
+        empty = [] if unknown is None else [unknown]
+        # A word of odd characters may have no piece at all; it still takes a place.
+        pieces = {
+            word: ids or empty for word, ids in zip(words, encoded["input_ids"], strict=True)
+        }
+        return [self._mask(slot, pieces) for slot in slots]
+
+    def _mask(self, slot: Slot, pieces: dict[str, list[int]]) -> tuple[list[int], int]:
+        words = slot.sentence.words
+        before = [piece for word in words[: slot.position] for piece in pieces[word]]
+        after = [piece for word in words[slot.position + 1 :] for piece in pieces[word]]
+        # Where the sentence is too long for the model: the nearest context, as even as the ends allow.
+        keep = self._room - 1
+        left = min(len(before), max(keep // 2, keep - len(after)))
+        before, after = before[len(before) - left :], after[: keep - left]
+        ids = [*self._first, *before, self._tokenizer.mask_token_id, *after, *self._last]
+        return ids, len(self._first) + len(before)
+
+    def _whole_word(self, token: str) -> str:
+        """The word a piece stands for, or "" where it is no whole word."""
+        if self._marker == "##":
+            word = "" if token.startswith("##") else token
+        elif token.startswith(self._marker):
+            word = self._tokenizer.convert_tokens_to_string([token]).strip()
+        else:
+            word = ""
+        visible = word.split() == [word] and "\ufffd" not in word
+        return word if visible and any(map(_is_letter_or_digit, word)) else ""
+
+
+def _first_known(*ids: int | None) -> list[int]:
+    return [number for number in ids if number is not None][:1]
+
+
+def _is_letter_or_digit(character: str) -> bool:
+    return unicodedata.category(character)[0] in "LN"
+
+
+def _marker(tokens: Sequence[str]) -> str:
+    """How a vocabulary marks word boundaries: `##` inside a word, or one of two marks before it."""
+    counts = {mark: sum(token.startswith(mark) for token in tokens) for mark in ("##", "Ġ", "▁")}
+    return max(counts, key=lambda mark: counts[mark])

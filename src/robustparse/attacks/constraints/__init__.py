@@ -1,0 +1,1 @@
+"""Constraints: which words may be changed, and which candidates are accepted."""

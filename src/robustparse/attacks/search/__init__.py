@@ -1,0 +1,1 @@
+"""Searches: generators that ask for scores and return the state they settle on."""

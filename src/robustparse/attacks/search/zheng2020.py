@@ -1,0 +1,163 @@
+"""Black-box word substitution of Zheng et al. 2020, section 3.2 (sentence level).
+
+Words are ranked once by the errors that the unknown word causes in their place; for the first
+kappa attackable ones the candidate with the lowest attachment score is chosen, each on the
+*original* sentence; all choices are then applied together, without a look at their interaction.
+
+Where the paper and its released code differ, the difference is an option here. The code also
+evaluates psi + 1 candidates a word (set `psi: 51`), and for character models takes L over all words
+(set `length: words`).
+"""
+
+from collections.abc import Generator
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustparse.attacks.problem import UNKNOWN, Problem, State
+from robustparse.attacks.search.requests import Answer, Expand, Outcome, Request, Score, Search
+from robustparse.errors import InputError
+
+
+class Zheng2020(Search):
+    """Rank once, then substitute independently.
+
+    Args:
+        gamma: share of the words that may be changed; kappa = max(1, floor(gamma * L)). The paper
+            uses 0.05, 0.10 and 0.15.
+        psi: candidates evaluated a word (paper: 50).
+        length: what L is: `counted`, the words that enter the scores (released code), or `words`,
+            all words (paper).
+        ranking: `unknown` as in the paper; `random` takes attackable words at random, as the
+            released code does when it makes training data, and asks nothing for it.
+        harmless: when no candidate of a word raises the score above that of the clean parse:
+            `first` applies the first candidate all the same (released code), `skip` leaves
+            the word as it is.
+        share_budget: with a query budget, evaluate no more candidates of a word than an even share
+            of the queries left for the words left; otherwise the last words go without.
+    """
+
+    def __init__(
+        self,
+        *,
+        gamma: float = 0.15,
+        psi: int = 50,
+        length: Literal["counted", "words"] = "counted",
+        ranking: Literal["unknown", "random"] = "unknown",
+        harmless: Literal["first", "skip"] = "first",
+        share_budget: bool = False,
+    ) -> None:
+        if not 0.0 < gamma <= 1.0:
+            raise InputError(f"search: gamma must be in (0, 1], got {gamma}")
+        if psi < 1:
+            raise InputError(f"search: psi must be at least 1, got {psi}")
+        for key, value, allowed in (
+            ("length", length, ("counted", "words")),
+            ("ranking", ranking, ("unknown", "random")),
+            ("harmless", harmless, ("first", "skip")),
+        ):
+            if value not in allowed:
+                raise InputError(
+                    f"search: {key} must be one of {', '.join(allowed)}, got {value!r}"
+                )
+        self.gamma = gamma
+        self.psi = psi
+        self.length = length
+        self.ranking = ranking
+        self.harmless = harmless
+        self.share_budget = share_budget
+
+    def run(
+        self, problem: Problem, clean: Answer, rng: np.random.Generator
+    ) -> Generator[Request, Answer, Outcome]:
+        """See `Search.run`."""
+        start = problem.start()
+        if not problem.eligible.any() or clean.over:
+            return Outcome(start)
+        left = clean.left
+        if self.ranking == "random":
+            ranked = self._draw(problem.eligible, problem.counted, rng)
+        else:
+            asked = np.flatnonzero(problem.counted)
+            answer = yield Score(_unknown_at(start, asked))
+            if answer.over:
+                return Outcome(start)
+            left = answer.left
+            kappa = self._kappa(problem.counted)
+            ranked = _by_errors(asked, answer.scores, problem.eligible, rng)[:kappa]
+        limits = self._limits(problem, ranked, left)
+        answer = yield Expand(start, ranked, limits)
+        return Outcome(self._choose(start, answer, float(clean.scores[0])))
+
+    def positions(
+        self,
+        eligible: NDArray[np.bool_],
+        counted: NDArray[np.bool_],
+        rng: np.random.Generator,
+    ) -> NDArray[np.bool_]:
+        """See `Search.positions`: with the random ranking, the words drawn."""
+        if self.ranking == "unknown" or not eligible.any():
+            return eligible
+        chosen = np.zeros_like(eligible)
+        chosen[self._draw(eligible, counted, rng)] = True
+        return chosen
+
+    def _kappa(self, counted: NDArray[np.bool_]) -> int:
+        length = int(counted.sum()) if self.length == "counted" else len(counted)
+        # In exact arithmetic 0.15 * 20 is 3; in floating point 0.29 * 100 falls short of 29.
+        return max(1, int(np.floor(self.gamma * length + 1e-9)))
+
+    def _draw(
+        self,
+        eligible: NDArray[np.bool_],
+        counted: NDArray[np.bool_],
+        rng: np.random.Generator,
+    ) -> NDArray[np.int64]:
+        return rng.permutation(np.flatnonzero(eligible))[: self._kappa(counted)]
+
+    def _limits(
+        self, problem: Problem, ranked: NDArray[np.int64], left: int | None
+    ) -> NDArray[np.int64]:
+        """How many candidates of each position to evaluate, `(positions,)`."""
+        limits = np.minimum(problem.ptr[ranked + 1] - problem.ptr[ranked], self.psi)
+        if left is None or not self.share_budget:
+            return limits
+        for index in range(len(ranked)):
+            # What a word with few candidates does not need goes to those after it.
+            share = max(1, left // (len(ranked) - index)) if left > 0 else 0
+            limits[index] = min(int(limits[index]), share)
+            left -= int(limits[index])
+        return limits
+
+    def _choose(self, start: State, answer: Answer, clean_score: float) -> State:
+        """The best candidate of each position evaluated, the first one on ties."""
+        state = start.copy()
+        where, chosen = np.nonzero(answer.states)[1], answer.states.max(axis=1, initial=0)
+        for position in np.unique(where).tolist():
+            mine = where == position
+            scores, choices = answer.scores[mine], chosen[mine]
+            if scores.max() > clean_score:
+                state[position] = choices[scores.argmax()]
+            elif self.harmless == "first":
+                state[position] = choices[0]
+        return state
+
+
+def _unknown_at(start: State, positions: NDArray[np.int64]) -> NDArray[np.int16]:
+    """The unknown word at each position alone, `(positions, words)`."""
+    states = np.repeat(start[None], len(positions), axis=0)
+    states[np.arange(len(positions)), positions] = UNKNOWN
+    return states
+
+
+def _by_errors(
+    asked: NDArray[np.int64],
+    scores: NDArray[np.float64],
+    eligible: NDArray[np.bool_],
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Attackable positions by falling score, ties in uniformly random order."""
+    asked = asked[: len(scores)]
+    order = asked[np.lexsort((rng.random(len(asked)), -scores))]
+    return order[eligible[order]]

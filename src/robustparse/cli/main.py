@@ -1,0 +1,51 @@
+"""The program: ``robustparse COMMAND`` and ``python train.py COMMAND``.
+
+``fit``, ``validate``, ``test`` and ``predict`` are Lightning's; the other commands are typed
+functions, one file each. A user's mistake ends with exit code 2 and one message.
+"""
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+from robustparse.errors import InputError
+
+LIGHTNING = {
+    "fit": "train a parser from a YAML configuration; --ckpt_path last resumes",
+    "validate": "score a checkpoint on the development data",
+    "test": "score a checkpoint on the test data",
+    "predict": "parse the test data",
+}
+OWN = {
+    "quickstart": "train, attack, train adversarially, attack again, on embedded data",
+    "attack": "attack a checkpoint on a data file",
+    "evaluate": "score a checkpoint on a data file",
+    "report": "one HTML page from output folders",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command and exit: 0 done, 1 a fault of ours, 2 a mistake of the user's."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(_usage())
+        sys.exit(0)
+    command, rest = arguments[0], arguments[1:]
+    try:
+        if command in OWN:
+            importlib.import_module(f"robustparse.cli.{command}").command(rest)
+        elif command in LIGHTNING:
+            from robustparse.cli.lightning import run
+
+            run([command, *rest])
+        else:
+            names = ", ".join([*LIGHTNING, *OWN])
+            raise InputError(f"unknown command {command!r}; the commands are {names}")
+    except InputError as error:
+        print(f"robustparse: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+def _usage() -> str:
+    rows = [f"  {name:<11} {text}" for name, text in {**OWN, **LIGHTNING}.items()]
+    return "\n".join(["usage: robustparse COMMAND [options]", "", *rows, "", "COMMAND --help tells more"])

@@ -1,0 +1,121 @@
+"""A treebank as a LightningDataModule: files in, numbered batches out."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+import pytorch_lightning as pl
+
+from robustparse.data.batch import Numbered
+from robustparse.data.conllu import find_split, read_treebank
+from robustparse.data.sampler import EvaluationLoader, TrainingLoader
+from robustparse.data.vocab import Vocabulary
+from robustparse.errors import InputError
+from robustparse.metrics import PunctuationPolicy
+from robustparse.types import Example
+
+# The longest sentence of UD English EWT has 159 words; scores take length squared memory.
+MAX_LENGTH = 250
+
+
+class Numberer(Protocol):
+    """What the data module needs of a parser."""
+
+    def number(self, examples: Sequence[Example], punctuation: PunctuationPolicy) -> Numbered:
+        """Words as rows of the parser's table, labels as its ids."""
+        ...
+
+
+class TreebankDataModule(pl.LightningDataModule):
+    """A treebank in CoNLL-U.
+
+    Args:
+        folder: holds the three files, named ``*train.conllu``, ``*dev.conllu``, ``*test.conllu``;
+            ``sample`` stands for the embedded sample treebank.
+        train_file, dev_file, test_file: name files one by one, over ``folder``.
+        batch_words: words of a global batch, over all processes.
+        eval_batch_words: words of an evaluation batch.
+        max_length: longest allowed sentence; a longer one is an error that names it.
+        min_count: rarer words have no embedding of their own (2, Zheng et al. 2020).
+        punctuation: which words count in scores; ``none`` leaves none out.
+        seed: of the batches' content (and of the sample's grammar).
+
+    Raises:
+        InputError: see ``read_treebank``.
+    """
+
+    def __init__(
+        self,
+        folder: str | None = None,
+        train_file: str | None = None,
+        dev_file: str | None = None,
+        test_file: str | None = None,
+        batch_words: int = 2000,
+        eval_batch_words: int = 8000,
+        max_length: int = MAX_LENGTH,
+        min_count: int = 2,
+        punctuation: PunctuationPolicy = "none",
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        if batch_words < 1 or eval_batch_words < 1:
+            raise InputError(
+                f"batch_words and eval_batch_words must be >= 1, got {batch_words} and "
+                f"{eval_batch_words}"
+            )
+        self.folder = folder
+        self.files = {"train": train_file, "dev": dev_file, "test": test_file}
+        self.batch_words, self.eval_batch_words = batch_words, eval_batch_words
+        self.max_length, self.min_count = max_length, min_count
+        self.punctuation, self.seed = punctuation, seed
+
+    def examples(self, split: str) -> list[Example]:
+        """The examples of ``train``, ``dev`` or ``test``."""
+        named = self.files[split]
+        if named is None and self.folder == "sample":
+            from robustparse.data.sample import sample_treebank
+
+            return getattr(sample_treebank(self.seed), split)  # type: ignore[no-any-return]
+        if named is None and self.folder is None:
+            raise InputError(f"no {split} data: set data.init_args.folder or {split}_file")
+        path = Path(named) if named is not None else find_split(str(self.folder), split)
+        return read_treebank(path, self.max_length)
+
+    @cached_property
+    def train_examples(self) -> list[Example]:
+        """The training sentences, read once."""
+        return self.examples("train")
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """Of the training sentences."""
+        return Vocabulary.from_examples(self.train_examples, self.min_count)
+
+    def _number(self, examples: Sequence[Example]) -> Numbered:
+        parser: Numberer = self.trainer.lightning_module  # type: ignore[union-attr, assignment]
+        return parser.number(examples, self.punctuation)
+
+    def _place(self) -> tuple[int, int]:
+        return self.trainer.global_rank, self.trainer.world_size  # type: ignore[union-attr]
+
+    def train_dataloader(self) -> TrainingLoader:
+        """Global batches of fixed content, this process's share."""
+        data = self._number(self.train_examples)
+        return TrainingLoader(data, self.batch_words, self.seed, *self._place())
+
+    def val_dataloader(self) -> EvaluationLoader:
+        """The development sentences."""
+        return self._evaluation("dev")
+
+    def test_dataloader(self) -> EvaluationLoader:
+        """The test sentences."""
+        return self._evaluation("test")
+
+    def predict_dataloader(self) -> EvaluationLoader:
+        """The test sentences."""
+        return self._evaluation("test")
+
+    def _evaluation(self, split: str) -> EvaluationLoader:
+        data = self._number(self.examples(split))
+        return EvaluationLoader(data, self.eval_batch_words, *self._place())

@@ -1,0 +1,159 @@
+"""The embedded sample treebank: about 2,000 English sentences of a small grammar of our own.
+
+Every attachment in it is decided by the lexical class of a word (a tool after "with" modifies the
+verb, a part the noun), and classes have a few frequent words and a long rare tail. A parser learns
+the frequent words, so it parses new sentences well, but not the classes of the rare ones, which it
+meets where their class does not matter. Replacing words by rarer words of their class, the attack
+of Zheng et al. (2020), therefore costs it much; adversarial training teaches it the classes.
+The seed chooses the words of each class, which of them are frequent, and the sentences.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from robustparse.data.sample_grammar import Rule, derive, read, rules
+from robustparse.data.sample_words import CLOSED, OPEN
+from robustparse.types import Example, Sentence
+
+__all__ = ["SampleTreebank", "attack_lexicon", "derive", "sample_treebank"]
+
+SPLITS = {"train": 1400, "dev": 200, "test": 400}
+LENGTHS = range(5, 21)
+ACTIVE = 40
+FREQUENT = 6
+RARE_IF_DECISIVE = 0.05
+RARE_ELSEWHERE = 0.5
+RULE_JITTER = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class SampleTreebank:
+    """The three splits; ids count from 0 in each, and no sentence stands in two.
+
+    Args:
+        train: 1,400 sentences.
+        dev: 200 sentences.
+        test: 400 sentences.
+    """
+
+    train: list[Example]
+    dev: list[Example]
+    test: list[Example]
+
+
+class _Lexicon:
+    """The words of each class under one seed, the most frequent first, and how to draw them."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.words: dict[str, list[str]] = {}
+        for word_class, (_, _, words) in OPEN.items():
+            drawn = rng.permutation(np.array(words.split()))[:ACTIVE]
+            self.words[word_class] = [str(word) for word in drawn]
+        self.rng = rng
+        self.decks: dict[str, Iterator[str]] = {}
+
+    def draw(self, word_class: str, decisive: bool) -> str:
+        """A word of a class: a rare one, dealt from a shuffled deck, or a frequent one (Zipf)."""
+        if word_class in CLOSED:
+            words = CLOSED[word_class][2].split()
+        else:
+            rare = RARE_IF_DECISIVE if decisive else RARE_ELSEWHERE
+            words = self.words[word_class][:FREQUENT]
+            if self.rng.random() < rare:
+                return self._deal(word_class)
+        weights = 1.0 / np.arange(1, len(words) + 1)
+        return words[self.rng.choice(len(words), p=weights / weights.sum())]
+
+    def _deal(self, word_class: str) -> str:
+        word = next(self.decks.get(word_class, iter(())), None)
+        if word is None:
+            deck = self.rng.permutation(np.array(self.words[word_class][FREQUENT:]))
+            self.decks[word_class] = iter([str(each) for each in deck])
+            word = next(self.decks[word_class])
+        return word
+
+
+class _Generator:
+    """Draws sentences from the grammar under one seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = _rng(seed, 1)
+        self.lexicon = _Lexicon(_rng(seed, 0))
+        self.weights = {
+            parent: self._jittered(options) for parent, options in sorted(rules().items())
+        }
+
+    def _jittered(self, options: Sequence[Rule]) -> np.ndarray:
+        weights = np.array([option.weight for option in options])
+        weights *= np.exp(RULE_JITTER * self.rng.standard_normal(len(options)))
+        return weights / weights.sum()
+
+    def words(self, symbol: str = "TOP", decisive: bool = False) -> list[str]:
+        """The words of one phrase."""
+        if symbol not in rules():
+            return [self.lexicon.draw(symbol.split(".")[0], decisive)]
+        rule = rules()[symbol][self.rng.choice(len(self.weights[symbol]), p=self.weights[symbol])]
+        return [w for child in rule.children for w in self.words(child.symbol, child.decisive)]
+
+    def sentence(self) -> tuple[str, ...]:
+        """A sentence of admissible length, its first letter capital."""
+        while True:
+            words = self.words()
+            if len(words) in LENGTHS:
+                return (words[0][0].upper() + words[0][1:], *words[1:])
+
+
+def _rng(seed: int, stream: int) -> np.random.Generator:
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence((seed, stream))))
+
+
+@lru_cache(maxsize=4)
+def sample_treebank(seed: int = 0) -> SampleTreebank:
+    """Generate the sample treebank.
+
+    Args:
+        seed: seeds the sentences and the grammar: the words of each class, which of them are
+            frequent, and how often each rule is used.
+    """
+    generator = _Generator(seed)
+    seen: set[tuple[str, ...]] = set()
+    splits: dict[str, list[Example]] = {}
+    for split, size in SPLITS.items():
+        examples: list[Example] = []
+        while len(examples) < size:
+            words = generator.sentence()
+            if words not in seen:
+                seen.add(words)
+                examples.append(_example(len(examples), words))
+        splits[split] = examples
+    return SampleTreebank(**splits)
+
+
+def _example(id_: int, words: tuple[str, ...]) -> Example:
+    reading = read(words)
+    return Example(id_, Sentence(words, reading.upos, reading.xpos), reading.tree)
+
+
+def attack_lexicon(seed: int = 0) -> Mapping[str, list[str]]:
+    """Substitutes that keep the tree, by `word/TAG` (as in the text, or with a capital letter).
+
+    Args:
+        seed: that of the treebank.
+
+    Returns:
+        For each content word under each of its Penn tags, the other words of its lexical class,
+        in a fixed order drawn from the seed. Any number of words of a sentence may be replaced.
+    """
+    words = _Lexicon(_rng(seed, 0)).words
+    table: dict[str, list[str]] = {}
+    for word_class, (_, tags, _) in OPEN.items():
+        plain = words[word_class]
+        capital = [word[0].upper() + word[1:] for word in plain]
+        for tag in tags:
+            for forms in (plain, capital):
+                for word in forms:
+                    table[f"{word}/{tag}"] = [other for other in forms if other != word]
+    return table

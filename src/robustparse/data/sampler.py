@@ -1,0 +1,142 @@
+"""Batches whose content follows from (seed, epoch) alone.
+
+The sentences are sorted by length, ties in an order drawn from (seed, epoch), cut into global
+batches of at most B words, and the batches are shuffled. Every process holds the same plan and
+takes every world_size-th sentence of each batch, so neither the number of processes nor an
+interruption changes what a step is trained on; (epoch, position) is all there is to resume from.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustparse.data.batch import Batch, Numbered
+from robustparse.errors import InputError
+
+# The last batch takes sentences from its neighbour until it has this many, so that every process
+# of a run on one machine has work in every step.
+MIN_SENTENCES = 16
+
+
+def plan_batches(
+    lengths: NDArray[np.int64], batch_words: int, seed: int, epoch: int
+) -> list[NDArray[np.int64]]:
+    """The global batches of an epoch, as indices of sentences.
+
+    The number of batches and the lengths in them are the same in every epoch; which of the
+    sentences of equal length stand together, and the order of the batches, change.
+
+    Raises:
+        InputError: a sentence is longer than ``batch_words``.
+    """
+    if len(lengths) and lengths.max() > batch_words:
+        longest = int(lengths.argmax())
+        raise InputError(
+            f"batch_words is {batch_words}, and sentence {longest} has {lengths[longest]} words; "
+            "raise batch_words"
+        )
+    rng = np.random.Generator(np.random.Philox(key=[seed, epoch]))
+    shuffled = rng.permutation(len(lengths))
+    order = shuffled[np.argsort(-lengths[shuffled], kind="stable")]
+    cuts, words = [], 0
+    for index, length in enumerate(lengths[order]):
+        if words + length > batch_words:
+            cuts.append(index)
+            words = 0
+        words += length
+    if cuts and len(order) - cuts[-1] < MIN_SENTENCES:
+        previous = cuts[-2] if len(cuts) > 1 else 0
+        cuts[-1] = max(len(order) - MIN_SENTENCES, previous + 1)
+    batches = np.split(order, cuts)
+    return [batches[index] for index in rng.permutation(len(batches))]
+
+
+class EpochSampler:
+    """Holds the epoch; Lightning calls ``set_epoch`` on a loader's ``sampler`` and on nothing else."""
+
+    def __init__(self) -> None:
+        self.epoch = 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """Called by Lightning at the start of every epoch."""
+        self.epoch = epoch
+
+
+class TrainingLoader:
+    """Yields this process's share of each global batch, resumable at any step.
+
+    Args:
+        data: the training sentences.
+        batch_words: the limit of a global batch, in words over all processes.
+        seed: of the plan.
+        rank, world_size: this process among all.
+    """
+
+    def __init__(
+        self, data: Numbered, batch_words: int, seed: int, rank: int = 0, world_size: int = 1
+    ) -> None:
+        self.data, self.batch_words, self.seed = data, batch_words, seed
+        self.rank, self.world_size = rank, world_size
+        self.sampler = EpochSampler()
+        self._start = 0
+        self._handed_out = 0
+        plan = plan_batches(data.lengths, batch_words, seed, 0)
+        self._batches = len(plan)
+        if any(len(batch) < world_size for batch in plan):
+            raise InputError(
+                f"a batch of {batch_words} words holds fewer sentences than there are processes "
+                f"({world_size}); raise batch_words or use fewer processes"
+            )
+
+    def __len__(self) -> int:
+        return self._batches
+
+    def __iter__(self) -> Iterator[Batch]:
+        # Lightning may drop the iterator before its end: reset here, not after the last batch.
+        start, self._start = self._start, 0
+        plan = plan_batches(self.data.lengths, self.batch_words, self.seed, self.sampler.epoch)
+        for position in range(start, len(plan)):
+            self._handed_out = position + 1
+            weight = float(self.data.lengths[plan[position]].sum())
+            yield self.data.batch(plan[position][self.rank :: self.world_size], weight)
+
+    def state_dict(self) -> dict[str, int]:
+        """Where training stands, in batches handed out."""
+        return {"epoch": self.sampler.epoch, "position": self._handed_out % self._batches}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        """Go on from there."""
+        self.sampler.epoch, self._start = state["epoch"], state["position"]
+        self._handed_out = self._start
+
+
+class EvaluationLoader:
+    """Each sentence once, sorted by length, split over the processes without padding.
+
+    Args:
+        data: the sentences.
+        batch_words: the limit of a batch in padded words.
+        rank, world_size: this process among all.
+    """
+
+    def __init__(
+        self, data: Numbered, batch_words: int, rank: int = 0, world_size: int = 1
+    ) -> None:
+        self.data = data
+        order = np.argsort(data.lengths, kind="stable")[rank::world_size]
+        self._batches: list[NDArray[np.int64]] = []
+        first = 0
+        for index in range(len(order) + 1):
+            full = index - first + 1
+            if index == len(order) or data.lengths[order[index]] * full > batch_words:
+                if index > first:
+                    self._batches.append(order[first:index])
+                first = index
+
+    def __len__(self) -> int:
+        return len(self._batches)
+
+    def __iter__(self) -> Iterator[Batch]:
+        for batch in self._batches:
+            yield self.data.batch(batch, float(self.data.lengths[batch].sum()))

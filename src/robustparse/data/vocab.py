@@ -1,0 +1,96 @@
+"""What a parser knows of its training data, as plain lists that a checkpoint can hold."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from robustparse.errors import InputError
+from robustparse.types import Example
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Words, characters, tags and labels of a training set.
+
+    Args:
+        words: lower-cased words, the most frequent first.
+        tagged: lower-cased words seen at least twice, with ``tags`` beside them.
+        tags: the most frequent Penn tag of each word of ``tagged`` (Zheng et al. 2020, their
+            dictionary for the part-of-speech filter).
+        characters: single characters, case kept.
+        xpos: Penn tags.
+        labels: dependency labels.
+    """
+
+    words: tuple[str, ...]
+    tagged: tuple[str, ...]
+    tags: tuple[str, ...]
+    characters: tuple[str, ...]
+    xpos: tuple[str, ...]
+    labels: tuple[str, ...]
+
+    @classmethod
+    def from_examples(
+        cls, examples: Iterable[Example], min_count: int = 2, tag_count: int = 2
+    ) -> "Vocabulary":
+        """Count a training set.
+
+        Args:
+            examples: the training sentences.
+            min_count: rarer words have no row of their own (2 as in Zheng et al. 2020).
+            tag_count: rarer words are left out of the tag dictionary.
+        """
+        words: Counter[str] = Counter()
+        tags: dict[str, Counter[str]] = defaultdict(Counter)
+        characters: Counter[str] = Counter()
+        xpos: Counter[str] = Counter()
+        labels: Counter[str] = Counter()
+        for example in examples:
+            lowered = [word.lower() for word in example.sentence.words]
+            words.update(lowered)
+            characters.update("".join(example.sentence.words))
+            for word, tag in zip(lowered, example.sentence.xpos, strict=False):
+                tags[word][tag] += 1
+            xpos.update(example.sentence.xpos)
+            labels.update(example.gold.labels)
+        tagged = [word for word, count in _ranked(words) if count >= tag_count and tags[word]]
+        return cls(
+            words=tuple(word for word, count in _ranked(words) if count >= min_count),
+            tagged=tuple(tagged),
+            tags=tuple(_ranked(tags[word])[0][0] for word in tagged),
+            characters=tuple(character for character, _ in _ranked(characters)),
+            xpos=tuple(tag for tag, _ in _ranked(xpos)),
+            labels=tuple(label for label, _ in _ranked(labels)),
+        )
+
+    def to_lists(self) -> dict[str, list[str]]:
+        """Plain lists, which ``torch.load(weights_only=True)`` accepts."""
+        return {name: list(getattr(self, name)) for name in self.__dataclass_fields__}
+
+    @classmethod
+    def from_lists(cls, lists: Mapping[str, list[str]]) -> "Vocabulary":
+        """The inverse of ``to_lists``.
+
+        Raises:
+            InputError: a list is missing or unknown.
+        """
+        fields = set(cls.__dataclass_fields__)
+        if set(lists) != fields:
+            raise InputError(f"a vocabulary holds {sorted(fields)}, got {sorted(lists)}")
+        return cls(**{name: tuple(values) for name, values in lists.items()})
+
+    @cached_property
+    def training_tags(self) -> dict[str, str]:
+        """Lower-cased word -> its most frequent Penn tag."""
+        return dict(zip(self.tagged, self.tags, strict=True))
+
+    @cached_property
+    def label_ids(self) -> dict[str, int]:
+        """Label -> id."""
+        return {label: index for index, label in enumerate(self.labels)}
+
+
+def _ranked(counts: Counter[str]) -> list[tuple[str, int]]:
+    """By falling count, ties in alphabetical order, so that no ranking depends on reading order."""
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))

@@ -1,0 +1,67 @@
+"""Reading text with clear errors, writing it whole or not at all."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from robustparse.errors import InputError
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file.
+
+    Raises:
+        InputError: it is missing, unreadable, empty or not UTF-8.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    if not content.strip():
+        raise InputError(f"{path}: the file is empty")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise InputError(
+            f"{path}:{line}: not UTF-8 (byte 0x{content[error.start]:02x}); convert the file, "
+            "for example with iconv -f latin1 -t utf-8"
+        ) from None
+
+
+def make_folder(path: Path) -> Path:
+    """Create an output folder and make sure that it can be written to.
+
+    Raises:
+        InputError: it cannot.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            return path
+    except OSError as error:
+        raise InputError(
+            f"{path}: the output folder is not writable ({error.strerror}); choose another"
+        ) from None
+
+
+def write_text(path: Path, content: str) -> None:
+    """Write aside, then rename: a reader sees the old file or the new one, never a part.
+
+    Raises:
+        InputError: the folder is not writable.
+    """
+    make_folder(path.parent)
+    handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(aside, 0o644)
+        os.replace(aside, path)
+    except BaseException:
+        os.unlink(aside)
+        raise

@@ -1,0 +1,121 @@
+"""Attachment scores: sums only, so that any sharding of the sentences gives the same figure.
+
+UAS and LAS are the shares of counted words with the right head, and the right head and label; UCM
+and LCM the shares of sentences in which every counted word has them (Kübler et al. 2009, 6.1).
+"""
+
+import unicodedata
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torchmetrics import Metric
+
+from robustparse.errors import InputError
+from robustparse.types import DependencyTree, Sentence
+
+PunctuationPolicy = Literal["none", "penn", "unicode"]
+
+# The tags that Wang et al. 2021 and the Penn Treebank's evaluations leave out.
+PENN_PUNCTUATION = frozenset({".", "``", "''", ":", ","})
+
+
+def counted_words(sentence: Sentence, policy: PunctuationPolicy = "none") -> NDArray[np.bool_]:
+    """Which words of the original sentence count in its scores.
+
+    Args:
+        sentence: the original sentence, never the perturbed one.
+        policy: ``none`` counts every word (the habit for Universal Dependencies), ``penn`` leaves
+            out words tagged as Penn punctuation, ``unicode`` leaves out words whose characters all
+            have a Unicode category P (SuPar, Zheng et al. 2020).
+
+    Returns:
+        Booleans of shape ``(words,)``.
+
+    Raises:
+        InputError: the policy needs Penn tags and the sentence has none.
+    """
+    if policy == "none":
+        return np.ones(len(sentence), dtype=np.bool_)
+    if policy == "unicode":
+        return np.array([not _is_punctuation(word) for word in sentence.words], dtype=np.bool_)
+    if policy != "penn":
+        raise InputError(f"punctuation must be none, penn or unicode, got {policy!r}")
+    if not sentence.xpos:
+        raise InputError(
+            "punctuation policy 'penn' needs Penn tags in column 5, and the file has none; "
+            "use 'unicode' or 'none'"
+        )
+    return np.array([tag not in PENN_PUNCTUATION for tag in sentence.xpos], dtype=np.bool_)
+
+
+def _is_punctuation(word: str) -> bool:
+    return all(unicodedata.category(character).startswith("P") for character in word)
+
+
+def count_correct(
+    predicted: DependencyTree, gold: DependencyTree, counted: NDArray[np.bool_]
+) -> tuple[int, int]:
+    """The number of counted words with the right head, and with the right head and label."""
+    heads = np.array(predicted.heads) == np.array(gold.heads)
+    labels = np.array([p == g for p, g in zip(predicted.labels, gold.labels, strict=True)])
+    return int((heads & counted).sum()), int((heads & labels & counted).sum())
+
+
+class AttachmentScore(Metric):
+    """UAS, LAS, UCM and LCM in percent, from six sums.
+
+    Example:
+        >>> score = AttachmentScore()
+        >>> right = torch.tensor([[True, False]])
+        >>> score.update(right, right, torch.tensor([[True, True]]))
+        >>> score.compute()["uas"]
+        50.0
+    """
+
+    full_state_update = False
+    heads: Tensor
+    labels: Tensor
+    words: Tensor
+    heads_complete: Tensor
+    labels_complete: Tensor
+    sentences: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        names = ("heads", "labels", "words", "heads_complete", "labels_complete", "sentences")
+        for name in names:
+            self.add_state(name, torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
+
+    def update(self, right_heads: Tensor, right_labels: Tensor, counted: Tensor) -> None:
+        """Add sentences.
+
+        Args:
+            right_heads: ``(batch, length)`` booleans, the head is the gold one.
+            right_labels: ``(batch, length)`` booleans, the label is the gold one.
+            counted: ``(batch, length)`` booleans, false on padding and uncounted words.
+        """
+        heads = right_heads & counted
+        labels = heads & right_labels
+        self.heads += heads.sum()
+        self.labels += labels.sum()
+        self.words += counted.sum()
+        self.heads_complete += (heads == counted).all(1).sum()
+        self.labels_complete += (labels == counted).all(1).sum()
+        self.sentences += len(counted)
+
+    def compute(self) -> dict[str, float]:
+        """``uas, las, ucm, lcm`` in percent; not a number where nothing was counted."""
+        return {
+            "uas": percent(self.heads, self.words),
+            "las": percent(self.labels, self.words),
+            "ucm": percent(self.heads_complete, self.sentences),
+            "lcm": percent(self.labels_complete, self.sentences),
+        }
+
+
+def percent(part: Tensor | int, whole: Tensor | int) -> float:
+    """100 * part / whole; not a number where the whole is 0."""
+    return 100.0 * float(part) / float(whole) if whole else float("nan")

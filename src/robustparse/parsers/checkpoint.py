@@ -1,0 +1,119 @@
+"""What a robustparse checkpoint holds beside Lightning's own keys, and how it is read safely.
+
+The key ``robustparse`` holds the format's number, the version that wrote it, the parser's
+specification (class path and plain arguments, nested) and the vocabulary as lists. Nothing in it is
+unpickled beyond what ``weights_only=True`` allows, and only classes of ``robustparse.parsers`` are
+instantiated.
+"""
+
+import importlib
+import inspect
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from robustparse import __version__
+from robustparse.data.vocab import Vocabulary
+from robustparse.errors import InputError
+
+FORMAT = 1
+KEY = "robustparse"
+_GIVEN_LATER = ("self", "vocabulary", "init_from")
+
+
+def specification(part: object) -> dict[str, Any]:
+    """``{"class_path", "init_args"}`` of an object that keeps every argument as an attribute."""
+    names = [n for n in inspect.signature(type(part).__init__).parameters if n not in _GIVEN_LATER]
+    arguments: dict[str, Any] = {}
+    for name in names:
+        value = getattr(part, name)
+        nested = type(value).__module__.startswith("robustparse.")
+        arguments[name] = specification(value) if nested else value
+    return {
+        "class_path": f"{type(part).__module__}.{type(part).__qualname__}",
+        "init_args": arguments,
+    }
+
+
+def instantiate(spec: Mapping[str, Any], **given: Any) -> Any:
+    """The inverse of ``specification``.
+
+    Raises:
+        InputError: the class is none of ours or does not take these arguments.
+    """
+    module_name, _, class_name = str(spec["class_path"]).rpartition(".")
+    if not module_name.startswith("robustparse.parsers."):
+        raise InputError(
+            f"a checkpoint names the class {spec['class_path']!r}; only classes of "
+            "robustparse.parsers are loaded"
+        )
+    try:
+        found = getattr(importlib.import_module(module_name), class_name)
+        arguments = {
+            name: instantiate(value) if isinstance(value, dict) and "class_path" in value else value
+            for name, value in spec["init_args"].items()
+        }
+        return found(**arguments, **given)
+    except (ImportError, AttributeError, TypeError) as error:
+        raise InputError(
+            f"this version of robustparse ({__version__}) cannot make the checkpoint's "
+            f"{spec['class_path']}: {error}"
+        ) from error
+
+
+def describe(parser: object, vocabulary: Vocabulary) -> dict[str, Any]:
+    """What to store under ``KEY``."""
+    return {
+        "format": FORMAT,
+        "version": __version__,
+        "parser": specification(parser),
+        "vocabulary": vocabulary.to_lists(),
+    }
+
+
+def read_checkpoint(path: str | Path) -> dict[str, Any]:
+    """A checkpoint's content, on the CPU.
+
+    Raises:
+        InputError: the file is missing, truncated, no checkpoint of robustparse, of another
+            format, or holds more than plain data.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"{path}: no such checkpoint")
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # a broken or hostile file may raise anything
+        raise InputError(
+            f"{path}: not a readable checkpoint (truncated, or holding more than tensors and plain "
+            f"data, which is never executed): {str(error).splitlines()[0][:120]}"
+        ) from None
+    if not isinstance(content, dict) or not isinstance(content.get(KEY), dict):
+        raise InputError(f"{path}: a checkpoint, but not one that robustparse wrote")
+    described = content[KEY]
+    if described.get("format") != FORMAT:
+        raise InputError(
+            f"{path}: checkpoint format {described.get('format')!r} (robustparse "
+            f"{described.get('version')}), this version {__version__} reads format {FORMAT}; load it "
+            "with the version that wrote it"
+        )
+    if not {"parser", "vocabulary"} <= set(described) or "state_dict" not in content:
+        raise InputError(f"{path}: the checkpoint is incomplete; train the parser again")
+    return content
+
+
+def fill_weights(parser: torch.nn.Module, path: str | Path, weights: Mapping[str, Any]) -> None:
+    """Load weights.
+
+    Raises:
+        InputError: names or shapes differ from the parser's.
+    """
+    try:
+        parser.load_state_dict(weights)
+    except RuntimeError as error:
+        raise InputError(
+            f"{path}: its weights do not fit this parser's configuration: "
+            f"{' '.join(str(error).split())[:300]}"
+        ) from None

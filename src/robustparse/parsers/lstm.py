@@ -1,0 +1,70 @@
+"""Bidirectional LSTM as two unpacked ``nn.LSTM`` passes, joined by index.
+
+Packed sequences take a slow native path whose backward adds into every weight at every time step;
+two plain passes over padded batches, the second over each sentence reversed within its own length,
+use one fused kernel a layer. Padding stands behind the words in both directions, so it never
+reaches them.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from robustparse.parsers.dropout import shared_dropout
+
+
+def reversal_index(lengths: Tensor, width: int) -> Tensor:
+    """``(batch, width)``: where each position comes from when sentences are reversed in place."""
+    positions = torch.arange(width, device=lengths.device)
+    reverse = lengths[:, None] - 1 - positions
+    return torch.where(reverse >= 0, reverse, positions)
+
+
+class BiLSTM(nn.Module):
+    """Stacked bidirectional LSTM with variational dropout before every layer but the first.
+
+    Args:
+        input_dim: of the inputs.
+        hidden: units a direction (400 in Dozat and Manning 2017).
+        layers: how many (3 there).
+        dropout: of the inputs of layers 2 and up; masks are shared over time.
+    """
+
+    def __init__(self, input_dim: int, hidden: int, layers: int = 1, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.hidden, self.dropout = hidden, dropout
+        dims = [input_dim] + [2 * hidden] * (layers - 1)
+        self.forwards = nn.ModuleList(nn.LSTM(dim, hidden, batch_first=True) for dim in dims)
+        self.backwards = nn.ModuleList(nn.LSTM(dim, hidden, batch_first=True) for dim in dims)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Orthogonal weights, zero biases (Dozat and Manning 2017, released code)."""
+        for name, parameter in self.named_parameters():
+            if "weight" in name:
+                nn.init.orthogonal_(parameter)
+            else:
+                nn.init.zeros_(parameter)
+
+    def forward(self, inputs: Tensor, lengths: Tensor) -> Tensor:
+        """``(batch, length, input_dim)`` -> ``(batch, length, 2 * hidden)``."""
+        index = reversal_index(lengths, inputs.shape[1])
+        states = inputs
+        for layer, (left, right) in enumerate(zip(self.forwards, self.backwards, strict=True)):
+            if layer:
+                states = shared_dropout(states, self.dropout, self.training)
+            forward_states, _ = left(states)
+            backward_states, _ = right(_take(states, index))
+            states = torch.cat([forward_states, _take(backward_states, index)], dim=-1)
+        return states
+
+    def last_states(self, inputs: Tensor, lengths: Tensor) -> Tensor:
+        """The last forward and the last backward state, ``(batch, 2 * hidden)``."""
+        states = self(inputs, lengths)
+        last = (lengths - 1).clamp(min=0)
+        rows = torch.arange(len(states), device=states.device)
+        return torch.cat([states[rows, last, : self.hidden], states[:, 0, self.hidden :]], dim=-1)
+
+
+def _take(states: Tensor, index: Tensor) -> Tensor:
+    """Rows of each sentence by index: ``(batch, length, dim)``, ``(batch, length)``."""
+    return states.gather(1, index.unsqueeze(-1).expand(-1, -1, states.shape[-1]))

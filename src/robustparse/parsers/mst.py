@@ -1,0 +1,184 @@
+"""Compiled loop behind `trees.mst`: Chu-Liu-Edmonds on dense scores, O(length^2) a sentence.
+
+The search follows best heads upwards from a word until the path meets ROOT or a word that already
+reaches it, and contracts every cycle that it closes (Tarjan 1977, dense variant).
+
+A single root is exact, not a heuristic. Subtracting a constant larger than any difference of tree
+scores from all ROOT arcs makes the best tree a best single-root tree (Stanojevic and Cohen 2021);
+added to floating-point scores, such a constant would swallow their low digits. The algorithm only
+adds, subtracts and compares weights, so it holds in any ordered group: here an arc weighs
+`(penalty, value)`, compared lexicographically, where the integer penalty counts ROOT arcs in its
+high bits and forbidden arcs in its low bits.
+"""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+ROOT_ARC = 1 << 32
+
+NEW, ON_PATH, IN_CYCLE, CONNECTED, MERGED = 0, 1, 2, 3, 4
+
+
+@njit(cache=True, nogil=True)
+def decode_batch(
+    values: NDArray[np.float64],
+    forbidden: NDArray[np.bool_],
+    lengths: NDArray[np.int64],
+    single_root: bool,
+    heads: NDArray[np.int16],
+) -> None:
+    """Write the best tree of each sentence into `heads`, shape `(batch, length)`.
+
+    Args:
+        values: shape `(batch, length + 1, length + 1)`, `[sentence, dependent, head]`, finite.
+        forbidden: same shape; such arcs are taken only where no tree avoids them.
+        lengths: shape `(batch,)`, in words.
+        single_root: count ROOT arcs before all else.
+        heads: zeros; filled in.
+    """
+    for b in range(lengths.shape[0]):
+        n = lengths[b]
+        value = values[b, : n + 1, : n + 1].copy()
+        penalty = np.zeros((n + 1, n + 1), dtype=np.int64)
+        for dependent in range(1, n + 1):
+            for head in range(n + 1):
+                penalty[dependent, head] = forbidden[b, dependent, head]
+            if single_root:
+                penalty[dependent, 0] += ROOT_ARC
+        _decode(penalty, value, heads[b, :n])
+
+
+@njit(cache=True, nogil=True)
+def _decode(
+    penalty: NDArray[np.int64], value: NDArray[np.float64], heads: NDArray[np.int16]
+) -> None:
+    n = heads.shape[0]
+    # A slot is a row and column of the shrinking graph; `node` names the word or contracted cycle
+    # that stands in it, and `arcs[slot, from]` is the arc between words that joins two slots.
+    arcs = _word_arcs(n)
+    node = np.arange(n + 1)
+    parent = np.full(2 * n + 1, -1)
+    entering = np.zeros((2 * n + 1, 2), dtype=np.int64)
+    state = np.full(n + 1, NEW)
+    state[0] = CONNECTED
+    path = np.empty(n + 1, dtype=np.int64)
+    before = np.empty(n + 1, dtype=np.int64)
+    n_nodes = n + 1
+    for start in range(1, n + 1):
+        if state[start] != NEW:
+            continue
+        path[0], size = start, 1
+        state[start] = ON_PATH
+        while True:
+            slot = path[size - 1]
+            best = _best_head(slot, penalty, value, state)
+            before[size - 1] = best
+            entering[node[slot]] = arcs[slot, best]
+            if state[best] == CONNECTED:
+                break
+            if state[best] == NEW:
+                path[size], state[best] = best, ON_PATH
+                size += 1
+                continue
+            first = np.argmax(path[:size] == best)
+            parent[node[path[first:size]]] = n_nodes
+            _contract(path[first:size], before[first:size], penalty, value, arcs, state)
+            node[best] = n_nodes
+            n_nodes += 1
+            size = first + 1
+        state[path[:size]] = CONNECTED
+    _expand(n_nodes, parent, entering, heads)
+
+
+@njit(cache=True, nogil=True)
+def _word_arcs(n: int) -> NDArray[np.int64]:
+    arcs = np.empty((n + 1, n + 1, 2), dtype=np.int64)
+    for dependent in range(n + 1):
+        for head in range(n + 1):
+            arcs[dependent, head, 0] = dependent
+            arcs[dependent, head, 1] = head
+    return arcs
+
+
+@njit(cache=True, nogil=True)
+def _best_head(
+    slot: int,
+    penalty: NDArray[np.int64],
+    value: NDArray[np.float64],
+    state: NDArray[np.int64],
+) -> int:
+    best = -1
+    for other in range(state.shape[0]):
+        if other == slot or state[other] == MERGED:
+            continue
+        if best < 0 or (
+            penalty[slot, other] < penalty[slot, best]
+            or (
+                penalty[slot, other] == penalty[slot, best]
+                and value[slot, other] > value[slot, best]
+            )
+        ):
+            best = other
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _contract(
+    cycle: NDArray[np.int64],
+    before: NDArray[np.int64],
+    penalty: NDArray[np.int64],
+    value: NDArray[np.float64],
+    arcs: NDArray[np.int64],
+    state: NDArray[np.int64],
+) -> None:
+    """Merge the slots of a cycle into its first: arcs in cost what they displace, arcs out stay."""
+    home = cycle[0]
+    size = cycle.shape[0]
+    kept_penalty = np.empty(size, dtype=np.int64)
+    kept_value = np.empty(size, dtype=np.float64)
+    for i in range(size):
+        kept_penalty[i] = penalty[cycle[i], before[i]]
+        kept_value[i] = value[cycle[i], before[i]]
+        state[cycle[i]] = IN_CYCLE
+    for other in range(state.shape[0]):
+        if state[other] == IN_CYCLE or state[other] == MERGED:
+            continue
+        into, into_penalty, into_value = -1, 0, 0.0
+        out = cycle[0]
+        for i in range(size):
+            slot = cycle[i]
+            p = penalty[slot, other] - kept_penalty[i]
+            v = value[slot, other] - kept_value[i]
+            if into < 0 or p < into_penalty or (p == into_penalty and v > into_value):
+                into, into_penalty, into_value = slot, p, v
+            if penalty[other, slot] < penalty[other, out] or (
+                penalty[other, slot] == penalty[other, out]
+                and value[other, slot] > value[other, out]
+            ):
+                out = slot
+        penalty[home, other], value[home, other] = into_penalty, into_value
+        arcs[home, other] = arcs[into, other]
+        penalty[other, home], value[other, home] = penalty[other, out], value[other, out]
+        arcs[other, home] = arcs[other, out]
+    for i in range(size):
+        state[cycle[i]] = MERGED
+    state[home] = ON_PATH
+
+
+@njit(cache=True, nogil=True)
+def _expand(
+    n_nodes: int,
+    parent: NDArray[np.int64],
+    entering: NDArray[np.int64],
+    heads: NDArray[np.int16],
+) -> None:
+    """Open the contracted cycles, last first: the arc into a cycle replaces one arc inside it."""
+    n = heads.shape[0]
+    for cycle in range(n_nodes - 1, n, -1):
+        member = entering[cycle, 0]
+        while parent[member] != cycle:
+            member = parent[member]
+        entering[member] = entering[cycle]
+    for word in range(1, n + 1):
+        heads[word - 1] = entering[word, 1]

@@ -1,0 +1,6 @@
+"""``python train.py COMMAND`` is ``robustparse COMMAND``."""
+
+from robustparse.cli.main import main
+
+if __name__ == "__main__":
+    main()
