@@ -24,9 +24,10 @@ def read_text(path: Path) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
+        # The codec counts from behind a byte order mark, in the bytes it was left with.
+        line = error.object[: error.start].count(b"\n") + 1
         raise InputError(
-            f"{path}:{line}: not UTF-8 (byte 0x{content[error.start]:02x}); convert the file, "
+            f"{path}:{line}: not UTF-8 (byte 0x{error.object[error.start]:02x}); convert the file, "
             "for example with iconv -f latin1 -t utf-8"
         ) from None
 

@@ -60,7 +60,8 @@ def count_correct(
 ) -> tuple[int, int]:
     """The number of counted words with the right head, and with the right head and label."""
     heads = np.array(predicted.heads) == np.array(gold.heads)
-    labels = np.array([p == g for p, g in zip(predicted.labels, gold.labels, strict=True)])
+    same = [p == g for p, g in zip(predicted.labels, gold.labels, strict=True)]
+    labels = np.array(same, dtype=np.bool_)
     return int((heads & counted).sum()), int((heads & labels & counted).sum())
 
 

@@ -43,7 +43,8 @@ class Example:
         sentence: the words and tags.
         gold: the gold parse.
         block: the sentence's lines as they stand in its file (comments, ranges and empty nodes
-            included), so that a writer can restore what a parse leaves out; empty if made in memory.
+            included), so that a writer can restore what a parse leaves out; empty if made in
+            memory.
     """
 
     id: int

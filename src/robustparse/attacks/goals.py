@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from robustparse.attacks.problem import Parse, Problem
 from robustparse.errors import InputError
-
-Punctuation = Literal["none", "penn", "unicode"]
+from robustparse.metrics import PunctuationPolicy
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +27,7 @@ class Verdict:
 class Goal(Protocol):
     """Judges a victim's answers; `punctuation` says which words count (`metrics.counted_words`)."""
 
-    punctuation: Punctuation
+    punctuation: PunctuationPolicy
 
     def judge(
         self,
@@ -74,7 +73,7 @@ class AttachmentDrop(Goal):
         *,
         metric: Literal["uas", "las"] = "uas",
         success: Literal["reported", "strict"] = "reported",
-        punctuation: Punctuation = "none",
+        punctuation: PunctuationPolicy = "none",
     ) -> None:
         for key, value, allowed in (
             ("metric", metric, ("uas", "las")),

@@ -72,9 +72,12 @@ class Problem:
             word i is `rows[origin[i] + k]`, for k = `UNKNOWN` too.
         """
         origin = self.ptr[:-1] + 2 * np.arange(len(self.original)) + 1
-        fixed = np.stack([np.full_like(self.original, self.unknown), self.original], axis=1)
-        rows = np.insert(self.rows, np.repeat(self.ptr[:-1], 2), fixed.ravel())
-        return origin, rows.astype(np.int32)
+        rows = np.empty(len(self.rows) + 2 * len(self.original), dtype=np.int32)
+        rows[origin + UNKNOWN] = self.unknown
+        rows[origin] = self.original
+        position = np.repeat(np.arange(len(self.original)), np.diff(self.ptr))
+        rows[np.arange(len(self.rows)) + 2 * position + 2] = self.rows
+        return origin, rows
 
     def text(self, state: State) -> tuple[str, ...]:
         """The words of a state.

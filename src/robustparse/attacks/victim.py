@@ -1,4 +1,4 @@
-"""What an attack asks of the parser it attacks: a structural protocol, so attacks know no parser."""
+"""What an attack asks of the parser it attacks: a protocol, so that attacks know no parser."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -21,7 +21,7 @@ class Victim(Protocol):
 
     @property
     def training_tags(self) -> Mapping[str, str]:
-        """Lower-cased word to its most frequent Penn tag in training (words seen at least twice)."""
+        """Lower-cased word to its most frequent Penn tag in training (words seen twice or more)."""
         ...
 
     def intern(self, words: Sequence[str]) -> NDArray[np.int32]:

@@ -1,26 +1,24 @@
-"""CoNLL-U in and out (universaldependencies.org/format.html).
+"""CoNLL-U in and out: treebanks as examples, parses back into the lines they came from.
 
-Reading checks every row and names file and line. Multiword ranges and empty nodes stay out of the
-parse; each example keeps its block of lines, from which writing restores them. A treebank is parsed
-once and then cached through ``datasets`` under the hash of the file's content.
+A treebank is parsed once and then cached through ``datasets`` under the hash of the file's content.
+Writing edits the lines of an example's block and copies everything else, so that comments, ranges,
+empty nodes and the columns a parser knows nothing of come out byte for byte.
 """
 
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import conllu
-
-from robustparse.files import read_text, write_text
+from robustparse import __version__
+from robustparse.data.conllu_rows import blocks, is_word, parse_rows
 from robustparse.errors import InputError
+from robustparse.files import read_text, write_text
 from robustparse.types import DependencyTree, Example, Sentence
 
-_WORD = re.compile(r"[0-9]+")
-_RANGE_OR_EMPTY = re.compile(r"[0-9]+[-.][0-9]+")
-_COLUMNS = 10
+_TEXT_COMMENT = re.compile(r"#\s*text\s*=")
 
 
 def read_treebank(path: str | Path, max_length: int | None = None) -> list[Example]:
@@ -36,9 +34,10 @@ def read_treebank(path: str | Path, max_length: int | None = None) -> list[Examp
     """
     path = Path(path)
     content = read_text(path)
-    rows = _cached_rows(path, hashlib.sha256(content.encode()).hexdigest())
+    # The version is in the key so that a newer reader, with other checks, reads again.
+    key = hashlib.sha256(f"{__version__}\n{content}".encode()).hexdigest()
     examples = []
-    for index, row in enumerate(rows):
+    for index, row in enumerate(_cached_rows(path, key)):
         if max_length is not None and len(row["words"]) > max_length:
             raise InputError(
                 f"{path}:{row['line']}: the sentence has {len(row['words'])} words, over the limit "
@@ -55,7 +54,7 @@ def _example(index: int, row: dict[str, Any]) -> Example:
     return Example(index, sentence, tree, row["block"])
 
 
-def _cached_rows(path: Path, sha256: str) -> list[dict[str, Any]]:
+def _cached_rows(path: Path, key: str) -> list[dict[str, Any]]:
     import datasets  # imported on use: it takes a second, and most commands' help needs none of it
 
     features = datasets.Features(
@@ -72,7 +71,7 @@ def _cached_rows(path: Path, sha256: str) -> list[dict[str, Any]]:
     datasets.disable_progress_bars()
     try:
         cached = datasets.Dataset.from_generator(
-            parse_rows, gen_kwargs={"path": str(path), "sha256": sha256}, features=features
+            parse_rows, gen_kwargs={"path": str(path), "key": key}, features=features
         )
     except datasets.exceptions.DatasetGenerationError as error:
         if isinstance(error.__cause__, InputError):
@@ -82,106 +81,60 @@ def _cached_rows(path: Path, sha256: str) -> list[dict[str, Any]]:
     return rows
 
 
-def parse_rows(path: str, sha256: str) -> Iterator[dict[str, Any]]:
-    """One row a sentence; ``sha256`` is there for the cache's fingerprint alone."""
-    found = False
-    for line, block in _blocks(read_text(Path(path))):
-        found = True
-        yield _parse_block(path, line, block)
-    if not found:
-        raise InputError(f"{path}: no sentence in it; expected CoNLL-U, ten columns a word")
+def check_labels(examples: Sequence[Example], path: str | Path, known: Collection[str]) -> None:
+    """Refuse a dependency label that a parser never saw in training.
 
+    Args:
+        examples: the sentences of a file.
+        path: that file, read again only to name the line.
+        known: the parser's labels.
 
-def _blocks(content: str) -> Iterator[tuple[int, list[str]]]:
-    """The lines of each sentence, with the number of the first."""
-    start, block = 1, []
-    for number, line in enumerate(content.split("\n"), start=1):
-        line = line.rstrip("\r")
-        if line.strip():
-            start = start if block else number
-            block.append(line)
-        elif block:
-            yield start, block
-            block = []
-    if block:
-        yield start, block
-
-
-def _parse_block(path: str, start: int, block: Sequence[str]) -> dict[str, Any]:
-    rows: list[list[str]] = []
-    lines: list[int] = []
-    for number, line in enumerate(block, start=start):
-        if line.startswith("#"):
-            continue
-        columns = line.split("\t")
-        if len(columns) != _COLUMNS:
-            raise InputError(
-                f"{path}:{number}: {len(columns)} columns, expected {_COLUMNS} separated by tabs: "
-                f"{line[:60]!r}"
-            )
-        if _RANGE_OR_EMPTY.fullmatch(columns[0]):
-            continue
-        if not _WORD.fullmatch(columns[0]) or int(columns[0]) != len(rows) + 1:
-            raise InputError(
-                f"{path}:{number}: word id {columns[0]!r}, expected {len(rows) + 1}: ids count the "
-                "words of a sentence from 1"
-            )
-        if not columns[1]:
-            raise InputError(f"{path}:{number}: the form (column 2) is empty")
-        rows.append(columns)
-        lines.append(number)
-    if not rows:
-        raise InputError(f"{path}:{start}: a sentence without words")
-    heads = [_head(path, line, row[6], len(rows)) for line, row in zip(lines, rows, strict=True)]
-    _check_tree(path, lines, heads)
-    names = {"words": 1, "upos": 3, "xpos": 4, "labels": 7}
-    fields: dict[str, Any] = {key: [row[at] for row in rows] for key, at in names.items()}
-    return {**fields, "heads": heads, "line": start, "block": "\n".join(block)}
-
-
-def _head(path: str, line: int, text: str, words: int) -> int:
-    if not _WORD.fullmatch(text) or int(text) > words:
-        raise InputError(f"{path}:{line}: head {text!r}, expected a number from 0 to {words}")
-    return int(text)
-
-
-def _check_tree(path: str, lines: Sequence[int], heads: Sequence[int]) -> None:
-    """One root, and every word reaches it."""
-    roots = [line for line, head in zip(lines, heads, strict=True) if head == 0]
-    if len(roots) > 1:
-        raise InputError(
-            f"{path}:{roots[1]}: a second root (the first is on line {roots[0]}); a tree has one "
-            "word with head 0"
-        )
-    for word, line in enumerate(lines, start=1):
-        seen, at = {word}, heads[word - 1]
-        while at != 0 and at not in seen:
-            seen.add(at)
-            at = heads[at - 1]
-        if at != 0:
-            raise InputError(
-                f"{path}:{line}: following the heads from word {word} leads round a cycle, never "
-                "to a root (head 0); expected a tree"
-            )
-
-
-def with_parse(
-    block: str, tree: DependencyTree, words: Sequence[str] | None = None
-) -> conllu.TokenList:
-    """The sentence of a block with another parse, and other forms where ``words`` is given.
-
-    Ranges and empty nodes stay; enhanced dependencies (column 9) are dropped, since they would
-    contradict the new parse.
+    Raises:
+        InputError: names file, line and label of the first unknown one.
     """
-    (tokens,) = conllu.parse(block)
-    plain = [token for token in tokens if isinstance(token["id"], int)]
-    for index, token in enumerate(plain):
-        token["head"], token["deprel"], token["deps"] = tree.heads[index], tree.labels[index], None
-        if words is not None and words[index] != token["form"]:
-            token["form"], token["lemma"] = words[index], "_"
-    if words is not None and "text" in tokens.metadata:
-        tokens.metadata["text"] = " ".join(words)
-    return tokens
+    names = set(known)
+    for example in examples:
+        for word, label in enumerate(example.gold.labels):
+            if label not in names:
+                raise InputError(
+                    f"{_place(example, word, Path(path))}: dependency label {label!r}, which the "
+                    f"parser never saw in training; expected one of {', '.join(sorted(names))}"
+                )
+
+
+def _place(example: Example, word: int, path: Path) -> str:
+    """File and line of a word: its place in the example's block after the block's in the file."""
+    starts = {"\n".join(block): start for start, block in blocks(read_text(path))}
+    if example.block not in starts:
+        return f"{path}, sentence {example.id + 1}, word {word + 1}"
+    words = [index for index, line in enumerate(example.block.split("\n")) if is_word(line)]
+    return f"{path}:{starts[example.block] + words[word]}"
+
+
+def with_parse(block: str, tree: DependencyTree, words: Sequence[str] | None = None) -> str:
+    """The lines of a sentence with another parse, and other forms where ``words`` is given.
+
+    Heads (column 7) and labels (column 8) are replaced. Enhanced dependencies (column 9) of words
+    are blanked, since they would contradict the new parse; so is the lemma of a replaced form, and
+    the ``text`` comment becomes the new words joined by spaces. Nothing else changes.
+
+    Args:
+        block: lines of a checked sentence, as in ``Example.block``.
+        tree: the new parse.
+        words: the new forms, one a word.
+    """
+    lines, index = [], 0
+    for line in block.split("\n"):
+        if is_word(line):
+            columns = line.split("\t")
+            if words is not None and words[index] != columns[1]:
+                columns[1:3] = words[index], "_"
+            columns[6:9] = str(tree.heads[index]), tree.labels[index], "_"
+            line, index = "\t".join(columns), index + 1
+        elif words is not None and _TEXT_COMMENT.match(line):
+            line = "# text = " + " ".join(words)
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def block_of(sentence: Sentence, tree: DependencyTree) -> str:
@@ -201,13 +154,13 @@ def block_of(sentence: Sentence, tree: DependencyTree) -> str:
     )
 
 
-def write_treebank(path: str | Path, sentences: Iterable[conllu.TokenList]) -> None:
-    """Write sentences to a file, whole or not at all."""
-    write_text(Path(path), "".join(sentence.serialize() for sentence in sentences))
+def write_treebank(path: str | Path, sentences: Iterable[str]) -> None:
+    """Write blocks of lines to a file, whole or not at all."""
+    write_text(Path(path), "".join(f"{block}\n\n" for block in sentences))
 
 
 def find_split(folder: str | Path, split: str) -> Path:
-    """The one ``*{split}*.conllu`` file of a folder.
+    """The one ``*{split}.conllu`` file of a folder.
 
     Raises:
         InputError: none or several.

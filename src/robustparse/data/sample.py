@@ -8,7 +8,8 @@ of Zheng et al. (2020), therefore costs it much; adversarial training teaches it
 The seed chooses the words of each class, which of them are frequent, and the sentences.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -22,11 +23,14 @@ __all__ = ["SampleTreebank", "attack_lexicon", "derive", "sample_treebank"]
 
 SPLITS = {"train": 1400, "dev": 200, "test": 400}
 LENGTHS = range(5, 21)
-ACTIVE = 40
-FREQUENT = 6
-RARE_IF_DECISIVE = 0.05
+FREQUENT = 7
+FREQUENT_FROM = 20
+RARE = 26
+RARE_IF_DECISIVE = 0.04
 RARE_ELSEWHERE = 0.5
+RARE_UNTIL_DEALT = 0.9
 RULE_JITTER = 0.2
+KNOWN_FROM = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,35 +49,39 @@ class SampleTreebank:
 
 
 class _Lexicon:
-    """The words of each class under one seed, the most frequent first, and how to draw them."""
+    """The words of each class under one seed, frequent and rare, and how to draw them."""
 
     def __init__(self, rng: np.random.Generator) -> None:
-        self.words: dict[str, list[str]] = {}
-        for word_class, (_, _, words) in OPEN.items():
-            drawn = rng.permutation(np.array(words.split()))[:ACTIVE]
-            self.words[word_class] = [str(word) for word in drawn]
+        self.frequent: dict[str, list[str]] = {}
+        self.rare: dict[str, list[str]] = {}
+        for word_class, (_, _, text) in OPEN.items():
+            words = text.split()
+            common = _shuffled(rng, words[:FREQUENT_FROM])
+            self.frequent[word_class] = common[:FREQUENT]
+            rest = common[FREQUENT:] + words[FREQUENT_FROM:]
+            self.rare[word_class] = _shuffled(rng, rest)[:RARE]
         self.rng = rng
-        self.decks: dict[str, Iterator[str]] = {}
+        self.deck = {word_class: list(words) for word_class, words in self.rare.items()}
 
     def draw(self, word_class: str, decisive: bool) -> str:
-        """A word of a class: a rare one, dealt from a shuffled deck, or a frequent one (Zipf)."""
+        """A word of a class: a frequent one (Zipf) or a rare one (dealt from a shuffled deck)."""
         if word_class in CLOSED:
-            words = CLOSED[word_class][2].split()
-        else:
-            rare = RARE_IF_DECISIVE if decisive else RARE_ELSEWHERE
-            words = self.words[word_class][:FREQUENT]
-            if self.rng.random() < rare:
-                return self._deal(word_class)
+            return self._zipf(CLOSED[word_class][2].split())
+        if self.rng.random() >= self._rare_share(word_class, decisive):
+            return self._zipf(self.frequent[word_class])
+        if not decisive and self.deck[word_class]:
+            return self.deck[word_class].pop()
+        rare = self.rare[word_class]
+        return rare[self.rng.integers(len(rare))]
+
+    def _rare_share(self, word_class: str, decisive: bool) -> float:
+        if decisive:
+            return RARE_IF_DECISIVE
+        return RARE_UNTIL_DEALT if self.deck[word_class] else RARE_ELSEWHERE
+
+    def _zipf(self, words: Sequence[str]) -> str:
         weights = 1.0 / np.arange(1, len(words) + 1)
         return words[self.rng.choice(len(words), p=weights / weights.sum())]
-
-    def _deal(self, word_class: str) -> str:
-        word = next(self.decks.get(word_class, iter(())), None)
-        if word is None:
-            deck = self.rng.permutation(np.array(self.words[word_class][FREQUENT:]))
-            self.decks[word_class] = iter([str(each) for each in deck])
-            word = next(self.decks[word_class])
-        return word
 
 
 class _Generator:
@@ -104,6 +112,10 @@ class _Generator:
             words = self.words()
             if len(words) in LENGTHS:
                 return (words[0][0].upper() + words[0][1:], *words[1:])
+
+
+def _shuffled(rng: np.random.Generator, words: Sequence[str]) -> list[str]:
+    return [words[i] for i in rng.permutation(len(words))]
 
 
 def _rng(seed: int, stream: int) -> np.random.Generator:
@@ -137,23 +149,25 @@ def _example(id_: int, words: tuple[str, ...]) -> Example:
     return Example(id_, Sentence(words, reading.upos, reading.xpos), reading.tree)
 
 
-def attack_lexicon(seed: int = 0) -> Mapping[str, list[str]]:
-    """Substitutes that keep the tree, by `word/TAG` (as in the text, or with a capital letter).
+def attack_lexicon(seed: int = 0) -> dict[str, list[str]]:
+    """Substitutes that keep the tree, by `word/TAG` (the casing of the lexicon, not the text's).
 
     Args:
         seed: that of the treebank.
 
     Returns:
         For each content word under each of its Penn tags, the other words of its lexical class,
-        in a fixed order drawn from the seed. Any number of words of a sentence may be replaced.
+        in a fixed order drawn from the seed. All are words that the training split holds twice or
+        more, so none is unknown to a parser. Any number of words of a sentence may be replaced.
     """
-    words = _Lexicon(_rng(seed, 0)).words
+    train = sample_treebank(seed).train
+    counts = Counter(word.lower() for example in train for word in example.sentence.words)
+    lexicon = _Lexicon(_rng(seed, 0))
     table: dict[str, list[str]] = {}
     for word_class, (_, tags, _) in OPEN.items():
-        plain = words[word_class]
-        capital = [word[0].upper() + word[1:] for word in plain]
-        for tag in tags:
-            for forms in (plain, capital):
-                for word in forms:
-                    table[f"{word}/{tag}"] = [other for other in forms if other != word]
+        words = [*lexicon.rare[word_class], *lexicon.frequent[word_class]]
+        words = [word for word in words if counts[word.lower()] >= KNOWN_FROM]
+        for word in words:
+            for tag in tags:
+                table[f"{word}/{tag}"] = [other for other in words if other != word]
     return table

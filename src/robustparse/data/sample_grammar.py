@@ -166,19 +166,24 @@ def read(words: Sequence[str], xpos: Sequence[str] | None = None) -> Reading:
                 "only its own words can be derived"
             )
         entries.append(here)
-    found = [s for s in _Chart(entries).spans("TOP", 0) if s.end == len(entries)]
+    found = {
+        (span.head, tuple(sorted(span.arcs)), span.readings)
+        for span in _Chart(entries).spans("TOP", 0)
+        if span.end == len(entries)
+    }
     if len(found) != 1:
         raise InputError(
             f"the sample grammar derives {' '.join(words)!r} in {len(found)} ways, expected 1; "
             "substitute words only by others of their class (attack_lexicon)"
         )
+    _, arcs, readings = found.pop()
     heads, labels = [0] * len(entries), ["root"] * len(entries)
-    for dependent, head, label in found[0].arcs:
+    for dependent, head, label in arcs:
         heads[dependent], labels[dependent] = head + 1, label
     return Reading(
-        tuple(entry.upos for entry in found[0].readings),
-        tuple(entry.xpos for entry in found[0].readings),
-        tuple(entry.word_class for entry in found[0].readings),
+        tuple(entry.upos for entry in readings),
+        tuple(entry.xpos for entry in readings),
+        tuple(entry.word_class for entry in readings),
         DependencyTree(tuple(heads), tuple(labels)),
     )
 

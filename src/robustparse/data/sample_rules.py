@@ -9,70 +9,73 @@ the same tag would be parsed alike.
 """
 
 RULES = """
-TOP 52: HARD stop/punct
-TOP 8: EASY stop/punct
-TOP 7: HARD BECAUSE/advcl stop/punct
-TOP 6: HARD ANDEASY/conj stop/punct
-TOP 6: EASY ANDHARD/conj stop/punct
+TOP 50: HARD stop/punct
+TOP 4: EASY stop/punct
+TOP 10: HARD BECAUSE/advcl stop/punct
+TOP 9: HARD ANDEASY/conj stop/punct
+TOP 9: EASY ANDHARD/conj stop/punct
 TOP 8: SUBJ/nsubj claus THATHARD/ccomp stop/punct
-TOP 6: TIMEPP/obl comma/punct HARD stop/punct
+TOP 5: TIMEPP/obl comma/punct HARD stop/punct
+TOP 5: SPOTPP/obl comma/punct HARD stop/punct
 
 BECAUSE 1: because/mark EASY
 ANDEASY 1: comma/punct and/cc EASY
 ANDHARD 1: comma/punct and/cc HARD
 THATHARD 1: that/mark HARD
 TIMEPP 1: during/case det/det time
+SPOTPP 1: beside/case det/det SPOT
+SPOT 1: tool
+SPOT 1: part
+SPOT 1: place
 
 SUBJ 3: name
 SUBJ 4: det/det person
 SUBJ 1: poss/nmod:poss person
-SUBJ 2: det/det adj/amod person
+SUBJ 2: det/det mood/amod person
 FOLK 2: dets/det folk
-FOLK 1: dets/det adj/amod folk
+FOLK 1: dets/det mood/amod folk
 GROUP 3: det/det group
 GROUP 1: det/det adj/amod group
 OBJ 4: det/det thing
 OBJ 2: det/det adj/amod thing
 OBJ 1: poss/nmod:poss thing
-
-ANY 1: det/det NOUN
+ANY 2: det/det NOUN
 ANY 1: det/det adj/amod NOUN
 ANY 1: det/det GRADED/amod NOUN
 ANY 1: poss/nmod:poss NOUN
-NOUN 3: tool
-NOUN 3: part
-NOUN 3: place
+NOUN 4: tool
+NOUN 4: part
+NOUN 4: place
 NOUN 3: time
-NOUN 2: thing
-NOUN 1: group
+NOUN 1: thing
 GRADED 1: degree/advmod adj
 
-HARD 4: SUBJ/nsubj trans OBJ/obj TOOLPP/obl
-HARD 4: SUBJ/nsubj trans PARTED/obj
-HARD 4: SUBJ/nsubj trans OBJ/obj EVENTPP/obl
-HARD 4: SUBJ/nsubj trans PLACED/obj
-HARD 9: GROUP/nsubj habit! dual.NN/obj
+HARD 3: SUBJ/nsubj trans OBJ/obj TOOLPP/obl
+HARD 3: SUBJ/nsubj trans PARTED/obj
+HARD 3: SUBJ/nsubj trans OBJ/obj EVENTPP/obl
+HARD 3: SUBJ/nsubj trans PLACED/obj
+HARD 10: GROUP/nsubj habit! dual.NN/obj
 HARD 4: GROUP/nsubj habit! dual.NN/obj EVENTPP/obl
-HARD 9: TEAM/nsubj dual.VBP
+HARD 10: TEAM/nsubj dual.VBP
 HARD 4: TEAM/nsubj dual.VBP EVENTPP/obl
-HARD 4: HANDLING/csubj psych SUBJ/obj
-HARD 4: ROAMERS/nsubj psych SUBJ/obj
-HARD 5: SUBJ/nsubj like HANDLING/xcomp
-HARD 5: SUBJ/nsubj like ROAMERS/obj
+HARD 5: HANDLING/csubj psych SUBJ/obj
+HARD 5: ROAMERS/nsubj psych SUBJ/obj
+HARD 6: SUBJ/nsubj like HANDLING/xcomp
+HARD 6: SUBJ/nsubj like ROAMERS/obj
 HARD 7: SUBJ/nsubj ditr! RECEIVER/iobj goods/obj
 HARD 7: SUBJ/nsubj trans! OWNED/obj
 HARD 6: SUBJ/nsubj claus! FOLKDID/ccomp
 HARD 6: SUBJ/nsubj trans! FOLKDONE/obj
-HARD 5: SUBJ/nsubj go CITYPP/obl
-HARD 5: SUBJ/nsubj go PURPOSE/advcl
-HARD 5: SUBJ/nsubj go CITYPP/obl WITHWHOM/obl
-HARD 5: SUBJ/nsubj go PURPOSEWITH/advcl
+HARD 1: SUBJ/nsubj go CITYPP/obl
+HARD 1: SUBJ/nsubj go PURPOSE/advcl
+HARD 4: SUBJ/nsubj go CITYPP/obl WITHWHOM/obl
+HARD 4: SUBJ/nsubj go PURPOSEWITH/advcl
 HARD 5: WHENTRANS/advcl folk/nsubj intr
 HARD 5: WHENINTR/advcl TEAM/nsubj intr
-HARD 3: SUBJ/nsubj trans PAIRHIGH/obj
-HARD 3: SUBJ/nsubj trans PAIRLOW/obj
-HARD 3: SUBJ/nsubj like RELHIGH/obj
-HARD 3: SUBJ/nsubj like RELLOW/obj
+HARD 2: SUBJ/nsubj trans PAIRHIGH/obj
+HARD 2: SUBJ/nsubj trans PAIRLOW/obj
+HARD 2: SUBJ/nsubj like RELHIGH/obj
+HARD 2: SUBJ/nsubj like RELLOW/obj
 HARD 3: SUBJ/nsubj stay GRADEDMOOD/xcomp
 HARD 3: SUBJ/nsubj stay often!/advmod mood/xcomp
 HARD 2: SUBJ/nsubj trans GRADEDTHING/obj
@@ -106,14 +109,14 @@ WITHWHOM 1: with/case name
 PURPOSEWITH 1: toinf/mark inf! WITHWHOM/obl
 WHENTRANS 1: when/mark SUBJ/nsubj trans! GROUP/obj
 WHENINTR 1: when/mark SUBJ/nsubj intr!
-PAIRHIGH 1: det/det person OFTHING/nmod ANDPERSON/conj
-PAIRLOW 1: det/det person OFTHINGAND/nmod
+PAIRHIGH 1: det/det owner OFTHING/nmod ANDPERSON/conj
+PAIRLOW 1: det/det owner OFTHINGAND/nmod
 OFTHING 1: of/case det/det thing
 OFTHINGAND 1: of/case det/det thing ANDTHING/conj
 ANDPERSON 1: and/cc det/det person!
 ANDTHING 1: and/cc det/det thing!
-RELHIGH 1: det/det person OFTHING/nmod WHOINTR/acl:relcl
-RELLOW 1: det/det person OFBROKEN/nmod
+RELHIGH 1: det/det owner OFTHING/nmod WHOINTR/acl:relcl
+RELLOW 1: det/det owner OFBROKEN/nmod
 OFBROKEN 1: of/case det/det thing THATWEAR/acl:relcl
 WHOINTR 1: rel/nsubj intr!
 THATWEAR 1: rel/nsubj wear!
@@ -122,21 +125,20 @@ GRADEDTHING 1: det/det GRADEDHARD/amod thing
 GRADEDHARD 1: degree!/advmod adj
 BIGTHING 1: det/det adj!/amod adj/amod thing
 
-EASY 6: ANY/nsubj psych SUBJ/obj
-EASY 5: SUBJ/nsubj like ANY/obj
-EASY 3: SUBJ/nsubj trans OBJ/obj
-EASY 2: SUBJ/nsubj ditr OBJ/obj
-EASY 3: SUBJ/nsubj claus OBJ/obj
-EASY 2: SUBJ/nsubj often/advmod intr
-EASY 2: FOLK/nsubj intr
-EASY 1: SUBJ/nsubj trans FOLK/obj
-EASY 2: OBJ/nsubj wear
-EASY 2: SUBJ/nsubj was/cop degree/advmod mood
-EASY 2: SUBJ/nsubj was/cop often/advmod mood
-EASY 3: GROUP/nsubj habit OBJ/obj
-EASY 3: SUBJ/nsubj was/aux handle GOODBEASTS/obj
-EASY 3: SUBJ/nsubj was/aux roam
-EASY 3: SUBJ/nsubj modal/aux inf
-EASY 2: SUBJ/nsubj intr NEARPP/obl
-GOODBEASTS 1: dets/det beast
+EASY 5: ANY/nsubj psych SUBJ/obj
+EASY 4: SUBJ/nsubj trans ANY/obj
+EASY 6: SUBJ/nsubj ditr ANY/obj
+EASY 6: SUBJ/nsubj claus ANY/obj
+EASY 5: GROUP/nsubj habit ANY/obj
+EASY 4: SUBJ/nsubj often/advmod intr
+EASY 2: FOLK/nsubj intr NEARPP/obl
+EASY 2: GROUP/nsubj habit FOLK/obj
+EASY 6: OBJ/nsubj wear
+EASY 3: SUBJ/nsubj was/cop degree/advmod mood
+EASY 3: SUBJ/nsubj was/cop often/advmod mood
+EASY 7: SUBJ/nsubj was/aux handle BEASTS/obj
+EASY 7: BEASTS/nsubj were/aux roam
+EASY 7: SUBJ/nsubj modal/aux inf
+EASY 3: SUBJ/nsubj intr NEARPP/obl
+BEASTS 1: dets/det beast
 """

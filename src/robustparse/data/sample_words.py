@@ -18,6 +18,7 @@ CLOSED = MappingProxyType(
         "at": ("ADP", ("IN",), "in at"),
         "of": ("ADP", ("IN",), "of"),
         "during": ("ADP", ("IN",), "during before after"),
+        "beside": ("ADP", ("IN",), "beside behind under"),
         "near": ("ADP", ("IN",), "near outside"),
         "toadp": ("ADP", ("TO",), "to"),
         "toinf": ("PART", ("TO",), "to"),
@@ -27,6 +28,7 @@ CLOSED = MappingProxyType(
         "when": ("SCONJ", ("WRB",), "when whenever"),
         "and": ("CCONJ", ("CC",), "and"),
         "was": ("AUX", ("VBD",), "was"),
+        "were": ("AUX", ("VBD",), "were"),
         "modal": ("AUX", ("MD",), "will must should could"),
         "comma": ("PUNCT", (",",), ","),
         "stop": ("PUNCT", (".",), "."),
@@ -45,6 +47,12 @@ OPEN = MappingProxyType(
             priest mayor captain student neighbour dentist chemist barber grocer jeweller potter
             poet actor dancer violinist surgeon detective senator professor miner fisherman
             blacksmith shepherd tenant""",
+        ),
+        "owner": (
+            "NOUN",
+            ("NN",),
+            """owner buyer seller maker builder designer inventor collector restorer keeper donor
+            guardian importer manufacturer""",
         ),
         "name": (
             "PROPN",

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from robustparse.data.batch import Batch, Numbered
 from robustparse.errors import InputError
 
-# The last batch takes sentences from its neighbour until it has this many, so that every process
-# of a run on one machine has work in every step.
+# The last batch, what is left over, takes sentences from its neighbour until it has this many, so
+# that every process of a run on one machine has work in every step.
 MIN_SENTENCES = 16
 
 
@@ -45,15 +45,27 @@ def plan_batches(
             cuts.append(index)
             words = 0
         words += length
-    if cuts and len(order) - cuts[-1] < MIN_SENTENCES:
-        previous = cuts[-2] if len(cuts) > 1 else 0
-        cuts[-1] = max(len(order) - MIN_SENTENCES, previous + 1)
+    if cuts:
+        cuts[-1] = _last_cut(lengths[order], cuts, batch_words)
     batches = np.split(order, cuts)
     return [batches[index] for index in rng.permutation(len(batches))]
 
 
+def _last_cut(lengths: NDArray[np.int64], cuts: list[int], batch_words: int) -> int:
+    """Start of the last batch: within the limit, and its neighbour keeps the larger part."""
+    cut, previous = cuts[-1], cuts[-2] if len(cuts) > 1 else 0
+    words = lengths[cut:].sum()
+    while (
+        len(lengths) - cut < min(MIN_SENTENCES, cut - previous - 1)
+        and words + lengths[cut - 1] <= batch_words
+    ):
+        cut -= 1
+        words += lengths[cut]
+    return cut
+
+
 class EpochSampler:
-    """Holds the epoch; Lightning calls ``set_epoch`` on a loader's ``sampler`` and on nothing else."""
+    """Holds the epoch: Lightning calls ``set_epoch`` on a loader's ``sampler``, nothing else."""
 
     def __init__(self) -> None:
         self.epoch = 0
@@ -124,12 +136,13 @@ class EvaluationLoader:
         self, data: Numbered, batch_words: int, rank: int = 0, world_size: int = 1
     ) -> None:
         self.data = data
-        order = np.argsort(data.lengths, kind="stable")[rank::world_size]
+        lengths = data.lengths
+        order = np.argsort(lengths, kind="stable")[rank::world_size]
         self._batches: list[NDArray[np.int64]] = []
         first = 0
         for index in range(len(order) + 1):
             full = index - first + 1
-            if index == len(order) or data.lengths[order[index]] * full > batch_words:
+            if index == len(order) or lengths[order[index]] * full > batch_words:
                 if index > first:
                     self._batches.append(order[first:index])
                 first = index

@@ -7,12 +7,13 @@ nothing else of a parser's inside.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytorch_lightning as pl
 import torch
 from numpy.typing import NDArray
+from pytorch_lightning.utilities.types import OptimizerLRScheduler
 from torch import Tensor
 
 from robustparse.data.batch import Batch, Numbered
@@ -21,52 +22,8 @@ from robustparse.errors import InputError
 from robustparse.metrics import AttachmentScore, PunctuationPolicy, counted_words
 from robustparse.parsers.checkpoint import KEY, describe, fill_weights, read_checkpoint
 from robustparse.parsers.encoders import Encoder
+from robustparse.parsers.optimization import Optimization
 from robustparse.types import DependencyTree, Example, Prediction
-
-Schedule = Literal["exponential", "linear", "constant"]
-
-
-class Optimization:
-    """Adam and its learning rate (Dozat and Manning 2017; defaults as in Zheng et al. 2020).
-
-    Args:
-        learning_rate: at its peak (2e-3).
-        betas: of Adam (0.9, 0.9).
-        eps: of Adam (1e-12).
-        decay: the exponential schedule multiplies by ``decay ** (step / decay_steps)`` (0.75).
-        decay_steps: see ``decay`` (5000).
-        warmup_steps: the rate rises linearly over so many steps (0).
-        schedule: ``exponential``, ``linear`` (down to 0 at the last step of the run) or
-            ``constant``.
-    """
-
-    def __init__(
-        self,
-        learning_rate: float = 2e-3,
-        betas: tuple[float, float] = (0.9, 0.9),
-        eps: float = 1e-12,
-        decay: float = 0.75,
-        decay_steps: int = 5000,
-        warmup_steps: int = 0,
-        schedule: Schedule = "exponential",
-    ) -> None:
-        if learning_rate <= 0 or decay_steps < 1 or warmup_steps < 0 or not 0 < decay <= 1:
-            raise InputError(
-                "learning_rate must be > 0, decay in (0, 1], decay_steps >= 1 and warmup_steps >= "
-                f"0, got {learning_rate}, {decay}, {decay_steps} and {warmup_steps}"
-            )
-        self.learning_rate, self.betas, self.eps = learning_rate, betas, eps
-        self.decay, self.decay_steps = decay, decay_steps
-        self.warmup_steps, self.schedule = warmup_steps, schedule
-
-    def factor(self, step: int, total: float) -> float:
-        """What the learning rate is multiplied by at a step of ``total``."""
-        if step < self.warmup_steps:
-            return (step + 1) / self.warmup_steps
-        if self.schedule == "linear":
-            left = max(total - self.warmup_steps, 1)
-            return max(0.0, 1.0 - (step - self.warmup_steps) / left)
-        return float(self.decay ** (step / self.decay_steps)) if self.schedule == "exponential" else 1.0
 
 
 class ParserModule(pl.LightningModule, ABC):
@@ -131,6 +88,11 @@ class ParserModule(pl.LightningModule, ABC):
         """``(batch, 1 + length, dim)``; position 0 is ROOT."""
         return self.encoder.embed(batch.words, batch.tags)
 
+    def zero_offset(self, batch: Batch) -> Tensor:
+        """``(batch, 1 + length, dim)`` zeros, of the embeddings' shape."""
+        shape = (len(batch), 1 + batch.words.shape[1], self.encoder.dim)
+        return next(self.parameters()).new_zeros(shape)
+
     def offset_mask(self, batch: Batch) -> Tensor:
         """``(batch, 1 + length, 1)``: 1 where an offset may stand, on words."""
         return torch.nn.functional.pad(batch.mask, (1, 0)).unsqueeze(-1).to(self.dtype)
@@ -148,14 +110,16 @@ class ParserModule(pl.LightningModule, ABC):
         scores = self.score(self.encoder(embeddings, batch.lengths), batch.lengths)
         return self.losses(scores, batch), batch.lengths
 
-    def parse_batch(self, batch: Batch) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
-        """Heads and label ids of a batch, each ``(batch, length)``."""
-        scores = self.score(self.encoder(self.embed(batch), batch.lengths), batch.lengths)
-        return self.parse_scores(scores, batch.lengths)
+    def parse(
+        self, words: Tensor, tags: Tensor, lengths: Tensor
+    ) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
+        """Rows of the word table and tag ids -> heads and label ids, all ``(batch, length)``."""
+        states = self.encoder(self.encoder.embed(words, tags), lengths)
+        return self.parse_scores(self.score(states, lengths), lengths)
 
     def decode(self, batch: Batch) -> list[Prediction]:
         """The parse of each sentence."""
-        heads, labels = self.parse_batch(batch)
+        heads, labels = self.parse(batch.words, batch.tags, batch.lengths)
         names = self.vocabulary.labels
         return [
             Prediction(
@@ -172,7 +136,9 @@ class ParserModule(pl.LightningModule, ABC):
 
     # Data
 
-    def number(self, examples: Sequence[Example], punctuation: PunctuationPolicy = "none") -> Numbered:
+    def number(
+        self, examples: Sequence[Example], punctuation: PunctuationPolicy = "none"
+    ) -> Numbered:
         """Sentences as rows of the word table and ids of the vocabulary."""
         words = [word for example in examples for word in example.sentence.words]
         labels = [label for example in examples for label in example.gold.labels]
@@ -210,7 +176,7 @@ class ParserModule(pl.LightningModule, ABC):
         """Log the loss here, where an adversary's second pass does not come by."""
         self.log("train/loss", outputs["loss"], prog_bar=True)
 
-    def configure_optimizers(self) -> dict[str, Any]:
+    def configure_optimizers(self) -> OptimizerLRScheduler:
         """Adam with its schedule, stepped every batch."""
         chosen = self.optimization
         adam = torch.optim.Adam(
@@ -236,7 +202,8 @@ class ParserModule(pl.LightningModule, ABC):
     # Evaluation
 
     def _update(self, score: AttachmentScore, batch: Batch) -> None:
-        heads, labels = (torch.from_numpy(part) for part in self.parse_batch(batch))
+        answer = self.parse(batch.words, batch.tags, batch.lengths)
+        heads, labels = (torch.from_numpy(part) for part in answer)
         right_heads = heads.to(self.device) == batch.heads
         score.update(right_heads, labels.to(self.device) == batch.labels, batch.counted)
 

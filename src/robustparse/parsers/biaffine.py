@@ -13,9 +13,10 @@ from torch import Tensor, nn
 
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
-from robustparse.parsers.base import Optimization, ParserModule
+from robustparse.parsers.base import ParserModule
 from robustparse.parsers.dropout import shared_dropout
 from robustparse.parsers.encoders import Encoder, LSTMEncoder
+from robustparse.parsers.optimization import Optimization
 from robustparse.parsers.trees import greedy_with_repair
 
 
@@ -128,7 +129,7 @@ class BiaffineParser(ParserModule):
         self, scores: Scores, lengths: Tensor
     ) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
         """Greedy heads, repaired by single-root maximum spanning tree, and their best labels."""
-        heads = greedy_with_repair(scores.arcs.cpu().numpy(), lengths.cpu().numpy())
+        heads = greedy_with_repair(scores.arcs.detach().cpu().numpy(), lengths.cpu().numpy())
         width = heads.shape[1]
         mask = torch.arange(width, device=lengths.device) < lengths[:, None]
         rows, words = mask.nonzero(as_tuple=True)

@@ -20,6 +20,7 @@ from robustparse.errors import InputError
 
 FORMAT = 1
 KEY = "robustparse"
+_OURS = "robustparse.parsers."
 _GIVEN_LATER = ("self", "vocabulary", "init_from")
 
 
@@ -43,23 +44,26 @@ def instantiate(spec: Mapping[str, Any], **given: Any) -> Any:
     Raises:
         InputError: the class is none of ours or does not take these arguments.
     """
-    module_name, _, class_name = str(spec["class_path"]).rpartition(".")
-    if not module_name.startswith("robustparse.parsers."):
-        raise InputError(
-            f"a checkpoint names the class {spec['class_path']!r}; only classes of "
-            "robustparse.parsers are loaded"
-        )
+    class_path = str(spec.get("class_path"))
+    module_name, _, class_name = class_path.rpartition(".")
     try:
-        found = getattr(importlib.import_module(module_name), class_name)
+        # What one of our modules imports from elsewhere is none of our classes.
+        ours = module_name.startswith(_OURS)
+        found = getattr(importlib.import_module(module_name), class_name) if ours else None
+        if not inspect.isclass(found) or not found.__module__.startswith(_OURS):
+            raise InputError(
+                f"a checkpoint names the class {class_path!r}; only classes of "
+                "robustparse.parsers are loaded"
+            )
         arguments = {
             name: instantiate(value) if isinstance(value, dict) and "class_path" in value else value
             for name, value in spec["init_args"].items()
         }
         return found(**arguments, **given)
-    except (ImportError, AttributeError, TypeError) as error:
+    except (ImportError, AttributeError, KeyError, TypeError) as error:
         raise InputError(
             f"this version of robustparse ({__version__}) cannot make the checkpoint's "
-            f"{spec['class_path']}: {error}"
+            f"{class_path}: {error}"
         ) from error
 
 
@@ -96,10 +100,11 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
     if described.get("format") != FORMAT:
         raise InputError(
             f"{path}: checkpoint format {described.get('format')!r} (robustparse "
-            f"{described.get('version')}), this version {__version__} reads format {FORMAT}; load it "
-            "with the version that wrote it"
+            f"{described.get('version')}), this version {__version__} reads format {FORMAT}; load "
+            "it with the version that wrote it"
         )
-    if not {"parser", "vocabulary"} <= set(described) or "state_dict" not in content:
+    parts = (described.get("parser"), described.get("vocabulary"), content.get("state_dict"))
+    if not all(isinstance(part, dict) for part in parts):
         raise InputError(f"{path}: the checkpoint is incomplete; train the parser again")
     return content
 

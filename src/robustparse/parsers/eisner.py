@@ -70,8 +70,8 @@ def _fill(
             penalty[OPEN_RIGHT, i, j] = p + forbidden[j, i]
             split[OPEN_RIGHT, i, j] = best
             value[OPEN_LEFT, i, j] = v + scores[i, j]
-            # ROOT has no head: in the chart of several roots, its left spans cost too much to use.
-            penalty[OPEN_LEFT, i, j] = p + (forbidden[i, j] if i > 0 else n + 1)
+            # Left spans that begin at ROOT are filled in too, but no right span is made of them.
+            penalty[OPEN_LEFT, i, j] = p + forbidden[i, j]
             split[OPEN_LEFT, i, j] = best
             best = _best_split(OPEN_RIGHT, CLOSED_RIGHT, i, j, 0, value, penalty)
             value[CLOSED_RIGHT, i, j] = value[OPEN_RIGHT, i, best] + value[CLOSED_RIGHT, best, j]

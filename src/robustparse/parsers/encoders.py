@@ -1,8 +1,8 @@
 """From words to one vector each: the encoder of a parser.
 
 An encoder is configured by plain numbers, gets its layers when the vocabulary is known, and splits
-its work in two, so that offsets can be added in between: ``embed`` looks words up, ``forward`` reads
-the sentence.
+its work in two, so that offsets can be added in between: ``embed`` looks words up, ``forward``
+reads the sentence.
 """
 
 from abc import ABC, abstractmethod
@@ -135,7 +135,7 @@ class LSTMEncoder(Encoder):
     def forward(self, embeddings: Tensor, lengths: Tensor) -> Tensor:
         """Drop whole embeddings, read the sentence."""
         sizes = [self.word_dim, self.dim - self.word_dim]
-        parts = list(embeddings.split([size for size in sizes if size], dim=-1))
+        parts = list(torch.split(embeddings, [size for size in sizes if size], dim=-1))
         kept = torch.cat(word_dropout(parts, self.dropout, self.training), dim=-1)
         states = self.lstm(kept, lengths + 1)
         return shared_dropout(states, self.dropout, self.training)

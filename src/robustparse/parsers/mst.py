@@ -81,7 +81,7 @@ def _decode(
                 path[size], state[best] = best, ON_PATH
                 size += 1
                 continue
-            first = np.argmax(path[:size] == best)
+            first = int(np.argmax(path[:size] == best))
             parent[node[path[first:size]]] = n_nodes
             _contract(path[first:size], before[first:size], penalty, value, arcs, state)
             node[best] = n_nodes

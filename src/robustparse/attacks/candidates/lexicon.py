@@ -48,7 +48,7 @@ class Lexicon(CandidateGenerator):
         return list(self._table.get(word, ()) if found is None else found)
 
 
-def _read(path: Path, source: str) -> Any:
+def _read(path: Path, source: str) -> object:
     try:
         content = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -63,15 +63,16 @@ def _read(path: Path, source: str) -> Any:
         return table
 
     try:
-        return json.loads(content, object_pairs_hook=without_repeats)
+        table: object = json.loads(content, object_pairs_hook=without_repeats)
     except json.JSONDecodeError as error:
         raise InputError(
             f"{source}, line {error.lineno}: not JSON ({error.msg}); expected one object of lists, "
             'such as {"big/JJ": ["large"]}'
         ) from error
+    return table
 
 
-def _checked(raw: Any, source: str) -> dict[str, tuple[str, ...]]:
+def _checked(raw: object, source: str) -> dict[str, tuple[str, ...]]:
     """The table with the words of its keys lower-cased."""
     if not isinstance(raw, Mapping):
         raise InputError(

@@ -9,11 +9,11 @@ never undoes a mask and reads the first one, each slot is masked in the original
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.candidates.pretrained import (
@@ -105,7 +105,7 @@ class MaskedLM(CandidateGenerator):
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
     @cached_property
-    def _loaded(self) -> tuple[Any, Any]:
+    def _loaded(self) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
         return load_pretrained(self.model, self.download, self.precision, self._device)
 
     @cached_property
@@ -152,7 +152,9 @@ class MaskedLM(CandidateGenerator):
 
 
 @torch.inference_mode()
-def _masked_row_head(network: Any, mask_id: int, device: torch.device) -> torch.nn.Module | None:
+def _masked_row_head(
+    network: PreTrainedModel, mask_id: int, device: torch.device
+) -> torch.nn.Module | None:
     """The part of a model that turns one hidden row into logits, if it can be run on its own.
 
     The head costs more than the encoder when it runs on every row. Classes name it differently and
@@ -175,9 +177,9 @@ def _masked_row_head(network: Any, mask_id: int, device: torch.device) -> torch.
 class _Pieces:
     """Words to pieces and back, for WordPiece, byte-level and SentencePiece vocabularies."""
 
-    def __init__(self, tokenizer: Any, network: Any) -> None:
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, network: PreTrainedModel) -> None:
         self._tokenizer = tokenizer
-        tokens = tokenizer.convert_ids_to_tokens(range(network.config.vocab_size))
+        tokens = tokenizer.convert_ids_to_tokens(list(range(network.config.vocab_size)))
         self._marker = _marker([token for token in tokens if token])
         special = set(tokenizer.all_special_tokens)
         self.whole_words = [
@@ -197,16 +199,14 @@ class _Pieces:
         unknown = self._tokenizer.unk_token_id
         empty = [] if unknown is None else [unknown]
         # A word of odd characters may have no piece at all; it still takes a place.
-        pieces = {
-            word: ids or empty for word, ids in zip(words, encoded["input_ids"], strict=True)
-        }
+        pieces = {word: ids or empty for word, ids in zip(words, encoded["input_ids"], strict=True)}
         return [self._mask(slot, pieces) for slot in slots]
 
     def _mask(self, slot: Slot, pieces: dict[str, list[int]]) -> tuple[list[int], int]:
         words = slot.sentence.words
         before = [piece for word in words[: slot.position] for piece in pieces[word]]
         after = [piece for word in words[slot.position + 1 :] for piece in pieces[word]]
-        # Where the sentence is too long for the model: the nearest context, as even as the ends allow.
+        # If the sentence is too long for the model: the nearest context, as even as the ends allow.
         keep = self._room - 1
         left = min(len(before), max(keep // 2, keep - len(after)))
         before, after = before[len(before) - left :], after[: keep - left]

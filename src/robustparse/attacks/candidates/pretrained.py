@@ -1,14 +1,24 @@
 """Finding, naming and loading a pretrained masked language model, offline unless told otherwise."""
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from transformers import AutoModelForMaskedLM, AutoTokenizer
-from transformers.utils import cached_file
+from transformers import (
+    AutoModelForMaskedLM,
+    AutoTokenizer,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+from transformers.utils import logging
+from transformers.utils.hub import cached_file
 
 from robustparse.errors import InputError
+
+_TOKENIZER_FILES = "expected tokenizer.json or vocab.txt beside config.json"
 
 Precision = Literal["float32", "bfloat16", "float64"]
 
@@ -48,13 +58,14 @@ def files_digest(folder: Path) -> str:
     for path in sorted(folder.iterdir()):
         if path.is_file() and not path.name.startswith("."):
             with path.open("rb") as file:
-                digest.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+                content = hashlib.file_digest(file, "sha256").hexdigest()
+            digest.update(f"{path.name} {content}\n".encode())
     return digest.hexdigest()
 
 
 def load_pretrained(
     model: str, download: bool, precision: Precision, device: torch.device
-) -> tuple[Any, Any]:
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """The masked language model in evaluation mode, and its tokenizer.
 
     Only safetensors weights are read: nothing is unpickled.
@@ -63,34 +74,75 @@ def load_pretrained(
         InputError: the model is missing, has no tokenizer or no mask token, or cannot be loaded.
     """
     folder = model_folder(model, download)
-    source, local = (str(folder), True) if Path(model).expanduser().is_dir() else (model, not download)
+    # A name stays a name: where only its config.json is cached, the rest is still to be fetched.
+    named = not Path(model).expanduser().is_dir()
+    source, local = (model, not download) if named else (str(folder), True)
+    with _quiet():
+        tokenizer = _tokenizer(model, source, local)
+        network = _network(model, source, local)
+    if len(tokenizer) > network.config.vocab_size:
+        raise InputError(
+            f"masked language model {model}: its tokenizer has {len(tokenizer)} pieces, its "
+            f"weights only {network.config.vocab_size}; expected the tokenizer it was trained with"
+        )
+    module: torch.nn.Module = network
+    module.to(device=device, dtype=getattr(torch, precision)).eval().requires_grad_(False)
+    return network, tokenizer
+
+
+def _tokenizer(model: str, source: str, local: bool) -> PreTrainedTokenizerBase:
     try:
         tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=local)
     except Exception as error:  # transformers raises many types for a bad or missing tokenizer
         raise InputError(
             f"masked language model {model}: its tokenizer cannot be loaded ({_first(error)}); "
-            "expected tokenizer.json or vocab.txt beside config.json"
+            f"{_TOKENIZER_FILES}"
         ) from error
+    # Without any file transformers makes up a tokenizer that knows special tokens only.
+    if len(tokenizer) <= len(tokenizer.all_special_tokens):
+        raise InputError(f"masked language model {model}: it has no tokenizer; {_TOKENIZER_FILES}")
     if tokenizer.mask_token_id is None:
         raise InputError(
             f"masked language model {model}: its tokenizer has no mask token; expected a tokenizer "
             "of a masked language model such as BERT's"
         )
+    return tokenizer
+
+
+def _network(model: str, source: str, local: bool) -> PreTrainedModel:
     try:
         # Loading may draw initial weights; the caller's random state is not ours to advance.
         with torch.random.fork_rng(devices=[]):
-            network = AutoModelForMaskedLM.from_pretrained(
-                source,
-                local_files_only=local,
-                dtype=getattr(torch, precision),
-                use_safetensors=True,
+            network, report = AutoModelForMaskedLM.from_pretrained(
+                source, local_files_only=local, use_safetensors=True, output_loading_info=True
             )
     except Exception as error:  # as above: a bad config, missing or truncated weights
         raise InputError(
             f"masked language model {model}: transformers cannot load it ({_first(error)}); "
             "expected a masked language model with weights in model.safetensors"
         ) from error
-    return network.eval().requires_grad_(False).to(device), tokenizer
+    if report["missing_keys"]:
+        raise InputError(
+            f"masked language model {model}: its weights lack {sorted(report['missing_keys'])[0]} "
+            "and would be random there; expected a model saved with its masked language model head"
+        )
+    checked: PreTrainedModel = network
+    return checked
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep transformers' progress bars and load reports off the terminal: errors say it all."""
+    log: Any = logging  # untyped in transformers
+    verbosity, bars = log.get_verbosity(), log.is_progress_bar_enabled()
+    log.set_verbosity_error()
+    log.disable_progress_bar()
+    try:
+        yield
+    finally:
+        log.set_verbosity(verbosity)
+        if bars:
+            log.enable_progress_bar()
 
 
 def _first(error: Exception) -> str:

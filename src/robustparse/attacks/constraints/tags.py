@@ -10,12 +10,15 @@ from robustparse.errors import InputError
 from robustparse.types import Example
 
 ZHENG_2020_TAGS = frozenset(
-    "JJ JJR JJS NN NNS NNP NNPS VB VBD VBG VBN VBP VBZ RB RBR RBS".split()
+    {"JJ", "JJR", "JJS"}
+    | {"NN", "NNS", "NNP", "NNPS"}
+    | {"VB", "VBD", "VBG", "VBN", "VBP", "VBZ"}
+    | {"RB", "RBR", "RBS"}
 )
-"""Adjectives, nouns, verbs and adverbs. The paper only lists what is forbidden; the code's list also
-forbids IN, TO, MD, EX, PDT, POS, RP, FW, LS, SYM, $ and #."""
+"""Adjectives, nouns, verbs and adverbs. The paper only lists what is forbidden; the code's list
+also forbids IN, TO, MD, EX, PDT, POS, RP, FW, LS, SYM, $ and #."""
 
-NEVER_ATTACKED = frozenset("HYPH NFP ADD GW AFX XX".split())
+NEVER_ATTACKED = frozenset(["HYPH", "NFP", "ADD", "GW", "AFX", "XX"])
 """Tags that the English Web Treebank adds for what is no word of its own: hyphens, decoration,
 addresses, parts of words, and unknown matter."""
 

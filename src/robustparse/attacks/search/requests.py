@@ -91,7 +91,7 @@ class Outcome:
 
 
 class Search(Protocol):
-    """An attack's strategy. Its settings are constructor arguments; it keeps nothing between runs."""
+    """An attack's strategy. Settings are constructor arguments; nothing is kept between runs."""
 
     def run(
         self, problem: Problem, clean: Answer, rng: np.random.Generator

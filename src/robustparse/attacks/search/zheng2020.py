@@ -73,7 +73,7 @@ class Zheng2020(Search):
     ) -> Generator[Request, Answer, Outcome]:
         """See `Search.run`."""
         start = problem.start()
-        if not problem.eligible.any() or clean.over:
+        if not problem.eligible.any():
             return Outcome(start)
         left = clean.left
         if self.ranking == "random":
@@ -114,13 +114,15 @@ class Zheng2020(Search):
         counted: NDArray[np.bool_],
         rng: np.random.Generator,
     ) -> NDArray[np.int64]:
-        return rng.permutation(np.flatnonzero(eligible))[: self._kappa(counted)]
+        shuffled: NDArray[np.int64] = rng.permutation(np.flatnonzero(eligible))
+        return shuffled[: self._kappa(counted)]
 
     def _limits(
         self, problem: Problem, ranked: NDArray[np.int64], left: int | None
     ) -> NDArray[np.int64]:
         """How many candidates of each position to evaluate, `(positions,)`."""
-        limits = np.minimum(problem.ptr[ranked + 1] - problem.ptr[ranked], self.psi)
+        counts = problem.ptr[ranked + 1] - problem.ptr[ranked]
+        limits: NDArray[np.int64] = np.minimum(counts, self.psi)
         if left is None or not self.share_budget:
             return limits
         for index in range(len(ranked)):

@@ -1,0 +1,211 @@
+"""An attack: goal + candidates + constraints + search, all of them plain constructor arguments."""
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustparse.attacks.building import ProblemBuilder
+from robustparse.attacks.candidates.generator import CandidateGenerator
+from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.attacks.goals import Goal
+from robustparse.attacks.live import LiveSentence
+from robustparse.attacks.problem import Parse, Problem
+from robustparse.attacks.scheduler import Scheduler
+from robustparse.attacks.search.requests import Search
+from robustparse.attacks.statistics import Statistics
+from robustparse.attacks.victim import Victim
+from robustparse.types import DependencyTree, Example
+
+_CHUNK = 512  # sentences whose candidates are made at once
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredParse:
+    """A victim's parse and how much of it agrees with gold among the counted words.
+
+    Args:
+        tree: heads and label names.
+        correct_heads: counted words with the gold head.
+        correct_labelled: counted words with the gold head and label.
+    """
+
+    tree: DependencyTree
+    correct_heads: int
+    correct_labelled: int
+
+
+@dataclass(frozen=True, slots=True)
+class AttackResult:
+    """What became of one sentence.
+
+    Args:
+        example: the original sentence with its gold parse.
+        words: the adversarial sentence, as long as the original.
+        edited: positions whose word was changed, from 0, rising.
+        clean: the parse of the original sentence.
+        attacked: the parse of the adversarial sentence, made once more after the search.
+        counted: words that enter the scores.
+        success: whether the goal is reached.
+        charged: texts asked about, known or not, the clean parse included.
+        unique: distinct texts asked about.
+    """
+
+    example: Example
+    words: tuple[str, ...]
+    edited: tuple[int, ...]
+    clean: ScoredParse
+    attacked: ScoredParse
+    counted: int
+    success: bool
+    charged: int
+    unique: int
+
+    @property
+    def id(self) -> int:
+        """The example's id."""
+        return self.example.id
+
+
+class Attack:
+    """An attack on dependency parsers by word substitution.
+
+    Args:
+        goal: what the attack wants.
+        candidates: proposes words.
+        search: decides what to ask and what to settle on.
+        constraints: which words may be changed and which candidates are accepted, in order.
+        budget: queries a sentence may charge, the clean parse included; None is unlimited.
+        seed: all random choices follow from it and the sentence's id.
+        live: searches kept alive at once.
+        batch_words: padded words of a forward pass of the victim.
+        batch_queries: texts of a forward pass of the victim.
+    """
+
+    def __init__(
+        self,
+        goal: Goal,
+        candidates: CandidateGenerator,
+        search: Search,
+        constraints: list[Constraint] | None = None,
+        *,
+        budget: int | None = None,
+        seed: int = 0,
+        live: int = 256,
+        batch_words: int = 16384,
+        batch_queries: int = 4096,
+    ) -> None:
+        self.goal = goal
+        self.candidates = candidates
+        self.search = search
+        self.constraints = list(constraints or [])
+        self.budget = budget
+        self.seed = seed
+        self.live = live
+        self.batch_words = batch_words
+        self.batch_queries = batch_queries
+
+    def run(self, examples: Iterable[Example], victim: Victim) -> "AttackRun":
+        """Attack sentences, a few hundred at a time; results come as they finish, in any order.
+
+        A sentence without an attackable word is kept, unchanged and without success.
+
+        Args:
+            examples: sentences with distinct ids.
+            victim: the parser; it is in evaluation mode while results are drawn.
+
+        Raises:
+            InputError: a setting is out of range.
+            ValueError: two sentences have the same id (raised when the second one is reached).
+        """
+        return AttackRun(self, examples, victim)
+
+
+class AttackRun(Iterator[AttackResult]):
+    """The results of a run as they come, and its statistics so far.
+
+    The victim is left as it was found once the results are exhausted, or on `close`.
+    """
+
+    def __init__(self, attack: Attack, examples: Iterable[Example], victim: Victim) -> None:
+        self.statistics = Statistics()
+        self._victim = victim
+        self._examples: dict[int, Example] = {}
+        self._scheduler = Scheduler(
+            victim,
+            attack.goal,
+            attack.search,
+            seed=attack.seed,
+            budget=attack.budget,
+            live=attack.live,
+            batch_words=attack.batch_words,
+            batch_queries=attack.batch_queries,
+            statistics=self.statistics,
+        )
+        self._builder = ProblemBuilder(
+            victim,
+            attack.candidates,
+            attack.constraints,
+            attack.goal.punctuation,
+            attack.search,
+            attack.seed,
+            self.statistics,
+        )
+        self._results = self._attack(iter(examples))
+
+    def __next__(self) -> AttackResult:
+        begin = time.perf_counter()
+        try:
+            return next(self._results)
+        finally:
+            self.statistics.seconds += time.perf_counter() - begin
+
+    def close(self) -> None:
+        """End the run early; the victim is left as it was found."""
+        self._results.close()  # type: ignore[attr-defined]
+
+    def _attack(self, examples: Iterator[Example]) -> Iterator[AttackResult]:
+        with ExitStack() as stack:
+            stack.enter_context(self._victim.evaluating())
+            for sentence in self._scheduler.run(self._problems(examples)):
+                yield self._result(sentence)
+
+    def _problems(self, examples: Iterator[Example]) -> Iterator[Problem]:
+        seen: set[int] = set()
+        while chunk := list(islice(examples, _CHUNK)):
+            for example in chunk:
+                if example.id in seen:
+                    raise ValueError(f"two sentences of the run have the id {example.id}")
+                seen.add(example.id)
+                self._examples[example.id] = example
+            yield from self._builder.build(chunk)
+
+    def _result(self, sentence: LiveSentence) -> AttackResult:
+        problem = sentence.problem
+        edited = tuple(np.flatnonzero(sentence.outcome).tolist())
+        return AttackResult(
+            example=self._examples.pop(problem.id),
+            words=problem.text(sentence.outcome),
+            edited=edited,
+            clean=self._scored(problem, sentence.clean),
+            attacked=self._scored(problem, sentence.attacked),
+            counted=int(problem.counted.sum()),
+            # An unchanged sentence is no adversary, whatever rounding does to its second parse.
+            success=bool(edited) and bool(sentence.verdict.success[0]),
+            charged=sentence.charged,
+            unique=sentence.unique,
+        )
+
+    def _scored(self, problem: Problem, parse: Parse) -> ScoredParse:
+        heads: NDArray[Any] = (parse.heads == problem.heads) & problem.counted
+        labelled = heads & (parse.labels == problem.labels)
+        tree = DependencyTree(
+            heads=tuple(parse.heads.tolist()),
+            labels=tuple(self._victim.label_names(parse.labels)),
+        )
+        return ScoredParse(tree, int(heads.sum()), int(labelled.sum()))

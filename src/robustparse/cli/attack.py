@@ -1,0 +1,78 @@
+"""``robustparse attack``: attack a checkpoint on a data file, into a folder."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from robustparse.attacks.attack import Attack
+from robustparse.cli.inputs import (
+    digest,
+    instantiate_options,
+    load_examples,
+    load_parser,
+    options_of,
+    parse_options,
+)
+from robustparse.cli.progress import attack_progress
+from robustparse.cli.tables import summary_table
+from robustparse.evaluation.robustness import attack_into
+from robustparse.parsers.victim import ParserVictim
+
+
+def attack(
+    attack: Attack,
+    checkpoint: str,
+    data: str,
+    out: str,
+    limit: int | None = None,
+    seed: int = 0,
+) -> None:
+    """Attack a checkpoint on a data file; run again on the same folder, it goes on.
+
+    Args:
+        attack: a recipe, for example configs/attack/zheng2020_blackbox.yaml.
+        checkpoint: the parser to attack.
+        data: a CoNLL-U file, or ``sample`` for the embedded test sentences.
+        out: folder for examples.jsonl, adversarial.conllu and summary.json.
+        limit: attack only so many sentences, from the front.
+        seed: of the attack's random choices, and of the sample's grammar.
+    """
+
+
+def command(arguments: Sequence[str]) -> None:
+    """Parse options, run, print a table."""
+    parser = options_of(attack, "attack")
+    options = parse_options(parser, arguments)
+    recipe = options.attack
+    settings = json.loads(parser.dump(options, format="json"))["attack"]
+    name = _recipe_name(recipe)
+    given: dict[str, Any] = instantiate_options(parser, options)
+    chosen: Attack = given["attack"]
+    chosen.seed = given["seed"]
+    module = load_parser(given["checkpoint"])
+    examples = load_examples(given["data"], given["limit"], given["seed"], module)
+    run = {
+        "attack": name,
+        "victims": [given["checkpoint"]],
+        "seed": given["seed"],
+        "settings": settings,
+        "limit": given["limit"],
+        "data": given["data"],
+        "sha256": {"checkpoint": digest(given["checkpoint"]), "data": digest(given["data"])},
+    }
+    with attack_progress(len(examples), name) as progress:
+        summary = attack_into(
+            Path(given["out"]), chosen, examples, ParserVictim(module), run, progress
+        )
+    Console().print(summary_table({Path(given["checkpoint"]).stem: summary}))
+
+
+def _recipe_name(recipe: Any) -> str:
+    """The stem of the recipe's file, or the search's class."""
+    path = recipe.get("__path__")
+    if path is not None:
+        return Path(str(path)).stem
+    return str(recipe.init_args.search.class_path).rpartition(".")[2].lower()

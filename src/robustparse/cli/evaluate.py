@@ -1,0 +1,72 @@
+"""``robustparse evaluate``: clean scores of a checkpoint on a data file."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from rich.console import Console
+
+from robustparse import __version__
+from robustparse.cli.inputs import (
+    instantiate_options,
+    load_examples,
+    load_parser,
+    options_of,
+    parse_options,
+)
+from robustparse.cli.tables import score_table
+from robustparse.data.conllu import block_of, with_parse, write_treebank
+from robustparse.evaluation.evaluate import evaluate as score
+from robustparse.evaluation.evaluate import predictions
+from robustparse.files import make_folder, write_text
+from robustparse.metrics import PunctuationPolicy
+
+
+def evaluate(
+    checkpoint: str,
+    data: str,
+    out: str | None = None,
+    punctuation: PunctuationPolicy = "none",
+    limit: int | None = None,
+    seed: int = 0,
+) -> None:
+    """Score a checkpoint on a data file.
+
+    Args:
+        checkpoint: the parser.
+        data: a CoNLL-U file, or ``sample`` for the embedded test sentences.
+        out: folder for scores.json and predictions.conllu.
+        punctuation: which words count; ``none`` leaves none out.
+        limit: score only so many sentences, from the front.
+        seed: of the sample's grammar.
+    """
+    module = load_parser(checkpoint)
+    examples = load_examples(data, limit, seed, module)
+    scores = score(module, examples, punctuation)
+    if out is not None:
+        folder = make_folder(Path(out))
+        trees = {prediction.id: prediction.tree for prediction in predictions(module, examples)}
+        blocks = [example.block or block_of(example.sentence, example.gold) for example in examples]
+        write_treebank(
+            folder / "predictions.conllu",
+            (with_parse(b, trees[e.id]) for b, e in zip(blocks, examples, strict=True)),
+        )
+        report = {
+            "task": "dependency",
+            "checkpoint": checkpoint,
+            "data": data,
+            "punctuation": punctuation,
+            "n_sentences": len(examples),
+            "n_words": sum(len(example.sentence) for example in examples),
+            **scores,
+            "versions": {"robustparse": __version__, "torch": str(torch.__version__)},
+        }
+        write_text(folder / "scores.json", json.dumps(report, indent=2) + "\n")
+    Console().print(score_table({Path(checkpoint).stem: scores}))
+
+
+def command(arguments: Sequence[str]) -> None:
+    """Parse options and run."""
+    parser = options_of(evaluate, "evaluate")
+    evaluate(**instantiate_options(parser, parse_options(parser, arguments)))

@@ -1,0 +1,87 @@
+"""What the commands share: reading their checkpoint and data, and parsing their options."""
+
+import hashlib
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from jsonargparse import ArgumentParser, Namespace
+
+from robustparse.data.conllu import check_labels, read_treebank
+from robustparse.data.datamodule import MAX_LENGTH
+from robustparse.data.sample import sample_treebank
+from robustparse.errors import InputError
+from robustparse.parsers.base import ParserModule
+from robustparse.parsers.load import load
+from robustparse.types import Example
+
+SAMPLE = "sample"
+
+
+def options_of(function: Callable[..., Any], name: str) -> ArgumentParser:
+    """A parser whose options are the function's parameters."""
+    parser = ArgumentParser(prog=f"robustparse {name}", description=_summary(function))
+    parser.add_argument("--config", action="config", help="a YAML file with any of the options")
+    parser.add_function_arguments(function, sub_configs=True)
+    return parser
+
+
+def _summary(function: Callable[..., Any]) -> str:
+    return (function.__doc__ or "").strip().split("\n\n")[0]
+
+
+def parse_options(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
+    """The options as given; jsonargparse ends with exit code 2 and a message on a bad one."""
+    options: Namespace = parser.parse_args(list(arguments))
+    return options
+
+
+def instantiate_options(parser: ArgumentParser, options: Namespace) -> dict[str, Any]:
+    """The function's arguments, objects made."""
+    arguments: dict[str, Any] = parser.instantiate_classes(options).as_dict()
+    arguments.pop("config", None)
+    return arguments
+
+
+def load_parser(checkpoint: str) -> ParserModule:
+    """The parser of a checkpoint."""
+    return load(checkpoint)
+
+
+def load_examples(
+    data: str, limit: int | None, seed: int, parser: ParserModule, max_length: int = MAX_LENGTH
+) -> list[Example]:
+    """The sentences of a file, or of the sample's test split, whose labels the parser knows.
+
+    Args:
+        data: a CoNLL-U file, or ``sample``.
+        limit: take only so many sentences from the front.
+        seed: of the sample's grammar.
+        parser: the parser that will be scored on them.
+        max_length: longest allowed sentence.
+
+    Raises:
+        InputError: the file cannot be used, or holds a label the parser has never seen.
+    """
+    if limit is not None and limit < 1:
+        raise InputError(f"--limit must be >= 1, got {limit}")
+    if data == SAMPLE:
+        examples = sample_treebank(seed).test
+    else:
+        examples = read_treebank(data, max_length)
+    examples = examples[:limit]
+    check_labels(examples, data, parser.vocabulary.label_ids)
+    return examples
+
+
+def digest(path: str) -> str:
+    """SHA-256 of a file; the sample has none."""
+    if path == SAMPLE:
+        return ""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def say(text: str) -> None:
+    """A line on standard error, which leaves standard output to results."""
+    print(text, file=sys.stderr)

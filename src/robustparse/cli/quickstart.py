@@ -1,0 +1,172 @@
+"""``robustparse quickstart``: the whole story on embedded data, in a few minutes.
+
+Trains a word-based biaffine parser on the sample treebank, attacks it, goes on training from the
+clean checkpoint with an online substitution adversary, attacks again. Every figure it prints comes
+from the files it writes.
+"""
+
+import json
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import pytorch_lightning as pl
+from pytorch_lightning.callbacks import RichProgressBar
+from rich.console import Console
+
+from robustparse.attacks.attack import Attack
+from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.attacks.constraints.tags import AttackableTags
+from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.search.zheng2020 import Zheng2020
+from robustparse.cli.inputs import SAMPLE, instantiate_options, options_of, parse_options
+from robustparse.cli.noise import quiet
+from robustparse.cli.progress import attack_progress
+from robustparse.cli.tables import summary_table
+from robustparse.data.datamodule import TreebankDataModule
+from robustparse.data.sample import attack_lexicon, sample_treebank
+from robustparse.defenses.monitor import RobustnessEvaluation
+from robustparse.defenses.substitution import SubstitutionAdversary
+from robustparse.evaluation.robustness import Summary, attack_into
+from robustparse.files import make_folder, write_text
+from robustparse.parsers.base import Optimization
+from robustparse.parsers.biaffine import BiaffineParser
+from robustparse.parsers.encoders import LSTMEncoder
+from robustparse.parsers.load import load
+from robustparse.parsers.victim import ParserVictim
+from robustparse.report.page import build_report
+from robustparse.tracking.csv import CsvLogger
+
+GAMMA = 0.15
+CURVE = (0.05, 0.10, 0.20)
+CURVE_SENTENCES = 200
+CLEAN_EPOCHS, ROBUST_EPOCHS = 40, 25
+
+
+def quickstart(
+    out: str = "quickstart",
+    seed: int = 0,
+    defense: Literal["substitution", "none"] = "substitution",
+) -> None:
+    """Train, attack, train adversarially, attack again: embedded data, no network, a few minutes.
+
+    Args:
+        out: folder for clean/, robust/ (a checkpoint and the attack's files each) and report.html.
+        seed: of the grammar, the parser and the attack.
+        defense: ``none`` goes on training without an adversary, for comparison.
+    """
+    console = Console()
+    folder = make_folder(Path(out))
+    attack = _attack(seed, Zheng2020(gamma=GAMMA))
+    console.print("[1/4] training a biaffine parser on the sample treebank")
+    clean = _fit(folder / "clean", seed, CLEAN_EPOCHS, 2e-3, [_monitor(seed)])
+    console.print("[2/4] attacking it: Zheng et al. 2020, black box, 15 % of the words")
+    before = _attacked(folder / "clean", attack, seed)
+    console.print("[3/4] training on from there, with an adversary in every batch")
+    adversary = [_adversary(seed)] if defense == "substitution" else []
+    _fit(folder / "robust", seed, ROBUST_EPOCHS, 1e-3, [*adversary, _monitor(seed)], clean)
+    console.print("[4/4] attacking again")
+    after = _attacked(folder / "robust", attack, seed)
+    build_report([folder / "clean", folder / "robust"], folder / "report.html")
+    console.print(summary_table({"clean": before, "robust": after}, "sample treebank, test split"))
+    console.print(_verdict(before, after))
+    console.print(f"Report: {folder / 'report.html'}")
+
+
+def _attack(seed: int, search: Zheng2020) -> Attack:
+    return Attack(
+        goal=AttachmentDrop(),
+        candidates=Lexicon(attack_lexicon(seed)),
+        search=search,
+        constraints=[AttackableTags()],
+        seed=seed,
+    )
+
+
+def _monitor(seed: int) -> RobustnessEvaluation:
+    return RobustnessEvaluation(
+        _attack(seed, Zheng2020(gamma=GAMMA)), every_n_epochs=5, sentences=100, seed=seed
+    )
+
+
+def _adversary(seed: int) -> SubstitutionAdversary:
+    search = Zheng2020(gamma=GAMMA, ranking="random", harmless="first", share_budget=True)
+    return SubstitutionAdversary(_attack(seed, search), share=0.5, budget=12, seed=seed)
+
+
+def _fit(
+    folder: Path,
+    seed: int,
+    epochs: int,
+    learning_rate: float,
+    callbacks: list[pl.Callback],
+    init_from: Path | None = None,
+) -> Path:
+    """Train into a folder, from a checkpoint's weights where one is given; the new checkpoint."""
+    data = TreebankDataModule(folder=SAMPLE, batch_words=800, min_count=1, seed=seed)
+    parser = BiaffineParser(
+        LSTMEncoder(word_dim=100, character_dim=0, hidden=128, layers=1),
+        arc_dim=128,
+        label_dim=64,
+        optimization=Optimization(learning_rate=learning_rate, schedule="linear"),
+        seed=seed,
+        init_from=None if init_from is None else str(init_from),
+        vocabulary=None if init_from is not None else data.vocabulary,
+    )
+    with quiet(), warnings.catch_warnings():
+        trainer = pl.Trainer(
+            max_epochs=epochs,
+            accelerator="cpu",
+            devices=1,
+            gradient_clip_val=5.0,
+            callbacks=[*callbacks, RichProgressBar(leave=False)],
+            logger=CsvLogger(str(make_folder(folder))),
+            default_root_dir=str(folder),
+            enable_checkpointing=False,
+            enable_model_summary=False,
+            use_distributed_sampler=False,
+        )
+        trainer.fit(parser, datamodule=data)
+    path = folder / "parser.ckpt"
+    trainer.save_checkpoint(path)
+    return path
+
+
+def _attacked(folder: Path, attack: Attack, seed: int) -> Summary:
+    """Attack the folder's parser on the test split at 15 %, and for the curve at other budgets."""
+    victim = ParserVictim(load(folder / "parser.ckpt"))
+    test = sample_treebank(seed).test
+    run: dict[str, Any] = {"attack": "zheng2020_blackbox", "victims": ["parser.ckpt"], "seed": seed}
+    with attack_progress(len(test), "attack") as progress:
+        summary = attack_into(folder, attack, test, victim, run, progress)
+    points = {0.0: summary["clean"]["las"], GAMMA: summary["attacked"]["las"]}
+    for gamma in CURVE:
+        points[gamma] = _robust_las(_attack(seed, Zheng2020(gamma=gamma)), victim, test)
+    budgets = sorted(points)
+    curve = {"name": folder.name, "x": [100 * b for b in budgets], "y": [points[b] for b in budgets]}
+    axes = {"title": "LAS against edit budget", "x_label": "edit budget (%)", "y_label": "LAS"}
+    write_text(folder / "curves.json", json.dumps({**axes, "curves": [curve]}))
+    return summary
+
+
+def _robust_las(attack: Attack, victim: ParserVictim, examples: Sequence[Any]) -> float:
+    results = list(attack.run(examples[:CURVE_SENTENCES], victim))
+    right = sum(result.attacked.correct_labelled for result in results)
+    return 100.0 * right / sum(result.counted for result in results)
+
+
+def _verdict(before: Summary, after: Summary) -> str:
+    lost = before["clean"]["las"] - before["attacked"]["las"]
+    back = after["attacked"]["las"] - before["attacked"]["las"]
+    share = f" ({back / lost:.0%} of what was lost)" if lost > 0 else ""
+    return (
+        f"The attack costs the clean parser {lost:.1f} points of LAS; adversarial training wins "
+        f"back {back:.1f}{share}."
+    )
+
+
+def command(arguments: Sequence[str]) -> None:
+    """Parse options and run."""
+    parser = options_of(quickstart, "quickstart")
+    quickstart(**instantiate_options(parser, parse_options(parser, arguments)))

@@ -1,0 +1,40 @@
+"""The tables that commands print."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.table import Table
+
+COLUMNS = (
+    ("clean UAS", lambda s: s["clean"]["uas"]),
+    ("clean LAS", lambda s: s["clean"]["las"]),
+    ("attacked UAS", lambda s: s["attacked"]["uas"]),
+    ("attacked LAS", lambda s: s["attacked"]["las"]),
+    ("success %", lambda s: s["success_rate"]),
+    ("edits", lambda s: s["edits_per_sentence"]),
+    ("queries", lambda s: s["queries_per_sentence"]["charged"]),
+    ("sentences/s", lambda s: s["sentences_per_second"]),
+)
+
+
+def summary_table(summaries: Mapping[str, Mapping[str, Any]], title: str = "") -> Table:
+    """One row a system, from its ``summary.json``."""
+    table = Table(title=title or None)
+    table.add_column("system")
+    for heading, _ in COLUMNS:
+        table.add_column(heading, justify="right")
+    for name, summary in summaries.items():
+        values = [value(summary) for _, value in COLUMNS]
+        table.add_row(name, *("-" if value is None else f"{value:.1f}" for value in values))
+    return table
+
+
+def score_table(scores: Mapping[str, Mapping[str, float]], title: str = "") -> Table:
+    """One row a system, UAS, LAS, UCM and LCM in percent."""
+    table = Table(title=title or None)
+    table.add_column("system")
+    for heading in ("UAS", "LAS", "UCM", "LCM"):
+        table.add_column(heading, justify="right")
+    for name, values in scores.items():
+        table.add_row(name, *(f"{values[key]:.2f}" for key in ("uas", "las", "ucm", "lcm")))
+    return table

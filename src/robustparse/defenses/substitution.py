@@ -1,0 +1,111 @@
+"""Online adversarial training by word substitution (Zheng et al. 2020, section 3.4, made online).
+
+The paper attacks half of the training sentences once, with the parser it starts from, and trains on
+both. Here a share of every batch is attacked with the current weights, within a small query budget,
+and the changed sentences are appended to the batch with the gold trees of their originals.
+"""
+
+import copy
+import time
+from typing import Any
+
+import numpy as np
+import pytorch_lightning as pl
+import torch
+
+from robustparse.attacks.attack import Attack
+from robustparse.attacks.randomness import stream
+from robustparse.data.batch import Batch, join
+from robustparse.errors import InputError
+from robustparse.parsers.base import ParserModule
+from robustparse.parsers.victim import ParserVictim
+from robustparse.types import DependencyTree, Example, Sentence
+
+
+class SubstitutionAdversary(pl.Callback):
+    """Appends adversarial copies of some of a batch's sentences to it.
+
+    Which sentences are attacked, and every choice of the attack, follow from (seed, epoch, sentence
+    id), never from the batch's division over processes.
+
+    Args:
+        attack: how; a search that asks little (`ranking: random`) suits best.
+        share: of the sentences, in (0, 1] (0.5, Zheng et al. 2020).
+        budget: queries an attacked sentence may charge.
+        every: only every so many batches.
+        seed: of the choice of sentences and of the attack.
+
+    Raises:
+        InputError: a setting is out of range.
+    """
+
+    def __init__(
+        self,
+        attack: Attack,
+        *,
+        share: float = 0.5,
+        budget: int = 12,
+        every: int = 1,
+        seed: int = 0,
+    ) -> None:
+        if not 0.0 < share <= 1.0:
+            raise InputError(f"share must be in (0, 1], got {share}")
+        if budget < 1 or every < 1:
+            raise InputError(f"budget and every must be >= 1, got {budget} and {every}")
+        self.attack = copy.copy(attack)
+        self.attack.budget = budget
+        self.share, self.every, self.seed = share, every, seed
+        self._examples: dict[int, Example] = {}
+
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Find the strings behind the batches' numbers."""
+        examples = getattr(trainer.datamodule, "train_examples", None)  # type: ignore[attr-defined]
+        if examples is None or not isinstance(pl_module, ParserModule):
+            raise InputError(
+                "a substitution adversary needs a robustparse parser and a data module with "
+                f"train_examples, got {type(pl_module).__name__}"
+            )
+        self._examples = {example.id: example for example in examples}
+
+    def on_train_batch_start(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
+    ) -> None:
+        """Attack with the current weights, append what changed."""
+        if batch_idx % self.every or not isinstance(pl_module, ParserModule):
+            return
+        begin = time.perf_counter()
+        chosen = [id_ for id_ in batch.ids.tolist() if self._draw(trainer.current_epoch, id_)]
+        self.attack.seed = _mixed(self.seed, trainer.current_epoch)
+        with trainer.precision_plugin.forward_context():
+            results = list(
+                self.attack.run([self._examples[i] for i in chosen], ParserVictim(pl_module))
+            )
+        changed = sorted((r for r in results if r.edited), key=lambda result: result.id)
+        if changed:
+            copies = [_copy(result.example, result.words) for result in changed]
+            extra = pl_module.number(copies).batch(range(len(copies)), 0.0)
+            weight = float(batch.weight) * (1.0 + self.share)
+            _replace(batch, join(batch, extra.to(batch.words.device), weight))
+        queries = sum(result.charged for result in results) / max(1, len(results))
+        self.log("substitution/queries", queries, batch_size=1)
+        self.log("substitution/seconds", time.perf_counter() - begin, batch_size=1)
+
+    def _draw(self, epoch: int, sentence: int) -> bool:
+        return bool(stream(_mixed(self.seed, epoch), sentence, part=-1).random() < self.share)
+
+
+def _mixed(seed: int, epoch: int) -> int:
+    return int(np.random.SeedSequence([seed, epoch]).generate_state(1, np.uint32)[0])
+
+
+def _copy(example: Example, words: tuple[str, ...]) -> Example:
+    sentence = Sentence(words, example.sentence.upos, example.sentence.xpos)
+    return Example(example.id, sentence, DependencyTree(example.gold.heads, example.gold.labels))
+
+
+def _replace(batch: Batch, other: Batch) -> None:
+    """In place: Lightning hands the same object to the training step."""
+    for name, value in vars(other).items():
+        if not isinstance(value, torch.Tensor):
+            raise TypeError(f"batch field {name} is no tensor")
+        setattr(batch, name, value)

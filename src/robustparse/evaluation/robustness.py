@@ -1,0 +1,170 @@
+"""Attack a whole split into a folder: resumable, and the same files however often it was stopped.
+
+``examples.jsonl`` grows by a line a finished sentence and ends sorted by id; a run that was killed
+goes on with the sentences that are not in it. ``run.json`` says what the folder holds, so that
+lines of different runs never mix.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from robustparse import __version__
+from robustparse.attacks.attack import Attack
+from robustparse.attacks.statistics import Statistics, victim_seconds_alone
+from robustparse.attacks.victim import Victim
+from robustparse.data.conllu import block_of, with_parse, write_treebank
+from robustparse.errors import InputError
+from robustparse.evaluation.tally import Tally, result_line
+from robustparse.files import make_folder, write_text
+from robustparse.types import Example
+
+Summary = dict[str, Any]
+
+
+def attack_into(
+    folder: Path,
+    attack: Attack,
+    examples: Sequence[Example],
+    victim: Victim,
+    run: dict[str, Any],
+    on_sentence: Callable[[Tally], None] = lambda tally: None,
+) -> Summary:
+    """Attack examples, write ``examples.jsonl``, ``adversarial.conllu`` and ``summary.json``.
+
+    Args:
+        folder: where to; continued if it holds the same run.
+        attack: the attack.
+        examples: sentences with distinct ids.
+        victim: the parser.
+        run: plain values that tell this run from others: attack, victims, data, seed, limit.
+        on_sentence: called after every sentence with the sums so far.
+
+    Returns:
+        The summary. Times and forwards are those of the last uninterrupted stretch of the run.
+
+    Raises:
+        InputError: the folder is not writable or holds another run.
+    """
+    _claim(make_folder(folder), run)
+    lines = read_lines(folder / "examples.jsonl")
+    known = {line["id"] for line in lines}
+    pending = [example for example in examples if example.id not in known]
+    if not pending and (folder / "summary.json").exists():
+        finished: Summary = json.loads((folder / "summary.json").read_text("utf-8"))
+        return finished
+    tally = Tally()
+    for line in lines:
+        tally.add(line)
+    statistics = _attack_pending(folder, attack, pending, victim, lines, tally, on_sentence)
+    lines.sort(key=lambda line: line["id"])
+    write_text(folder / "examples.jsonl", "".join(_json_line(line) for line in lines))
+    _write_adversarial(folder / "adversarial.conllu", examples, lines)
+    summary = {
+        "task": "dependency",
+        **{key: run[key] for key in ("attack", "victims", "seed")},
+        **tally.scores(),
+        "perplexity": {"clean": None, "attacked": None},
+        **_speed(statistics, victim, len(pending)),
+        "versions": {"robustparse": __version__, "torch": str(torch.__version__)},
+    }
+    write_text(folder / "summary.json", json.dumps(summary, indent=2) + "\n")
+    return summary
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """The whole lines of an ``examples.jsonl``; a last line torn by a kill is left out.
+
+    Raises:
+        InputError: a line before the last is no JSON object.
+    """
+    if not path.exists():
+        return []
+    lines = []
+    rows = path.read_text("utf-8").split("\n")
+    for number, row in enumerate(rows, start=1):
+        if not row:
+            continue
+        try:
+            lines.append(json.loads(row))
+        except json.JSONDecodeError:
+            if number == len(rows):
+                break
+            raise InputError(
+                f"{path}:{number}: not JSON; remove the line and run the attack again"
+            ) from None
+    return lines
+
+
+def _claim(folder: Path, run: dict[str, Any]) -> None:
+    path = folder / "run.json"
+    if path.exists():
+        held = json.loads(path.read_text("utf-8"))
+        different = sorted(key for key in {*held, *run} if held.get(key) != run.get(key))
+        if different:
+            raise InputError(
+                f"{folder}: holds another run ({different[0]}: {held.get(different[0])!r} there, "
+                f"{run.get(different[0])!r} here); choose another --out or delete the folder"
+            )
+    else:
+        write_text(path, json.dumps(run, indent=2) + "\n")
+
+
+def _attack_pending(
+    folder: Path,
+    attack: Attack,
+    pending: Sequence[Example],
+    victim: Victim,
+    lines: list[dict[str, Any]],
+    tally: Tally,
+    on_sentence: Callable[[Tally], None],
+) -> Statistics:
+    # Start from whole lines: what a kill tore off must not stand before the next line.
+    write_text(folder / "examples.jsonl", "".join(_json_line(line) for line in lines))
+    results = attack.run(pending, victim)
+    try:
+        with (folder / "examples.jsonl").open("a", encoding="utf-8") as file:
+            for result in results:
+                line = result_line(result)
+                file.write(_json_line(line))
+                file.flush()
+                lines.append(line)
+                tally.add(line)
+                on_sentence(tally)
+    finally:
+        results.close()
+    return results.statistics
+
+
+def _json_line(line: dict[str, Any]) -> str:
+    return json.dumps(line, ensure_ascii=False) + "\n"
+
+
+def _write_adversarial(
+    path: Path, examples: Sequence[Example], lines: Sequence[dict[str, Any]]
+) -> None:
+    """The adversarial sentences with their gold trees, for any other parser."""
+    by_id = {line["id"]: line for line in lines}
+    sentences = []
+    for example in sorted(examples, key=lambda example: example.id):
+        block = example.block or block_of(example.sentence, example.gold)
+        words = by_id[example.id]["adversarial_tokens"]
+        sentences.append(with_parse(block, example.gold, words))
+    write_treebank(path, sentences)
+
+
+def _speed(statistics: Statistics, victim: Victim, sentences: int) -> dict[str, Any]:
+    with victim.evaluating():
+        alone = victim_seconds_alone(victim, statistics)
+    seconds = statistics.seconds
+    return {
+        "victim_forwards": statistics.forwards,
+        "texts_per_forward": statistics.texts_per_forward,
+        "seconds": seconds,
+        "other_model_seconds": dict(statistics.model_seconds),
+        "sentences_per_second": sentences / seconds if seconds else None,
+        "victim_share_of_seconds": statistics.victim_share(alone),
+    }

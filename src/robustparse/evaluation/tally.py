@@ -1,0 +1,113 @@
+"""One line a sentence, and the sums over lines from which every reported score comes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from robustparse.attacks.attack import AttackResult, ScoredParse
+from robustparse.metrics import percent
+
+Line = Mapping[str, Any]
+
+
+def result_line(result: AttackResult) -> dict[str, Any]:
+    """A finished sentence as ``examples.jsonl`` holds it.
+
+    ``clean`` and ``attacked`` are parses with their scores against gold; ``counted`` is the number
+    of words that enter the scores.
+    """
+    gold = result.example.gold
+    return {
+        "id": result.id,
+        "tokens": list(result.example.sentence.words),
+        "adversarial_tokens": list(result.words),
+        "edited": list(result.edited),
+        "gold": {"heads": list(gold.heads), "labels": list(gold.labels)},
+        "clean": _parse(result.clean, result.counted),
+        "attacked": _parse(result.attacked, result.counted),
+        "counted": result.counted,
+        "success": result.success,
+        "queries": {"charged": result.charged, "unique": result.unique},
+    }
+
+
+def _parse(parse: ScoredParse, counted: int) -> dict[str, Any]:
+    return {
+        "heads": list(parse.tree.heads),
+        "labels": list(parse.tree.labels),
+        "correct_heads": parse.correct_heads,
+        "correct_labels": parse.correct_labelled,
+        "uas": round(percent(parse.correct_heads, counted), 4) if counted else None,
+        "las": round(percent(parse.correct_labelled, counted), 4) if counted else None,
+    }
+
+
+@dataclass
+class Tally:
+    """Sums over lines; adding two tallies, or lines in any order, gives the same scores."""
+
+    sums: dict[str, int] = field(default_factory=dict)
+
+    NAMES = (
+        "sentences",
+        "words",
+        "counted",
+        "clean_heads",
+        "clean_labels",
+        "attacked_heads",
+        "attacked_labels",
+        "success",
+        "edits",
+        "charged",
+        "unique",
+    )
+
+    def __post_init__(self) -> None:
+        self.sums = {name: self.sums.get(name, 0) for name in self.NAMES}
+
+    def add(self, line: Line) -> None:
+        """Add a sentence."""
+        amounts = (
+            1,
+            len(line["tokens"]),
+            line["counted"],
+            line["clean"]["correct_heads"],
+            line["clean"]["correct_labels"],
+            line["attacked"]["correct_heads"],
+            line["attacked"]["correct_labels"],
+            int(line["success"]),
+            len(line["edited"]),
+            line["queries"]["charged"],
+            line["queries"]["unique"],
+        )
+        for name, amount in zip(self.NAMES, amounts, strict=True):
+            self.sums[name] += amount
+
+    def scores(self) -> dict[str, Any]:
+        """The keys of ``summary.json`` that follow from the lines; scores and rates in percent."""
+        s = self.sums
+        n = s["sentences"]
+        return {
+            "n_sentences": n,
+            "n_words": s["words"],
+            "clean": self._attachment("clean"),
+            "attacked": self._attachment("attacked"),
+            "success_rate": _or_none(percent(s["success"], n), n),
+            "edits_per_sentence": s["edits"] / n if n else None,
+            "edit_rate": _or_none(percent(s["edits"], s["words"]), s["words"]),
+            "queries_per_sentence": {
+                "charged": s["charged"] / n if n else None,
+                "unique": s["unique"] / n if n else None,
+            },
+        }
+
+    def _attachment(self, which: str) -> dict[str, float | None]:
+        counted = self.sums["counted"]
+        return {
+            "uas": _or_none(percent(self.sums[f"{which}_heads"], counted), counted),
+            "las": _or_none(percent(self.sums[f"{which}_labels"], counted), counted),
+        }
+
+
+def _or_none(value: float, whole: int) -> float | None:
+    return value if whole else None

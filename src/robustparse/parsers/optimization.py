@@ -1,0 +1,52 @@
+"""The optimiser of every parser, as plain numbers, and its learning rate over a run's steps."""
+
+from typing import Literal
+
+from robustparse.errors import InputError
+
+Schedule = Literal["exponential", "linear", "constant"]
+
+
+class Optimization:
+    """Adam and its learning rate (Dozat and Manning 2017; defaults as in Zheng et al. 2020).
+
+    Args:
+        learning_rate: at its peak (2e-3).
+        betas: of Adam (0.9, 0.9).
+        eps: of Adam (1e-12).
+        decay: the exponential schedule multiplies by ``decay ** (step / decay_steps)`` (0.75).
+        decay_steps: see ``decay`` (5000).
+        warmup_steps: the rate rises linearly over so many steps (0).
+        schedule: ``exponential``, ``linear`` (down to 0 at the last step of the run) or
+            ``constant``.
+    """
+
+    def __init__(
+        self,
+        learning_rate: float = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.9),
+        eps: float = 1e-12,
+        decay: float = 0.75,
+        decay_steps: int = 5000,
+        warmup_steps: int = 0,
+        schedule: Schedule = "exponential",
+    ) -> None:
+        if learning_rate <= 0 or decay_steps < 1 or warmup_steps < 0 or not 0 < decay <= 1:
+            raise InputError(
+                "learning_rate must be > 0, decay in (0, 1], decay_steps >= 1 and warmup_steps >= "
+                f"0, got {learning_rate}, {decay}, {decay_steps} and {warmup_steps}"
+            )
+        self.learning_rate, self.betas, self.eps = learning_rate, betas, eps
+        self.decay, self.decay_steps = decay, decay_steps
+        self.warmup_steps, self.schedule = warmup_steps, schedule
+
+    def factor(self, step: int, total: float) -> float:
+        """What the learning rate is multiplied by at a step of ``total``."""
+        if step < self.warmup_steps:
+            return (step + 1) / self.warmup_steps
+        if self.schedule == "linear":
+            left = max(total - self.warmup_steps, 1)
+            return max(0.0, 1.0 - (step - self.warmup_steps) / left)
+        if self.schedule == "exponential":
+            return float(self.decay ** (step / self.decay_steps))
+        return 1.0

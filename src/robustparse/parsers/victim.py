@@ -1,0 +1,68 @@
+"""A parser as attacks see it: word rows in, heads and labels out, left as it was found."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from robustparse.parsers.base import ParserModule
+from robustparse.parsers.word_table import UNKNOWN
+
+
+class ParserVictim:
+    """Fulfils the protocol of ``robustparse.attacks.victim`` with a parser.
+
+    Args:
+        parser: the parser under attack.
+    """
+
+    unknown = UNKNOWN
+
+    def __init__(self, parser: ParserModule) -> None:
+        self.parser = parser
+
+    @property
+    def training_tags(self) -> Mapping[str, str]:
+        """Lower-cased word -> its most frequent Penn tag in training."""
+        return self.parser.vocabulary.training_tags
+
+    def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
+        """Rows of the parser's word table, ``(words,)``."""
+        return self.parser.encoder.intern(words)
+
+    def intern_tags(self, tags: Sequence[str]) -> NDArray[np.int32]:
+        """Tag ids, ``(tags,)``; no encoder reads them yet."""
+        return np.zeros(len(tags), dtype=np.int32)
+
+    def label_ids(self, labels: Sequence[str]) -> NDArray[np.int32]:
+        """Label ids, -1 for a label never seen in training."""
+        ids = self.parser.vocabulary.label_ids
+        return np.array([ids.get(label, -1) for label in labels], dtype=np.int32)
+
+    def label_names(self, ids: NDArray[np.integer]) -> list[str]:
+        """The inverse of ``label_ids`` for known labels."""
+        return [self.parser.vocabulary.labels[index] for index in ids.tolist()]
+
+    def parse(
+        self, words: NDArray[np.int32], tags: NDArray[np.int32], lengths: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
+        """One forward pass: ``(n, length)`` rows -> heads and label ids, ``(n, length)``."""
+        device = self.parser.device
+        rows, tag_ids, sizes = (
+            torch.from_numpy(part.astype(np.int64)).to(device) for part in (words, tags, lengths)
+        )
+        return self.parser.parse(rows, tag_ids, sizes)
+
+    @contextmanager
+    def evaluating(self) -> Iterator[None]:
+        """Evaluation mode without gradients; afterwards every module's mode is what it was."""
+        modes = {module: module.training for module in self.parser.modules()}
+        self.parser.eval()
+        try:
+            with torch.no_grad():
+                yield
+        finally:
+            for module, training in modes.items():
+                module.training = training

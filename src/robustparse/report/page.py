@@ -1,0 +1,215 @@
+"""One self-contained HTML page about attacked parsers: figures, curves, trees before and after.
+
+The page opens offline: no script, no font, picture or style from elsewhere (its content policy
+forbids them), readable in light and dark mode and on a narrow screen.
+"""
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from robustparse import __version__
+from robustparse.errors import InputError
+from robustparse.files import write_text
+from robustparse.report.folders import (
+    AttackFolder,
+    SystemRow,
+    changed_elsewhere,
+    most_telling,
+    read_folder,
+    wrong_words,
+)
+from robustparse.report.plots import SERIES, Curve, Plot, draw_plot
+from robustparse.report.stylesheet import CSS
+from robustparse.report.summary import summarize
+from robustparse.report.trees import TreePair, draw_pair
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+MISSING = "\N{EN DASH}"
+
+
+def build_report(folders: Sequence[Path], out: Path) -> None:
+    """Write a page about any number of attacked systems; the first is the one compared with.
+
+    Args:
+        folders: folders that `robustparse attack` wrote, at least one.
+        out: the HTML file, written whole or not at all.
+
+    Raises:
+        InputError: a folder is missing or malformed, or `out` cannot be written.
+    """
+    if not folders:
+        raise InputError("report: no folders given; give at least one that `attack` wrote")
+    systems = [
+        read_folder(folder, name) for folder, name in zip(folders, _names(folders), strict=True)
+    ]
+    write_text(out, render_page(systems))
+
+
+def render_page(systems: Sequence[AttackFolder]) -> str:
+    """Put the page together, as HTML text."""
+    rows = [system.row for system in systems]
+    names = ", ".join(row.name for row in rows) if len(rows) < 5 else f"{len(rows)} systems"
+    title = f"Robustness report: {names}"
+    plots = merge_plots(systems)
+    parts = [
+        f"<h1>{escape(title)}</h1>",
+        f'<p class="lead">{escape(summarize(rows))}</p>',
+        "<h2>Systems</h2>",
+        _table(rows),
+    ]
+    if plots:
+        parts += ["<h2>Curves</h2>", f'<div class="plots">{"".join(map(_plot, plots))}</div>']
+    parts += ["<h2>Sentences before and after</h2>", *_sentences(systems)]
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        f"<title>{escape(title)}</title><style>{CSS}</style></head>\n<body><main>\n"
+        + "\n".join(parts)
+        + f"\n<footer><p>Made by robustparse {__version__}. All of this page is in this one file."
+        "</p></footer>\n</main></body></html>\n"
+    )
+
+
+def merge_plots(systems: Sequence[AttackFolder]) -> list[Plot]:
+    """Make one plot of those with the same title and axes, as long as it stays readable.
+
+    Where two systems call a curve alike, the curves of that plot are named after their systems.
+    """
+    groups: dict[tuple[str, str, str], list[tuple[str, Plot]]] = {}
+    for system in systems:
+        for plot in system.plots:
+            key = (plot.title, plot.x_label, plot.y_label)
+            groups.setdefault(key, []).append((system.row.name, plot))
+    merged = []
+    for (title, x, y), members in groups.items():
+        together = [(name, curve) for name, plot in members for curve in plot.curves]
+        distinct = {curve.name for _, curve in together}
+        if len(distinct) < len(together):
+            together = [
+                (name, Curve(f"{name}: {curve.name}", curve.x, curve.y)) for name, curve in together
+            ]
+        for start in range(0, len(together), len(SERIES)):
+            some = tuple(curve for _, curve in together[start : start + len(SERIES)])
+            part = f" ({start // len(SERIES) + 1})" if len(together) > len(SERIES) else ""
+            merged.append(Plot(title + part, x, y, some))
+    return merged
+
+
+def _names(folders: Sequence[Path]) -> list[str]:
+    """Give each folder its own name, with as much of its path as tells it from the others."""
+    whole = [folder.resolve().parts for folder in folders]
+    for depth in range(1, max(len(parts) for parts in whole)):
+        names = ["/".join(parts[-depth:]) for parts in whole]
+        if len(set(names)) == len(names):
+            return names
+    raise InputError("report: the same folder is given twice; give each folder once")
+
+
+def _table(rows: Sequence[SystemRow]) -> str:
+    heads = [
+        ("text", "System"),
+        ("", "Clean<br>LAS"),
+        ("", "Attacked<br>LAS"),
+        ("text", "LAS, clean<br>to attacked"),
+        ("", "Success<br>rate, %"),
+        ("", "Edits a<br>sentence"),
+        ("", "Clean<br>UAS"),
+        ("", "Attacked<br>UAS"),
+        ("", "Sentences"),
+        ("text", "Attack"),
+    ]
+    head = "".join(f'<th scope="col" class="{kind}">{text}</th>' for kind, text in heads)
+    scores = [s for row in rows for s in (row.clean_las, row.attacked_las) if s is not None]
+    body = "".join(
+        f'<tr><th scope="row">{escape(row.name)}</th><td>{_score(row.clean_las)}</td>'
+        f'<td class="strong">{_score(row.attacked_las)}</td>'
+        f'<td class="text">{_fall(row, scores)}</td><td>{_score(row.success_rate)}</td>'
+        f"<td>{_score(row.edits_per_sentence)}</td><td>{_score(row.clean_uas)}</td>"
+        f"<td>{_score(row.attacked_uas)}</td><td>{row.n_sentences:,}</td>"
+        f'<td class="text">{escape(row.attack)}</td></tr>'
+        for row in rows
+    )
+    return (
+        '<div class="panel"><div class="scroll" tabindex="0" role="region" aria-label="Systems">'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></div>"
+        '<p class="note">UAS: words with the right head, in percent. LAS: words with the right '
+        "head and the right label. Success rate: sentences in which the attack lowered the score. "
+        "Ring: score on the original sentences; dot: score on the perturbed ones.</p>"
+    )
+
+
+def _score(value: float | None) -> str:
+    return MISSING if value is None else f"{value:.1f}"
+
+
+def _fall(row: SystemRow, scores: Sequence[float]) -> str:
+    """Draw a ring at the clean score and a dot at the attacked one, on one scale for all rows."""
+    if row.clean_las is None or row.attacked_las is None:
+        return MISSING
+    low, high = min(scores), max(scores)
+    clean, attacked = (
+        10 + 110 * (score - low) / ((high - low) or 1.0)
+        for score in (row.clean_las, row.attacked_las)
+    )
+    return (
+        '<svg class="fall" width="130" height="20" viewBox="0 0 130 20" aria-hidden="true">'
+        f'<line x1="10" y1="10" x2="120" y2="10"/>'
+        f'<line class="drop" x1="{attacked:.1f}" y1="10" x2="{clean:.1f}" y2="10"/>'
+        f'<circle class="attacked" cx="{attacked:.1f}" cy="10" r="6"/>'
+        f'<circle class="clean" cx="{clean:.1f}" cy="10" r="5.5"/></svg>'
+    )
+
+
+def _plot(plot: Plot) -> str:
+    rows = "".join(
+        f'<tr><th scope="row">{escape(curve.name)}</th><td>{x:g}</td><td>{y:.2f}</td></tr>'
+        for curve in plot.curves
+        for x, y in zip(curve.x, curve.y, strict=True)
+    )
+    return (
+        f'<figure class="panel"><figcaption><h3>{escape(plot.title)}</h3></figcaption>'
+        f"{draw_plot(plot)}<details><summary>Figures</summary><table><thead><tr>"
+        f'<th scope="col" class="text">Line</th><th scope="col">{escape(plot.x_label)}</th>'
+        f'<th scope="col">{escape(plot.y_label)}</th></tr></thead><tbody>{rows}</tbody></table>'
+        "</details></figure>"
+    )
+
+
+def _sentences(systems: Sequence[AttackFolder]) -> list[str]:
+    named = {id(pair): system.row.name for system in systems for pair in system.pairs}
+    chosen = most_telling([pair for system in systems for pair in system.pairs])
+    if not chosen:
+        return ["<p>The attack lowered the score of no sentence, so there is none to show.</p>"]
+    return [LEGEND, *(_sentence(pair, named[id(pair)]) for pair in chosen)]
+
+
+LEGEND = (
+    '<ul class="legend"><li><svg width="44" height="14" aria-hidden="true"><path d="M0 7H44" '
+    'stroke="var(--arc)" stroke-width="1.6"/></svg>right head</li><li><svg width="44" height="14" '
+    'aria-hidden="true"><path d="M0 7H44" stroke="var(--wrong)" stroke-width="2.2" '
+    'stroke-dasharray="6 4"/></svg>wrong head</li><li><svg width="44" height="20" '
+    'aria-hidden="true"><rect x="2" y="2" width="40" height="16" rx="4" fill="none" '
+    'stroke="var(--wrong)" stroke-dasharray="3 2"/></svg>right head, wrong label</li>'
+    "<li><mark>word</mark>substituted</li><li>Arrows point from a head to its dependent.</li></ul>"
+)
+
+
+def _sentence(pair: TreePair, name: str) -> str:
+    swaps = ", ".join(
+        f"<mark>{escape(pair.words_before[i])}</mark> became "
+        f"<mark>{escape(pair.words_after[i])}</mark>"
+        for i in pair.edited
+    )
+    changed = len(changed_elsewhere(pair))
+    others = f"{changed} other {'word' if changed == 1 else 'words'}"
+    before, after = (wrong_words(pair.gold, tree) for tree in (pair.before, pair.after))
+    return (
+        f'<figure class="panel"><figcaption><p>{swaps}. With it, the parser {escape(name)} changed '
+        f"its mind about {others}: {before} of {len(pair.words_before)} words had a wrong head or "
+        f"label before, {after} have one after.</p></figcaption>"
+        '<div class="scroll" tabindex="0" role="region" aria-label="Trees before and after">'
+        f"{draw_pair(pair)}</div></figure>"
+    )

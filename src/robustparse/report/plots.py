@@ -1,0 +1,186 @@
+"""Line plots as inline SVG: scores against an edit budget, or against epochs.
+
+Drawn by matplotlib's SVG backend on a figure of its own, without pyplot and without global state.
+Each line has a colour, a marker, a dash pattern and its name at its right end, so that no reading
+rests on colour alone. Text stays text. Colours become CSS variables (`--ink`, `--grid`,
+`--series-1` ...) with fallbacks, so that a page can set them for light and dark.
+"""
+
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from robustparse.report.layout import text_width
+
+# Colour-blind safe after Okabe and Ito, darkened until text in them has a contrast of 4.5 on white.
+SERIES = ("#0067a5", "#b84a00", "#00735a", "#8d3f86", "#5c5c00", "#a8324a")
+MARKERS = ("o", "s", "^", "D", "v", "P")
+DASHES = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (7, 2, 2, 2)), (0, (4, 1, 1, 1, 1, 1)), (0, (9, 2)))
+INK, MUTED, GRID = "#1d2433", "#5b6577", "#dfe3ea"
+
+WIDTH, HEIGHT, DPI = 420, 290, 72  # pixels; at 72 a point of matplotlib is a pixel
+TEXT = 13.0
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One line of a plot.
+
+    Args:
+        name: written beside the line.
+        x: positions, ascending; edit budgets in percent of the words, or epochs.
+        y: scores in percent, as many as x.
+    """
+
+    name: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """What one picture shows.
+
+    Args:
+        title: a heading; the picture itself leaves it to the page, but readers are told it.
+        x_label: what x counts, with its unit.
+        y_label: what y counts, with its unit.
+        curves: one to six lines.
+    """
+
+    title: str
+    x_label: str
+    y_label: str
+    curves: tuple[Curve, ...]
+
+
+def draw_plot(plot: Plot) -> str:
+    """Draw a plot.
+
+    Returns:
+        A complete `<svg>` element that scales to the width it is given.
+
+    Raises:
+        ValueError: there are no curves, more than six, or one without points.
+    """
+    if not 0 < len(plot.curves) <= len(SERIES):
+        raise ValueError(f"a plot needs 1 to {len(SERIES)} curves, got {len(plot.curves)}")
+    if any(not curve.x or len(curve.x) != len(curve.y) for curve in plot.curves):
+        raise ValueError("each curve needs at least one x and as many y")
+    with rc_context(
+        {
+            "svg.fonttype": "none",
+            "svg.hashsalt": plot.title,
+            "font.family": "sans-serif",
+            "font.size": TEXT,
+            "text.parse_math": False,  # a name may hold a dollar sign
+        }
+    ):
+        figure = Figure(figsize=(WIDTH / DPI, HEIGHT / DPI), dpi=DPI)
+        names = [_shortened(curve.name) for curve in plot.curves]
+        room = max(text_width(name, TEXT) for name in names) + 16
+        left, bottom = 58, 50
+        box = (left / WIDTH, bottom / HEIGHT, (WIDTH - left - room) / WIDTH, 1 - 62 / HEIGHT)
+        _lines(figure.add_axes(box), plot, names)
+        out = io.StringIO()
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    return _inline(out.getvalue(), plot)
+
+
+def _shortened(name: str) -> str:
+    name = " ".join(name.split()) or "unnamed"
+    return name if len(name) <= 20 else name[:19] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def _lines(axes: Axes, plot: Plot, names: Sequence[str]) -> None:
+    for curve, colour, marker, dash in zip(plot.curves, SERIES, MARKERS, DASHES, strict=False):
+        dense = len(curve.x) > 15
+        axes.plot(
+            curve.x,
+            curve.y,
+            color=colour,
+            linestyle=dash,
+            linewidth=2.2,
+            marker=marker,
+            markersize=6,
+            markevery=max(1, len(curve.x) // 8) if dense else 1,
+        )
+    low = min(min(curve.y) for curve in plot.curves)
+    high = max(max(curve.y) for curve in plot.curves)
+    slack = max((high - low) * 0.08, 0.5)
+    axes.set_ylim(low - slack, high + slack)
+    axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
+    axes.xaxis.set_major_locator(MaxNLocator(7, integer=True, steps=[1, 2, 5, 10]))
+    axes.set_xlabel(plot.x_label, color=MUTED, labelpad=8)
+    axes.set_ylabel(plot.y_label, color=MUTED, labelpad=8)
+    axes.tick_params(colors=MUTED, length=0, pad=6)
+    axes.grid(axis="y", color=GRID, linewidth=1)
+    axes.set_axisbelow(True)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side == "bottom")
+        spine.set_color(MUTED)
+    ends = [curve.y[-1] for curve in plot.curves]
+    scale = axes.bbox.height / (high - low + 2 * slack)
+    for name, colour, y in zip(names, SERIES, _apart(ends, 17 / scale), strict=False):
+        axes.annotate(
+            name,
+            (1.0, y),
+            xycoords=("axes fraction", "data"),
+            xytext=(8, 0),
+            textcoords="offset points",
+            color=colour,
+            va="center",
+            annotation_clip=False,
+        )
+
+
+def _apart(places: Sequence[float], distance: float) -> list[float]:
+    """Move places as little as needed so that any two are at least `distance` apart."""
+    order = sorted(range(len(places)), key=lambda i: places[i])
+    groups: list[tuple[float, int]] = []  # (middle, size) of labels that touch, from below
+    for i in order:
+        groups.append((places[i], 1))
+        while len(groups) > 1:
+            (a, m), (b, n) = groups[-2:]
+            if b - a >= distance * (m + n) / 2:
+                break
+            groups[-2:] = [((a * m + b * n) / (m + n), m + n)]
+    spread = [a + distance * (k - (m - 1) / 2) for a, m in groups for k in range(m)]
+    return [spread[order.index(i)] for i in range(len(places))]
+
+
+def _inline(svg: str, plot: Plot) -> str:
+    """Make matplotlib's document fit for a page: own ids, own size, CSS variables, a title."""
+    svg = svg[svg.index("<svg") :]
+    opening = svg.index(">") + 1
+    told = "; ".join(
+        f"{curve.name}: {curve.y[0]:.1f} at {curve.x[0]:g} to {curve.y[-1]:.1f} at {curve.x[-1]:g}"
+        for curve in plot.curves
+    )
+    head = (
+        f'<svg class="rp-plot" xmlns="http://www.w3.org/2000/svg" '
+        f'xmlns:xlink="http://www.w3.org/1999/xlink" role="img" width="{WIDTH}" height="{HEIGHT}" '
+        f'viewBox="0 0 {WIDTH} {HEIGHT}"><title>{escape(plot.title)}</title>'
+        f"<desc>{escape(told)}</desc>"
+    )
+    # The first <defs> holds a style for every element of the page.
+    style = svg.index("</defs>", opening) + len("</defs>")
+    body = re.sub(r"<metadata>.*?</metadata>", "", svg[style:], flags=re.DOTALL)
+    # Ids are global in a page, and matplotlib numbers them afresh in every figure.
+    own = "p" + re.sub(r"[^0-9a-z]+", "-", plot.title.lower())
+    body = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{own}-", body)
+    names = {INK: "ink", MUTED: "muted", GRID: "grid"}
+    names |= {colour: f"series-{i}" for i, colour in enumerate(SERIES, 1)}
+    for colour, name in names.items():
+        body = re.sub(rf"(?<=: ){colour}\b", f"var(--{name}, {colour})", body)
+    # The backend fills the figure and the axes with white; the page's own ground shall show.
+    body = body.replace("fill: #ffffff", "fill: none")
+    body = re.sub(r"font-family: [^;\"]*", "font-family: system-ui, sans-serif", body)
+    return head + body.rstrip()

@@ -1,0 +1,195 @@
+"""Dependency trees drawn as SVG: arcs over words, and a sentence before and after an attack.
+
+`layout` decides where everything stands. The pictures hold no script and no reference to anything
+outside; colours are CSS variables with fallbacks, so that a page can set them. Wrong arcs are
+dashed and wrong labels boxed besides their colour.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from robustparse.report.layout import (
+    BOLD,
+    LABEL_SIZE,
+    LEVEL,
+    WORD_SIZE,
+    Column,
+    Side,
+    label_middle,
+    label_width,
+    make_side,
+    place_columns,
+    text_width,
+)
+from robustparse.types import DependencyTree
+
+ROW = 44.0  # between the words before and the words after
+MARGIN = 14.0
+GUTTER = 54.0  # for "before" and "after"
+
+
+NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+STYLE = """
+.rp-tree{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
+.rp-tree text{fill:var(--ink,#1d2433);text-anchor:middle}
+.rp-tree .word{font-size:16px}
+.rp-tree .side,.rp-tree .label{font-size:12px}
+.rp-tree .side,.rp-tree .root{fill:var(--muted,#5b6577)}
+.rp-tree .label{paint-order:stroke;stroke:var(--panel,#fff);stroke-width:5px;stroke-linejoin:round}
+.rp-tree .arc{fill:none;stroke:var(--arc,#7a869c);stroke-width:1.6}
+.rp-tree .tip{fill:var(--arc,#7a869c)}
+.rp-tree .wrong .arc{stroke:var(--wrong,#c2410c);stroke-width:2.2;stroke-dasharray:6 4}
+.rp-tree .wrong .tip,.rp-tree .wrong .label,.rp-tree .mislabelled .label{fill:var(--wrong,#c2410c)}
+.rp-tree .wrong .label,.rp-tree .mislabelled .label{font-weight:700}
+.rp-tree .tag{fill:var(--panel,#fff);stroke:var(--wrong,#c2410c);stroke-dasharray:3 2}
+.rp-tree .box{fill:var(--mark,#fff1c2);stroke:var(--mark-line,#a16207);stroke-width:1.5}
+.rp-tree .edited{font-weight:700}
+.rp-tree .swap{fill:none;stroke:var(--mark-line,#a16207);stroke-width:1.6}
+""".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class TreePair:
+    """One sentence parsed before and after an attack.
+
+    Args:
+        words_before: the n words of the original sentence.
+        words_after: the n words of the perturbed sentence.
+        gold: the gold parse of the original sentence.
+        before: the parser's tree for the original sentence.
+        after: the parser's tree for the perturbed sentence.
+        edited: positions of the substituted words, from 0.
+    """
+
+    words_before: tuple[str, ...]
+    words_after: tuple[str, ...]
+    gold: DependencyTree
+    before: DependencyTree
+    after: DependencyTree
+    edited: tuple[int, ...]
+
+
+def draw_tree(
+    words: Sequence[str],
+    tree: DependencyTree,
+    *,
+    gold: DependencyTree | None = None,
+    edited: Sequence[int] = (),
+) -> str:
+    """Draw one tree, arcs above the words.
+
+    Args:
+        words: n words.
+        tree: the tree to draw.
+        gold: where given, wrong arcs are dashed and coloured, wrong labels boxed.
+        edited: positions from 0 whose words are boxed.
+
+    Returns:
+        A complete `<svg>` element.
+    """
+    side = make_side(words, tree, gold, -1)
+    columns = place_columns([side], MARGIN)
+    line = MARGIN + side.height
+    body = _arcs(side, columns, line) + _words(side, columns, line + WORD_SIZE + 6, edited)
+    return _svg(body, columns[-1].right + MARGIN, line + WORD_SIZE + 16 + MARGIN, " ".join(words))
+
+
+def draw_pair(pair: TreePair) -> str:
+    """Draw both parses in shared columns: arcs before above the words, arcs after below them.
+
+    Returns:
+        A complete `<svg>` element, as wide and high in pixels as it needs to be.
+    """
+    upper = make_side(pair.words_before, pair.before, pair.gold, -1)
+    lower = make_side(pair.words_after, pair.after, pair.gold, 1)
+    columns = place_columns([upper, lower], MARGIN + GUTTER)
+    top = MARGIN + upper.height
+    first, second = top + WORD_SIZE + 6, top + WORD_SIZE + 6 + ROW
+    bottom = second + 13
+    body = _arcs(upper, columns, top) + _arcs(lower, columns, bottom)
+    for y, text in ((first, "before"), (second, "after")):
+        body.append(_text(MARGIN + GUTTER / 2 - 6, y, text, "side"))
+    body += _words(upper, columns, first, pair.edited)
+    body += _words(lower, columns, second, pair.edited)
+    for i in pair.edited:
+        x, start, end = columns[i].middle, first + 8, second - WORD_SIZE - 5
+        body.append(f'<path class="swap" d="M{x:.1f} {start:.1f}V{end:.1f}m-4 -5l4 5l4 -5"/>')
+    title = f"{' '.join(pair.words_before)} / {' '.join(pair.words_after)}"
+    return _svg(body, columns[-1].right + MARGIN, bottom + lower.height + MARGIN, title)
+
+
+def _arcs(side: Side, columns: list[Column], line: float) -> list[str]:
+    """Draw the arcs, then their labels, so that a label is never under a line."""
+    lines, labels = [], []
+    for word, (head, label) in enumerate(zip(side.tree.heads, side.tree.labels, strict=True)):
+        x = columns[word].middle + side.ends[word][0]
+        way = side.direction
+        if head:
+            far = columns[head - 1].middle + side.ends[word][1]
+            height = side.levels[word] * LEVEL
+            bend = min(9.0, abs(far - x) / 2)
+            turn = bend if x > far else -bend
+            y = line + way * height
+            path = (
+                f"M{far:.1f} {line:.1f}V{y - way * bend:.1f}Q{far:.1f} {y:.1f} "
+                f"{far + turn:.1f} {y:.1f}H{x - turn:.1f}Q{x:.1f} {y:.1f} "
+                f"{x:.1f} {y - way * bend:.1f}V{line + way * 5:.1f}"
+            )
+            labels.append((word, label_middle(side, columns, word), y + 4, label, "label"))
+        else:
+            y = line + way * (max(side.levels) + 1) * LEVEL
+            path = f"M{x:.1f} {y:.1f}V{line + way * 5:.1f}"
+            labels.append((word, x, y + (LABEL_SIZE - 2 if way > 0 else -2), label, "label root"))
+        tip = f"M{x:.1f} {line:.1f}l-4 {way * 8}h8z"
+        lines.append(
+            f'<g class="{_verdict(side, word)}"><path class="arc" d="{path}"/>'
+            f'<path class="tip" d="{tip}"/></g>'
+        )
+    for word, x, y, label, kind in labels:
+        verdict, width = _verdict(side, word), label_width(label) + 8
+        box = f'<rect class="tag" x="{x - width / 2:.1f}" y="{y - 13:.1f}" width="{width:.1f}" '
+        box = f'{box}height="18" rx="4"/>' if verdict == "mislabelled" else ""
+        lines.append(f'<g class="{verdict}">{box}{_text(x, y, label, kind)}</g>')
+    return lines
+
+
+def _verdict(side: Side, word: int) -> str:
+    if side.gold is None:
+        return "right"
+    if side.tree.heads[word] != side.gold.heads[word]:
+        return "wrong"
+    return "right" if side.tree.labels[word] == side.gold.labels[word] else "mislabelled"
+
+
+def _words(side: Side, columns: list[Column], baseline: float, edited: Sequence[int]) -> list[str]:
+    parts = []
+    for i, word in enumerate(side.words):
+        x = columns[i].middle
+        if i in edited:
+            width = text_width(word, WORD_SIZE) * BOLD + 12
+            parts.append(
+                f'<rect class="box" x="{x - width / 2:.1f}" y="{baseline - WORD_SIZE - 2:.1f}" '
+                f'width="{width:.1f}" height="{WORD_SIZE + 9:.1f}" rx="5"/>'
+            )
+        parts.append(_text(x, baseline, word, "word edited" if i in edited else "word"))
+    return parts
+
+
+def _text(x: float, y: float, text: str, kind: str) -> str:
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{_escaped(text)}</text>'
+
+
+def _escaped(text: str) -> str:
+    """Escape markup, and replace the characters that no XML document may hold."""
+    return escape(NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text))
+
+
+def _svg(body: list[str], width: float, height: float, title: str) -> str:
+    return (
+        f'<svg class="rp-tree" xmlns="http://www.w3.org/2000/svg" role="img" '
+        f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}">'
+        f"<title>{_escaped(title)}</title><style>{STYLE}</style>{''.join(body)}</svg>"
+    )

@@ -1,0 +1,125 @@
+"""Victims without a network, and small corpora, for the attack engine's tests."""
+
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustparse.types import DependencyTree, Example, Sentence
+
+UNK = "<unk>"
+
+
+class FakeVictim:
+    """What both fakes share; counts forwards and keeps the texts of each."""
+
+    unknown = 0
+    training_tags: Mapping[str, str] = {}
+
+    def __init__(self) -> None:
+        self.names = [UNK]
+        self.rows = {UNK: 0}
+        self.batches: list[list[tuple[str, ...]]] = []
+        self.modes: list[str] = []
+
+    def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
+        for word in words:
+            if word not in self.rows:
+                self.rows[word] = len(self.names)
+                self.names.append(word)
+        return np.array([self.rows[word] for word in words], dtype=np.int32)
+
+    def intern_tags(self, tags: Sequence[str]) -> NDArray[np.int32]:
+        return np.array([zlib.crc32(tag.encode()) % 1000 for tag in tags], dtype=np.int32)
+
+    def label_ids(self, labels: Sequence[str]) -> NDArray[np.int32]:
+        known = {"dep": 0, "punct": 1}
+        return np.array([known.get(label, -1) for label in labels], dtype=np.int32)
+
+    def label_names(self, ids: NDArray[Any]) -> list[str]:
+        return [("dep", "punct")[index] for index in ids.tolist()]
+
+    def parse(
+        self, words: NDArray[np.int32], tags: NDArray[np.int32], lengths: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
+        assert words.shape == tags.shape == (len(lengths), lengths.max())
+        heads = np.full(words.shape, 99, dtype=np.int16)  # undefined beyond a text's length
+        labels = np.full(words.shape, 99, dtype=np.int16)
+        self.batches.append([])
+        for index, length in enumerate(lengths.tolist()):
+            assert not words[index, length:].any()
+            text = tuple(self.names[row] for row in words[index, :length].tolist())
+            self.batches[-1].append(text)
+            heads[index, :length], labels[index, :length] = self.answer(text)
+        return heads, labels
+
+    def answer(self, text: tuple[str, ...]) -> tuple[Sequence[int], Sequence[int]]:
+        raise NotImplementedError
+
+    @contextmanager
+    def evaluating(self) -> Iterator[None]:
+        self.modes.append("on")
+        try:
+            yield
+        finally:
+            self.modes.append("off")
+
+    @property
+    def texts(self) -> list[str]:
+        """Every text parsed, in order."""
+        return [" ".join(text) for batch in self.batches for text in batch]
+
+
+class TableVictim(FakeVictim):
+    """Answers from a table of heads by text; other texts get the default heads."""
+
+    def __init__(self, default: Sequence[int], table: Mapping[str, Sequence[int]]) -> None:
+        super().__init__()
+        self.default = default
+        self.table = table
+
+    def answer(self, text: tuple[str, ...]) -> tuple[Sequence[int], Sequence[int]]:
+        return self.table.get(" ".join(text), self.default), [0] * len(text)
+
+
+class HashVictim(FakeVictim):
+    """Chains each word to the one before, save for a third of all three-word contexts."""
+
+    def answer(self, text: tuple[str, ...]) -> tuple[Sequence[int], Sequence[int]]:
+        heads, labels = [], []
+        for index in range(len(text)):
+            code = zlib.crc32(" ".join(text[max(0, index - 1) : index + 2]).encode())
+            heads.append(index if code % 3 else code // 3 % (len(text) + 1))
+            labels.append(code % 7 == 0)
+        return heads, labels
+
+
+def example(text: str, tags: str, heads: Sequence[int] | None = None, number: int = 0) -> Example:
+    """An example from blank-separated words and tags; a chain of heads unless given."""
+    words = tuple(text.split())
+    gold = tuple(range(len(words))) if heads is None else tuple(heads)
+    return Example(
+        id=number,
+        sentence=Sentence(words=words, xpos=tuple(tags.split())),
+        gold=DependencyTree(heads=gold, labels=("dep",) * len(words)),
+    )
+
+
+def corpus(size: int, seed: int = 0) -> tuple[list[Example], dict[str, list[str]]]:
+    """Random sentences of 1 to 14 words, and a lexicon for half of the vocabulary."""
+    rng = np.random.default_rng(seed)
+    vocabulary = [f"w{number}" for number in range(60)]
+    tags = ["NN", "VB", "DT", "JJ", "."]
+    examples = []
+    for number in range(size):
+        length = int(rng.integers(1, 15))
+        words = " ".join(rng.choice(vocabulary, length))
+        examples.append(example(words, " ".join(rng.choice(tags, length)), number=number))
+    lexicon = {
+        word: [str(other) for other in rng.choice(vocabulary, int(rng.integers(0, 9)))]
+        for word in vocabulary[::2]
+    }
+    return examples, lexicon

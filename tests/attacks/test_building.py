@@ -1,0 +1,134 @@
+"""Problems: casing, duplicates, filters in order, positions, and the attack from its YAML."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from attack_fakes import HashVictim, TableVictim, example
+from jsonargparse import ArgumentParser
+
+from robustparse.attacks.attack import Attack
+from robustparse.attacks.building import ProblemBuilder, in_casing_of
+from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.attacks.candidates.masked_lm import MaskedLM
+from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.attacks.constraints.tags import AttackableTags
+from robustparse.attacks.problem import UNKNOWN, Problem
+from robustparse.attacks.search.zheng2020 import Zheng2020
+from robustparse.attacks.statistics import Statistics
+
+CONFIG = Path(__file__).parents[2] / "configs" / "attack" / "zheng2020_blackbox.yaml"
+
+ONE = example("Dogs chase IBM cats", "NNS VBP NNP NNS", (2, 0, 4, 2), number=1)
+TWO = example("of cats", "IN NNS", (2, 0), number=2)
+LEXICON = {
+    "dogs": ["wolves", "DOGS", "foxes", "Wolves"],
+    "ibm": ["apple"],
+    "cats": ["lions", "bees"],
+}
+
+
+def build(constraints: list[Constraint], search: Zheng2020 | None = None) -> list[Problem]:
+    victim, statistics = HashVictim(), Statistics()
+    builder = ProblemBuilder(
+        victim, Lexicon(LEXICON), constraints, "none", search or Zheng2020(), 0, statistics
+    )
+    problems = builder.build([ONE, TWO])
+    for problem in problems:
+        assert [victim.names[row] for row in problem.rows] == list(problem.words)
+        assert [victim.names[row] for row in problem.original] == list(problem.sentence.words)
+    assert not statistics.model_seconds
+    return problems
+
+
+@pytest.mark.parametrize(
+    ("original", "expected"),
+    [
+        ("dog", ["cat", "nasa", "mixed"]),
+        ("Dog", ["Cat", "NASA", "MiXed"]),
+        ("DOG", ["CAT", "NASA", "MIXED"]),
+        ("I", ["Cat", "NASA", "MiXed"]),
+        ("dOg", ["cat", "NASA", "miXed"]),
+        ("42", ["cat", "NASA", "miXed"]),
+        ("Cat", ["NASA", "MiXed"]),
+    ],
+)
+def test_casing(original: str, expected: list[str]) -> None:
+    assert in_casing_of(original, ["cat", "NASA", "miXed", "cat"]) == expected
+
+
+def test_candidates_are_cased_deduplicated_and_never_the_word_itself() -> None:
+    one, two = build([])
+    assert one.words == ("Wolves", "Foxes", "APPLE", "lions", "bees")
+    assert one.ptr.tolist() == [0, 2, 2, 3, 5]
+    assert two.ptr.tolist() == [0, 0, 2]
+    assert one.heads.tolist() == [2, 0, 4, 2]
+    assert one.labels.tolist() == [0, 0, 0, 0]
+
+
+def test_states_become_words() -> None:
+    one, _ = build([])
+    assert one.text(one.start()) == ONE.sentence.words
+    assert one.text(np.array([2, 0, 1, 2])) == ("Foxes", "chase", "APPLE", "bees")
+    with pytest.raises(ValueError, match="unknown word"):
+        one.text(np.array([0, UNKNOWN, 0, 0]))
+
+
+def test_constraints_apply_in_order_to_the_survivors() -> None:
+    seen: list[list[str]] = []
+
+    class DropFirst(Constraint):
+        def accept(self, slots, candidates, victim):
+            seen.append([word for words in candidates for word in words])
+            return [np.arange(len(words)) > 0 for words in candidates]
+
+    one, two = build([AttackableTags(["NNS"]), DropFirst(), DropFirst()])
+    assert seen == [
+        ["Wolves", "Foxes", "lions", "bees", "lions", "bees"],
+        ["Foxes", "bees", "bees"],
+    ]
+    assert (one.words, two.words) == ((), ())
+    assert one.eligible.tolist() == [True, False, False, True]
+
+
+def test_candidates_are_made_only_where_the_search_can_use_them() -> None:
+    one, _ = build([AttackableTags()], Zheng2020(gamma=0.1, ranking="random"))
+    assert np.count_nonzero(np.diff(one.ptr)) <= 1
+    assert one.eligible.all()
+
+
+def test_models_report_their_seconds() -> None:
+    class Model(Constraint):
+        def is_model(self) -> bool:
+            return True
+
+    run = Attack(
+        goal=parsed().goal, candidates=Lexicon(LEXICON), search=Zheng2020(), constraints=[Model()]
+    ).run([ONE], TableVictim((0, 0, 0, 0), {}))
+    list(run)
+    assert list(run.statistics.model_seconds) == ["Model"]
+    assert 0 < run.statistics.model_seconds["Model"] < run.statistics.seconds
+
+
+def parsed(**changes: object) -> Attack:
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_class_arguments(Attack, "attack")
+    parser.add_argument("--settings", action="config")
+    arguments = [f"--attack={CONFIG}"]
+    arguments += [f"--attack.{key}={value}" for key, value in changes.items()]
+    config = parser.parse_args(arguments)
+    return parser.instantiate(config).attack
+
+
+def test_the_configuration_of_zheng_2020() -> None:
+    attack = parsed()
+    assert isinstance(attack.candidates, MaskedLM)
+    assert (attack.candidates.top_k, attack.candidates.sample) == (110, 99)
+    assert (attack.search.gamma, attack.search.psi) == (0.15, 50)
+    assert attack.goal.success == "reported"
+    assert [type(one).__name__ for one in attack.constraints] == ["AttackableTags", "DictionaryTag"]
+
+
+def test_the_configuration_takes_no_other_class() -> None:
+    with pytest.raises(Exception, match=r"does not implement protocol"):
+        parsed(candidates="collections.Counter")

@@ -1,0 +1,123 @@
+"""Verdicts against a case worked out by hand, and against the definition word by word."""
+
+import numpy as np
+import pytest
+from attack_fakes import HashVictim, corpus, example
+
+from robustparse.attacks.building import ProblemBuilder
+from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.problem import Parse, Problem
+from robustparse.attacks.search.zheng2020 import Zheng2020
+from robustparse.attacks.statistics import Statistics
+from robustparse.errors import InputError
+
+
+def problem_of(one, punctuation="none") -> Problem:
+    builder = ProblemBuilder(
+        HashVictim(), Lexicon({}), [], punctuation, Zheng2020(), 0, Statistics()
+    )
+    return builder.build([one])[0]
+
+
+def array(*rows: list[int]) -> np.ndarray:
+    return np.array(rows, dtype=np.int16)
+
+
+def judge(problem, clean, state, heads, labels=None, **settings) -> tuple[float, bool]:
+    none = [0] * len(problem)
+    verdict = AttachmentDrop(**settings).judge(
+        problem,
+        Parse(array(clean)[0], array(none)[0]),
+        array(state),
+        array(heads),
+        array(labels or none),
+    )
+    return float(verdict.scores[0]), bool(verdict.success[0])
+
+
+def test_reported_against_strict() -> None:
+    # Gold chain: 0 1 2 3 4. The clean parse is right but for the last word.
+    problem = problem_of(example("a b c d e", "NN NN NN NN NN", (0, 1, 2, 3, 4)))
+    clean = [0, 1, 2, 3, 1]
+    state = [0, 1, 0, 0, 0]  # the second word was changed
+    # The third word loses its head, the changed word itself: reported only.
+    assert judge(problem, clean, state, [0, 1, 1, 3, 1]) == (2.0, True)
+    assert judge(problem, clean, state, [0, 1, 1, 3, 1], success="strict") == (1.0, False)
+    # The fourth word is attached to the changed one instead of the third: left out too.
+    assert judge(problem, clean, state, [0, 1, 2, 2, 1]) == (2.0, True)
+    assert judge(problem, clean, state, [0, 1, 2, 2, 1], success="strict") == (1.0, False)
+    # The fourth word is attached to the first: untouched, and it counts under both.
+    assert judge(problem, clean, state, [0, 1, 2, 1, 1]) == (2.0, True)
+    assert judge(problem, clean, state, [0, 1, 2, 1, 1], success="strict") == (2.0, True)
+    # An error mended elsewhere outweighs it.
+    assert judge(problem, clean, state, [0, 1, 2, 1, 4], success="strict") == (1.0, False)
+    # In the clean parse the last word hangs from the first: with that changed, it is left out.
+    state = [1, 0, 0, 0, 0]
+    assert judge(problem, clean, state, [0, 1, 2, 3, 4]) == (0.0, False)
+    assert judge(problem, clean, state, [0, 1, 2, 3, 4], success="strict") == (1.0, False)
+
+
+def test_success_is_a_drop_below_the_clean_parse_not_below_gold() -> None:
+    problem = problem_of(example("a b", "NN NN", (0, 1)))
+    assert judge(problem, [2, 1], [1, 0], [2, 1]) == (1.0, False)
+    assert judge(problem, [0, 1], [1, 0], [2, 1]) == (1.0, True)
+
+
+def test_labels_count_for_las_only() -> None:
+    problem = problem_of(example("a b", "NN NN", (0, 1)))
+    assert judge(problem, [0, 1], [1, 0], [0, 1], [0, 1], metric="uas") == (0.0, False)
+    assert judge(problem, [0, 1], [1, 0], [0, 1], [0, 1], metric="las") == (1.0, True)
+
+
+def test_punctuation_is_decided_on_the_original() -> None:
+    sentence = example("a .", "NN .", (0, 1))
+    for policy, score in (("none", 1.0), ("penn", 0.0), ("unicode", 0.0)):
+        problem = problem_of(sentence, policy)
+        assert judge(problem, [0, 1], [1, 0], [0, 0])[0] == score
+
+
+@pytest.mark.parametrize("metric", ["uas", "las"])
+def test_strict_agrees_with_its_definition(metric: str) -> None:
+    rng = np.random.default_rng(0)
+    for one in corpus(40)[0]:
+        problem = problem_of(one, "penn")
+        length, number = len(problem), 20
+        clean = Parse(
+            rng.integers(0, length + 1, length).astype(np.int16),
+            rng.integers(0, 2, length).astype(np.int16),
+        )
+        heads = rng.integers(0, length + 1, (number, length)).astype(np.int16)
+        labels = rng.integers(0, 2, (number, length)).astype(np.int16)
+        states = rng.integers(0, 3, (number, length)).astype(np.int16) // 2
+        verdict = AttachmentDrop(metric=metric, success="strict").judge(
+            problem, clean, states, heads, labels
+        )
+        for row in range(number):
+            changed = {0: False} | {word + 1: bool(states[row, word]) for word in range(length)}
+            before = after = all_wrong = 0
+            for word in range(length):
+                if not problem.counted[word]:
+                    continue
+                gold = int(problem.heads[word])
+                ends = (word + 1, gold, int(clean.heads[word]), int(heads[row, word]))
+                right_before = clean.heads[word] == gold and (
+                    metric == "uas" or clean.labels[word] == problem.labels[word]
+                )
+                right_after = heads[row, word] == gold and (
+                    metric == "uas" or labels[row, word] == problem.labels[word]
+                )
+                all_wrong += not right_before
+                if not any(changed[end] for end in ends):
+                    before, after = before + right_before, after + right_after
+            assert verdict.success[row] == (after < before)
+            assert verdict.scores[row] == all_wrong + before - after
+
+
+def test_bad_settings() -> None:
+    with pytest.raises(InputError, match="metric must be one of uas, las"):
+        AttachmentDrop(metric="f1")
+    with pytest.raises(InputError, match="success must be one of"):
+        AttachmentDrop(success="always")
+    with pytest.raises(InputError, match="punctuation must be one of"):
+        AttachmentDrop(punctuation="ud")

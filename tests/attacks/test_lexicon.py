@@ -1,0 +1,66 @@
+"""Look-ups, and a clear error for every malformed table."""
+
+import pytest
+from attack_fakes import example
+
+from robustparse.attacks.candidates.generator import Slot
+from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.errors import InputError
+
+SENTENCE = example("The Run runs 1/2 and/or", "DT NN VBZ CD CC").sentence
+
+
+def look_up(table: dict[str, list[str]]) -> list[list[str]]:
+    return Lexicon(table).propose([Slot(0, SENTENCE, position) for position in range(5)], seed=0)
+
+
+def test_the_tagged_key_comes_first() -> None:
+    table = {
+        "RUN/NN": ["race"],
+        "run": ["go"],
+        "runs": ["goes"],
+        "runs/NN": ["races"],
+        "the/DT": [],
+    }
+    assert look_up(table | {"the": ["a"]}) == [[], ["race"], ["goes"], [], []]
+
+
+def test_slashes_in_words() -> None:
+    assert look_up({"1/2": ["half"], "and/or/CC": ["or"]}) == [[], [], [], ["half"], ["or"]]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('["run"]', r"table\.json: found list, expected a JSON object"),
+        ('{"run": ["go"]', r"table\.json, line 1: not JSON"),
+        ('{\n"run": go}', r"table\.json, line 2: not JSON"),
+        ('{"run": "go"}', r"table\.json, key 'run': found str, expected a list"),
+        ('{"run": ["go", 3]}', r"key 'run': candidate 3 is not a single word"),
+        ('{"run": ["go on"]}', r"key 'run': candidate 'go on' is not a single word"),
+        ('{"run": [""]}', r"key 'run': candidate '' is not a single word"),
+        ('{" ": ["go"]}', r"key ' ' is not a word"),
+        ('{"run": [], "run": ["go"]}', r"key 'run' appears twice"),
+        ('{"run/NN": [], "Run/NN": ["go"]}', r"key 'Run/NN' appears twice"),
+    ],
+)
+def test_malformed_tables(tmp_path, content: str, message: str) -> None:
+    path = tmp_path / "table.json"
+    path.write_text(content)
+    with pytest.raises(InputError, match=message):
+        Lexicon(str(path))
+
+
+def test_unreadable_files(tmp_path) -> None:
+    with pytest.raises(InputError, match=r"missing\.json: cannot be read"):
+        Lexicon(str(tmp_path / "missing.json"))
+    (tmp_path / "latin.json").write_bytes(b'{"caf\xe9": []}')
+    with pytest.raises(InputError, match="cannot be read as UTF-8"):
+        Lexicon(str(tmp_path / "latin.json"))
+
+
+def test_the_fingerprint_follows_the_content(tmp_path) -> None:
+    path = tmp_path / "table.json"
+    path.write_text('{"run": ["go"]}')
+    assert Lexicon(str(path)).fingerprint() == Lexicon({"Run": ["go"]}).fingerprint()
+    assert Lexicon({"run": ["goes"]}).fingerprint() != Lexicon({"run": ["go"]}).fingerprint()

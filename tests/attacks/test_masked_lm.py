@@ -1,0 +1,279 @@
+"""A tiny random BERT: against transformers run plainly, one sentence and one mask at a time."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from attack_fakes import example
+from transformers import (
+    AutoModelForMaskedLM,
+    AutoTokenizer,
+    BertConfig,
+    BertForMaskedLM,
+    BertModel,
+    BertTokenizer,
+    DistilBertConfig,
+    DistilBertForMaskedLM,
+)
+
+from robustparse.attacks.candidates import masked_lm
+from robustparse.attacks.candidates.generator import Slot
+from robustparse.attacks.candidates.masked_lm import MaskedLM
+from robustparse.errors import InputError
+
+PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", ",", "##s", "##ing", "##ly", "un"]
+WORDS = ["dog", "cat", "bark", "meow", "loud", "the", "a", "fox", "jump", "run", "eat", "7", "c3po"]
+VOCABULARY = {piece: number for number, piece in enumerate(PIECES + WORDS)}
+SIZES = {
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+}
+
+TEXTS = [
+    "the dogs barking loudly .",
+    "a cat",
+    "Foxes run , unloudly , the jumping dog eats the cat .",
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("bert")
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=len(VOCABULARY), max_position_embeddings=24, initializer_range=0.5, **SIZES
+    )
+    BertForMaskedLM(config).save_pretrained(path)
+    BertTokenizer(vocab=VOCABULARY).save_pretrained(path)
+    return path
+
+
+def slots(texts: list[str] = TEXTS) -> list[Slot]:
+    sentences = [example(text, " ".join(["NN"] * len(text.split()))).sentence for text in texts]
+    return [
+        Slot(number, sentence, position)
+        for number, sentence in enumerate(sentences)
+        for position in range(len(sentence))
+    ]
+
+
+def plain_logits(folder: Path, slot: Slot) -> torch.Tensor:
+    """Logits for the slot from the tokenizer's own encoding of the text with [MASK] in it."""
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    words = list(slot.sentence.words)
+    words[slot.position] = "[MASK]"
+    batch = tokenizer(" ".join(words), return_tensors="pt")
+    network = AutoModelForMaskedLM.from_pretrained(folder).double().eval()
+    with torch.no_grad():
+        logits = network(**batch).logits[0]
+    (at,) = torch.nonzero(batch["input_ids"][0] == tokenizer.mask_token_id).flatten().tolist()
+    return logits[at]
+
+
+def test_ranked_candidates_equal_a_plain_run(folder: Path) -> None:
+    generator = MaskedLM(str(folder), top_k=len(VOCABULARY), sample=None, precision="float64")
+    names = list(VOCABULARY)
+    for slot, found in zip(slots(), generator.propose(slots(), seed=0), strict=True):
+        order = plain_logits(folder, slot).argsort(descending=True).tolist()
+        whole = [names[index] for index in order if names[index] in [*WORDS, "un"]]
+        assert found == whole
+
+
+def test_a_word_of_several_pieces_is_one_mask(folder: Path) -> None:
+    generator = MaskedLM(str(folder), sample=None)
+    (slot,) = [slot for slot in slots() if slot.word == "barking"]
+    ((ids, at),) = generator._pieces.masked([slot])
+    tokens = [list(VOCABULARY)[index] for index in ids]
+    assert tokens == ["[CLS]", "the", "dog", "##s", "[MASK]", "loud", "##ly", ".", "[SEP]"]
+    assert tokens[at] == "[MASK]"
+
+
+@pytest.mark.parametrize("sample", [None, 9])
+def test_batched_equals_one_by_one(folder: Path, sample: int | None) -> None:
+    def generator(tokens: int) -> MaskedLM:
+        return MaskedLM(
+            str(folder), top_k=12, sample=sample, precision="float64", batch_tokens=tokens
+        )
+
+    together = generator(8192).propose(slots(), seed=3)
+    assert generator(1).propose(slots(), seed=3) == together
+    assert generator(40).propose(slots(), seed=3) == together
+    alone = [generator(8192).propose([slot], seed=3)[0] for slot in slots()]
+    assert alone == together
+    assert generator(8192).propose(slots()[::-1], seed=3)[::-1] == together
+    assert (generator(8192).propose(slots(), seed=4) == together) == (sample is None)
+
+
+def test_draws_follow_the_softmax_without_replacement(folder: Path) -> None:
+    slot = Slot(0, slots()[1].sentence, 1)
+    logits = plain_logits(folder, slot)
+    top = logits.topk(6).indices.tolist()
+    names = list(VOCABULARY)
+    probability = logits[top].softmax(0).numpy()
+    generator = MaskedLM(str(folder), top_k=6, sample=6, precision="float64")
+    runs = 600
+    drawn = [generator.propose([slot], seed)[0] for seed in range(runs)]
+    kept = [names[index] for index in top if names[index] in [*WORDS, "un"]]
+    assert len(kept) > 2
+    assert all(sorted(words) == sorted(kept) for words in drawn)
+    # Among whole words, the first drawn follows their renormalised softmax.
+    share = np.array([p for p, index in zip(probability, top, strict=True) if names[index] in kept])
+    share /= share.sum()
+    counts = np.array([sum(words[0] == word for words in drawn) for word in kept])
+    assert ((counts - runs * share) ** 2 / (runs * share)).sum() < 20.5  # 5 degrees, 1 in 1000
+    generator.sample = 2
+    assert all(len(words) <= 2 for words in generator.propose(slots(), 0))
+
+
+def test_the_head_on_the_mask_alone_is_the_whole_model(folder: Path) -> None:
+    lean = MaskedLM(str(folder), sample=None, precision="float64")
+    assert lean._head is not None
+    full = MaskedLM(str(folder), sample=None, precision="float64")
+    full.__dict__["_head"] = None
+    assert lean.propose(slots(), 0) == full.propose(slots(), 0)
+
+
+def test_a_model_whose_head_cannot_be_split(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    config = DistilBertConfig(
+        vocab_size=len(VOCABULARY), dim=16, hidden_dim=32, n_layers=1, n_heads=2
+    )
+    DistilBertForMaskedLM(config).save_pretrained(tmp_path)
+    BertTokenizer(vocab=VOCABULARY).save_pretrained(tmp_path)
+    generator = MaskedLM(str(tmp_path), top_k=len(VOCABULARY), sample=None)
+    assert generator._head is None
+    assert all(sorted(words) == sorted([*WORDS, "un"]) for words in generator.propose(slots(), 0))
+
+
+def test_long_and_odd_sentences(folder: Path) -> None:
+    generator = MaskedLM(str(folder), top_k=12, sample=None)
+    words = ["dogs"] * 30
+    for position in (0, 3, 15, 29):
+        text = [*words[:position], "cat", *words[position + 1 :]]
+        slot = slots([" ".join(text)])[position]
+        ((ids, at),) = generator._pieces.masked([slot])
+        assert len(ids) <= 22  # two below the table of positions
+        assert ids[at] == VOCABULARY["[MASK]"]
+        assert generator.propose([slot], 0)[0]
+    # A word without a piece still takes a place.
+    ((ids, at),) = generator._pieces.masked([slots(["\u200b dog"])[1]])
+    assert ids == [VOCABULARY[piece] for piece in ("[CLS]", "[UNK]", "[MASK]", "[SEP]")]
+    assert generator.propose([], 0) == []
+
+
+def test_byte_level_vocabularies_mark_the_start_of_a_word(tmp_path: Path) -> None:
+    tokens = ["Ġdog", "Ġcat", "s", "Ġ,", "<mask>", "ĠÃ©tÃ©", "dog"]
+
+    class Tokenizer:
+        all_special_tokens = ("<mask>",)
+        cls_token_id = sep_token_id = eos_token_id = None
+        bos_token_id = 1
+        model_max_length = 10**30
+
+        def convert_ids_to_tokens(self, ids):
+            return [tokens[index] for index in ids]
+
+        def convert_tokens_to_string(self, some):
+            return some[0].replace("ĠÃ©tÃ©", " été").replace("Ġ", " ")
+
+    class Network:
+        class config:  # noqa: N801
+            vocab_size = len(tokens)
+
+    pieces = masked_lm._Pieces(Tokenizer(), Network())
+    assert pieces.whole_words == ["dog", "cat", "", "", "", "été", ""]
+
+
+def test_nothing_is_loaded_before_the_first_slot_and_no_random_state_moves(folder: Path) -> None:
+    assert MaskedLM("no/such/folder").propose([], 0) == []
+    state = torch.get_rng_state()
+    MaskedLM(str(folder), sample=9, top_k=9).propose(slots(), 0)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_the_fingerprint_follows_settings_and_weights(folder: Path, tmp_path: Path) -> None:
+    prints = {
+        MaskedLM(str(folder)).fingerprint(),
+        MaskedLM(str(folder), top_k=111).fingerprint(),
+        MaskedLM(str(folder), sample=None).fingerprint(),
+    }
+    for file in folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    assert MaskedLM(str(tmp_path)).fingerprint() in prints
+    weights = tmp_path / "model.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    assert MaskedLM(str(tmp_path)).fingerprint() not in prints
+    assert len(prints) == 3
+
+
+def broken(folder: Path, tmp_path: Path, case: str) -> str:
+    for file in folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    if case == "no tokenizer":
+        for name in ("tokenizer.json", "tokenizer_config.json", "vocab.txt"):
+            (tmp_path / name).unlink(missing_ok=True)
+    elif case == "other tokenizer":
+        BertTokenizer(vocab=VOCABULARY | {"more": len(VOCABULARY)}).save_pretrained(tmp_path)
+    elif case == "no head":
+        config = BertConfig(vocab_size=len(VOCABULARY), **SIZES)
+        BertModel(config).save_pretrained(tmp_path)
+    elif case == "no mask":
+        config = json.loads((tmp_path / "tokenizer_config.json").read_text())
+        config["mask_token"] = None
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    elif case == "no config":
+        (tmp_path / "config.json").unlink()
+    elif case == "bad config":
+        (tmp_path / "config.json").write_text("{")
+    elif case == "no weights":
+        (tmp_path / "model.safetensors").unlink()
+    elif case == "torn weights":
+        weights = tmp_path / "model.safetensors"
+        weights.write_bytes(weights.read_bytes()[:100])
+    elif case == "pickled weights":
+        (tmp_path / "model.safetensors").unlink()
+        torch.save({}, tmp_path / "pytorch_model.bin")
+    elif case == "not masked":
+        config = json.loads((tmp_path / "config.json").read_text())
+        (tmp_path / "config.json").write_text(json.dumps(config | {"model_type": "gpt2"}))
+    elif case == "no folder":
+        return str(tmp_path / "absent")
+    elif case == "no name":
+        return "bert-of-nobody"
+    return str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("case", "message"),
+    [
+        ("no folder", "neither a folder nor a model in the local cache"),
+        ("no name", "set `download: true`"),
+        ("no config", "no config.json"),
+        ("no tokenizer", "it has no tokenizer"),
+        ("other tokenizer", "its tokenizer has 25 pieces, its weights only 24"),
+        ("no head", r"weights lack cls\.predictions"),
+        ("no mask", "no mask token"),
+        ("bad config", "cannot be loaded"),
+        ("no weights", "transformers cannot load it"),
+        ("torn weights", "transformers cannot load it"),
+        ("pickled weights", "transformers cannot load it"),
+        ("not masked", "transformers cannot load it"),
+    ],
+)
+def test_what_cannot_be_loaded(folder: Path, tmp_path: Path, case: str, message: str) -> None:
+    model = broken(folder, tmp_path, case)
+    with pytest.raises(InputError, match=message):
+        MaskedLM(model).propose(slots(), seed=0)
+
+
+def test_bad_settings() -> None:
+    with pytest.raises(InputError, match="top_k must be at least 1"):
+        MaskedLM("x", top_k=0)
+    with pytest.raises(InputError, match="sample must not exceed top_k, got 99 of 50"):
+        MaskedLM("x", top_k=50)

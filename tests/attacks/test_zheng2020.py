@@ -1,0 +1,189 @@
+"""Zheng et al. 2020 against a trace worked out by hand."""
+
+import numpy as np
+import pytest
+from attack_fakes import TableVictim, example
+
+from robustparse.attacks.attack import Attack, AttackResult
+from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.attacks.constraints.tags import AttackableTags
+from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.search.zheng2020 import Zheng2020
+from robustparse.errors import InputError
+
+GOLD = (3, 3, 4, 0, 6, 4, 4)
+SENTENCE = example("The big dog chased a cat .", "DT JJ NN VBD DT NN .", GOLD, number=5)
+LEXICON = {
+    "chased/VBD": ["hunted", "CHASED", "saw", "ran", "saw"],
+    "chased": ["never"],
+    "big": ["large", "huge"],
+    "dog": ["wolf"],
+    "cat": ["fox"],
+    "a": ["one"],
+}
+
+
+def wrong(count: int) -> tuple[int, ...]:
+    """Heads with `count` errors among the first six words."""
+    return tuple(head if index >= count else 7 for index, head in enumerate(GOLD))
+
+
+TABLE = {
+    "<unk> big dog chased a cat .": wrong(1),
+    "The <unk> dog chased a cat .": wrong(3),
+    "The big <unk> chased a cat .": wrong(2),
+    "The big dog <unk> a cat .": wrong(4),
+    "The big dog chased <unk> cat .": wrong(6),  # worst of all, but a determiner
+    "The big dog chased a <unk> .": wrong(2),
+    "The big dog hunted a cat .": wrong(1),
+    "The big dog saw a cat .": wrong(3),
+    "The big dog ran a cat .": wrong(3),
+    "The large dog chased a cat .": wrong(1),
+    "The huge dog chased a cat .": wrong(1),
+    "The large dog saw a cat .": wrong(2),
+}
+
+
+def attack(
+    victim: TableVictim, budget: int | None = None, seed: int = 0, **settings
+) -> AttackResult:
+    engine = Attack(
+        goal=AttachmentDrop(punctuation="unicode"),
+        candidates=Lexicon(LEXICON),
+        search=Zheng2020(**({"gamma": 0.35} | settings)),
+        constraints=[AttackableTags()],
+        budget=budget,
+        seed=seed,
+    )
+    return next(iter(engine.run([SENTENCE], victim)))
+
+
+@pytest.fixture
+def victim() -> TableVictim:
+    return TableVictim(wrong(1), TABLE)
+
+
+def test_hand_trace(victim: TableVictim) -> None:
+    result = attack(victim)
+    # kappa = floor(0.35 * 6) = 2: chased (4 errors), then big (3), though "a" has more.
+    assert victim.texts == [
+        "The big dog chased a cat .",
+        "<unk> big dog chased a cat .",
+        "The <unk> dog chased a cat .",
+        "The big <unk> chased a cat .",
+        "The big dog <unk> a cat .",
+        "The big dog chased <unk> cat .",
+        "The big dog chased a <unk> .",
+        "The big dog hunted a cat .",
+        "The big dog saw a cat .",
+        "The big dog ran a cat .",
+        "The large dog chased a cat .",
+        "The huge dog chased a cat .",
+        "The large dog saw a cat .",
+    ]
+    # saw before ran on a tie; no adjective does harm, so the first is applied all the same.
+    assert " ".join(result.words) == "The large dog saw a cat ."
+    assert result.edited == (1, 3)
+    assert (result.charged, result.unique, result.counted) == (12, 12, 6)
+    assert (result.clean.correct_heads, result.attacked.correct_heads) == (5, 4)
+    assert result.success
+    assert result.clean.tree.heads == wrong(1)
+    assert result.attacked.tree.heads == wrong(2)
+    assert result.id == 5
+
+
+def test_scores_come_from_the_final_parse_not_from_the_search(victim: TableVictim) -> None:
+    victim.table = TABLE | {"The large dog saw a cat .": GOLD}
+    result = attack(victim)
+    assert " ".join(result.words) == "The large dog saw a cat ."
+    assert result.attacked.correct_heads == 6
+    assert not result.success
+
+
+def test_harmless_words_may_be_left_alone(victim: TableVictim) -> None:
+    result = attack(victim, harmless="skip")
+    assert " ".join(result.words) == "The big dog saw a cat ."
+    assert result.edited == (3,)
+    assert result.charged == 12
+
+
+def test_psi_keeps_the_first_candidates(victim: TableVictim) -> None:
+    assert " ".join(attack(victim, psi=1).words) == "The large dog hunted a cat ."
+
+
+def test_kappa_follows_counted_words_or_all(victim: TableVictim) -> None:
+    # floor(0.3 * 6) = 1 and floor(0.3 * 7) = 2.
+    assert attack(victim, gamma=0.3).edited == (3,)
+    assert attack(victim, gamma=0.3, length="words").edited == (1, 3)
+    assert attack(victim, gamma=0.01).edited == (3,)
+
+
+@pytest.mark.parametrize(
+    ("budget", "share", "words", "charged"),
+    [
+        (1, False, "The big dog chased a cat .", 1),
+        (4, False, "The big dog chased a cat .", 4),
+        (7, False, "The big dog chased a cat .", 7),
+        (9, False, "The big dog saw a cat .", 9),  # hunted, saw; nothing left for "big"
+        (9, True, "The large dog hunted a cat .", 9),  # hunted; large
+        (10, True, "The large dog hunted a cat .", 10),  # hunted; large, huge
+        (11, True, "The large dog saw a cat .", 11),
+        (12, False, "The large dog saw a cat .", 12),
+        (100, True, "The large dog saw a cat .", 12),
+    ],
+)
+def test_budget(victim: TableVictim, budget: int, share: bool, words: str, charged: int) -> None:
+    result = attack(victim, budget=budget, share_budget=share)
+    assert " ".join(result.words) == words
+    assert result.charged == charged <= budget
+    assert len(victim.texts) == charged + 1  # and the closing parse
+
+
+def test_equal_ranks_are_drawn_uniformly_and_repeatably() -> None:
+    flat = TableVictim(wrong(1), {})
+    positions = (1, 2, 3, 5)
+    counts = dict.fromkeys(positions, 0)
+    for seed in range(400):
+        first = attack(flat, gamma=0.01, seed=seed)
+        assert first.edited == attack(flat, gamma=0.01, seed=seed).edited
+        counts[first.edited[0]] += 1
+    # Chi-squared with 3 degrees of freedom: 16.3 is exceeded once in a thousand.
+    assert sum((count - 100) ** 2 / 100 for count in counts.values()) < 16.3
+
+
+def test_random_ranking_asks_for_no_ranking(victim: TableVictim) -> None:
+    seen = set()
+    for seed in range(30):
+        result = attack(victim, seed=seed, ranking="random")
+        assert len(result.edited) == 2
+        assert set(result.edited) <= {1, 2, 3, 5}
+        seen.add(result.edited)
+        assert not any("<unk>" in text for text in victim.texts)
+        assert result.charged == 1 + sum({1: 2, 2: 1, 3: 3, 5: 1}[place] for place in result.edited)
+    assert len(seen) == 6
+
+
+def test_random_ranking_makes_candidates_for_the_drawn_words_only() -> None:
+    search = Zheng2020(gamma=0.35, ranking="random")
+    eligible = np.array([False, True, True, True, False, True, False])
+    counted = np.array([True] * 6 + [False])
+    drawn = search.positions(eligible, counted, np.random.default_rng(3))
+    assert drawn.sum() == 2
+    assert not (drawn & ~eligible).any()
+    assert (Zheng2020().positions(eligible, counted, np.random.default_rng(3)) == eligible).all()
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"gamma": 0.0}, "gamma must be in"),
+        ({"gamma": 15}, "gamma must be in"),
+        ({"psi": 0}, "psi must be at least 1"),
+        ({"length": "all"}, "length must be one of counted, words"),
+        ({"ranking": "gradient"}, "ranking must be one of"),
+        ({"harmless": "last"}, "harmless must be one of"),
+    ],
+)
+def test_bad_settings(setting: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Zheng2020(**setting)

@@ -1,0 +1,120 @@
+"""What every test stands on: no network, a cache of its own, one thread, a tiny treebank and parser."""
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+# Before anything imports datasets, transformers or wandb, which read these once.
+_CACHE = tempfile.TemporaryDirectory(prefix="robustparse-tests-")
+os.environ["HF_DATASETS_CACHE"] = _CACHE.name
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["WANDB_MODE"] = "offline"
+
+import pytest
+import torch
+
+from robustparse.data.conllu import read_treebank
+from robustparse.data.vocab import Vocabulary
+from robustparse.parsers.biaffine import BiaffineParser
+from robustparse.parsers.encoders import LSTMEncoder
+from robustparse.types import Example
+
+# Tiny tensors gain nothing from threads, and one thread sums in one order.
+torch.set_num_threads(1)
+
+# Comments with and without a value and twice the same, a range, an empty node, enhanced
+# dependencies, a MISC value with two equals signs, an unordered FEATS, a sentence of one word.
+TREEBANK = """\
+# newdoc
+# sent_id = 1
+# text = Don't feed the cats.
+# note
+# note
+1-2\tDon't\t_\t_\t_\t_\t_\t_\t_\t_
+1\tDo\tdo\tAUX\tVB\tMood=Imp\t3\taux\t3:aux\t_
+2\tn't\tnot\tPART\tRB\t_\t3\tadvmod\t3:advmod\t_
+3\tfeed\tfeed\tVERB\tVB\tVerbForm=Fin|Mood=Imp\t0\troot\t0:root\tCxn=free=rc
+4\tthe\tthe\tDET\tDT\t_\t5\tdet\t5:det\t_
+5\tcats\tcat\tNOUN\tNNS\tNumber=Plur\t3\tobj\t3:obj\tSpaceAfter=No
+5.1\tfed\tfeed\tVERB\tVBN\t_\t_\t_\t3:conj\t_
+6\t.\t.\tPUNCT\t.\t_\t3\tpunct\t3:punct\t_
+
+# sent_id = 2
+# text = Yes
+1\tYes\tyes\tINTJ\tUH\t_\t0\troot\t0:root\t_
+
+# sent_id = 3
+# text = The cats saw the dog yesterday which barked
+1\tThe\tthe\tDET\tDT\t_\t2\tdet\t_\t_
+2\tcats\tcat\tNOUN\tNNS\t_\t3\tnsubj\t_\t_
+3\tsaw\tsee\tVERB\tVBD\t_\t0\troot\t_\t_
+4\tthe\tthe\tDET\tDT\t_\t5\tdet\t_\t_
+5\tdog\tdog\tNOUN\tNN\t_\t3\tobj\t_\t_
+6\tyesterday\tyesterday\tNOUN\tNN\t_\t3\tobl\t_\t_
+7\twhich\twhich\tPRON\tWDT\t_\t8\tnsubj\t_\t_
+8\tbarked\tbark\tVERB\tVBD\t_\t5\tacl:relcl\t_\t_
+
+"""
+
+
+@pytest.fixture(scope="session")
+def treebank(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny CoNLL-U file that nobody may change."""
+    path = tmp_path_factory.mktemp("treebank") / "tiny-train.conllu"
+    path.write_text(TREEBANK, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def examples(treebank: Path) -> list[Example]:
+    """The sentences of the tiny treebank."""
+    return read_treebank(treebank)
+
+
+@pytest.fixture(scope="session")
+def vocabulary(examples: list[Example]) -> Vocabulary:
+    """Of the tiny treebank; words seen once have no row."""
+    return Vocabulary.from_examples(examples)
+
+
+MakeParser = Callable[..., BiaffineParser]
+
+
+@pytest.fixture
+def make_parser(vocabulary: Vocabulary) -> MakeParser:
+    """Make untrained parsers in float64 whose every weight is random, so that no score is a tie."""
+
+    def make(seed: int = 0, dropout: float = 0.33, **encoder: int) -> BiaffineParser:
+        sizes = {"word_dim": 5, "character_dim": 3, "character_out": 4, "hidden": 6, "layers": 2}
+        parser = BiaffineParser(
+            LSTMEncoder(**{**sizes, **encoder}, dropout=dropout),
+            arc_dim=7,
+            label_dim=4,
+            dropout=dropout,
+            seed=seed,
+            vocabulary=vocabulary,
+        ).double()
+        generator = torch.Generator().manual_seed(seed)
+        with torch.no_grad():
+            for parameter in parser.parameters():
+                noise = torch.randn(parameter.shape, generator=generator, dtype=parameter.dtype)
+                parameter.add_(0.5 * noise)
+        return parser.eval()
+
+    return make
+
+
+@pytest.fixture
+def parser(make_parser: MakeParser) -> BiaffineParser:
+    """One of them."""
+    return make_parser()
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real corpora and models, named by an environment variable."""
+    named = os.environ.get("ROBUSTPARSE_SHARED")
+    if not named:
+        pytest.skip("needs real corpora: set ROBUSTPARSE_SHARED to the folder that holds them")
+    return Path(named)

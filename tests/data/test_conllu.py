@@ -1,0 +1,239 @@
+"""Reading treebanks: round trips, every complaint with its line, the cache."""
+
+import re
+from pathlib import Path
+
+import conllu
+import pytest
+
+from robustparse.data import conllu_rows
+from robustparse.data.conllu import (
+    block_of,
+    check_labels,
+    find_split,
+    read_treebank,
+    with_parse,
+    write_treebank,
+)
+from robustparse.errors import InputError
+from robustparse.types import DependencyTree, Example, Sentence
+
+GOOD = "# first\n1\tHi\t_\tINTJ\tUH\t_\t0\troot\t_\t_\n\n"  # lines 1 to 3
+
+
+def row(number: object, form: str = "a", head: object = 0, label: str = "root") -> str:
+    return f"{number}\t{form}\t_\tNOUN\tNN\t_\t{head}\t{label}\t_\t_\n"
+
+
+def without_enhanced(text: str) -> str:
+    """The one documented difference: column 9 of words is blanked."""
+    return re.sub(r"^([0-9]+(?:\t[^\t\n]*){7})\t[^\t\n]*", r"\1\t_", text, flags=re.MULTILINE)
+
+
+def test_words_tags_and_trees_are_read(examples):
+    assert [example.id for example in examples] == [0, 1, 2]
+    first, second, third = examples
+    assert first.sentence.words == ("Do", "n't", "feed", "the", "cats", ".")
+    assert first.sentence.upos == ("AUX", "PART", "VERB", "DET", "NOUN", "PUNCT")
+    assert first.sentence.xpos == ("VB", "RB", "VB", "DT", "NNS", ".")
+    assert first.gold.heads == (3, 3, 0, 5, 3, 3)
+    assert first.gold.labels == ("aux", "advmod", "root", "det", "obj", "punct")
+    assert first.block.startswith("# newdoc\n# sent_id = 1\n")
+    assert first.block.endswith("3:punct\t_")
+    assert second.gold == DependencyTree((0,), ("root",))
+    assert third.gold.heads == (2, 3, 0, 5, 3, 3, 8, 5)
+
+
+def test_reading_agrees_with_the_conllu_library(treebank, examples):
+    sentences = conllu.parse(treebank.read_text())
+    for example, tokens in zip(examples, sentences, strict=True):
+        words = [token for token in tokens if isinstance(token["id"], int)]
+        assert example.sentence.words == tuple(token["form"] for token in words)
+        assert example.gold.heads == tuple(token["head"] for token in words)
+        assert example.gold.labels == tuple(token["deprel"] for token in words)
+
+
+def test_writing_restores_every_byte_but_enhanced_dependencies(treebank, examples, tmp_path):
+    written = tmp_path / "out.conllu"
+    write_treebank(written, (with_parse(example.block, example.gold) for example in examples))
+    text = treebank.read_text()
+    assert without_enhanced(text) != text
+    assert written.read_bytes() == without_enhanced(text).encode()
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_a_real_treebank_survives_the_round_trip(shared, split, tmp_path):
+    path = find_split(shared / "data" / "treebank" / "UD_English-EWT", split)
+    sentences = read_treebank(path)
+    written = tmp_path / "out.conllu"
+    write_treebank(written, (with_parse(example.block, example.gold) for example in sentences))
+    assert written.read_text() == without_enhanced(path.read_text())
+
+
+def test_another_parse_changes_heads_and_labels_alone(examples):
+    tree = DependencyTree((2, 0, 2, 5, 3, 2), ("a", "root", "c", "d", "e", "f"))
+    before, after = examples[0].block.split("\n"), with_parse(examples[0].block, tree).split("\n")
+    words = [5 + 1, 5 + 2, 5 + 3, 5 + 4, 5 + 5, 5 + 7]  # five comments, a range, an empty node
+    for index, (old, new) in enumerate(zip(before, after, strict=True)):
+        if index not in words:
+            assert new == old
+            continue
+        at = words.index(index)
+        columns = old.split("\t")
+        columns[6], columns[7], columns[8] = str(tree.heads[at]), tree.labels[at], "_"
+        assert new.split("\t") == columns
+
+
+def test_other_words_change_form_lemma_and_text(examples):
+    words = ("Do", "never", "feed", "the", "dogs", ".")
+    lines = with_parse(examples[0].block, examples[0].gold, words).split("\n")
+    assert "# text = Do never feed the dogs ." in lines
+    assert [line.split("\t")[1] for line in lines if conllu_rows.is_word(line)] == list(words)
+    assert [line.split("\t")[2] for line in lines if conllu_rows.is_word(line)] == [
+        *("do", "_", "feed", "the", "_", ".")
+    ]
+    assert lines[3:5] == ["# note", "# note"]
+
+
+def test_a_sentence_made_in_memory_is_read_back(tmp_path):
+    sentence = Sentence(("One", "two"), ("NUM", "NUM"), ("CD", "CD"))
+    bare = Sentence(("#", "1-2"))
+    tree = DependencyTree((2, 0), ("nummod", "root"))
+    path = tmp_path / "made.conllu"
+    write_treebank(path, [block_of(sentence, tree), block_of(bare, tree)])
+    first, second = read_treebank(path)
+    assert (first.sentence, first.gold) == (sentence, tree)
+    assert (second.sentence.words, second.sentence.xpos, second.gold) == (bare.words, (), tree)
+
+
+def test_windows_line_ends_and_no_last_blank_line_are_fine(tmp_path):
+    path = tmp_path / "windows.conllu"
+    path.write_bytes(("\n\n" + GOOD + row(1)).replace("\n", "\r\n").encode().rstrip())
+    first, second = read_treebank(path)
+    assert first.block == GOOD.strip()
+    assert second.sentence.words == ("a",)
+
+
+BAD = {
+    "nine columns": ("1\ta\t_\tX\tX\t_\t0\troot\t_\n\n", 4, "9 columns, expected 10"),
+    "eleven columns": (row(1)[:-1] + "\t_\n\n", 4, "11 columns, expected 10"),
+    "spaces": ("1 a _ X X _ 0 root _ _\n\n", 4, "1 columns, expected 10"),
+    "range of nine": (row(1) + "2-3\tb\t_\t_\t_\t_\t_\t_\t_\n\n", 5, "9 columns"),
+    "head out of range": (row(1) + row(2, "b", 3, "dep") + "\n", 5, "head '3', expected .* 0 to 2"),
+    "head negative": (row(1) + row(2, "b", -1, "dep") + "\n", 5, "head '-1', expected"),
+    "head no number": (row(1, "a", "_") + "\n", 4, "head '_', expected a number from 0 to 1"),
+    "head superscript": (row(1, "a", "²") + "\n", 4, "head '²', expected a number"),
+    "head of 5000 digits": (row(1, "a", "9" * 5000) + "\n", 4, "head '9+', expected a number"),
+    "cycle": (
+        row(1) + row(2, "b", 3, "dep") + row(3, "c", 4, "dep") + row(4, "d", 2, "dep") + "\n",
+        5,
+        "heads from word 2 leads round a cycle",
+    ),
+    "self head": (row(1) + row(2, "b", 2, "dep") + "\n", 5, "from word 2 leads round a cycle"),
+    "no root": (row(1, "a", 2) + row(2, "b", 1) + "\n", 4, "never to a root"),
+    "two roots": (row(1) + row(2, "b") + "\n", 5, "a second root .*is on line 4"),
+    "ids start at two": (row(2) + "\n", 4, "word id '2', expected 1"),
+    "id left out": (row(1) + row(3, "b", 1, "dep") + "\n", 5, "word id '3', expected 2"),
+    "id twice": (row(1) + row(1, "b", 1, "dep") + "\n", 5, "word id '1', expected 2"),
+    "id no number": (row("x") + "\n", 4, "word id 'x', expected 1"),
+    "empty form": (row(1) + row(2, "", 1, "dep") + "\n", 5, r"form \(column 2\) is empty"),
+    "comments alone": ("# a\n# b\n\n", 4, "a sentence without words"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_sentences_are_named_by_file_and_line(tmp_path, name):
+    bad, line, message = BAD[name]
+    path = tmp_path / "bad.conllu"
+    path.write_text(GOOD + bad + GOOD, encoding="utf-8")
+    for _ in range(2):  # what failed must not be found in the cache
+        with pytest.raises(InputError, match=message) as caught:
+            read_treebank(path)
+        assert str(caught.value).startswith(f"{path}:{line}: ")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "the file is empty"),
+        (b"\n\n  \n", "the file is empty"),
+        (GOOD.encode() + b"1\tcaf\xe9\t_", ":4: not UTF-8"),
+        (bytes(range(128, 250)), ":1: not UTF-8"),
+    ],
+)
+def test_bad_files_are_named(tmp_path, content, message):
+    path = tmp_path / "bad.conllu"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=re.escape(str(path)) + ".*" + message):
+        read_treebank(path)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"missing\.conllu: no such file"):
+        read_treebank(tmp_path / "missing.conllu")
+
+
+def test_a_sentence_over_the_limit_is_named(treebank):
+    assert len(read_treebank(treebank, max_length=8)) == 3
+    # The third sentence's first line.
+    with pytest.raises(InputError, match=r":19: the sentence has 8 words, over the limit of 7"):
+        read_treebank(treebank, max_length=7)
+
+
+def test_the_second_read_comes_from_the_cache(tmp_path, monkeypatch):
+    path = tmp_path / "a.conllu"
+    path.write_text(GOOD)
+    first = read_treebank(path)
+
+    def refuse(_):
+        raise AssertionError("parsed")
+
+    monkeypatch.setattr(conllu_rows, "blocks", refuse)
+    assert read_treebank(path) == first
+    path.write_text(GOOD.replace("Hi", "Ho"))
+    with pytest.raises(Exception, match="generating the dataset"):
+        read_treebank(path)
+
+
+def test_an_edited_file_gives_its_new_content(tmp_path):
+    path = tmp_path / "a.conllu"
+    for form in ("Hi", "Ho", "Hi"):
+        path.write_text(GOOD.replace("Hi", form))
+        assert [example.sentence.words for example in read_treebank(path)] == [(form,)]
+
+
+def test_unknown_labels_are_named_by_file_and_line(treebank, examples):
+    known = {label for example in examples for label in example.gold.labels}
+    check_labels(examples, treebank, known)
+    lines = treebank.read_text().split("\n")
+    for label in sorted(known):
+        with pytest.raises(InputError, match=f"label {label!r}, which .* never saw") as caught:
+            check_labels(examples, treebank, known - {label})
+        at = int(re.match(re.escape(str(treebank)) + r":(\d+): ", str(caught.value)).group(1))
+        assert lines[at - 1].split("\t")[7] == label
+        assert not any(line.split("\t")[7:8] == [label] for line in lines[: at - 1])
+
+
+def test_unknown_labels_are_found_under_windows_line_ends(tmp_path):
+    path = tmp_path / "a.conllu"
+    path.write_bytes((GOOD + row(1) + row(2, "b", 1, "new")).replace("\n", "\r\n").encode())
+    with pytest.raises(InputError, match=r"a\.conllu:5: dependency label 'new'"):
+        check_labels(read_treebank(path), path, ["root"])
+
+
+def test_unknown_labels_without_a_file_name_the_sentence(treebank):
+    made = Example(4, Sentence(("a", "b")), DependencyTree((0, 1), ("root", "new")))
+    with pytest.raises(InputError, match=r"sentence 5, word 2: dependency label 'new'"):
+        check_labels([made], treebank, ["root"])
+
+
+def test_a_split_is_the_one_file_of_its_name(tmp_path):
+    for name in ("en_x-ud-train.conllu", "en_x-ud-dev.conllu", "dev.conllu", "test.txt"):
+        (tmp_path / name).write_text(GOOD)
+    assert find_split(tmp_path, "train") == Path(tmp_path / "en_x-ud-train.conllu")
+    with pytest.raises(InputError, match=r"found dev\.conllu, en_x-ud-dev\.conllu; .* dev_file"):
+        find_split(tmp_path, "dev")
+    with pytest.raises(InputError, match="found none; name it with test_file"):
+        find_split(tmp_path, "test")
+    with pytest.raises(InputError, match="no such folder"):
+        find_split(tmp_path / "nowhere", "dev")

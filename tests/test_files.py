@@ -1,0 +1,92 @@
+"""Clear errors for what cannot be read or written; files whole or not at all."""
+
+import os
+import stat
+
+import pytest
+
+from robustparse.errors import InputError
+from robustparse.files import make_folder, read_text, write_text
+
+
+def test_a_byte_order_mark_is_no_text(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes("\ufeffnaïve\r\n".encode())
+    assert read_text(path) == "naïve\r\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "the file is empty"),
+        (b" \n\t\n", "the file is empty"),
+        (b"ok\nna\xefve\n", r":2: not UTF-8 \(byte 0xef\)"),
+        (b"\xef\xbb\xbfok\n\n\xff", r":3: not UTF-8 \(byte 0xff\)"),
+        (b"\xef\xbb\xbf\xe9\nok", r":1: not UTF-8 \(byte 0xe9\)"),
+    ],
+)
+def test_unreadable_content_names_the_file_and_the_line(tmp_path, content, message):
+    path = tmp_path / "a.txt"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=message) as caught:
+        read_text(path)
+    assert str(path) in str(caught.value)
+
+
+def test_missing_files_and_folders_are_named(tmp_path):
+    with pytest.raises(InputError, match=r"nothing\.txt: no such file"):
+        read_text(tmp_path / "nothing.txt")
+    with pytest.raises(InputError, match="cannot be read: Is a directory"):
+        read_text(tmp_path)
+
+
+def test_writing_makes_the_folder_and_replaces_the_file(tmp_path):
+    path = tmp_path / "deep" / "er" / "a.txt"
+    write_text(path, "one")
+    write_text(path, "zwölf\n")
+    assert path.read_bytes() == "zwölf\n".encode()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+    assert os.listdir(path.parent) == ["a.txt"]
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "a.txt"
+    write_text(path, "old")
+    with pytest.raises(UnicodeEncodeError):
+        write_text(path, "new \ud800")
+
+    def refuse(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(OSError, match="disk full"):
+        write_text(path, "new")
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_a_file_is_never_seen_half_written(tmp_path, monkeypatch):
+    path = tmp_path / "a.txt"
+    write_text(path, "old")
+    seen = []
+    replace = os.replace
+
+    def watch(source, target):
+        seen.append((os.path.dirname(source), path.read_text(), open(source).read()))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", watch)
+    write_text(path, "new")
+    # Aside in the same folder, hence on the same file system, and complete before the rename.
+    assert seen == [(str(tmp_path), "old", "new")]
+    assert path.read_text() == "new"
+
+
+def test_an_output_folder_that_is_a_file_is_refused(tmp_path):
+    (tmp_path / "taken").write_text("x")
+    with pytest.raises(InputError, match=r"taken.*not writable.*choose another"):
+        make_folder(tmp_path / "taken")
+    with pytest.raises(InputError, match=r"taken.*not writable"):
+        write_text(tmp_path / "taken" / "a.txt", "x")
+    assert make_folder(tmp_path / "new" / "one").is_dir()
+    assert os.listdir(tmp_path / "new" / "one") == []

@@ -1,0 +1,155 @@
+"""Scores against a count by hand, sharding, and the three punctuation policies."""
+
+import doctest
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from robustparse import metrics
+from robustparse.errors import InputError
+from robustparse.metrics import AttachmentScore, count_correct, counted_words, percent
+from robustparse.types import DependencyTree, Sentence
+
+
+def random_answers(seed: int, sentences: int = 40) -> tuple[Tensor, Tensor, Tensor]:
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(1, 9, sentences)
+    inside = np.arange(8) < lengths[:, None]
+    # Mostly right, so that whole sentences are; labels may be right where heads are not.
+    heads, labels = rng.random((2, sentences, 8)) < 0.85
+    counted = inside & (rng.random((sentences, 8)) < 0.9)
+    return torch.from_numpy(heads), torch.from_numpy(labels), torch.from_numpy(counted)
+
+
+def naive(heads: Tensor, labels: Tensor, counted: Tensor) -> dict[str, float]:
+    words = right_heads = right_labels = complete_heads = complete_labels = 0
+    for sentence in range(len(counted)):
+        all_heads = all_labels = True
+        for word in range(counted.shape[1]):
+            if not counted[sentence, word]:
+                continue
+            words += 1
+            head = bool(heads[sentence, word])
+            both = head and bool(labels[sentence, word])
+            right_heads += head
+            right_labels += both
+            all_heads &= head
+            all_labels &= both
+        complete_heads += all_heads
+        complete_labels += all_labels
+    return {
+        "uas": 100 * right_heads / words,
+        "las": 100 * right_labels / words,
+        "ucm": 100 * complete_heads / len(counted),
+        "lcm": 100 * complete_labels / len(counted),
+    }
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_scores_equal_a_naive_count(seed):
+    answers = random_answers(seed)
+    score = AttachmentScore()
+    for start in range(0, 40, 7):
+        score.update(*(part[start : start + 7] for part in answers))
+    expected = naive(*answers)
+    assert 0 < expected["lcm"] < expected["ucm"] < 100
+    assert score.compute() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("cut", [0, 1, 13, 40])
+def test_two_shards_summed_equal_the_whole(cut):
+    answers = random_answers(7)
+    whole, first, second = AttachmentScore(), AttachmentScore(), AttachmentScore()
+    whole.update(*answers)
+    first.update(*(part[:cut] for part in answers))
+    second.update(*(part[cut:] for part in answers))
+    # merge_state applies each state's own reduction, as gathering over processes does.
+    first.merge_state(second)
+    assert first.compute() == whole.compute()
+
+
+def test_wide_padding_changes_nothing():
+    answers = random_answers(3)
+    narrow, wide = AttachmentScore(), AttachmentScore()
+    narrow.update(*answers)
+    heads, labels, counted = (torch.nn.functional.pad(part, (0, 5)) for part in answers)
+    heads[:, 8:] = True
+    wide.update(heads, labels, counted)
+    assert wide.compute() == narrow.compute()
+
+
+def test_nothing_counted_is_not_a_number():
+    assert math.isnan(AttachmentScore().compute()["uas"])
+    assert math.isnan(percent(0, 0))
+    assert percent(1, 8) == 12.5
+
+
+def test_count_correct_needs_the_head_for_the_label():
+    gold = DependencyTree((2, 0, 2, 2), ("det", "root", "obj", "punct"))
+    predicted = DependencyTree((2, 0, 1, 2), ("amod", "root", "obj", "punct"))
+    everything = np.ones(4, dtype=np.bool_)
+    assert count_correct(predicted, gold, everything) == (3, 2)
+    assert count_correct(predicted, gold, np.array([True, True, True, False])) == (2, 1)
+    assert count_correct(DependencyTree((), ()), DependencyTree((), ()), everything[:0]) == (0, 0)
+
+
+# Form, Penn tag, counted under penn, counted under unicode.
+TRAPS = [
+    ("word", "NN", True, True),
+    ("``", "``", False, True),  # two back-ticks are modifier symbols (Sk), no punctuation
+    ("''", "''", False, False),
+    ("$", "$", True, True),  # a currency symbol (Sc)
+    ("%", "NN", True, False),
+    ("&", "CC", True, False),
+    ("#", "#", True, False),
+    ("...", ":", False, False),
+    ("--", ":", False, False),
+    (",", ",", False, False),
+    ("?!", ".", False, False),
+    ("(", "-LRB-", True, False),
+    ("-LRB-", "-LRB-", True, True),
+    ("'s", "POS", True, True),
+    ("*", "SYM", True, False),
+    ("+", "SYM", True, True),
+    (".com", "NN", True, True),
+    ("«", "``", False, False),
+    ("¿", ".", False, False),
+]
+
+
+def trap_sentence() -> Sentence:
+    return Sentence(tuple(row[0] for row in TRAPS), (), tuple(row[1] for row in TRAPS))
+
+
+def test_none_counts_every_word():
+    assert counted_words(trap_sentence(), "none").tolist() == [True] * len(TRAPS)
+    assert counted_words(trap_sentence()).all()
+
+
+@pytest.mark.parametrize("row", TRAPS, ids=lambda row: row[0])
+def test_penn_goes_by_tag_and_unicode_by_form(row):
+    form, tag, penn, unicode = row
+    sentence = Sentence((form, "x"), (), (tag, "NN"))
+    assert counted_words(sentence, "penn").tolist() == [penn, True]
+    assert counted_words(sentence, "unicode").tolist() == [unicode, True]
+
+
+def test_unicode_needs_no_tags_and_penn_does():
+    untagged = Sentence(("Hello", "!"))
+    assert counted_words(untagged, "unicode").tolist() == [True, False]
+    with pytest.raises(InputError, match="needs Penn tags"):
+        counted_words(untagged, "penn")
+
+
+def test_unknown_policy_names_the_known_ones():
+    with pytest.raises(InputError, match="none, penn or unicode, got 'ptb'"):
+        counted_words(Sentence(("a",)), "ptb")
+
+
+def test_the_example_in_the_docstring_holds():
+    outcome = doctest.testmod(metrics)
+    assert outcome.attempted > 0
+    assert outcome.failed == 0
