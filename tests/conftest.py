@@ -1,4 +1,4 @@
-"""What every test stands on: no network, a cache of its own, one thread, a tiny treebank and parser."""
+"""What every test stands on: no network, an own cache, one thread, a tiny treebank and parser."""
 
 import os
 import tempfile

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from pathlib import Path
 
 import pytest
 
@@ -72,7 +73,7 @@ def test_a_file_is_never_seen_half_written(tmp_path, monkeypatch):
     replace = os.replace
 
     def watch(source, target):
-        seen.append((os.path.dirname(source), path.read_text(), open(source).read()))
+        seen.append((os.path.dirname(source), path.read_text(), Path(source).read_text()))
         replace(source, target)
 
     monkeypatch.setattr(os, "replace", watch)

@@ -9,6 +9,7 @@ from jsonargparse import ArgumentParser
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.building import ProblemBuilder, in_casing_of
+from robustparse.attacks.candidates.cache import CachedCandidates
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.candidates.masked_lm import MaskedLM
 from robustparse.attacks.constraints.constraint import Constraint
@@ -28,12 +29,20 @@ LEXICON = {
 }
 
 
-def build(constraints: list[Constraint], search: Zheng2020 | None = None) -> list[Problem]:
+def build(constraints: list[Constraint]) -> list[Problem]:
     victim, statistics = HashVictim(), Statistics()
-    builder = ProblemBuilder(
-        victim, Lexicon(LEXICON), constraints, "none", search or Zheng2020(), 0, statistics
-    )
+    builder = ProblemBuilder(victim, Lexicon(LEXICON), constraints, "none", 0, statistics)
     problems = builder.build([ONE, TWO])
+    assert all(not problem.words and not problem.ptr.any() for problem in problems)
+    # In two steps, the later one on both sides of the earlier: the result is the same as in one.
+    eligible = [np.flatnonzero(problem.eligible) for problem in problems]
+    at_once = builder.extend(problems, eligible)
+    problems = builder.extend(problems, [some[1:2] for some in eligible])
+    problems = builder.extend(problems, [np.delete(some, slice(1, 2)) for some in eligible])
+    for one, other in zip(problems, at_once, strict=True):
+        assert one.words == other.words
+        assert (one.ptr == other.ptr).all()
+        assert (one.rows == other.rows).all()
     for problem in problems:
         assert [victim.names[row] for row in problem.rows] == list(problem.words)
         assert [victim.names[row] for row in problem.original] == list(problem.sentence.words)
@@ -83,18 +92,12 @@ def test_constraints_apply_in_order_to_the_survivors() -> None:
             return [np.arange(len(words)) > 0 for words in candidates]
 
     one, two = build([AttackableTags(["NNS"]), DropFirst(), DropFirst()])
-    assert seen == [
+    assert seen[:2] == [
         ["Wolves", "Foxes", "lions", "bees", "lions", "bees"],
         ["Foxes", "bees", "bees"],
     ]
     assert (one.words, two.words) == ((), ())
     assert one.eligible.tolist() == [True, False, False, True]
-
-
-def test_candidates_are_made_only_where_the_search_can_use_them() -> None:
-    one, _ = build([AttackableTags()], Zheng2020(gamma=0.1, ranking="random"))
-    assert np.count_nonzero(np.diff(one.ptr)) <= 1
-    assert one.eligible.all()
 
 
 def test_models_report_their_seconds() -> None:
@@ -122,8 +125,10 @@ def parsed(**changes: object) -> Attack:
 
 def test_the_configuration_of_zheng_2020() -> None:
     attack = parsed()
-    assert isinstance(attack.candidates, MaskedLM)
-    assert (attack.candidates.top_k, attack.candidates.sample) == (110, 99)
+    assert isinstance(attack.candidates, CachedCandidates)
+    generator = attack.candidates.generator
+    assert isinstance(generator, MaskedLM)
+    assert (generator.top_k, generator.sample) == (110, 99)
     assert (attack.search.gamma, attack.search.psi) == (0.15, 50)
     assert attack.goal.success == "reported"
     assert [type(one).__name__ for one in attack.constraints] == ["AttackableTags", "DictionaryTag"]

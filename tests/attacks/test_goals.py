@@ -8,15 +8,12 @@ from robustparse.attacks.building import ProblemBuilder
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.goals import AttachmentDrop
 from robustparse.attacks.problem import Parse, Problem
-from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.attacks.statistics import Statistics
 from robustparse.errors import InputError
 
 
 def problem_of(one, punctuation="none") -> Problem:
-    builder = ProblemBuilder(
-        HashVictim(), Lexicon({}), [], punctuation, Zheng2020(), 0, Statistics()
-    )
+    builder = ProblemBuilder(HashVictim(), Lexicon({}), [], punctuation, 0, Statistics())
     return builder.build([one])[0]
 
 

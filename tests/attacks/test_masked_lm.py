@@ -129,6 +129,16 @@ def test_draws_follow_the_softmax_without_replacement(folder: Path) -> None:
     assert all(len(words) <= 2 for words in generator.propose(slots(), 0))
 
 
+def test_each_slot_draws_on_its_own(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids, logits = np.arange(11, 24), np.zeros(13)
+    monkeypatch.setattr(
+        MaskedLM, "_top", lambda self, some: ((i, ids, logits) for i in range(len(some)))
+    )
+    one, two = slots(["a cat", "a cat"])[:2], slots(["a cat", "a cat"])[2:]
+    drawn = MaskedLM(str(folder), top_k=13, sample=13).propose(one + two, seed=0)
+    assert len({tuple(words) for words in drawn}) == 4
+
+
 def test_the_head_on_the_mask_alone_is_the_whole_model(folder: Path) -> None:
     lean = MaskedLM(str(folder), sample=None, precision="float64")
     assert lean._head is not None

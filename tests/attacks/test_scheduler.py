@@ -12,7 +12,15 @@ from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.tags import AttackableTags
 from robustparse.attacks.goals import AttachmentDrop
 from robustparse.attacks.problem import UNKNOWN, Problem
-from robustparse.attacks.search.requests import Answer, Expand, Outcome, Request, Score, Search
+from robustparse.attacks.search.requests import (
+    Answer,
+    Expand,
+    Outcome,
+    Propose,
+    Request,
+    Score,
+    Search,
+)
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.attacks.statistics import victim_seconds_alone
 from robustparse.errors import InputError
@@ -29,6 +37,7 @@ class Climb(Search):
         state, best = problem.start(), float(clean.scores[0])
         for _ in range(4):
             positions = rng.permutation(len(problem))[:3]
+            problem = (yield Propose(positions)).problem
             answer = yield Expand(state, positions)
             if answer.over:
                 break

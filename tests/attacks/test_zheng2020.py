@@ -1,10 +1,12 @@
 """Zheng et al. 2020 against a trace worked out by hand."""
 
-import numpy as np
+from collections.abc import Sequence
+
 import pytest
 from attack_fakes import TableVictim, example
 
 from robustparse.attacks.attack import Attack, AttackResult
+from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.tags import AttackableTags
 from robustparse.attacks.goals import AttachmentDrop
@@ -163,14 +165,20 @@ def test_random_ranking_asks_for_no_ranking(victim: TableVictim) -> None:
     assert len(seen) == 6
 
 
-def test_random_ranking_makes_candidates_for_the_drawn_words_only() -> None:
-    search = Zheng2020(gamma=0.35, ranking="random")
-    eligible = np.array([False, True, True, True, False, True, False])
-    counted = np.array([True] * 6 + [False])
-    drawn = search.positions(eligible, counted, np.random.default_rng(3))
-    assert drawn.sum() == 2
-    assert not (drawn & ~eligible).any()
-    assert (Zheng2020().positions(eligible, counted, np.random.default_rng(3)) == eligible).all()
+@pytest.mark.parametrize("ranking", ["unknown", "random"])
+def test_candidates_are_made_for_the_chosen_words_only(victim: TableVictim, ranking: str) -> None:
+    class Watched(Lexicon):
+        asked: tuple[int, ...] = ()
+
+        def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
+            self.asked += tuple(slot.position for slot in slots)
+            return super().propose(slots, seed)
+
+    lexicon = Watched(LEXICON)
+    search = Zheng2020(gamma=0.35, ranking=ranking)
+    goal = AttachmentDrop(punctuation="unicode")
+    (result,) = Attack(goal, lexicon, search, [AttackableTags()]).run([SENTENCE], victim)
+    assert lexicon.asked == result.edited
 
 
 @pytest.mark.parametrize(

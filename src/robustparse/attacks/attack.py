@@ -22,7 +22,7 @@ from robustparse.attacks.statistics import Statistics
 from robustparse.attacks.victim import Victim
 from robustparse.types import DependencyTree, Example
 
-_CHUNK = 512  # sentences whose candidates are made at once
+_CHUNK = 512  # sentences whose problems are built at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +136,17 @@ class AttackRun(Iterator[AttackResult]):
         self.statistics = Statistics()
         self._victim = victim
         self._examples: dict[int, Example] = {}
+        self._builder = ProblemBuilder(
+            victim,
+            attack.candidates,
+            attack.constraints,
+            attack.goal.punctuation,
+            attack.seed,
+            self.statistics,
+        )
         self._scheduler = Scheduler(
             victim,
+            self._builder,
             attack.goal,
             attack.search,
             seed=attack.seed,
@@ -146,15 +155,6 @@ class AttackRun(Iterator[AttackResult]):
             batch_words=attack.batch_words,
             batch_queries=attack.batch_queries,
             statistics=self.statistics,
-        )
-        self._builder = ProblemBuilder(
-            victim,
-            attack.candidates,
-            attack.constraints,
-            attack.goal.punctuation,
-            attack.search,
-            attack.seed,
-            self.statistics,
         )
         self._results = self._attack(iter(examples))
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import chain, compress
 
 import numpy as np
@@ -11,8 +12,6 @@ from numpy.typing import NDArray
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.randomness import stream
-from robustparse.attacks.search.requests import Search
 from robustparse.attacks.statistics import Statistics
 from robustparse.attacks.victim import Victim
 from robustparse.metrics import PunctuationPolicy, counted_words
@@ -29,7 +28,6 @@ class ProblemBuilder:
         candidates: proposes words.
         constraints: which words may be changed and which candidates are accepted, in order.
         punctuation: which words count.
-        search: asked which words it can come to change at all.
         seed: of the candidates drawn.
         statistics: where the seconds of models are added up.
     """
@@ -40,32 +38,70 @@ class ProblemBuilder:
         candidates: CandidateGenerator,
         constraints: Sequence[Constraint],
         punctuation: PunctuationPolicy,
-        search: Search,
         seed: int,
         statistics: Statistics,
     ) -> None:
         self._victim = victim
-        self._candidates = candidates
+        self._candidates = candidates.for_victim(victim)
         self._constraints = constraints
         self._punctuation = punctuation
-        self._search = search
         self._seed = seed
         self._statistics = statistics
 
     def build(self, examples: Sequence[Example]) -> list[Problem]:
-        """The problems of the examples, in their order."""
-        counted = [counted_words(example.sentence, self._punctuation) for example in examples]
-        eligible = self._eligible(examples)
-        wanted = [
-            self._search.positions(may, counts, stream(self._seed, example.id))
-            for example, may, counts in zip(examples, eligible, counted, strict=True)
-        ]
+        """The problems of the examples, in their order, without candidates as yet."""
+        victim = self._victim
+        lengths = [len(example.sentence) for example in examples]
+        ends = np.cumsum(lengths).tolist()
+        originals = _rows(victim, list(chain.from_iterable(e.sentence.words for e in examples)))
+        tags = victim.intern_tags([tag for example in examples for tag in _tags(example)])
+        labels = victim.label_ids([label for example in examples for label in example.gold.labels])
+        problems = []
+        for example, eligible, length, end in zip(
+            examples, self._eligible(examples), lengths, ends, strict=True
+        ):
+            span = slice(end - length, end)
+            problems.append(
+                Problem(
+                    id=example.id,
+                    sentence=example.sentence,
+                    original=originals[span],
+                    tags=tags[span],
+                    unknown=victim.unknown,
+                    eligible=eligible,
+                    ptr=np.zeros(length + 1, dtype=np.int64),
+                    rows=np.zeros(0, dtype=np.int32),
+                    words=(),
+                    heads=np.array(example.gold.heads, dtype=np.int16),
+                    labels=labels[span],
+                    counted=counted_words(example.sentence, self._punctuation),
+                )
+            )
+        return problems
+
+    def extend(
+        self, problems: Sequence[Problem], positions: Sequence[NDArray[np.int64]]
+    ) -> list[Problem]:
+        """The problems with candidates at more positions.
+
+        Args:
+            problems: the problems so far.
+            positions: of each problem, where it has none and shall get some, rising.
+        """
         slots = [
-            Slot(example.id, example.sentence, position)
-            for example, mask in zip(examples, wanted, strict=True)
-            for position in np.flatnonzero(mask).tolist()
+            Slot(problem.id, problem.sentence, position)
+            for problem, some in zip(problems, positions, strict=True)
+            for position in some.tolist()
         ]
-        return self._assemble(examples, eligible, counted, wanted, self._accepted(slots))
+        accepted = self._accepted(slots)
+        rows = _rows(self._victim, list(chain.from_iterable(accepted)))
+        extended, slot, row = [], 0, 0
+        for problem, some in zip(problems, positions, strict=True):
+            mine = accepted[slot : slot + len(some)]
+            count = sum(map(len, mine))
+            extended.append(_with_candidates(problem, some, mine, rows[row : row + count]))
+            slot, row = slot + len(some), row + count
+        return extended
 
     def _eligible(self, examples: Sequence[Example]) -> _Masks:
         masks: _Masks = [np.ones(len(example.sentence), dtype=np.bool_) for example in examples]
@@ -93,48 +129,6 @@ class ProblemBuilder:
             ]
         return words
 
-    def _assemble(
-        self,
-        examples: Sequence[Example],
-        eligible: _Masks,
-        counted: _Masks,
-        wanted: _Masks,
-        accepted: Sequence[list[str]],
-    ) -> list[Problem]:
-        victim = self._victim
-        lengths = [len(example.sentence) for example in examples]
-        ends = np.cumsum(lengths).tolist()
-        originals = _rows(victim, list(chain.from_iterable(e.sentence.words for e in examples)))
-        rows = _rows(victim, list(chain.from_iterable(accepted)))
-        tags = victim.intern_tags([tag for example in examples for tag in _tags(example)])
-        labels = victim.label_ids([label for example in examples for label in example.gold.labels])
-        problems, slot, begin = [], 0, 0
-        for index, (example, end) in enumerate(zip(examples, ends, strict=True)):
-            span = slice(end - lengths[index], end)
-            counts = np.zeros(lengths[index], dtype=np.int64)
-            slots = int(wanted[index].sum())
-            mine = accepted[slot : slot + slots]
-            counts[wanted[index]] = [len(words) for words in mine]
-            ptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-            problems.append(
-                Problem(
-                    id=example.id,
-                    sentence=example.sentence,
-                    original=originals[span],
-                    tags=tags[span],
-                    unknown=victim.unknown,
-                    eligible=eligible[index],
-                    ptr=ptr,
-                    rows=rows[begin : begin + int(ptr[-1])],
-                    words=tuple(chain.from_iterable(mine)),
-                    heads=np.array(example.gold.heads, dtype=np.int16),
-                    labels=labels[span],
-                    counted=counted[index],
-                )
-            )
-            slot, begin = slot + slots, begin + int(ptr[-1])
-        return problems
-
     @contextmanager
     def _timed(self, part: CandidateGenerator | Constraint) -> Iterator[None]:
         """Adds the seconds of a part to the statistics, if it is a model."""
@@ -161,6 +155,29 @@ def in_casing_of(original: str, candidates: Sequence[str]) -> list[str]:
         cased = dict.fromkeys(candidates)
     lower = original.lower()
     return [word for word in cased if word.lower() != lower]
+
+
+def _with_candidates(
+    problem: Problem,
+    positions: NDArray[np.int64],
+    candidates: Sequence[Sequence[str]],
+    rows: NDArray[np.int32],
+) -> Problem:
+    """The problem with candidates, and their rows in the same order, put at rising positions."""
+    counts = np.diff(problem.ptr)
+    added = np.array([len(some) for some in candidates], dtype=np.int64)
+    counts[positions] += added
+    words: list[str] = []
+    done = 0
+    for begin, some in zip(problem.ptr[positions].tolist(), candidates, strict=True):
+        words += [*problem.words[done:begin], *some]
+        done = begin
+    return replace(
+        problem,
+        ptr=np.concatenate([[0], np.cumsum(counts)]),
+        rows=np.insert(problem.rows, np.repeat(problem.ptr[positions], added), rows),
+        words=(*words, *problem.words[done:]),
+    )
 
 
 def _rows(victim: Victim, words: Sequence[str]) -> NDArray[np.int32]:

@@ -1,7 +1,8 @@
 """One sentence under attack: its search, what is known of its states, and its query count.
 
 Its life: the clean parse (query 1), the search's requests, the closing parse of the outcome (not
-charged). Between them `pending` holds the states that only the victim can answer.
+charged). Between them `pending` holds the states that only the victim can answer, and `wanted` the
+positions for which candidates are to be made.
 """
 
 from collections.abc import Generator
@@ -12,7 +13,15 @@ from numpy.typing import NDArray
 
 from robustparse.attacks.goals import Goal, Verdict
 from robustparse.attacks.problem import Parse, Problem, State
-from robustparse.attacks.search.requests import Answer, Outcome, Request, Search
+from robustparse.attacks.search.requests import (
+    Answer,
+    Expand,
+    Outcome,
+    Propose,
+    Request,
+    Score,
+    Search,
+)
 
 _CHOICES = 1 << 16  # choices are int16
 
@@ -58,6 +67,8 @@ class LiveSentence:
         self._search = search
         self._rng = rng
         self._budget = budget
+        self.wanted: NDArray[np.int64] | None = None
+        self._proposed = ~problem.eligible
         self._origin, self._table = problem.table()
         # Key of a state to its number in `_scores`; the clean state, whose key is 0, is number 0.
         self._known: dict[int, int] = {0: 0}
@@ -115,12 +126,22 @@ class LiveSentence:
         self.phase = Phase.FINAL
         self._wait_for(outcome[None])
 
+    def supply(self, problem: Problem) -> None:
+        """Take in the problem with the candidates that were wanted, and go on."""
+        self.problem, self.wanted = problem, None
+        self._origin, self._table = problem.table()
+        self._follow(first=False)
+
     def _judge(self) -> Verdict:
         return self._goal.judge(self.problem, self.clean, self.pending, self.heads, self.labels)
 
     def _answer(self) -> Answer:
         return Answer(
-            self._request, self._scores[self._numbers], self._success[self._numbers], self._left()
+            self.problem,
+            self._request,
+            self._scores[self._numbers],
+            self._success[self._numbers],
+            self._left(),
         )
 
     def _left(self) -> int | None:
@@ -130,12 +151,22 @@ class LiveSentence:
         """Run the search until it needs the victim or returns."""
         try:
             request = next(self._run) if first else self._run.send(self._answer())
-            while not self._charge(request):
+            while not self._must_wait(request):
                 request = self._run.send(self._answer())
         except StopIteration as stop:
             self._settle(stop.value.state)
 
-    def _charge(self, request: Request) -> bool:
+    def _must_wait(self, request: Request) -> bool:
+        """Take up a request; whether it takes the victim or a candidate generator to answer it."""
+        if not isinstance(request, Propose):
+            return self._charge(request)
+        self._request, self._numbers = self._request[:0], self._numbers[:0]
+        wanted = np.unique(request.positions[~self._proposed[request.positions]])
+        self._proposed[wanted] = True
+        self.wanted = wanted if len(wanted) else None
+        return self.wanted is not None
+
+    def _charge(self, request: Score | Expand) -> bool:
         """Count a request, cut to the budget; whether any of its states is new."""
         left = self._left()
         if left == 0:

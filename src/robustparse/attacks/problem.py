@@ -36,7 +36,7 @@ class Problem:
         tags: the victim's ids of the original tags, `int32 (words,)`.
         unknown: the victim's row of the unknown word.
         eligible: which words may be changed, `bool (words,)`.
-        ptr: candidates of word i are `ptr[i]:ptr[i + 1]`, `int64 (words + 1,)`.
+        ptr: candidates proposed for word i are `ptr[i]:ptr[i + 1]`, `int64 (words + 1,)`.
         rows: the victim's rows of all candidates, `int32 (candidates,)`.
         words: the candidates as strings, aligned with `rows`.
         heads: gold heads, `int16 (words,)`.

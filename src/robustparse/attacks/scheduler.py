@@ -1,8 +1,9 @@
 """Keeps hundreds of searches alive and answers all they ask with few, full forward passes.
 
 The design follows from what slows attack libraries down: one sentence at a time and a handful of
-texts a forward pass. Here every live sentence has one request outstanding; the states that nobody
-has asked about before are sorted by length and parsed in batches up to a word budget.
+texts a forward pass. Here every live sentence has one request outstanding: candidates are made for
+all that want some in one call, and the states not asked about before are sorted by length and
+parsed in batches up to a word budget.
 """
 
 import time
@@ -12,6 +13,7 @@ from itertools import islice
 
 import numpy as np
 
+from robustparse.attacks.building import ProblemBuilder
 from robustparse.attacks.goals import Goal
 from robustparse.attacks.live import LiveSentence, Phase
 from robustparse.attacks.problem import Problem
@@ -41,6 +43,7 @@ class Scheduler:
 
     Args:
         victim: the parser under attack.
+        builder: makes candidates.
         goal: judges its answers.
         search: the strategy, one generator a sentence.
         seed: with a sentence's id, seeds its search.
@@ -57,6 +60,7 @@ class Scheduler:
     def __init__(
         self,
         victim: Victim,
+        builder: ProblemBuilder,
         goal: Goal,
         search: Search,
         *,
@@ -77,6 +81,7 @@ class Scheduler:
             if value < 1:
                 raise InputError(f"attack: {key} must be at least 1, got {value}")
         self._victim = victim
+        self._builder = builder
         self._goal = goal
         self._search = search
         self._seed = seed
@@ -96,6 +101,8 @@ class Scheduler:
             sentences += map(self._open, islice(waiting, self._live - searching))
             if not sentences:
                 return
+            while wanting := [one for one in sentences if one.wanted is not None]:
+                self._supply(wanting)
             for batch in self._batches(sentences):
                 self._parse(batch)
             for sentence in sentences:
@@ -109,6 +116,13 @@ class Scheduler:
     def _open(self, problem: Problem) -> LiveSentence:
         rng = stream(self._seed, problem.id)
         return LiveSentence(problem, self._goal, self._search, rng, self._budget)
+
+    def _supply(self, sentences: Sequence[LiveSentence]) -> None:
+        """Make the candidates that sentences want, all in one go."""
+        wanted = [one.wanted for one in sentences if one.wanted is not None]
+        problems = self._builder.extend([one.problem for one in sentences], wanted)
+        for sentence, problem in zip(sentences, problems, strict=True):
+            sentence.supply(problem)
 
     def _batches(self, sentences: Sequence[LiveSentence]) -> Iterator[list[_Piece]]:
         """All pending states, longest sentences first, in batches of similar length."""

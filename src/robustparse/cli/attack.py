@@ -45,7 +45,7 @@ def attack(
 def command(arguments: Sequence[str]) -> None:
     """Parse options, run, print a table."""
     parser = options_of(attack, "attack")
-    options = parse_options(parser, arguments)
+    options = _options(parser, arguments)
     recipe = options.attack
     settings = json.loads(parser.dump(options, format="json"))["attack"]
     name = _recipe_name(recipe)
@@ -68,6 +68,25 @@ def command(arguments: Sequence[str]) -> None:
             Path(given["out"]), chosen, examples, ParserVictim(module), run, progress
         )
     Console().print(summary_table({Path(given["checkpoint"]).stem: summary}))
+
+
+def _options(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
+    """The options; a mistake in the recipe's file is said as such."""
+    files = list(files_of(("--attack",), arguments))
+    for path in files:
+        if path.suffix in (".yaml", ".yml", ".json"):
+            check_config_file(path)
+    try:
+        return parse_options(parser, arguments)
+    except InputError as error:
+        # jsonargparse reads a wrong file once more, as if it were a class, and reports that.
+        if "loop detected" not in str(error):
+            raise
+    for path in files:
+        alone = ArgumentParser(exit_on_error=False)
+        alone.add_argument("--attack", type=Attack)
+        alone.parse_object()
+    raise
 
 
 def _recipe_name(recipe: Any) -> str:

@@ -1,6 +1,7 @@
 """``robustparse evaluate``: clean scores of a checkpoint on a data file."""
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,8 +16,8 @@ from robustparse.cli.inputs import (
     options_of,
     parse_options,
 )
+from robustparse.cli.predictions import write_predictions
 from robustparse.cli.tables import score_table
-from robustparse.data.conllu import block_of, with_parse, write_treebank
 from robustparse.evaluation.evaluate import evaluate as score
 from robustparse.evaluation.evaluate import predictions
 from robustparse.files import make_folder, write_text
@@ -43,15 +44,14 @@ def evaluate(
     """
     module = load_parser(checkpoint)
     examples = load_examples(data, limit, seed, module)
-    scores = score(module, examples, punctuation)
-    if out is not None:
-        folder = make_folder(Path(out))
-        trees = {prediction.id: prediction.tree for prediction in predictions(module, examples)}
-        blocks = [example.block or block_of(example.sentence, example.gold) for example in examples]
-        write_treebank(
-            folder / "predictions.conllu",
-            (with_parse(b, trees[e.id]) for b, e in zip(blocks, examples, strict=True)),
-        )
+    folder = None if out is None else make_folder(Path(out))
+    scores = {
+        name: None if math.isnan(value) else value
+        for name, value in score(module, examples, punctuation).items()
+    }
+    if folder is not None:
+        parses = list(predictions(module, examples))
+        write_predictions(folder / "predictions.conllu", examples, parses)
         report = {
             "task": "dependency",
             "checkpoint": checkpoint,

@@ -2,12 +2,13 @@
 
 import hashlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from jsonargparse import ArgumentParser, Namespace
+from jsonargparse import ArgumentError, ArgumentParser, Namespace
 
+from robustparse.cli.config_errors import check_config_file, config_files, shorten
 from robustparse.data.conllu import check_labels, read_treebank
 from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.data.sample import sample_treebank
@@ -19,11 +20,15 @@ from robustparse.types import Example
 SAMPLE = "sample"
 
 
-def options_of(function: Callable[..., Any], name: str) -> ArgumentParser:
-    """A parser whose options are the function's parameters."""
-    parser = ArgumentParser(prog=f"robustparse {name}", description=_summary(function))
+def options_of(
+    function: Callable[..., Any], name: str, skip: Collection[str] = ()
+) -> ArgumentParser:
+    """A parser whose options are the function's parameters, save those to skip."""
+    parser = ArgumentParser(
+        prog=f"robustparse {name}", description=_summary(function), exit_on_error=False
+    )
     parser.add_argument("--config", action="config", help="a YAML file with any of the options")
-    parser.add_function_arguments(function, sub_configs=True)
+    parser.add_function_arguments(function, sub_configs=True, skip=set(skip))
     return parser
 
 
@@ -32,8 +37,19 @@ def _summary(function: Callable[..., Any]) -> str:
 
 
 def parse_options(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
-    """The options as given; jsonargparse ends with exit code 2 and a message on a bad one."""
-    options: Namespace = parser.parse_args(list(arguments))
+    """The options as given.
+
+    Raises:
+        InputError: names the option or the key of a configuration file that cannot be used.
+    """
+    files = list(config_files(arguments))
+    for path in files:
+        check_config_file(path)
+    try:
+        options: Namespace = parser.parse_args(list(arguments))
+    except ArgumentError as error:
+        names = "".join(f"{path}: " for path in files)
+        raise InputError(f"{names}{shorten(str(error))}") from None
     return options
 
 
@@ -62,8 +78,11 @@ def load_examples(
         max_length: longest allowed sentence.
 
     Raises:
-        InputError: the file cannot be used, or holds a label the parser has never seen.
+        InputError: the file cannot be used, or holds a label the parser has never seen, or a
+            number is too small.
     """
+    if seed < 0:
+        raise InputError(f"--seed must be >= 0, got {seed}")
     if limit is not None and limit < 1:
         raise InputError(f"--limit must be >= 1, got {limit}")
     if data == SAMPLE:

@@ -1,35 +1,155 @@
 """``fit``, ``validate``, ``test``, ``predict``: LightningCLI over our modules.
 
-The Trainer's ``use_distributed_sampler`` is off: our loaders split the data themselves.
+A run lives in ``trainer.default_root_dir``: ``config.yaml``, ``metrics.csv``, ``last.ckpt`` to
+resume from, ``best.ckpt``, ``predictions.conllu``. The Trainer's ``use_distributed_sampler`` is
+off: our loaders split the data themselves.
 """
 
+import sys
+import warnings
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytorch_lightning as pl
+from jsonargparse import ArgumentError
 from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
+from pytorch_lightning.utilities import rank_zero_only
+from pytorch_lightning.utilities.exceptions import (  # type: ignore[attr-defined]
+    MisconfigurationException,
+)
 
+from robustparse.cli import outputs
+from robustparse.cli.config_errors import check_config_file, config_files, shorten
+from robustparse.cli.noise import quiet
+from robustparse.cli.predictions import gather, write_predictions
+from robustparse.errors import InputError
+from robustparse.files import make_folder
 from robustparse.parsers.base import ParserModule
+from robustparse.tracking.last import LastCheckpoint
+
+DEFAULT_FOLDER = "runs"
+PREDICTIONS = "predictions.conllu"
+MONITOR = "val/las"
 
 
 class Cli(LightningCLI):
-    """Links the data's vocabulary to the model; never seeds globally, since modules seed themselves."""
+    """Links the data's vocabulary to the model, and gives every run its defaults.
+
+    It never seeds globally, since modules seed themselves.
+    """
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         """The vocabulary is known once the data module has read its training file."""
         parser.link_arguments(
             "data.vocabulary", "model.init_args.vocabulary", apply_on="instantiate"
         )
+        parser.add_class_arguments(LastCheckpoint, "last_checkpoint")
+
+    @staticmethod
+    def subcommands() -> dict[str, set[str]]:
+        """Lightning's, without the choice to unpickle."""
+        return {name: skip | {"weights_only"} for name, skip in LightningCLI.subcommands().items()}
+
+    def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
+        """Parse; a mistake is said in one message."""
+        for path in config_files(args):
+            check_config_file(path)
+        try:
+            self.config = parser.parse_args(args)
+        except ArgumentError as error:
+            files = " ".join(f"{path}:" for path in config_files(args))
+            raise InputError(f"{files} {shorten(str(error))}".strip()) from None
+
+    def _parse_ckpt_path(self) -> None:
+        """Nothing: our checkpoints have no hyper-parameters to lay over the command line."""
+
+    def before_instantiate_classes(self) -> None:
+        """Find the run's folder and the checkpoint before anything takes time."""
+        command, config = str(self.subcommand), self.config[self.subcommand]
+        self.folder = make_folder(Path(config.trainer.default_root_dir))
+        wished = config.ckpt_path
+        untrained = config.model.get("init_args", {}).get("init_from") is None
+        self.start = None
+        if command == "fit" or wished is not None or untrained:
+            self.start = outputs.resolve_checkpoint(command, wished, self.folder)
+        config.ckpt_path = None if self.start is None else str(self.start)
+        if command == "fit" and not config.trainer.fast_dev_run:
+            self._announce(wished)
+
+    @rank_zero_only
+    def _announce(self, wished: str | None) -> None:
+        if self.start is not None:
+            _say(f"resuming from {self.start}")
+        elif wished is not None:
+            _say(f"no checkpoint in {self.folder} yet, training from the start")
+        elif old := outputs.set_aside(self.folder):
+            _say(f"a new run in {self.folder}; the checkpoint of the one before is now {old}")
+
+    def instantiate_trainer(self, **kwargs: Any) -> pl.Trainer:
+        """Add our loggers, callbacks and plugin to the Trainer's settings."""
+        settings = self._get(self.config_init, "trainer")
+        kwargs["plugins"] = outputs.plugins(settings.plugins)
+        if self.subcommand == "fit" and not settings.fast_dev_run:
+            resumed = self.start is not None
+            kwargs["logger"] = outputs.loggers(settings.logger, self.folder, resumed)
+            if settings.enable_checkpointing is not False:
+                last = self._get(self.config_init, "last_checkpoint")
+                validates = settings.limit_val_batches != 0
+                chosen = outputs.callbacks(
+                    settings.callbacks, last, self.folder, validates, MONITOR
+                )
+                kwargs["callbacks"] = chosen
+                kwargs["enable_checkpointing"] = any(
+                    isinstance(callback, pl.callbacks.Checkpoint) for callback in chosen
+                )
+        elif settings.logger in (None, True):
+            kwargs["logger"] = False
+        try:
+            return super().instantiate_trainer(**kwargs)
+        except InputError:
+            raise
+        except (MisconfigurationException, TypeError, ValueError) as error:
+            raise InputError(f"trainer: {' '.join(str(error).split())}") from error
+
+    def predict(self, **kwargs: Any) -> None:
+        """Parse the test sentences and write them."""
+        own = self.trainer.predict(**{**kwargs, "return_predictions": True}) or []
+        predictions = gather([prediction for batch in own for prediction in batch])
+        if self.trainer.is_global_zero:
+            path = self.folder / PREDICTIONS
+            write_predictions(path, self.datamodule.examples("test"), predictions)
+            _say(f"{len(predictions)} sentences written to {path}")
 
 
 def run(arguments: Sequence[str]) -> None:
-    """Parse arguments and run the subcommand."""
-    Cli(
-        ParserModule,
-        pl.LightningDataModule,
-        subclass_mode_model=True,
-        subclass_mode_data=True,
-        seed_everything_default=False,
-        save_config_kwargs={"overwrite": True},
-        trainer_defaults={"use_distributed_sampler": False},
-        args=list(arguments),
-    )
+    """Parse arguments and run the subcommand.
+
+    Raises:
+        InputError: the user can mend it.
+    """
+    commands = LightningCLI.subcommands()
+    raises = {"exit_on_error": False}
+    with quiet(), warnings.catch_warnings():
+        try:
+            Cli(
+                ParserModule,
+                pl.LightningDataModule,
+                save_config_callback=outputs.ConfigFile,
+                save_config_kwargs={"save_to_log_dir": False},
+                subclass_mode_model=True,
+                subclass_mode_data=True,
+                seed_everything_default=False,
+                trainer_defaults={
+                    "use_distributed_sampler": False,
+                    "default_root_dir": DEFAULT_FOLDER,
+                },
+                parser_kwargs={**raises, **{command: dict(raises) for command in commands}},
+                args=list(arguments),
+            )
+        except MisconfigurationException as error:
+            raise InputError(" ".join(str(error).split())) from error
+
+
+def _say(text: str) -> None:
+    print(f"robustparse: {text}", file=sys.stderr)

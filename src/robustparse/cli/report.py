@@ -20,5 +20,6 @@ def report(folders: list[str], out: str = "report.html") -> None:
 
 def command(arguments: Sequence[str]) -> None:
     """Parse options and run."""
-    parser = options_of(report, "report")
+    parser = options_of(report, "report", skip={"folders"})
+    parser.add_argument("folders", nargs="+", help="folders that attacks wrote, the clean one first")
     report(**instantiate_options(parser, parse_options(parser, arguments)))

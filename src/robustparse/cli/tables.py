@@ -10,10 +10,9 @@ COLUMNS = (
     ("clean LAS", lambda s: s["clean"]["las"]),
     ("attacked UAS", lambda s: s["attacked"]["uas"]),
     ("attacked LAS", lambda s: s["attacked"]["las"]),
-    ("success %", lambda s: s["success_rate"]),
+    ("success", lambda s: s["success_rate"]),
     ("edits", lambda s: s["edits_per_sentence"]),
     ("queries", lambda s: s["queries_per_sentence"]["charged"]),
-    ("sentences/s", lambda s: s["sentences_per_second"]),
 )
 
 
@@ -29,12 +28,13 @@ def summary_table(summaries: Mapping[str, Mapping[str, Any]], title: str = "") -
     return table
 
 
-def score_table(scores: Mapping[str, Mapping[str, float]], title: str = "") -> Table:
+def score_table(scores: Mapping[str, Mapping[str, float | None]], title: str = "") -> Table:
     """One row a system, UAS, LAS, UCM and LCM in percent."""
     table = Table(title=title or None)
     table.add_column("system")
     for heading in ("UAS", "LAS", "UCM", "LCM"):
         table.add_column(heading, justify="right")
     for name, values in scores.items():
-        table.add_row(name, *(f"{values[key]:.2f}" for key in ("uas", "las", "ucm", "lcm")))
+        row = [values[key] for key in ("uas", "las", "ucm", "lcm")]
+        table.add_row(name, *("-" if value is None else f"{value:.2f}" for value in row))
     return table

@@ -25,7 +25,7 @@ SPLITS = {"train": 1400, "dev": 200, "test": 400}
 LENGTHS = range(5, 21)
 FREQUENT = 7
 FREQUENT_FROM = 20
-RARE = 26
+RARE = 20
 RARE_IF_DECISIVE = 0.04
 RARE_ELSEWHERE = 0.5
 RARE_UNTIL_DEALT = 0.9
@@ -61,7 +61,10 @@ class _Lexicon:
             rest = common[FREQUENT:] + words[FREQUENT_FROM:]
             self.rare[word_class] = _shuffled(rng, rest)[:RARE]
         self.rng = rng
-        self.deck = {word_class: list(words) for word_class, words in self.rare.items()}
+        self.deck = {
+            word_class: _shuffled(rng, words) + _shuffled(rng, words)
+            for word_class, words in self.rare.items()
+        }
 
     def draw(self, word_class: str, decisive: bool) -> str:
         """A word of a class: a frequent one (Zipf) or a rare one (dealt from a shuffled deck)."""

@@ -54,30 +54,30 @@ HARD 3: SUBJ/nsubj trans OBJ/obj TOOLPP/obl
 HARD 3: SUBJ/nsubj trans PARTED/obj
 HARD 3: SUBJ/nsubj trans OBJ/obj EVENTPP/obl
 HARD 3: SUBJ/nsubj trans PLACED/obj
-HARD 10: GROUP/nsubj habit! dual.NN/obj
-HARD 4: GROUP/nsubj habit! dual.NN/obj EVENTPP/obl
-HARD 10: TEAM/nsubj dual.VBP
-HARD 4: TEAM/nsubj dual.VBP EVENTPP/obl
-HARD 5: HANDLING/csubj psych SUBJ/obj
-HARD 5: ROAMERS/nsubj psych SUBJ/obj
-HARD 6: SUBJ/nsubj like HANDLING/xcomp
-HARD 6: SUBJ/nsubj like ROAMERS/obj
-HARD 7: SUBJ/nsubj ditr! RECEIVER/iobj goods/obj
-HARD 7: SUBJ/nsubj trans! OWNED/obj
+HARD 16: GROUP/nsubj habit! dual.NN/obj
+HARD 6: GROUP/nsubj habit! dual.NN/obj EVENTPP/obl
+HARD 16: TEAM/nsubj dual.VBP
+HARD 6: TEAM/nsubj dual.VBP EVENTPP/obl
+HARD 8: HANDLING/csubj psych SUBJ/obj
+HARD 8: ROAMERS/nsubj psych SUBJ/obj
+HARD 9: SUBJ/nsubj like HANDLING/xcomp
+HARD 9: SUBJ/nsubj like ROAMERS/obj
+HARD 6: SUBJ/nsubj ditr! RECEIVER/iobj goods/obj
+HARD 6: SUBJ/nsubj trans! OWNED/obj
 HARD 6: SUBJ/nsubj claus! FOLKDID/ccomp
 HARD 6: SUBJ/nsubj trans! FOLKDONE/obj
 HARD 1: SUBJ/nsubj go CITYPP/obl
 HARD 1: SUBJ/nsubj go PURPOSE/advcl
-HARD 4: SUBJ/nsubj go CITYPP/obl WITHWHOM/obl
-HARD 4: SUBJ/nsubj go PURPOSEWITH/advcl
-HARD 5: WHENTRANS/advcl folk/nsubj intr
-HARD 5: WHENINTR/advcl TEAM/nsubj intr
+HARD 3: SUBJ/nsubj go CITYPP/obl WITHWHOM/obl
+HARD 3: SUBJ/nsubj go PURPOSEWITH/advcl
+HARD 4: WHENTRANS/advcl folk/nsubj intr
+HARD 4: WHENINTR/advcl TEAM/nsubj intr
 HARD 2: SUBJ/nsubj trans PAIRHIGH/obj
 HARD 2: SUBJ/nsubj trans PAIRLOW/obj
 HARD 2: SUBJ/nsubj like RELHIGH/obj
 HARD 2: SUBJ/nsubj like RELLOW/obj
-HARD 3: SUBJ/nsubj stay GRADEDMOOD/xcomp
-HARD 3: SUBJ/nsubj stay often!/advmod mood/xcomp
+HARD 2: SUBJ/nsubj stay GRADEDMOOD/xcomp
+HARD 2: SUBJ/nsubj stay often!/advmod mood/xcomp
 HARD 2: SUBJ/nsubj trans GRADEDTHING/obj
 HARD 2: SUBJ/nsubj trans BIGTHING/obj
 
@@ -127,18 +127,18 @@ BIGTHING 1: det/det adj!/amod adj/amod thing
 
 EASY 5: ANY/nsubj psych SUBJ/obj
 EASY 4: SUBJ/nsubj trans ANY/obj
-EASY 6: SUBJ/nsubj ditr ANY/obj
+EASY 8: SUBJ/nsubj ditr ANY/obj
 EASY 6: SUBJ/nsubj claus ANY/obj
-EASY 5: GROUP/nsubj habit ANY/obj
+EASY 6: GROUP/nsubj habit ANY/obj
 EASY 4: SUBJ/nsubj often/advmod intr
 EASY 2: FOLK/nsubj intr NEARPP/obl
 EASY 2: GROUP/nsubj habit FOLK/obj
-EASY 6: OBJ/nsubj wear
+EASY 7: OBJ/nsubj wear
 EASY 3: SUBJ/nsubj was/cop degree/advmod mood
 EASY 3: SUBJ/nsubj was/cop often/advmod mood
 EASY 7: SUBJ/nsubj was/aux handle BEASTS/obj
 EASY 7: BEASTS/nsubj were/aux roam
-EASY 7: SUBJ/nsubj modal/aux inf
+EASY 8: SUBJ/nsubj modal/aux inf
 EASY 3: SUBJ/nsubj intr NEARPP/obl
 BEASTS 1: dets/det beast
 """

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from robustparse.data.batch import Batch, Numbered
 from robustparse.errors import InputError
 
-# The last batch, what is left over, takes sentences from its neighbour until it has this many, so
-# that every process of a run on one machine has work in every step.
+# The last batch, of what is left over, takes sentences from its neighbour until it has this many
+# or half of both, so that every process of a run on one machine has work in every step.
 MIN_SENTENCES = 16
 
 
@@ -46,22 +46,12 @@ def plan_batches(
             words = 0
         words += length
     if cuts:
-        cuts[-1] = _last_cut(lengths[order], cuts, batch_words)
+        # Its sentences are the shortest: with no more of them than its neighbour, it stays in B.
+        previous = cuts[-2] if len(cuts) > 1 else 0
+        wanted = min(MIN_SENTENCES, (len(order) - previous) // 2)
+        cuts[-1] = min(cuts[-1], len(order) - wanted)
     batches = np.split(order, cuts)
     return [batches[index] for index in rng.permutation(len(batches))]
-
-
-def _last_cut(lengths: NDArray[np.int64], cuts: list[int], batch_words: int) -> int:
-    """Start of the last batch: within the limit, and its neighbour keeps the larger part."""
-    cut, previous = cuts[-1], cuts[-2] if len(cuts) > 1 else 0
-    words = lengths[cut:].sum()
-    while (
-        len(lengths) - cut < min(MIN_SENTENCES, cut - previous - 1)
-        and words + lengths[cut - 1] <= batch_words
-    ):
-        cut -= 1
-        words += lengths[cut]
-    return cut
 
 
 class EpochSampler:
@@ -114,13 +104,28 @@ class TrainingLoader:
             yield self.data.batch(plan[position][self.rank :: self.world_size], weight)
 
     def state_dict(self) -> dict[str, int]:
-        """Where training stands, in batches handed out."""
-        return {"epoch": self.sampler.epoch, "position": self._handed_out % self._batches}
+        """Where training stands, in batches handed out, and what the plan follows from."""
+        position = self._handed_out % self._batches
+        return {"epoch": self.sampler.epoch, "position": position, **self._plan()}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Go on from there."""
+        """Go on from there; takes effect at the next first batch.
+
+        Raises:
+            InputError: the state comes from other batches.
+        """
+        for name, value in self._plan().items():
+            if state.get(name, value) != value:
+                raise InputError(
+                    f"the checkpoint was trained with {name} {state[name]}, now it is {value}; "
+                    "resume with the same data, or start anew with model.init_args.init_from"
+                )
         self.sampler.epoch, self._start = state["epoch"], state["position"]
         self._handed_out = self._start
+
+    def _plan(self) -> dict[str, int]:
+        sentences = len(self.data)
+        return {"seed": self.seed, "batch_words": self.batch_words, "sentences": sentences}
 
 
 class EvaluationLoader:

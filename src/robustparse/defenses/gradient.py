@@ -15,8 +15,11 @@ import torch
 from torch import Tensor
 
 from robustparse.data.batch import Batch
+from robustparse.defenses.requirements import parser_of
 from robustparse.errors import InputError
 from robustparse.parsers.base import ParserModule
+
+WHO = "a gradient adversary"
 
 
 class GradientAdversary(pl.Callback):
@@ -45,11 +48,15 @@ class GradientAdversary(pl.Callback):
         self._batch: Batch | None = None
         self._index = 0
 
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Refuse what has no offset interface, before anything takes time."""
+        parser_of(pl_module, WHO)
+
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
     ) -> None:
         """Ask the parser to add our offset to the coming batch."""
-        parser = _parser(pl_module)
+        parser = parser_of(pl_module, WHO)
         self._batch, self._index = batch, batch_idx
 
         def source(batch: Batch) -> Tensor:
@@ -66,7 +73,7 @@ class GradientAdversary(pl.Callback):
             return
         if self._offset is None or self._offset.grad is None or self._batch is None:
             raise RuntimeError("the backward pass left no gradient on the offset")
-        parser = _parser(pl_module)
+        parser = parser_of(pl_module, WHO)
         mask = parser.offset_mask(self._batch)
         self._adversarial = scale_to_norm(self._offset.grad * mask, self.epsilon)
         try:
@@ -85,25 +92,23 @@ class GradientAdversary(pl.Callback):
         batch_idx: int,
     ) -> None:
         """Leave the parser as it was."""
-        _parser(pl_module).offset_source = None
-        self._batch = None
+        self._release(pl_module)
 
     def on_exception(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
     ) -> None:
         """Leave the parser as it was."""
-        _parser(pl_module).offset_source = None
+        self._release(pl_module)
+
+    def _release(self, module: pl.LightningModule) -> None:
+        if isinstance(module, ParserModule):
+            module.offset_source = None
+        self._batch, self._offset = None, None
 
 
 def scale_to_norm(gradient: Tensor, epsilon: float) -> Tensor:
     """``(batch, length, dim)`` scaled to the L2 norm epsilon in each sentence; zero stays zero."""
     norm = gradient.flatten(1).norm(dim=1).clamp(min=torch.finfo(gradient.dtype).tiny)
-    return gradient * (epsilon / norm)[:, None, None]
+    # Divided first: epsilon over the smallest number is infinite, and zero times that is none.
+    return gradient / norm[:, None, None] * epsilon
 
-
-def _parser(module: pl.LightningModule) -> ParserModule:
-    if not isinstance(module, ParserModule):
-        raise InputError(
-            f"a gradient adversary needs a robustparse parser, got {type(module).__name__}"
-        )
-    return module

@@ -1,17 +1,20 @@
-"""Robust scores while training: a fixed sample of development sentences is attacked every n epochs."""
+"""Robust scores while training: a fixed sample of development sentences is attacked."""
 
 import copy
+from typing import Any
 
 import numpy as np
 import pytorch_lightning as pl
 import torch
 
 from robustparse.attacks.attack import Attack
+from robustparse.defenses.requirements import data_of, parser_of
 from robustparse.errors import InputError
 from robustparse.evaluation.tally import Tally, result_line
-from robustparse.parsers.base import ParserModule
 from robustparse.parsers.victim import ParserVictim
 from robustparse.types import Example
+
+WHO = "a robustness evaluation"
 
 
 class RobustnessEvaluation(pl.Callback):
@@ -27,7 +30,7 @@ class RobustnessEvaluation(pl.Callback):
         seed: of the draw.
 
     Raises:
-        InputError: a number is below 1.
+        InputError: a number is too small.
     """
 
     def __init__(
@@ -37,13 +40,16 @@ class RobustnessEvaluation(pl.Callback):
             raise InputError(
                 f"every_n_epochs and sentences must be >= 1, got {every_n_epochs}, {sentences}"
             )
+        if seed < 0:
+            raise InputError(f"seed must be >= 0, got {seed}")
         self.attack = copy.copy(attack)
         self.every_n_epochs, self.sentences, self.seed = every_n_epochs, sentences, seed
         self._sample: list[Example] = []
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Draw the sample."""
-        examples = trainer.datamodule.examples("dev")  # type: ignore[attr-defined]
+        parser_of(pl_module, WHO)
+        examples = data_of(trainer, WHO).examples("dev")
         order = np.random.Generator(np.random.Philox(self.seed)).permutation(len(examples))
         self._sample = [examples[index] for index in sorted(order[: self.sentences])]
 
@@ -51,19 +57,28 @@ class RobustnessEvaluation(pl.Callback):
         """Attack with the current weights and log."""
         if (trainer.current_epoch + 1) % self.every_n_epochs:
             return
-        if not isinstance(pl_module, ParserModule):
-            raise InputError(f"needs a robustparse parser, got {type(pl_module).__name__}")
-        tally = Tally()
+        victim, tally = ParserVictim(parser_of(pl_module, WHO)), Tally()
         own = self._sample[trainer.global_rank :: trainer.world_size]
-        for result in self.attack.run(own, ParserVictim(pl_module)):
-            tally.add(result_line(result))
+        with trainer.precision_plugin.forward_context():
+            for result in self.attack.run(own, victim):
+                tally.add(result_line(result))
         sums = torch.tensor([tally.sums[name] for name in Tally.NAMES], device=pl_module.device)
         total = trainer.strategy.reduce(sums, reduce_op="sum")
         if not isinstance(total, torch.Tensor):
             raise TypeError("the strategy reduced a tensor to something else")
         scores = Tally(dict(zip(Tally.NAMES, total.tolist(), strict=True))).scores()
-        for which, name in (("clean", "clean"), ("attacked", "robust")):
-            self.log(f"{name}/uas", scores[which]["uas"])
-            self.log(f"{name}/las", scores[which]["las"], prog_bar=True)
-        self.log("robust/success", scores["success_rate"])
-        self.log("robust/queries", scores["queries_per_sentence"]["charged"])
+        for name, value in _figures(scores).items():
+            if value is not None:
+                self.log(name, value, prog_bar=name.endswith("las"))
+
+
+def _figures(scores: dict[str, Any]) -> dict[str, float | None]:
+    """The tally's scores by the names they are logged under."""
+    return {
+        "clean/uas": scores["clean"]["uas"],
+        "clean/las": scores["clean"]["las"],
+        "robust/uas": scores["attacked"]["uas"],
+        "robust/las": scores["attacked"]["las"],
+        "robust/success": scores["success_rate"],
+        "robust/queries": scores["queries_per_sentence"]["charged"],
+    }

@@ -16,17 +16,20 @@ import torch
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.randomness import stream
 from robustparse.data.batch import Batch, join
+from robustparse.defenses.requirements import data_of, parser_of
 from robustparse.errors import InputError
-from robustparse.parsers.base import ParserModule
 from robustparse.parsers.victim import ParserVictim
 from robustparse.types import DependencyTree, Example, Sentence
+
+WHO = "a substitution adversary"
 
 
 class SubstitutionAdversary(pl.Callback):
     """Appends adversarial copies of some of a batch's sentences to it.
 
     Which sentences are attacked, and every choice of the attack, follow from (seed, epoch, sentence
-    id), never from the batch's division over processes.
+    id), never from the batch's division over processes. The loss is divided by 1 + share times the
+    words of the global batch, the number expected, which every process knows without asking.
 
     Args:
         attack: how; a search that asks little (`ranking: random`) suits best.
@@ -52,6 +55,8 @@ class SubstitutionAdversary(pl.Callback):
             raise InputError(f"share must be in (0, 1], got {share}")
         if budget < 1 or every < 1:
             raise InputError(f"budget and every must be >= 1, got {budget} and {every}")
+        if seed < 0:
+            raise InputError(f"seed must be >= 0, got {seed}")
         self.attack = copy.copy(attack)
         self.attack.budget = budget
         self.share, self.every, self.seed = share, every, seed
@@ -59,43 +64,39 @@ class SubstitutionAdversary(pl.Callback):
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Find the strings behind the batches' numbers."""
-        examples = getattr(trainer.datamodule, "train_examples", None)  # type: ignore[attr-defined]
-        if examples is None or not isinstance(pl_module, ParserModule):
-            raise InputError(
-                "a substitution adversary needs a robustparse parser and a data module with "
-                f"train_examples, got {type(pl_module).__name__}"
-            )
-        self._examples = {example.id: example for example in examples}
+        parser_of(pl_module, WHO)
+        self._examples = {example.id: example for example in data_of(trainer, WHO).train_examples}
 
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
     ) -> None:
         """Attack with the current weights, append what changed."""
-        if batch_idx % self.every or not isinstance(pl_module, ParserModule):
+        if batch_idx % self.every:
             return
+        parser = parser_of(pl_module, WHO)
         begin = time.perf_counter()
         chosen = [id_ for id_ in batch.ids.tolist() if self._draw(trainer.current_epoch, id_)]
-        self.attack.seed = _mixed(self.seed, trainer.current_epoch)
+        self.attack.seed = _mixed(self.seed, trainer.current_epoch, 0)
         with trainer.precision_plugin.forward_context():
             results = list(
-                self.attack.run([self._examples[i] for i in chosen], ParserVictim(pl_module))
+                self.attack.run([self._examples[i] for i in chosen], ParserVictim(parser))
             )
         changed = sorted((r for r in results if r.edited), key=lambda result: result.id)
-        if changed:
-            copies = [_copy(result.example, result.words) for result in changed]
-            extra = pl_module.number(copies).batch(range(len(copies)), 0.0)
-            weight = float(batch.weight) * (1.0 + self.share)
-            _replace(batch, join(batch, extra.to(batch.words.device), weight))
+        copies = [_copy(result.example, result.words) for result in changed]
+        extra = parser.number(copies).batch(range(len(copies)), 0.0)
+        weight = float(batch.weight) * (1.0 + self.share)
+        _replace(batch, join(batch, extra.to(batch.words.device), weight))
         queries = sum(result.charged for result in results) / max(1, len(results))
         self.log("substitution/queries", queries, batch_size=1)
         self.log("substitution/seconds", time.perf_counter() - begin, batch_size=1)
 
     def _draw(self, epoch: int, sentence: int) -> bool:
-        return bool(stream(_mixed(self.seed, epoch), sentence, part=-1).random() < self.share)
+        return bool(stream(_mixed(self.seed, epoch, 1), sentence).random() < self.share)
 
 
-def _mixed(seed: int, epoch: int) -> int:
-    return int(np.random.SeedSequence([seed, epoch]).generate_state(1, np.uint32)[0])
+def _mixed(*numbers: int) -> int:
+    """One seed out of several numbers."""
+    return int(np.random.SeedSequence(numbers).generate_state(1, np.uint32)[0])
 
 
 def _copy(example: Example, words: tuple[str, ...]) -> Example:

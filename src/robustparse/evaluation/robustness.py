@@ -19,7 +19,7 @@ from robustparse.attacks.victim import Victim
 from robustparse.data.conllu import block_of, with_parse, write_treebank
 from robustparse.errors import InputError
 from robustparse.evaluation.tally import Tally, result_line
-from robustparse.files import make_folder, write_text
+from robustparse.files import make_folder, read_text, write_text
 from robustparse.types import Example
 
 Summary = dict[str, Any]
@@ -44,10 +44,11 @@ def attack_into(
         on_sentence: called after every sentence with the sums so far.
 
     Returns:
-        The summary. Times and forwards are those of the last uninterrupted stretch of the run.
+        The summary. Times and forwards are those of the last uninterrupted stretch of the run, None
+        if nothing was left for it to attack.
 
     Raises:
-        InputError: the folder is not writable or holds another run.
+        InputError: the folder is not writable, holds another run or broken files.
     """
     _claim(make_folder(folder), run)
     lines = read_lines(folder / "examples.jsonl")
@@ -79,38 +80,64 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     """The whole lines of an ``examples.jsonl``; a last line torn by a kill is left out.
 
     Raises:
-        InputError: a line before the last is no JSON object.
+        InputError: a whole line is no JSON object with an id.
     """
     if not path.exists():
         return []
     lines = []
-    rows = path.read_text("utf-8").split("\n")
+    # Bytes, since a kill may have torn a character too; U+2028 is no end of a line.
+    rows = path.read_bytes().split(b"\n")
     for number, row in enumerate(rows, start=1):
         if not row:
             continue
         try:
-            lines.append(json.loads(row))
-        except json.JSONDecodeError:
+            line = json.loads(row.decode("utf-8"))
+        except ValueError:
             if number == len(rows):
                 break
+            line = None
+        if not isinstance(line, dict) or "id" not in line:
             raise InputError(
-                f"{path}:{number}: not JSON; remove the line and run the attack again"
-            ) from None
+                f"{path}:{number}: no sentence as an attack writes it; remove the line and run the "
+                "attack again"
+            )
+        lines.append(line)
     return lines
 
 
 def _claim(folder: Path, run: dict[str, Any]) -> None:
-    path = folder / "run.json"
-    if path.exists():
-        held = json.loads(path.read_text("utf-8"))
-        different = sorted(key for key in {*held, *run} if held.get(key) != run.get(key))
-        if different:
-            raise InputError(
-                f"{folder}: holds another run ({different[0]}: {held.get(different[0])!r} there, "
-                f"{run.get(different[0])!r} here); choose another --out or delete the folder"
-            )
-    else:
+    """Write ``run.json``, or make sure that the lines already there are this run's."""
+    path, examples = folder / "run.json", folder / "examples.jsonl"
+    if not examples.exists() or not examples.stat().st_size:
         write_text(path, json.dumps(run, indent=2) + "\n")
+        return
+    if not path.exists():
+        raise InputError(
+            f"{folder}: holds examples.jsonl but no run.json that says of which run; choose another "
+            "--out or delete the folder"
+        )
+    held = _held(path)
+    different = sorted(key for key in {*held, *run} if held.get(key) != run.get(key))
+    if different:
+        raise InputError(
+            f"{folder}: holds another run ({different[0]}: {held.get(different[0])!r} there, "
+            f"{run.get(different[0])!r} here); choose another --out or delete the folder"
+        )
+
+
+def _held(path: Path) -> Summary:
+    """What ``run.json`` says.
+
+    Raises:
+        InputError: it is no JSON object.
+    """
+    try:
+        held = json.loads(read_text(path))
+    except json.JSONDecodeError:
+        held = None
+    if not isinstance(held, dict):
+        raise InputError(f"{path}: no JSON object; choose another --out or delete the folder")
+    return held
 
 
 def _attack_pending(
@@ -160,7 +187,7 @@ def _speed(statistics: Statistics, victim: Victim, sentences: int) -> dict[str, 
     with victim.evaluating():
         alone = victim_seconds_alone(victim, statistics)
     seconds = statistics.seconds
-    return {
+    figures = {
         "victim_forwards": statistics.forwards,
         "texts_per_forward": statistics.texts_per_forward,
         "seconds": seconds,
@@ -168,3 +195,4 @@ def _speed(statistics: Statistics, victim: Victim, sentences: int) -> dict[str, 
         "sentences_per_second": sentences / seconds if seconds else None,
         "victim_share_of_seconds": statistics.victim_share(alone),
     }
+    return figures if sentences else dict.fromkeys(figures)

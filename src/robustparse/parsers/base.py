@@ -44,6 +44,7 @@ class ParserModule(pl.LightningModule, ABC):
         self.encoder, self.optimization, self.seed = encoder, optimization, seed
         self.offset_source: Callable[[Batch], Tensor] | None = None
         self.validation_score, self.test_score = AttachmentScore(), AttachmentScore()
+        self._loader_states: list[dict[str, int]] = []
 
     def initialize(self, vocabulary: Vocabulary | None, init_from: str | None) -> None:
         """Make the layers from (seed, vocabulary), or from a checkpoint's vocabulary and weights.
@@ -191,13 +192,29 @@ class ParserModule(pl.LightningModule, ABC):
         checkpoint[KEY] = describe(self, self.vocabulary)
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Refuse to continue with another vocabulary, whose rows would mean other words."""
+        """Refuse to continue with another vocabulary, whose rows would mean other words.
+
+        Raises:
+            InputError: the vocabulary or the weights are another parser's.
+        """
         held = checkpoint.get(KEY, {}).get("vocabulary")
         if held != self.vocabulary.to_lists():
             raise InputError(
                 "the checkpoint was trained with another vocabulary than this data gives; resume "
                 "with the same training file, or start from it with model.init_args.init_from"
             )
+        fill_weights(self, "the checkpoint", checkpoint["state_dict"])
+        fit_loop = checkpoint.get("loops", {}).get("fit_loop", {})
+        self._loader_states = fit_loop.get("state_dict", {}).get("combined_loader", [])
+
+    def on_train_start(self) -> None:
+        """Put the loader where the checkpoint says.
+
+        Lightning does so only if nothing has asked for the loader before; a linear schedule has.
+        """
+        for state in self._loader_states:
+            self.trainer.train_dataloader.load_state_dict(state)  # type: ignore[union-attr]
+        self._loader_states = []
 
     # Evaluation
 

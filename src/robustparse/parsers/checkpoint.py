@@ -90,9 +90,10 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a broken or hostile file may raise anything
+        reason = " ".join(str(error).split())[:120] or type(error).__name__
         raise InputError(
             f"{path}: not a readable checkpoint (truncated, or holding more than tensors and plain "
-            f"data, which is never executed): {str(error).splitlines()[0][:120]}"
+            f"data, which is never executed): {reason}"
         ) from None
     if not isinstance(content, dict) or not isinstance(content.get(KEY), dict):
         raise InputError(f"{path}: a checkpoint, but not one that robustparse wrote")

@@ -122,7 +122,7 @@ class LSTMEncoder(Encoder):
         embeddings = self.words(word_ids[rows])
         if not self.character_dim:
             return embeddings  # type: ignore[no-any-return]
-        different, where = torch.unique(rows, return_inverse=True)
+        different, where = _in_order_met(rows)
         spelled = self._spell(character_ids[different])[where]
         return torch.cat([embeddings, spelled.to(embeddings.dtype)], dim=-1)
 
@@ -139,3 +139,17 @@ class LSTMEncoder(Encoder):
         kept = torch.cat(word_dropout(parts, self.dropout, self.training), dim=-1)
         states = self.lstm(kept, lengths + 1)
         return shared_dropout(states, self.dropout, self.training)
+
+
+def _in_order_met(rows: Tensor) -> tuple[Tensor, Tensor]:
+    """The different rows and the place of each among them, as ``torch.unique`` gives them.
+
+    Not sorted, though: a row's number follows from what was read before it, which a resumed run
+    reads in another order, and float sums follow the order of the rows.
+    """
+    different, where = torch.unique(rows, return_inverse=True)
+    positions = torch.arange(rows.numel(), device=rows.device)
+    first = torch.full_like(different, rows.numel())
+    first = first.scatter_reduce(0, where.flatten(), positions, "amin")
+    order = first.argsort()
+    return different[order], order.argsort()[where]

@@ -31,7 +31,7 @@ class SystemRow:
         name: the folder's name.
         attack: the attack's name.
         n_sentences: attacked sentences.
-        n_words: their counted words.
+        n_words: their words.
         clean_uas, clean_las: on the original sentences.
         attacked_uas, attacked_las: on the perturbed sentences.
         success_rate: sentences in which the attack lowered the score.

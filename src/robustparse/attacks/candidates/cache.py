@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError
 
 _KEYS_PER_QUERY = 500  # SQLite allows 999 parameters in older builds
@@ -31,6 +32,10 @@ class CachedCandidates(CandidateGenerator):
     def __init__(self, generator: CandidateGenerator, path: str) -> None:
         self.generator = generator
         self.path = Path(path).expanduser()
+
+    def for_victim(self, victim: Victim) -> CandidateGenerator:
+        """See `CandidateGenerator.for_victim`."""
+        return CachedCandidates(self.generator.for_victim(victim), str(self.path))
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""

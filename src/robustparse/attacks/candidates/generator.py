@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from robustparse.attacks.victim import Victim
 from robustparse.types import Sentence
 
 
@@ -34,6 +35,10 @@ class Slot:
 
 class CandidateGenerator(Protocol):
     """Proposes words for slots. Casing, duplicates and the original word are seen to elsewhere."""
+
+    def for_victim(self, victim: Victim) -> "CandidateGenerator":
+        """The generator to use against a victim; it differs only where candidates depend on it."""
+        return self
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """Candidates of each slot, best first or in the order drawn; independent of the others."""

@@ -1,7 +1,7 @@
 """What a search may ask, what it is told, and what it returns.
 
-A search is a generator: it yields `Score` or `Expand`, is sent an `Answer`, and returns an
-`Outcome`. It calls no model and knows no other sentence, so that the scheduler can answer
+A search is a generator: it yields `Propose`, `Score` or `Expand`, is sent an `Answer`, and returns
+an `Outcome`. It calls no model and knows no other sentence, so that the scheduler can answer
 hundreds of searches with one forward pass.
 """
 
@@ -57,7 +57,21 @@ class Expand:
         return states
 
 
-Request = Score | Expand
+@dataclass(frozen=True, eq=False)
+class Propose:
+    """Ask for the candidates of some positions, which have none before.
+
+    Candidate models cost as much as the victim: ask only for words that may really be changed.
+    Positions that are not eligible stay without. Nothing is charged.
+
+    Args:
+        positions: where, `(positions,)`.
+    """
+
+    positions: NDArray[np.int64]
+
+
+Request = Propose | Score | Expand
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +79,7 @@ class Answer:
     """The verdicts on a request, cut to what the budget allows.
 
     Args:
+        problem: the sentence with all candidates proposed so far.
         states: the states that were judged, `int16 (n, words)`.
         scores: higher is nearer the goal, `float64 (n,)`.
         success: whether the goal is reached, `bool (n,)`.
@@ -72,6 +87,7 @@ class Answer:
             must return its outcome, a further request is an error.
     """
 
+    problem: Problem
     states: NDArray[np.int16]
     scores: NDArray[np.float64]
     success: NDArray[np.bool_]
@@ -99,26 +115,8 @@ class Search(Protocol):
         """Search one sentence.
 
         Args:
-            problem: the search space.
+            problem: the search space, without candidates as yet.
             clean: the verdict on the original sentence, which was query 1.
             rng: the sentence's own random stream.
         """
         ...
-
-    def positions(
-        self,
-        eligible: NDArray[np.bool_],
-        counted: NDArray[np.bool_],
-        rng: np.random.Generator,
-    ) -> NDArray[np.bool_]:
-        """The words `run` can come to change, where that is known before anything is asked.
-
-        Candidates are generated for these only. `rng` is a fresh copy of the stream that `run`
-        will get.
-
-        Args:
-            eligible: words that may be changed, `(words,)`.
-            counted: words that enter the scores, `(words,)`.
-            rng: the sentence's own random stream.
-        """
-        return eligible

@@ -16,7 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.attacks.problem import UNKNOWN, Problem, State
-from robustparse.attacks.search.requests import Answer, Expand, Outcome, Request, Score, Search
+from robustparse.attacks.search.requests import (
+    Answer,
+    Expand,
+    Outcome,
+    Propose,
+    Request,
+    Score,
+    Search,
+)
 from robustparse.errors import InputError
 
 
@@ -77,7 +85,8 @@ class Zheng2020(Search):
             return Outcome(start)
         left = clean.left
         if self.ranking == "random":
-            ranked = self._draw(problem.eligible, problem.counted, rng)
+            shuffled = rng.permutation(np.flatnonzero(problem.eligible))
+            ranked: NDArray[np.int64] = shuffled[: self._kappa(problem.counted)]
         else:
             asked = np.flatnonzero(problem.counted)
             answer = yield Score(_unknown_at(start, asked))
@@ -86,36 +95,15 @@ class Zheng2020(Search):
             left = answer.left
             kappa = self._kappa(problem.counted)
             ranked = _by_errors(asked, answer.scores, problem.eligible, rng)[:kappa]
+        problem = (yield Propose(ranked)).problem
         limits = self._limits(problem, ranked, left)
         answer = yield Expand(start, ranked, limits)
         return Outcome(self._choose(start, answer, float(clean.scores[0])))
-
-    def positions(
-        self,
-        eligible: NDArray[np.bool_],
-        counted: NDArray[np.bool_],
-        rng: np.random.Generator,
-    ) -> NDArray[np.bool_]:
-        """See `Search.positions`: with the random ranking, the words drawn."""
-        if self.ranking == "unknown" or not eligible.any():
-            return eligible
-        chosen = np.zeros_like(eligible)
-        chosen[self._draw(eligible, counted, rng)] = True
-        return chosen
 
     def _kappa(self, counted: NDArray[np.bool_]) -> int:
         length = int(counted.sum()) if self.length == "counted" else len(counted)
         # In exact arithmetic 0.15 * 20 is 3; in floating point 0.29 * 100 falls short of 29.
         return max(1, int(np.floor(self.gamma * length + 1e-9)))
-
-    def _draw(
-        self,
-        eligible: NDArray[np.bool_],
-        counted: NDArray[np.bool_],
-        rng: np.random.Generator,
-    ) -> NDArray[np.int64]:
-        shuffled: NDArray[np.int64] = rng.permutation(np.flatnonzero(eligible))
-        return shuffled[: self._kappa(counted)]
 
     def _limits(
         self, problem: Problem, ranked: NDArray[np.int64], left: int | None

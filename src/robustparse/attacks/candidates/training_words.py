@@ -1,0 +1,66 @@
+"""Candidates from the victim's own training vocabulary: words whose usual tag is the slot's.
+
+They need no model and no file, which makes them the adversary's choice while training; out of
+context they are more various, and less plausible, than those of a masked language model.
+"""
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+from robustparse.attacks.randomness import stream
+from robustparse.attacks.victim import Victim
+from robustparse.errors import InputError
+
+
+class TrainingWords(CandidateGenerator):
+    """Proposes words drawn uniformly from those of the slot's tag.
+
+    A word's tag is its most frequent Penn tag in the victim's training data, as in the dictionary
+    filter of Zheng et al. 2020.
+
+    Args:
+        sample: words a slot.
+
+    Raises:
+        InputError: sample is below 1.
+    """
+
+    def __init__(self, *, sample: int = 50) -> None:
+        if sample < 1:
+            raise InputError(f"training words: sample must be at least 1, got {sample}")
+        self.sample = sample
+        self._by_tag: Mapping[str, Sequence[str]] = {}
+
+    def for_victim(self, victim: Victim) -> CandidateGenerator:
+        """See `CandidateGenerator.for_victim`."""
+        by_tag: dict[str, list[str]] = defaultdict(list)
+        for word, tag in victim.training_tags.items():
+            by_tag[tag].append(word)
+        bound = TrainingWords(sample=self.sample)
+        bound._by_tag = by_tag
+        return bound
+
+    def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
+        """See `CandidateGenerator.propose`."""
+        return [self._draw(self._by_tag.get(slot.tag, []), slot, seed) for slot in slots]
+
+    def _draw(self, words: Sequence[str], slot: Slot, seed: int) -> list[str]:
+        rng = stream(seed, slot.id, 1 + slot.position)
+        count = min(self.sample, len(words))
+        return [words[index] for index in rng.choice(len(words), count, replace=False)]
+
+    def fingerprint(self) -> str:
+        """See `CandidateGenerator.fingerprint`."""
+        words = hashlib.sha256(json.dumps(self._by_tag, sort_keys=True).encode()).hexdigest()
+        return f"TrainingWords {words}, sample {self.sample}"
+
+    def draws(self) -> bool:
+        """See `CandidateGenerator.draws`."""
+        return True
+
+    def is_model(self) -> bool:
+        """See `CandidateGenerator.is_model`."""
+        return False

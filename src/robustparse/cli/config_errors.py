@@ -1,0 +1,61 @@
+"""Mistakes in configuration files and options, said in one message that names the file or key."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import yaml
+
+from robustparse.errors import InputError
+from robustparse.files import read_text
+
+_OPTIONS = ("-c", "--config")
+# What jsonargparse says of every union of types, beside what is wrong.
+_HEADINGS = ("Does not validate", "Subtypes:", "Errors:", "Given value type:", "Subclass types")
+_NEITHER = "Expected a <class 'NoneType'>"
+_NESTED = re.compile(r"NestedArg\(key='([^']*)', val=(.*)\)")
+_LONGEST_VALUE = 100
+
+
+def config_files(arguments: Sequence[str]) -> Iterator[Path]:
+    """The configuration files among command-line arguments."""
+    for index, argument in enumerate(arguments):
+        name, equals, value = argument.partition("=")
+        if name in _OPTIONS and equals:
+            yield Path(value)
+        elif name in _OPTIONS and index + 1 < len(arguments):
+            yield Path(arguments[index + 1])
+
+
+def check_config_file(path: Path) -> None:
+    """Make sure that a file is YAML with keys at its top.
+
+    Raises:
+        InputError: it is missing, unreadable, empty, not UTF-8 or not YAML.
+    """
+    try:
+        content = yaml.safe_load(read_text(path))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"{path}:{mark.line + 1}" if mark is not None else str(path)
+        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise InputError(f"{place}: not YAML: {problem}") from None
+    if not isinstance(content, dict):
+        raise InputError(
+            f"{path}: expected keys and values at the top, like trainer: and model:"
+        )
+
+
+def shorten(message: str) -> str:
+    """A message of jsonargparse, on one line, with the keys and the reasons only."""
+    kept, value = [], ""
+    for line in message.splitlines():
+        text = line.strip().removeprefix("- ")
+        if text.startswith("Given value:"):
+            nested = _NESTED.search(text)
+            given = f"{nested[1]}: {nested[2]}" if nested else text.removeprefix("Given value: ")
+            value = given if len(given) <= _LONGEST_VALUE else value
+        elif text and text != _NEITHER and not text.startswith(_HEADINGS):
+            kept.append(text)
+    given_at_end = f"; got {value}" if value else ""
+    return " ".join(dict.fromkeys(kept)) + given_at_end

@@ -1,0 +1,106 @@
+"""What every run gets without asking: its folder, tracking, checkpoints, its configuration."""
+
+from pathlib import Path
+from typing import Any
+
+import pytorch_lightning as pl
+from pytorch_lightning.callbacks import Callback, Checkpoint, ModelCheckpoint
+from pytorch_lightning.cli import SaveConfigCallback
+from pytorch_lightning.loggers import Logger
+from pytorch_lightning.plugins.io import CheckpointIO
+
+from robustparse.errors import InputError
+from robustparse.files import write_text
+from robustparse.parsers.checkpoint import read_checkpoint
+from robustparse.tracking.checkpoint_io import VerifiedCheckpointIO
+from robustparse.tracking.csv import CsvLogger
+from robustparse.tracking.last import FILE as LAST
+from robustparse.tracking.last import LastCheckpoint
+
+BEST = "best.ckpt"
+
+
+class ConfigFile(SaveConfigCallback):
+    """Writes ``config.yaml`` beside the checkpoints, without the checkpoint resumed from."""
+
+    def save_config(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        """Called on the first process."""
+        if stage == "fit":
+            config = self.config.clone()
+            config["ckpt_path"] = None
+            path = Path(trainer.default_root_dir) / self.config_filename
+            write_text(path, self.parser.dump(config, skip_none=False))
+
+
+def resolve_checkpoint(command: str, wished: str | None, folder: Path) -> Path | None:
+    """The checkpoint a command starts from; None trains from scratch.
+
+    Args:
+        command: ``fit`` or one of those that need a trained parser.
+        wished: a path, ``last``, ``best`` or None.
+        folder: of the run, where ``last.ckpt`` and ``best.ckpt`` lie.
+
+    Raises:
+        InputError: there is none, or it cannot be used for this.
+    """
+    if wished is None:
+        if command == "fit":
+            return None
+        raise InputError(f"{command} needs a trained parser: --ckpt_path best, last or a file")
+    path = folder / f"{wished}.ckpt" if wished in ("best", "last") else Path(wished)
+    if command == "fit" and wished == "last" and not path.exists():
+        return None
+    content = read_checkpoint(path)
+    if command == "fit" and not {"loops", "optimizer_states", "lr_schedulers"} <= set(content):
+        raise InputError(
+            f"{path}: holds weights alone, no optimiser to resume with; start from it with "
+            "--model.init_args.init_from"
+        )
+    return path
+
+
+def set_aside(folder: Path) -> Path | None:
+    """Rename an earlier run's ``last.ckpt``, so that a new run cannot be resumed from it."""
+    path = folder / LAST
+    return path.rename(path.with_suffix(".ckpt.old")) if path.exists() else None
+
+
+def loggers(wished: Any, folder: Path, resumed: bool) -> list[Logger]:
+    """The wished loggers and ours, told where they are and whether a run is continued."""
+    chosen = [] if wished in (None, True, False) else _as_list(wished)
+    chosen = [*chosen, CsvLogger(str(folder))]
+    for logger in chosen:
+        if hasattr(logger, "begin"):
+            logger.begin(str(folder), resumed)
+    return chosen
+
+
+def callbacks(
+    wished: Any, last: LastCheckpoint, folder: Path, validates: bool, monitor: str
+) -> list[Callback]:
+    """``last.ckpt`` first; ``best.ckpt`` unless the user configured a checkpoint callback."""
+    chosen: list[Callback] = [last, *_as_list(wished)]
+    if validates and not any(isinstance(callback, Checkpoint) for callback in chosen):
+        best = ModelCheckpoint(
+            dirpath=folder,
+            filename=BEST.removesuffix(".ckpt"),
+            monitor=monitor,
+            mode="max",
+            enable_version_counter=False,
+        )
+        chosen.append(best)
+    return chosen
+
+
+def plugins(wished: Any) -> list[Any]:
+    """The wished plugins, and checkpoints that are written whole."""
+    chosen = _as_list(wished)
+    if any(isinstance(plugin, CheckpointIO) for plugin in chosen):
+        return chosen
+    return [*chosen, VerifiedCheckpointIO()]
+
+
+def _as_list(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]

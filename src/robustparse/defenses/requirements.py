@@ -1,0 +1,38 @@
+"""What a defense needs of the run it is put into, checked before anything takes time."""
+
+import pytorch_lightning as pl
+
+from robustparse.data.datamodule import TreebankDataModule
+from robustparse.errors import InputError
+from robustparse.parsers.base import ParserModule
+
+
+def parser_of(module: pl.LightningModule, who: str) -> ParserModule:
+    """The module that is trained.
+
+    Args:
+        module: what Lightning hands to the callback.
+        who: the callback, as the message calls it.
+
+    Raises:
+        InputError: it is none of our parsers.
+    """
+    if not isinstance(module, ParserModule):
+        raise InputError(f"{who} needs a robustparse parser, got {type(module).__name__}")
+    return module
+
+
+def data_of(trainer: pl.Trainer, who: str) -> TreebankDataModule:
+    """The data module that is trained on.
+
+    Args:
+        trainer: what Lightning hands to the callback.
+        who: the callback, as the message calls it.
+
+    Raises:
+        InputError: there is none, or none of ours.
+    """
+    data = getattr(trainer, "datamodule", None)
+    if not isinstance(data, TreebankDataModule):
+        raise InputError(f"{who} needs a TreebankDataModule, got {type(data).__name__}")
+    return data

@@ -1,0 +1,80 @@
+"""Checkpoints that are whole: written aside, read back, only then put in the old one's place."""
+
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+from pytorch_lightning.plugins.io import TorchCheckpointIO
+
+from robustparse.errors import InputError
+
+
+class VerifiedCheckpointIO(TorchCheckpointIO):
+    """Lightning's checkpoint files, written so that a kill or a full disk leaves the old one.
+
+    Reading never unpickles more than tensors and plain data.
+    """
+
+    def save_checkpoint(
+        self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any | None = None
+    ) -> None:
+        """Write aside in the same folder, read back, rename.
+
+        Raises:
+            InputError: the file cannot be written.
+            RuntimeError: the checkpoint holds more than tensors and plain data.
+        """
+        path = Path(path)
+        # One name, not a random one: what a killed process left is overwritten by the next.
+        aside = path.with_name(f".{path.name}.part")
+        content = io.BytesIO()
+        torch.save(checkpoint, content)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write(aside, content)
+            _verify(aside)
+            os.replace(aside, path)
+            _sync_folder(path.parent)
+        except OSError as error:
+            raise InputError(
+                f"{path}: the checkpoint cannot be written ({error.strerror or error}); the one "
+                "before it is kept; make room and resume with --ckpt_path last"
+            ) from None
+        finally:
+            aside.unlink(missing_ok=True)
+
+    def load_checkpoint(
+        self, path: str | Path, map_location: Any = "cpu", weights_only: bool | None = True
+    ) -> dict[str, Any]:
+        """Read a checkpoint; ``weights_only`` is on whatever is asked for."""
+        return super().load_checkpoint(path, map_location, weights_only=True)
+
+
+def _write(path: Path, content: io.BytesIO) -> None:
+    with open(path, "wb") as file:
+        file.write(content.getbuffer())
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _verify(path: Path) -> None:
+    try:
+        torch.load(path, map_location="cpu", weights_only=True)
+    except OSError:
+        raise
+    except Exception as error:
+        raise RuntimeError(
+            "a checkpoint could not be read back; a callback or module keeps something else than "
+            f"tensors and plain data in its state: {str(error).splitlines()[0]}"
+        ) from error
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself survive a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

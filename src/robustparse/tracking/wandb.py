@@ -1,0 +1,238 @@
+"""Weights & Biases that never kills a run, goes on under one run id, and logs no step twice.
+
+No key, no network, no wandb, a full disk, an error of wandb's: one warning, and the run goes on,
+offline where that is possible. The run's id and a ledger of what was logged lie in its folder.
+"""
+
+import functools
+import logging
+import secrets
+from argparse import Namespace
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from pytorch_lightning.callbacks import ModelCheckpoint
+from pytorch_lightning.loggers import WandbLogger as LightningWandbLogger
+from pytorch_lightning.utilities import rank_zero_only
+
+from robustparse.files import write_text
+from robustparse.tracking.ledger import Ledger
+from robustparse.tracking.offline import read_points, segments
+
+ID_FILE = "wandb_id"
+LEDGER_FILE = "wandb_ledger.csv"
+_STEP = "trainer/global_step"
+_ATTEMPTS = 3
+
+log = logging.getLogger(__name__)
+P = ParamSpec("P")
+Self = TypeVar("Self", bound="WandbLogger")
+
+
+def _guarded(
+    action: str,
+) -> Callable[[Callable[Concatenate[Self, P], None]], Callable[Concatenate[Self, P], None]]:
+    """Whatever a method of the logger raises becomes one warning."""
+
+    def guard(method: Callable[Concatenate[Self, P], None]) -> Callable[Concatenate[Self, P], None]:
+        @rank_zero_only
+        @functools.wraps(method)
+        def attempt(self: Self, /, *args: P.args, **kwargs: P.kwargs) -> None:
+            try:
+                method(self, *args, **kwargs)
+            except Exception as error:  # wandb's own errors share no base with what it lets through
+                self.failed(action, error)
+
+        return attempt
+
+    return guard
+
+
+class _Silence:
+    """Stands for a W&B run that is not to be had: takes every call, does nothing."""
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda *args, **kwargs: None
+
+
+class WandbLogger(LightningWandbLogger):
+    """Lightning's logger, with nothing of wandb's coming through.
+
+    Args:
+        project: W&B project.
+        name: the run's display name; W&B invents one by default.
+        save_dir: the run's folder; the command line gives ``trainer.default_root_dir``.
+        offline: do not try the network; ``wandb sync`` uploads later.
+        id: the run's id; by default a fresh one, kept in the folder for the runs that resume it.
+        resumed: go on with the folder's run; a fresh run gets a fresh id.
+        init_timeout: seconds to wait for the network before logging offline.
+    """
+
+    _experiment: Any
+
+    def __init__(
+        self,
+        project: str = "robustparse",
+        name: str | None = None,
+        save_dir: str | None = None,
+        offline: bool = False,
+        id: str | None = None,
+        resumed: bool = False,
+        init_timeout: float = 10.0,
+    ) -> None:
+        self._folder = None if save_dir is None else Path(save_dir)
+        self._resumed, self._init_timeout, self._online = resumed, init_timeout, not offline
+        self._given_id = id
+        self._ledger: Ledger | None = None
+        self._count: int | None = None
+        self._failures: dict[str, int] = {}
+        self._missing: Exception | None = None
+        try:
+            super().__init__(name=name, save_dir=save_dir or ".", project=project, id=id)
+        except ModuleNotFoundError as error:
+            self._missing = error
+            self._project, self._id, self._save_dir = project, id, save_dir or "."
+
+    def begin(self, folder: str, resumed: bool) -> None:
+        """Said by the command line before a run: the run's folder, and whether it is continued."""
+        self._folder, self._resumed = self._folder or Path(folder), resumed
+
+    def failed(self, action: str, error: Exception) -> None:
+        """Warn of the first failure of a kind; give up after three."""
+        self._failures[action] = self._failures.get(action, 0) + 1
+        if self._failures[action] == 1:
+            reason = " ".join(str(error).split())[:200] or type(error).__name__
+            log.warning("Weights & Biases: %s failed, the run goes on without: %s", action, reason)
+        if self._failures[action] == _ATTEMPTS:
+            self._experiment = _Silence()
+
+    @property
+    def experiment(self) -> Any:
+        """The W&B run; one that ignores everything where there is none to be had."""
+        if getattr(self, "_experiment", None) is None:
+            self._start()
+            if getattr(self, "_experiment", None) is None:
+                self._experiment = _Silence()
+        return self._experiment
+
+    @_guarded("starting")
+    def _start(self) -> None:
+        if self._missing is not None:
+            raise self._missing
+        folder = self._folder or Path(self._save_dir or ".")
+        folder.mkdir(parents=True, exist_ok=True)
+        self._wandb_init |= {"id": self._choose_id(folder), "dir": str(folder)}
+        self._ledger = Ledger(folder / LEDGER_FILE, keep=self._resumed)
+        before = segments(folder, self._wandb_init["id"])
+        self._open()
+        self._continue(before, self._ledger)
+        self._resumed = True
+
+    def _choose_id(self, folder: Path) -> str:
+        path = folder / ID_FILE
+        if self._resumed and path.is_file() and (known := path.read_text().strip()):
+            return known
+        chosen = self._given_id or secrets.token_hex(4)
+        write_text(path, chosen + "\n")
+        return chosen
+
+    def _open(self) -> None:
+        import wandb
+
+        self._wandb_init["settings"] = wandb.Settings(
+            init_timeout=self._init_timeout, finish_timeout=60.0
+        )
+        wished = wandb.setup().settings.mode
+        if self._online and wished not in ("offline", "dryrun", "disabled"):
+            try:
+                if not wandb.login(prompt=False, verify=False):
+                    raise RuntimeError("no API key, wandb login stores one; logging offline")
+                _ = super().experiment
+                return
+            except Exception as error:
+                self.failed("connecting", error)
+        # Offline W&B cannot ask for the run's past, and warns where it is told to resume.
+        mode = "disabled" if wished == "disabled" else "offline"
+        self._wandb_init |= {"mode": mode, "resume": None}
+        _ = super().experiment
+
+    def _continue(self, before: list[Path], ledger: Ledger) -> None:
+        """Count on from earlier segments, and log again what a killed one did not write."""
+        points = [point for path in before for point in read_points(path)]
+        run_step = getattr(self._experiment, "step", 0)
+        started = run_step if isinstance(run_step, int) else 0
+        self._count = max([started, *(point.step + 1 for point in points)])
+        if not before or any(path.parent.name.startswith("run-") for path in before):
+            return  # of an online run, W&B's server knows more than the disk
+        durable = {(point.values.get(_STEP), name) for point in points for name in point.values}
+        lost: dict[int, dict[str, float]] = defaultdict(dict)
+        for step, name, value in ledger.rows:
+            if (step, name) in durable:
+                continue
+            try:
+                lost[step][name] = float(value)
+            except ValueError:  # media, which training makes again
+                ledger.forget(step, name)
+        for step, values in lost.items():
+            self._send(values, step)
+
+    def _send(self, values: Mapping[str, Any], step: int | None) -> None:
+        place = {} if step is None else {_STEP: step}
+        self.experiment.log({**values, **place}, step=self._count)
+        if self._count is not None:
+            self._count += 1
+
+    @_guarded("logging")
+    def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
+        """Log what was not logged at this step yet."""
+        run = self.experiment
+        if isinstance(run, _Silence) or self._ledger is None or step is None:
+            self._send(metrics, step)
+        elif new := self._ledger.missing(step, metrics):
+            self._ledger.append(step, new)
+            self._send(new, step)
+
+    @_guarded("logging settings")
+    def log_hyperparams(self, params: dict[str, Any] | Namespace) -> None:
+        """Add to the run's settings."""
+        super().log_hyperparams(params)
+
+    @_guarded("logging media")
+    def log_table(self, key: str, *args: Any, **kwargs: Any) -> None:
+        """A table, see ``LightningWandbLogger.log_table``."""
+        super().log_table(key, *args, **kwargs)
+
+    @_guarded("logging media")
+    def log_image(self, key: str, images: list[Any], *args: Any, **kwargs: Any) -> None:
+        """Images, see ``LightningWandbLogger.log_image``."""
+        super().log_image(key, images, *args, **kwargs)
+
+    @_guarded("logging media")
+    def log_html(self, key: str, html: str, step: int | None = None) -> None:
+        """A page or a fragment of HTML."""
+        import wandb
+
+        self.log_metrics({key: wandb.Html(html)}, step)
+
+    @_guarded("watching")
+    def watch(self, *args: Any, **kwargs: Any) -> None:
+        """Gradients, see ``LightningWandbLogger.watch``."""
+        super().watch(*args, **kwargs)
+
+    @_guarded("logging a checkpoint")
+    def after_save_checkpoint(self, checkpoint_callback: ModelCheckpoint) -> None:
+        """Upload checkpoints where that is asked for."""
+        super().after_save_checkpoint(checkpoint_callback)
+
+    @_guarded("finishing")
+    def finalize(self, status: str) -> None:
+        """Write out and close the run; logging more opens it again under the same id."""
+        run = getattr(self, "_experiment", None)
+        if run is not None and not isinstance(run, _Silence):
+            super().finalize(status)
+            self._experiment = None
+            run.finish(exit_code=0 if status == "success" else 1)

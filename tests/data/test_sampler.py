@@ -1,0 +1,187 @@
+"""Properties of the plan: every sentence once, the same for any number of processes, resumable."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from test_batch import numbered
+
+from robustparse.data.batch import Batch
+from robustparse.data.sampler import (
+    MIN_SENTENCES,
+    EvaluationLoader,
+    TrainingLoader,
+    plan_batches,
+)
+from robustparse.errors import InputError
+
+
+def random_lengths(seed: int) -> NDArray[np.int64]:
+    rng = np.random.default_rng(seed)
+    return rng.integers(1, [6, 20, 60][seed % 3], size=int(rng.integers(1, 200)))
+
+
+CASES = [(random_lengths(seed), words) for seed in range(9) for words in (60, 100, 400)]
+# Where the last batch cannot be filled up, where it is filled exactly, and single batches.
+CASES += [
+    (np.array([5] * 5), 10),
+    (np.array([5] * 3), 5),
+    (np.array([9, 9, 9, 1]), 18),
+    (np.array([1] * 33), 17),
+    (np.array([3]), 3),
+]
+
+
+def ids(batches: list[Batch]) -> list[int]:
+    return [id_ for batch in batches for id_ in batch.ids.tolist()]
+
+
+@pytest.mark.parametrize(("lengths", "limit"), CASES)
+def test_every_sentence_stands_in_one_batch_within_the_limit(lengths, limit):
+    for epoch in range(3):
+        plan = plan_batches(lengths, limit, seed=5, epoch=epoch)
+        assert sorted(np.concatenate(plan).tolist()) == list(range(len(lengths)))
+        assert all(len(batch) for batch in plan)
+        assert max(lengths[batch].sum() for batch in plan) <= limit
+
+
+@pytest.mark.parametrize(("lengths", "limit"), CASES)
+def test_the_number_and_lengths_of_batches_never_change(lengths, limit):
+    plans = [plan_batches(lengths, limit, 5, epoch) for epoch in range(6)]
+    shapes = [sorted(sorted(lengths[batch].tolist()) for batch in plan) for plan in plans]
+    assert all(shape == shapes[0] for shape in shapes)
+
+
+def test_plans_follow_from_seed_and_epoch():
+    lengths = random_lengths(1)
+
+    def plan(seed: int, epoch: int) -> list[list[int]]:
+        return [batch.tolist() for batch in plan_batches(lengths, 60, seed, epoch)]
+
+    assert plan(5, 2) == plan(5, 2)
+    assert plan(5, 2) != plan(5, 3)
+    assert plan(5, 2) != plan(6, 2)
+    # Both the order of the batches and their content differ.
+    assert {frozenset(b) for b in plan(5, 2)} != {frozenset(b) for b in plan(5, 3)}
+
+
+def test_global_random_state_plays_no_part():
+    lengths = random_lengths(1)
+    np.random.seed(1)
+    state = np.random.get_state()[1].copy()
+    first = plan_batches(lengths, 60, 0, 0)
+    assert np.array_equal(np.random.get_state()[1], state)
+    np.random.seed(2)
+    assert all(map(np.array_equal, first, plan_batches(lengths, 60, 0, 0)))
+
+
+def test_little_padding():
+    lengths = random_lengths(8)
+    plan = plan_batches(lengths, 400, 0, 0)
+    padded = sum(len(batch) * lengths[batch].max() for batch in plan)
+    assert padded < 1.25 * lengths.sum()
+
+
+def test_a_short_last_batch_is_filled_up():
+    def sizes(lengths: list[int], limit: int) -> list[int]:
+        return sorted(len(batch) for batch in plan_batches(np.array(lengths), limit, 0, 0))
+
+    assert sizes([1] * 101, 100) == [MIN_SENTENCES, 101 - MIN_SENTENCES]
+    assert sizes([2] * 50 + [1] * 20, 100) == [20, 50]  # long enough as it is
+    assert sizes([5] * 21, 100) == [10, 11]  # half of what both have
+    assert sizes([20] * 5 + [3], 100) == [3, 3]
+
+
+def test_a_sentence_over_the_limit_is_refused():
+    with pytest.raises(InputError, match="batch_words is 9, and sentence 2 has 10 words"):
+        plan_batches(np.array([3, 4, 10]), 9, 0, 0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("epoch", [0, 3])
+def test_content_does_not_depend_on_the_number_of_processes(seed, epoch):
+    data = numbered(random_lengths(3 * seed + 1).tolist())
+    plan = plan_batches(data.lengths, 100, seed, epoch)
+    for world_size in (1, 2, 3):
+        loaders = [TrainingLoader(data, 100, seed, rank, world_size) for rank in range(world_size)]
+        for loader in loaders:
+            loader.sampler.set_epoch(epoch)
+        shares = [list(loader) for loader in loaders]
+        assert {len(share) for share in shares} == {len(plan)} == {len(loaders[0])}
+        for step, batch in enumerate(plan):
+            parts = [share[step] for share in shares]
+            assert sorted(ids(parts)) == sorted(data.ids[batch].tolist())
+            assert {part.weight.item() for part in parts} == {float(data.lengths[batch].sum())}
+            assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+def test_more_processes_than_sentences_in_a_batch_are_refused():
+    data = numbered([9, 9, 9, 9])
+    assert len(TrainingLoader(data, 18, 0, 0, 2)) == 2
+    with pytest.raises(InputError, match=r"fewer sentences than there are processes \(3\)"):
+        TrainingLoader(data, 18, 0, 0, 3)
+
+
+@pytest.mark.parametrize("world_size", [1, 2])
+def test_training_goes_on_from_every_position(world_size):
+    data = numbered(random_lengths(5).tolist())
+    loader = TrainingLoader(data, 200, 7, world_size - 1, world_size)
+    loader.sampler.set_epoch(4)
+    whole = [batch.ids.tolist() for batch in loader]
+    assert len(whole) > 5
+    for stop in range(len(whole)):
+        stopped = TrainingLoader(data, 200, 7, world_size - 1, world_size)
+        stopped.sampler.set_epoch(4)
+        iterator = iter(stopped)
+        begun = [next(iterator).ids.tolist() for _ in range(stop)]
+        resumed = TrainingLoader(data, 200, 7, world_size - 1, world_size)
+        resumed.load_state_dict(stopped.state_dict())
+        if stop:
+            assert resumed.state_dict() == {"epoch": 4, "position": stop} == stopped.state_dict()
+        else:  # nothing handed out yet: Lightning sets the epoch
+            resumed.sampler.set_epoch(4)
+        # An iterator made before the state is loaded, or dropped unfinished, changes nothing.
+        assert begun + [batch.ids.tolist() for batch in resumed] == whole
+        assert [batch.ids.tolist() for batch in resumed] == whole
+
+
+def test_a_finished_epoch_goes_on_with_the_whole_next():
+    data = numbered(random_lengths(5).tolist())
+    loader = TrainingLoader(data, 200, 7)
+    assert len(list(loader)) == len(loader)
+    assert loader.state_dict() == {"epoch": 0, "position": 0}
+    resumed = TrainingLoader(data, 200, 7)
+    resumed.load_state_dict(loader.state_dict())
+    resumed.sampler.set_epoch(1)
+    assert sorted(ids(list(resumed))) == sorted(data.ids.tolist())
+
+
+def test_the_state_is_set_between_making_and_using_an_iterator():
+    data = numbered(random_lengths(5).tolist())
+    plain = TrainingLoader(data, 200, 7)
+    plain.sampler.set_epoch(2)
+    late = TrainingLoader(data, 200, 7)
+    iterator = iter(late)
+    late.load_state_dict({"epoch": 2, "position": 3})
+    assert ids(list(iterator)) == ids(list(plain)[3:])
+
+
+@pytest.mark.parametrize(("lengths", "limit"), CASES)
+@pytest.mark.parametrize("world_size", [1, 2, 3, 5])
+def test_evaluation_covers_each_sentence_once(lengths, limit, world_size):
+    data = numbered(lengths.tolist())
+    seen: list[int] = []
+    for rank in range(world_size):
+        loader = EvaluationLoader(data, limit, rank, world_size)
+        batches = list(loader)
+        assert len(batches) == len(loader)
+        assert all(batch.words.numel() <= limit for batch in batches)
+        seen += ids(batches)
+        for batch in batches:
+            assert batch.weight.item() == batch.lengths.sum().item()
+    assert sorted(seen) == sorted(data.ids.tolist())
+
+
+def test_an_evaluation_sentence_over_the_limit_stands_alone():
+    data = numbered([2, 30, 3, 31, 1])
+    batches = list(EvaluationLoader(data, 10))
+    assert [batch.lengths.tolist() for batch in batches] == [[1, 2, 3], [30], [31]]

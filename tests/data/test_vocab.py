@@ -1,0 +1,82 @@
+"""Counting a training set: thresholds, ties, independence of reading order."""
+
+import itertools
+
+import pytest
+
+from robustparse.data.vocab import Vocabulary
+from robustparse.errors import InputError
+from robustparse.types import DependencyTree, Example, Sentence
+
+
+def example(id_: int, words: str, tags: str = "", labels: str | None = None) -> Example:
+    forms = tuple(words.split())
+    given = tuple((labels or "root " + "dep " * (len(forms) - 1)).split())
+    tree = DependencyTree((0, *[1] * (len(forms) - 1)), given)
+    return Example(id_, Sentence(forms, (), tuple(tags.split())), tree)
+
+
+TRAINING = [
+    example(0, "The dog saw THE cat", "DT NN VBD DT NN", "det nsubj root det obj"),
+    example(1, "Cat saw dog", "NN NN NN", "nsubj root obj"),
+    example(2, "a saw cut", "DT NN VBD", "det nsubj root"),
+    example(3, "ÉTÉ été", "", "root dep"),
+]
+
+
+def test_words_are_lower_cased_counted_and_ranked():
+    vocabulary = Vocabulary.from_examples(TRAINING)
+    # Three times saw, twice the rest, in alphabetical order; a, cut once.
+    assert vocabulary.words == ("saw", "cat", "dog", "the", "été")
+    everything = Vocabulary.from_examples(TRAINING, min_count=1)
+    assert everything.words == ("saw", "cat", "dog", "the", "été", "a", "cut")
+    assert Vocabulary.from_examples(TRAINING, min_count=3).words == ("saw",)
+
+
+def test_tags_are_the_most_frequent_of_each_repeated_word():
+    vocabulary = Vocabulary.from_examples(TRAINING, min_count=3)
+    assert vocabulary.training_tags == {"saw": "NN", "cat": "NN", "dog": "NN", "the": "DT"}
+    rare = Vocabulary.from_examples(TRAINING, tag_count=1)
+    assert rare.training_tags["cut"] == "VBD"
+    assert "été" not in rare.training_tags
+
+
+def test_ties_of_tags_fall_to_the_alphabet():
+    tied = [example(0, "saw saw", "VBD NN"), example(1, "Saw", "VB"), example(2, "saw", "NN")]
+    assert Vocabulary.from_examples(tied).training_tags == {"saw": "NN"}
+    assert Vocabulary.from_examples(tied[:2]).training_tags == {"saw": "NN"}
+
+
+def test_characters_keep_their_case():
+    vocabulary = Vocabulary.from_examples(TRAINING)
+    assert set(vocabulary.characters) == set("".join(w for e in TRAINING for w in e.sentence.words))
+    assert {"É", "é"} <= set(vocabulary.characters)
+    assert vocabulary.characters[0] == "a"
+
+
+def test_labels_and_tags_are_ranked():
+    vocabulary = Vocabulary.from_examples(TRAINING)
+    assert vocabulary.labels == ("root", "det", "nsubj", "obj", "dep")
+    assert vocabulary.xpos == ("NN", "DT", "VBD")
+    assert vocabulary.label_ids == {"root": 0, "det": 1, "nsubj": 2, "obj": 3, "dep": 4}
+
+
+def test_reading_order_does_not_matter():
+    expected = Vocabulary.from_examples(TRAINING)
+    for order in itertools.permutations(TRAINING):
+        assert Vocabulary.from_examples(order) == expected
+
+
+def test_plain_lists_and_back():
+    vocabulary = Vocabulary.from_examples(TRAINING)
+    lists = vocabulary.to_lists()
+    assert all(type(values) is list for values in lists.values())
+    assert Vocabulary.from_lists(lists) == vocabulary
+
+
+@pytest.mark.parametrize("change", [{"words": None}, {"lemmas": []}])
+def test_missing_and_unknown_lists_are_refused(change):
+    lists = {**Vocabulary.from_examples(TRAINING).to_lists(), **change}
+    wrong = {name: values for name, values in lists.items() if values is not None}
+    with pytest.raises(InputError, match="a vocabulary holds"):
+        Vocabulary.from_lists(wrong)

@@ -1,0 +1,142 @@
+"""The LSTM encoder: what a word's embedding holds, and that neighbours in a batch play no part."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from robustparse.errors import InputError
+from robustparse.parsers.encoders import LSTMEncoder
+from robustparse.parsers.word_table import PADDING, RESERVED, ROOT, UNKNOWN
+
+
+@pytest.fixture
+def encoder(vocabulary):
+    made = LSTMEncoder(word_dim=5, character_dim=3, character_out=4, hidden=6, layers=2)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        made.build(vocabulary)
+    return made.double().eval()
+
+
+def rows(encoder, *sentences: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """Rows of the word table, padded, and lengths."""
+    split = [sentence.split() for sentence in sentences]
+    padded = torch.zeros(len(split), max(map(len, split)), dtype=torch.int64)
+    for at, words in enumerate(split):
+        padded[at, : len(words)] = torch.from_numpy(encoder.intern(words).astype(np.int64))
+    return padded, torch.tensor([len(words) for words in split])
+
+
+def test_shapes_and_sizes(encoder):
+    words, lengths = rows(encoder, "the cats saw the dog", "Yes")
+    embeddings = encoder.embed(words, words)
+    assert embeddings.shape == (2, 6, encoder.dim)
+    assert encoder.dim == 9
+    states = encoder(embeddings, lengths)
+    assert states.shape == (2, 6, encoder.out_dim)
+    assert encoder.out_dim == 12
+
+
+def test_embeddings_are_the_word_row_and_the_spelled_characters(encoder, vocabulary):
+    text = ["The", "cats", "Oh!", "extraordinarilyverylong"]
+    words, _ = rows(encoder, " ".join(text))
+    embeddings = encoder.embed(words, words)[0]
+    spelling = {c: RESERVED + i for i, c in enumerate(vocabulary.characters)}
+    lstm = nn.LSTM(3, 2, batch_first=True, bidirectional=True).double()
+    ours = encoder.character_lstm
+    with torch.no_grad():
+        for part, end in ((ours.forwards, ""), (ours.backwards, "_reverse")):
+            for name, weight in part[0].named_parameters():
+                getattr(lstm, name + end).copy_(weight)
+    for at, word in enumerate([None, *text]):
+        known = word is not None and word.lower() in vocabulary.words
+        row = RESERVED + vocabulary.words.index(word.lower()) if known else UNKNOWN
+        row = ROOT if word is None else row
+        torch.testing.assert_close(embeddings[at, :5], encoder.words.weight[row])
+        ids = [ROOT] if word is None else [spelling.get(c, UNKNOWN) for c in word[:20]]
+        _, (last, _) = lstm(encoder.characters(torch.tensor([ids])))
+        torch.testing.assert_close(embeddings[at, 5:], last.flatten(), rtol=0, atol=1e-12)
+
+
+def test_words_seen_once_differ_by_their_characters_alone(encoder):
+    words, _ = rows(encoder, "dogs dogs zebra")
+    embeddings = encoder.embed(words, words)[0]
+    assert torch.equal(embeddings[1], embeddings[2])
+    assert torch.equal(embeddings[1, :5], embeddings[3, :5])
+    assert not torch.allclose(embeddings[1, 5:], embeddings[3, 5:])
+
+
+def test_without_characters_unknown_words_are_alike(vocabulary):
+    encoder = LSTMEncoder(word_dim=5, character_dim=0, hidden=6, layers=1)
+    encoder.build(vocabulary)
+    assert encoder.dim == 5
+    words, lengths = rows(encoder.eval(), "dogs zebra the")
+    embeddings = encoder.embed(words, words)[0]
+    assert torch.equal(embeddings[1], embeddings[2])
+    assert not torch.equal(embeddings[1], embeddings[3])
+    assert encoder(embeddings[None], lengths).shape == (1, 4, 12)
+
+
+def test_tags_are_not_read(encoder):
+    words, _ = rows(encoder, "the cats")
+    assert torch.equal(encoder.embed(words, words), encoder.embed(words, words + 1))
+
+
+def test_a_sentence_is_read_the_same_alone_and_in_a_batch(encoder):
+    sentences = ("the cats saw the dog yesterday", "Yes", "zebra feed the extraordinarily cats")
+    words, lengths = rows(encoder, *sentences)
+    together = encoder(encoder.embed(words, words), lengths)
+    for at, sentence in enumerate(sentences):
+        alone, length = rows(encoder, sentence)
+        expected = encoder(encoder.embed(alone, alone), length)[0]
+        torch.testing.assert_close(together[at, : length + 1], expected, rtol=0, atol=1e-12)
+
+
+def test_offsets_on_padding_are_ignored(encoder):
+    words, lengths = rows(encoder, "the cats saw", "Yes")
+    embeddings = encoder.embed(words, words)
+    noisy = embeddings.clone()
+    noisy[1, 2:] += 100.0
+    inside = torch.arange(4) <= lengths[:, None]
+    assert torch.equal(encoder(noisy, lengths)[inside], encoder(embeddings, lengths)[inside])
+
+
+def test_the_table_grows_without_changing_what_was_known(encoder):
+    words, _ = rows(encoder, "the cats saw")
+    before = encoder.embed(words, words)
+    encoder.intern([f"new{number}" for number in range(50)])
+    assert torch.equal(encoder.embed(words, words), before)
+
+
+def test_dropout_acts_in_training_alone_and_behind_the_embeddings(encoder):
+    words, lengths = rows(encoder, "the cats saw the dog")
+    embeddings = encoder.embed(words, words)
+    calm = encoder(embeddings, lengths)
+    encoder.train()
+    assert torch.equal(encoder.embed(words, words), embeddings)
+    assert not torch.equal(encoder(embeddings, lengths), calm)
+    encoder.dropout = encoder.lstm.dropout = 0.0
+    assert torch.equal(encoder(embeddings, lengths), calm)
+
+
+def test_padding_has_no_embedding(encoder):
+    assert not encoder.words.weight[PADDING].any()
+    assert not encoder.characters.weight[PADDING].any()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"word_dim": 0}, "word_dim, hidden and layers must be >= 1, got 0, 400, 3"),
+        ({"hidden": 0}, "got 100, 0, 3"),
+        ({"layers": 0}, "got 100, 400, 0"),
+        ({"character_dim": -1}, "character_dim must be >= 0"),
+        ({"character_out": 5}, "even and >= 2, got 50 and 5"),
+        ({"dropout": 1.0}, r"dropout must be in \[0, 1\), got 1.0"),
+        ({"dropout": -0.1}, r"got -0.1"),
+    ],
+)
+def test_impossible_sizes_are_refused(wrong, message):
+    with pytest.raises(InputError, match=message):
+        LSTMEncoder(**wrong)

@@ -1,0 +1,107 @@
+"""The unpacked BiLSTM against torch's own over packed sequences."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from robustparse.parsers.lstm import BiLSTM, reversal_index
+
+LENGTHS = torch.tensor([4, 1, 7, 7, 2])
+
+
+def pair(layers: int) -> tuple[BiLSTM, nn.LSTM]:
+    """Ours and torch's, in float64, with the same random weights."""
+    ours = BiLSTM(3, 5, layers, dropout=0.5).double().eval()
+    theirs = nn.LSTM(3, 5, layers, batch_first=True, bidirectional=True).double()
+    generator = torch.Generator().manual_seed(layers)
+    with torch.no_grad():
+        for layer in range(layers):
+            for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
+                for part, end in ((ours.forwards, ""), (ours.backwards, "_reverse")):
+                    mine = getattr(part[layer], f"{kind}_l0")
+                    mine.normal_(generator=generator)
+                    getattr(theirs, f"{kind}_l{layer}{end}").copy_(mine)
+    return ours, theirs
+
+
+def inputs() -> Tensor:
+    return torch.randn(5, 7, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+
+
+def packed(module: nn.LSTM, sequences: Tensor) -> tuple[Tensor, Tensor]:
+    answer, (last, _) = module(
+        pack_padded_sequence(sequences, LENGTHS, batch_first=True, enforce_sorted=False)
+    )
+    return pad_packed_sequence(answer, batch_first=True)[0], last
+
+
+@pytest.mark.parametrize("layers", [1, 2, 3])
+def test_states_and_gradients_equal_packed_torch(layers):
+    ours, theirs = pair(layers)
+    mask = (torch.arange(7) < LENGTHS[:, None]).unsqueeze(-1)
+    weights = inputs().sum(-1, keepdim=True) * torch.arange(1.0, 11.0) * mask
+    gradients = []
+    states = []
+    for module in (ours, theirs):
+        given = inputs().requires_grad_()
+        answer = ours(given, LENGTHS) if module is ours else packed(theirs, given)[0]
+        (answer * weights).sum().backward()
+        states.append(answer * mask)
+        gradients.append(given.grad)
+    torch.testing.assert_close(*states, rtol=0, atol=1e-12)
+    torch.testing.assert_close(*gradients, rtol=0, atol=1e-12)
+    for layer in range(layers):
+        torch.testing.assert_close(
+            ours.backwards[layer].weight_hh_l0.grad,
+            getattr(theirs, f"weight_hh_l{layer}_reverse").grad,
+            rtol=0,
+            atol=1e-12,
+        )
+
+
+def test_last_states_equal_packed_torch():
+    ours, theirs = pair(1)
+    last = packed(theirs, inputs())[1]
+    expected = torch.cat([last[0], last[1]], dim=-1)
+    torch.testing.assert_close(ours.last_states(inputs(), LENGTHS), expected, rtol=0, atol=1e-12)
+
+
+def test_padding_is_irrelevant():
+    ours, _ = pair(2)
+    plain = ours(inputs(), LENGTHS)
+    noisy = inputs()
+    mask = torch.arange(7) < LENGTHS[:, None]
+    noisy[~mask] = 1e6
+    assert torch.equal(ours(noisy, LENGTHS)[mask], plain[mask])
+    wider = ours(nn.functional.pad(noisy, (0, 0, 0, 4), value=-7.0), LENGTHS)
+    torch.testing.assert_close(wider[:, :7][mask], plain[mask], rtol=0, atol=1e-12)
+
+
+def test_reversal_stays_within_each_length():
+    assert reversal_index(torch.tensor([3, 1, 4, 0]), 4).tolist() == [
+        [2, 1, 0, 3],
+        [0, 1, 2, 3],
+        [3, 2, 1, 0],
+        [0, 1, 2, 3],
+    ]
+
+
+def test_dropout_is_between_layers_and_in_training_alone():
+    ours, _ = pair(2)
+    single, _ = pair(1)
+    plain = ours(inputs(), LENGTHS)
+    assert torch.equal(ours(inputs(), LENGTHS), plain)
+    assert not torch.equal(ours.train()(inputs(), LENGTHS), plain)
+    assert torch.equal(single.train()(inputs(), LENGTHS), single.eval()(inputs(), LENGTHS))
+
+
+def test_weights_start_orthogonal_and_biases_at_zero():
+    module = BiLSTM(4, 3, 2)
+    for name, parameter in module.named_parameters():
+        if "bias" in name:
+            assert not parameter.any()
+        else:
+            torch.testing.assert_close(
+                parameter.T @ parameter, torch.eye(parameter.shape[1]), rtol=0, atol=1e-5
+            )
