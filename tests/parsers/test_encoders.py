@@ -93,6 +93,19 @@ def test_a_sentence_is_read_the_same_alone_and_in_a_batch(encoder):
         torch.testing.assert_close(together[at, : length + 1], expected, rtol=0, atol=1e-12)
 
 
+def test_every_state_has_read_every_word(encoder):
+    words, lengths = rows(encoder, "the cats saw the dog", "Yes zebra")
+    embeddings = encoder.embed(words, words).detach().requires_grad_()
+    states = encoder(embeddings, lengths)
+    for row, length in enumerate(lengths.tolist()):
+        for at in range(length + 1):
+            total = states[row, at].sum()
+            (gradient,) = torch.autograd.grad(total, embeddings, retain_graph=True)
+            read = gradient.abs().amax(-1) > 0
+            assert read[row].tolist() == [place <= length for place in range(6)]
+            assert not read[1 - row].any()
+
+
 def test_offsets_on_padding_are_ignored(encoder):
     words, lengths = rows(encoder, "the cats saw", "Yes")
     embeddings = encoder.embed(words, words)

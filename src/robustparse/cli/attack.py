@@ -1,25 +1,33 @@
 """``robustparse attack``: attack a checkpoint on a data file, into a folder."""
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
+from jsonargparse import ArgumentError, ArgumentParser, Namespace
 from rich.console import Console
 
 from robustparse.attacks.attack import Attack
+from robustparse.cli.config_errors import shorten
 from robustparse.cli.inputs import (
     digest,
     instantiate_options,
     load_examples,
-    load_parser,
     options_of,
     parse_options,
 )
 from robustparse.cli.progress import attack_progress
 from robustparse.cli.tables import summary_table
+from robustparse.errors import InputError
 from robustparse.evaluation.robustness import attack_into
+from robustparse.files import read_text
+from robustparse.parsers.load import load
 from robustparse.parsers.victim import ParserVictim
+
+_READ_TWICE = re.compile(r"Config file loop detected: (?:.* -> )?(\S+)$")
 
 
 def attack(
@@ -52,7 +60,7 @@ def command(arguments: Sequence[str]) -> None:
     given: dict[str, Any] = instantiate_options(parser, options)
     chosen: Attack = given["attack"]
     chosen.seed = given["seed"]
-    module = load_parser(given["checkpoint"])
+    module = load(given["checkpoint"])
     examples = load_examples(given["data"], given["limit"], given["seed"], module)
     run = {
         "attack": name,
@@ -72,21 +80,22 @@ def command(arguments: Sequence[str]) -> None:
 
 def _options(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
     """The options; a mistake in the recipe's file is said as such."""
-    files = list(files_of(("--attack",), arguments))
-    for path in files:
-        if path.suffix in (".yaml", ".yml", ".json"):
-            check_config_file(path)
     try:
         return parse_options(parser, arguments)
     except InputError as error:
-        # jsonargparse reads a wrong file once more, as if it were a class, and reports that.
-        if "loop detected" not in str(error):
-            raise
-    for path in files:
-        alone = ArgumentParser(exit_on_error=False)
-        alone.add_argument("--attack", type=Attack)
-        alone.parse_object()
-    raise
+        # jsonargparse reads a wrong file once more, as a class path, and reports only that.
+        if found := _READ_TWICE.search(str(error)):
+            _check_recipe(Path(found[1]))
+        raise
+
+
+def _check_recipe(path: Path) -> None:
+    alone = ArgumentParser(exit_on_error=False)
+    alone.add_argument("--attack", type=Attack)
+    try:
+        alone.parse_object({"attack": yaml.safe_load(read_text(path))})
+    except ArgumentError as error:
+        raise InputError(f"{path}: {shorten(str(error))}") from None
 
 
 def _recipe_name(recipe: Any) -> str:

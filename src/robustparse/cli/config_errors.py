@@ -5,6 +5,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import yaml
+from pytorch_lightning.utilities.exceptions import (  # type: ignore[attr-defined]
+    MisconfigurationException,
+)
 
 from robustparse.errors import InputError
 from robustparse.files import read_text
@@ -41,9 +44,7 @@ def check_config_file(path: Path) -> None:
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
         raise InputError(f"{place}: not YAML: {problem}") from None
     if not isinstance(content, dict):
-        raise InputError(
-            f"{path}: expected keys and values at the top, like trainer: and model:"
-        )
+        raise InputError(f"{path}: expected keys and values at the top, like trainer: and model:")
 
 
 def shorten(message: str) -> str:
@@ -59,3 +60,27 @@ def shorten(message: str) -> str:
             kept.append(text)
     given_at_end = f"; got {value}" if value else ""
     return " ".join(dict.fromkeys(kept)) + given_at_end
+
+
+def mistake_in(error: BaseException) -> str | None:
+    """What the user did wrong, where an exception comes of that; None where it is a fault of ours.
+
+    jsonargparse wraps what constructors raise, and Lightning checks some settings only when a run
+    has begun.
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, InputError | MisconfigurationException):
+            return " ".join(str(cause).split())
+        cause = cause.__cause__
+    if isinstance(error, RuntimeError | ValueError) and _raised_by_lightning(error):
+        return f"trainer: {' '.join(str(error).split())}"
+    return None
+
+
+def _raised_by_lightning(error: BaseException) -> bool:
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    name = "" if place is None else str(place.tb_frame.f_globals.get("__name__", ""))
+    return name.startswith("pytorch_lightning.")

@@ -12,7 +12,6 @@ from robustparse import __version__
 from robustparse.cli.inputs import (
     instantiate_options,
     load_examples,
-    load_parser,
     options_of,
     parse_options,
 )
@@ -22,6 +21,7 @@ from robustparse.evaluation.evaluate import evaluate as score
 from robustparse.evaluation.evaluate import predictions
 from robustparse.files import make_folder, write_text
 from robustparse.metrics import PunctuationPolicy
+from robustparse.parsers.load import load
 
 
 def evaluate(
@@ -42,7 +42,7 @@ def evaluate(
         limit: score only so many sentences, from the front.
         seed: of the sample's grammar.
     """
-    module = load_parser(checkpoint)
+    module = load(checkpoint)
     examples = load_examples(data, limit, seed, module)
     folder = None if out is None else make_folder(Path(out))
     scores = {

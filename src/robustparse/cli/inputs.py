@@ -1,20 +1,18 @@
 """What the commands share: reading their checkpoint and data, and parsing their options."""
 
 import hashlib
-import sys
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 from jsonargparse import ArgumentError, ArgumentParser, Namespace
 
-from robustparse.cli.config_errors import check_config_file, config_files, shorten
+from robustparse.cli.config_errors import check_config_file, config_files, mistake_in, shorten
 from robustparse.data.conllu import check_labels, read_treebank
 from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.data.sample import sample_treebank
 from robustparse.errors import InputError
 from robustparse.parsers.base import ParserModule
-from robustparse.parsers.load import load
 from robustparse.types import Example
 
 SAMPLE = "sample"
@@ -54,15 +52,19 @@ def parse_options(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace
 
 
 def instantiate_options(parser: ArgumentParser, options: Namespace) -> dict[str, Any]:
-    """The function's arguments, objects made."""
-    arguments: dict[str, Any] = parser.instantiate_classes(options).as_dict()
+    """The function's arguments, objects made.
+
+    Raises:
+        InputError: a class does not take its arguments.
+    """
+    try:
+        arguments: dict[str, Any] = parser.instantiate_classes(options).as_dict()
+    except ValueError as error:
+        if mistake := mistake_in(error):
+            raise InputError(mistake) from error
+        raise
     arguments.pop("config", None)
     return arguments
-
-
-def load_parser(checkpoint: str) -> ParserModule:
-    """The parser of a checkpoint."""
-    return load(checkpoint)
 
 
 def load_examples(
@@ -85,11 +87,8 @@ def load_examples(
         raise InputError(f"--seed must be >= 0, got {seed}")
     if limit is not None and limit < 1:
         raise InputError(f"--limit must be >= 1, got {limit}")
-    if data == SAMPLE:
-        examples = sample_treebank(seed).test
-    else:
-        examples = read_treebank(data, max_length)
-    examples = examples[:limit]
+    whole = sample_treebank(seed).test if data == SAMPLE else read_treebank(data, max_length)
+    examples = whole[:limit]
     check_labels(examples, data, parser.vocabulary.label_ids)
     return examples
 
@@ -99,8 +98,3 @@ def digest(path: str) -> str:
     if path == SAMPLE:
         return ""
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
-
-
-def say(text: str) -> None:
-    """A line on standard error, which leaves standard output to results."""
-    print(text, file=sys.stderr)

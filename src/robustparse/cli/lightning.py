@@ -6,30 +6,28 @@ off: our loaders split the data themselves.
 """
 
 import sys
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
 from jsonargparse import ArgumentError
+from pytorch_lightning.callbacks import Checkpoint
 from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 from pytorch_lightning.utilities import rank_zero_only
-from pytorch_lightning.utilities.exceptions import (  # type: ignore[attr-defined]
-    MisconfigurationException,
-)
 
 from robustparse.cli import outputs
-from robustparse.cli.config_errors import check_config_file, config_files, shorten
+from robustparse.cli.config_errors import check_config_file, config_files, mistake_in, shorten
 from robustparse.cli.noise import quiet
-from robustparse.cli.predictions import gather, write_predictions
+from robustparse.cli.predictions import FILE as PREDICTIONS
+from robustparse.cli.predictions import PredictionFile
 from robustparse.errors import InputError
 from robustparse.files import make_folder
 from robustparse.parsers.base import ParserModule
+from robustparse.tracking.last import FILE as LAST
 from robustparse.tracking.last import LastCheckpoint
 
 DEFAULT_FOLDER = "runs"
-PREDICTIONS = "predictions.conllu"
 MONITOR = "val/las"
 
 
@@ -83,43 +81,32 @@ class Cli(LightningCLI):
             _say(f"resuming from {self.start}")
         elif wished is not None:
             _say(f"no checkpoint in {self.folder} yet, training from the start")
-        elif old := outputs.set_aside(self.folder):
-            _say(f"a new run in {self.folder}; the checkpoint of the one before is now {old}")
+        elif (self.folder / LAST).exists():
+            _say(f"a new run in {self.folder}; {LAST} of the one before is kept as {LAST}.old")
 
     def instantiate_trainer(self, **kwargs: Any) -> pl.Trainer:
         """Add our loggers, callbacks and plugin to the Trainer's settings."""
         settings = self._get(self.config_init, "trainer")
         kwargs["plugins"] = outputs.plugins(settings.plugins)
-        if self.subcommand == "fit" and not settings.fast_dev_run:
-            resumed = self.start is not None
-            kwargs["logger"] = outputs.loggers(settings.logger, self.folder, resumed)
-            if settings.enable_checkpointing is not False:
-                last = self._get(self.config_init, "last_checkpoint")
-                validates = settings.limit_val_batches != 0
-                chosen = outputs.callbacks(
-                    settings.callbacks, last, self.folder, validates, MONITOR
-                )
-                kwargs["callbacks"] = chosen
-                kwargs["enable_checkpointing"] = any(
-                    isinstance(callback, pl.callbacks.Checkpoint) for callback in chosen
-                )
-        elif settings.logger in (None, True):
-            kwargs["logger"] = False
-        try:
-            return super().instantiate_trainer(**kwargs)
-        except InputError:
-            raise
-        except (MisconfigurationException, TypeError, ValueError) as error:
-            raise InputError(f"trainer: {' '.join(str(error).split())}") from error
+        fits = self.subcommand == "fit" and not settings.fast_dev_run
+        resumed = self.start is not None or not fits
+        kwargs["logger"] = outputs.loggers(settings.logger, self.folder, resumed, ours=fits)
+        if fits and settings.enable_checkpointing is not False:
+            last = self._get(self.config_init, "last_checkpoint")
+            monitor = MONITOR if settings.limit_val_batches != 0 else None
+            chosen = outputs.callbacks(settings.callbacks, last, self.folder, monitor)
+            # Without one of Lightning's own kind it would add one that we do not want.
+            checkpoints = any(isinstance(callback, Checkpoint) for callback in chosen)
+            kwargs |= {"callbacks": chosen, "enable_checkpointing": checkpoints}
+        elif self.subcommand == "predict":
+            wished = outputs.as_list(settings.callbacks)
+            kwargs["callbacks"] = [*wished, PredictionFile(self.folder)]
+        return super().instantiate_trainer(**kwargs)
 
     def predict(self, **kwargs: Any) -> None:
-        """Parse the test sentences and write them."""
-        own = self.trainer.predict(**{**kwargs, "return_predictions": True}) or []
-        predictions = gather([prediction for batch in own for prediction in batch])
-        if self.trainer.is_global_zero:
-            path = self.folder / PREDICTIONS
-            write_predictions(path, self.datamodule.examples("test"), predictions)
-            _say(f"{len(predictions)} sentences written to {path}")
+        """Parse the test sentences; a callback writes them."""
+        self.trainer.predict(**{**kwargs, "return_predictions": False})
+        rank_zero_only(_say)(f"the parses are in {self.folder / PREDICTIONS}")
 
 
 def run(arguments: Sequence[str]) -> None:
@@ -130,7 +117,7 @@ def run(arguments: Sequence[str]) -> None:
     """
     commands = LightningCLI.subcommands()
     raises = {"exit_on_error": False}
-    with quiet(), warnings.catch_warnings():
+    with quiet():
         try:
             Cli(
                 ParserModule,
@@ -147,8 +134,10 @@ def run(arguments: Sequence[str]) -> None:
                 parser_kwargs={**raises, **{command: dict(raises) for command in commands}},
                 args=list(arguments),
             )
-        except MisconfigurationException as error:
-            raise InputError(" ".join(str(error).split())) from error
+        except Exception as error:
+            if (mistake := mistake_in(error)) is None:
+                raise
+            raise InputError(mistake) from error
 
 
 def _say(text: str) -> None:

@@ -48,4 +48,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _usage() -> str:
     rows = [f"  {name:<11} {text}" for name, text in {**OWN, **LIGHTNING}.items()]
-    return "\n".join(["usage: robustparse COMMAND [options]", "", *rows, "", "COMMAND --help tells more"])
+    head = "usage: robustparse COMMAND [options]"
+    return "\n".join([head, "", *rows, "", "COMMAND --help tells more"])

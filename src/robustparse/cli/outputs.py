@@ -14,7 +14,6 @@ from robustparse.files import write_text
 from robustparse.parsers.checkpoint import read_checkpoint
 from robustparse.tracking.checkpoint_io import VerifiedCheckpointIO
 from robustparse.tracking.csv import CsvLogger
-from robustparse.tracking.last import FILE as LAST
 from robustparse.tracking.last import LastCheckpoint
 
 BEST = "best.ckpt"
@@ -59,16 +58,17 @@ def resolve_checkpoint(command: str, wished: str | None, folder: Path) -> Path |
     return path
 
 
-def set_aside(folder: Path) -> Path | None:
-    """Rename an earlier run's ``last.ckpt``, so that a new run cannot be resumed from it."""
-    path = folder / LAST
-    return path.rename(path.with_suffix(".ckpt.old")) if path.exists() else None
+def loggers(wished: Any, folder: Path, resumed: bool, ours: bool) -> list[Logger]:
+    """The wished loggers, told where they are and whether a run is continued.
 
-
-def loggers(wished: Any, folder: Path, resumed: bool) -> list[Logger]:
-    """The wished loggers and ours, told where they are and whether a run is continued."""
-    chosen = [] if wished in (None, True, False) else _as_list(wished)
-    chosen = [*chosen, CsvLogger(str(folder))]
+    Args:
+        wished: ``trainer.logger``.
+        folder: of the run.
+        resumed: the run is continued, or only looked at.
+        ours: add ``metrics.csv``.
+    """
+    chosen = [] if wished in (None, True, False) else as_list(wished)
+    chosen += [CsvLogger(str(folder))] if ours else []
     for logger in chosen:
         if hasattr(logger, "begin"):
             logger.begin(str(folder), resumed)
@@ -76,11 +76,18 @@ def loggers(wished: Any, folder: Path, resumed: bool) -> list[Logger]:
 
 
 def callbacks(
-    wished: Any, last: LastCheckpoint, folder: Path, validates: bool, monitor: str
+    wished: Any, last: LastCheckpoint, folder: Path, monitor: str | None
 ) -> list[Callback]:
-    """``last.ckpt`` first; ``best.ckpt`` unless the user configured a checkpoint callback."""
-    chosen: list[Callback] = [last, *_as_list(wished)]
-    if validates and not any(isinstance(callback, Checkpoint) for callback in chosen):
+    """``last.ckpt`` first; ``best.ckpt`` unless the user configured a checkpoint callback.
+
+    Args:
+        wished: ``trainer.callbacks``.
+        last: writes ``last.ckpt``.
+        folder: of the run.
+        monitor: the figure that ``best.ckpt`` is best in; None where nothing is validated.
+    """
+    chosen: list[Callback] = [last, *as_list(wished)]
+    if monitor is not None and not any(isinstance(callback, Checkpoint) for callback in chosen):
         best = ModelCheckpoint(
             dirpath=folder,
             filename=BEST.removesuffix(".ckpt"),
@@ -94,13 +101,14 @@ def callbacks(
 
 def plugins(wished: Any) -> list[Any]:
     """The wished plugins, and checkpoints that are written whole."""
-    chosen = _as_list(wished)
+    chosen = as_list(wished)
     if any(isinstance(plugin, CheckpointIO) for plugin in chosen):
         return chosen
     return [*chosen, VerifiedCheckpointIO()]
 
 
-def _as_list(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
+    """What the Trainer takes alone or in a list, as a list."""
     if value is None:
         return []
     return list(value) if isinstance(value, list | tuple) else [value]

@@ -1,32 +1,54 @@
 """``predict``: the test sentences with their predicted parses, as CoNLL-U."""
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import pytorch_lightning as pl
 import torch
 
 from robustparse.data.conllu import block_of, with_parse, write_treebank
-from robustparse.types import Example, Prediction
+from robustparse.types import Prediction
+
+FILE = "predictions.conllu"
 
 
-def gather(own: Sequence[Prediction]) -> list[Prediction]:
-    """The predictions of all processes."""
+class PredictionFile(pl.Callback):
+    """Collects what ``predict`` says and writes each sentence as it stands in its file.
+
+    Args:
+        folder: where ``predictions.conllu`` goes.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.path = folder / FILE
+        self._own: list[Prediction] = []
+
+    def on_predict_batch_end(
+        self,
+        trainer: pl.Trainer,
+        pl_module: pl.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+        dataloader_idx: int = 0,
+    ) -> None:
+        """Collect; Lightning's own collecting cannot take frozen objects."""
+        self._own += outputs
+
+    def on_predict_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Gather the predictions of all processes, write them on the first."""
+        trees = {prediction.id: prediction.tree for prediction in _gather(self._own)}
+        if trainer.is_global_zero:
+            examples = trainer.datamodule.examples("test")  # type: ignore[attr-defined]
+            blocks = (each.block or block_of(each.sentence, each.gold) for each in examples)
+            parses = (trees[each.id] for each in examples)
+            write_treebank(self.path, map(with_parse, blocks, parses))
+
+
+def _gather(own: list[Prediction]) -> list[Prediction]:
     if not torch.distributed.is_available() or not torch.distributed.is_initialized():
-        return list(own)
+        return own
     parts: list[list[Prediction]] = [[] for _ in range(torch.distributed.get_world_size())]
-    torch.distributed.all_gather_object(parts, list(own))
+    torch.distributed.all_gather_object(parts, own)
     return [prediction for part in parts for prediction in part]
-
-
-def write_predictions(
-    path: Path, examples: Sequence[Example], predictions: Sequence[Prediction]
-) -> None:
-    """Write each sentence as it stands in its file, with another parse."""
-    trees = {prediction.id: prediction.tree for prediction in predictions}
-    write_treebank(
-        path,
-        (
-            with_parse(example.block or block_of(example.sentence, example.gold), trees[example.id])
-            for example in examples
-        ),
-    )

@@ -11,7 +11,11 @@ from robustparse.evaluation.tally import Tally
 
 @contextmanager
 def attack_progress(total: int, name: str) -> Iterator[Callable[[Tally], None]]:
-    """Yields what to call with the sums after every sentence."""
+    """Yields what to call with the sums after every sentence; shows nothing in a log file."""
+    console = Console(stderr=True)
+    if not console.is_interactive:
+        yield lambda tally: None
+        return
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -19,7 +23,7 @@ def attack_progress(total: int, name: str) -> Iterator[Callable[[Tally], None]]:
         TimeRemainingColumn(),
         TextColumn("{task.fields[scores]}"),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(name, total=total, scores="")
 
         def update(tally: Tally) -> None:

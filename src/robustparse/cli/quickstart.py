@@ -6,7 +6,6 @@ from the files it writes.
 """
 
 import json
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -28,12 +27,13 @@ from robustparse.data.datamodule import TreebankDataModule
 from robustparse.data.sample import attack_lexicon, sample_treebank
 from robustparse.defenses.monitor import RobustnessEvaluation
 from robustparse.defenses.substitution import SubstitutionAdversary
+from robustparse.errors import InputError
 from robustparse.evaluation.robustness import Summary, attack_into
 from robustparse.files import make_folder, write_text
-from robustparse.parsers.base import Optimization
 from robustparse.parsers.biaffine import BiaffineParser
 from robustparse.parsers.encoders import LSTMEncoder
 from robustparse.parsers.load import load
+from robustparse.parsers.optimization import Optimization
 from robustparse.parsers.victim import ParserVictim
 from robustparse.report.page import build_report
 from robustparse.tracking.csv import CsvLogger
@@ -56,6 +56,8 @@ def quickstart(
         seed: of the grammar, the parser and the attack.
         defense: ``none`` goes on training without an adversary, for comparison.
     """
+    if seed < 0:
+        raise InputError(f"--seed must be >= 0, got {seed}")
     console = Console()
     folder = make_folder(Path(out))
     attack = _attack(seed, Zheng2020(gamma=GAMMA))
@@ -114,7 +116,7 @@ def _fit(
         init_from=None if init_from is None else str(init_from),
         vocabulary=None if init_from is not None else data.vocabulary,
     )
-    with quiet(), warnings.catch_warnings():
+    with quiet():
         trainer = pl.Trainer(
             max_epochs=epochs,
             accelerator="cpu",
@@ -137,6 +139,8 @@ def _attacked(folder: Path, attack: Attack, seed: int) -> Summary:
     """Attack the folder's parser on the test split at 15 %, and for the curve at other budgets."""
     victim = ParserVictim(load(folder / "parser.ckpt"))
     test = sample_treebank(seed).test
+    for name in ("run.json", "examples.jsonl", "summary.json"):
+        (folder / name).unlink(missing_ok=True)  # of an earlier quickstart, with another parser
     run: dict[str, Any] = {"attack": "zheng2020_blackbox", "victims": ["parser.ckpt"], "seed": seed}
     with attack_progress(len(test), "attack") as progress:
         summary = attack_into(folder, attack, test, victim, run, progress)
@@ -144,7 +148,8 @@ def _attacked(folder: Path, attack: Attack, seed: int) -> Summary:
     for gamma in CURVE:
         points[gamma] = _robust_las(_attack(seed, Zheng2020(gamma=gamma)), victim, test)
     budgets = sorted(points)
-    curve = {"name": folder.name, "x": [100 * b for b in budgets], "y": [points[b] for b in budgets]}
+    x, y = [100 * b for b in budgets], [points[b] for b in budgets]
+    curve = {"name": folder.name, "x": x, "y": y}
     axes = {"title": "LAS against edit budget", "x_label": "edit budget (%)", "y_label": "LAS"}
     write_text(folder / "curves.json", json.dumps({**axes, "curves": [curve]}))
     return summary

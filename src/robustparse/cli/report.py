@@ -11,7 +11,7 @@ def report(folders: list[str], out: str = "report.html") -> None:
     """One self-contained HTML page from the output folders of attacks.
 
     Args:
-        folders: folders with summary.json and examples.jsonl, the clean parser's first.
+        folders: with summary.json and examples.jsonl each, the clean parser's first.
         out: the page.
     """
     build_report([Path(folder) for folder in folders], Path(out))
@@ -21,5 +21,5 @@ def report(folders: list[str], out: str = "report.html") -> None:
 def command(arguments: Sequence[str]) -> None:
     """Parse options and run."""
     parser = options_of(report, "report", skip={"folders"})
-    parser.add_argument("folders", nargs="+", help="folders that attacks wrote, the clean one first")
+    parser.add_argument("folders", nargs="+", help="folders of attacks, the clean one's first")
     report(**instantiate_options(parser, parse_options(parser, arguments)))

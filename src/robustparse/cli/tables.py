@@ -1,11 +1,13 @@
 """The tables that commands print."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rich.table import Table
 
-COLUMNS = (
+Value = Callable[[Mapping[str, Any]], float | None]
+
+COLUMNS: tuple[tuple[str, Value], ...] = (
     ("clean UAS", lambda s: s["clean"]["uas"]),
     ("clean LAS", lambda s: s["clean"]["las"]),
     ("attacked UAS", lambda s: s["attacked"]["uas"]),
@@ -19,9 +21,10 @@ COLUMNS = (
 def summary_table(summaries: Mapping[str, Mapping[str, Any]], title: str = "") -> Table:
     """One row a system, from its ``summary.json``."""
     table = Table(title=title or None)
-    table.add_column("system")
+    table.add_column("system", overflow="fold")
     for heading, _ in COLUMNS:
-        table.add_column(heading, justify="right")
+        # On two lines, so that the table fits into 80 columns.
+        table.add_column(heading.replace(" ", "\n"), justify="right", no_wrap=True)
     for name, summary in summaries.items():
         values = [value(summary) for _, value in COLUMNS]
         table.add_row(name, *("-" if value is None else f"{value:.1f}" for value in values))
@@ -31,9 +34,9 @@ def summary_table(summaries: Mapping[str, Mapping[str, Any]], title: str = "") -
 def score_table(scores: Mapping[str, Mapping[str, float | None]], title: str = "") -> Table:
     """One row a system, UAS, LAS, UCM and LCM in percent."""
     table = Table(title=title or None)
-    table.add_column("system")
+    table.add_column("system", overflow="fold")
     for heading in ("UAS", "LAS", "UCM", "LCM"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)
     for name, values in scores.items():
         row = [values[key] for key in ("uas", "las", "ucm", "lcm")]
         table.add_row(name, *("-" if value is None else f"{value:.2f}" for value in row))

@@ -25,9 +25,9 @@ SPLITS = {"train": 1400, "dev": 200, "test": 400}
 LENGTHS = range(5, 21)
 FREQUENT = 7
 FREQUENT_FROM = 20
-RARE = 20
-RARE_IF_DECISIVE = 0.04
-RARE_ELSEWHERE = 0.5
+RARE = 16
+RARE_IF_DECISIVE = 0.02
+RARE_ELSEWHERE = 0.1
 RARE_UNTIL_DEALT = 0.9
 RULE_JITTER = 0.2
 KNOWN_FROM = 2
@@ -100,7 +100,8 @@ class _Generator:
     def _jittered(self, options: Sequence[Rule]) -> np.ndarray:
         weights = np.array([option.weight for option in options])
         weights *= np.exp(RULE_JITTER * self.rng.standard_normal(len(options)))
-        return weights / weights.sum()
+        jittered: np.ndarray = weights / weights.sum()
+        return jittered
 
     def words(self, symbol: str = "TOP", decisive: bool = False) -> list[str]:
         """The words of one phrase."""

@@ -78,7 +78,7 @@ def lexicon() -> dict[str, tuple[Entry, ...]]:
     return {word: tuple(entries) for word, entries in table.items()}
 
 
-def upos_of(upos: str | tuple[str, ...], tag: str) -> str:
+def upos_of(upos: str | Sequence[str], tag: str) -> str:
     """The universal tag of a class under one of its Penn tags."""
     if isinstance(upos, str):
         return upos

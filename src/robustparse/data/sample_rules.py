@@ -28,10 +28,15 @@ SPOT 1: tool
 SPOT 1: part
 SPOT 1: place
 
+SUBJ 6: she
 SUBJ 3: name
 SUBJ 4: det/det person
 SUBJ 1: poss/nmod:poss person
 SUBJ 2: det/det mood/amod person
+HER 4: them
+HER 3: name
+HER 2: det/det person
+HER 1: poss/nmod:poss person
 FOLK 2: dets/det folk
 FOLK 1: dets/det mood/amod folk
 GROUP 3: det/det group
@@ -58,8 +63,8 @@ HARD 16: GROUP/nsubj habit! dual.NN/obj
 HARD 6: GROUP/nsubj habit! dual.NN/obj EVENTPP/obl
 HARD 16: TEAM/nsubj dual.VBP
 HARD 6: TEAM/nsubj dual.VBP EVENTPP/obl
-HARD 8: HANDLING/csubj psych SUBJ/obj
-HARD 8: ROAMERS/nsubj psych SUBJ/obj
+HARD 8: HANDLING/csubj psych HER/obj
+HARD 8: ROAMERS/nsubj psych HER/obj
 HARD 9: SUBJ/nsubj like HANDLING/xcomp
 HARD 9: SUBJ/nsubj like ROAMERS/obj
 HARD 6: SUBJ/nsubj ditr! RECEIVER/iobj goods/obj
@@ -125,7 +130,7 @@ GRADEDTHING 1: det/det GRADEDHARD/amod thing
 GRADEDHARD 1: degree!/advmod adj
 BIGTHING 1: det/det adj!/amod adj/amod thing
 
-EASY 5: ANY/nsubj psych SUBJ/obj
+EASY 5: ANY/nsubj psych HER/obj
 EASY 4: SUBJ/nsubj trans ANY/obj
 EASY 8: SUBJ/nsubj ditr ANY/obj
 EASY 6: SUBJ/nsubj claus ANY/obj

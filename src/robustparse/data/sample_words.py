@@ -14,6 +14,8 @@ CLOSED = MappingProxyType(
         "det": ("DET", ("DT",), "the this every another each"),
         "dets": ("DET", ("DT",), "the these those some"),
         "poss": ("PRON", ("PRP$",), "his her their our my"),
+        "she": ("PRON", ("PRP",), "she he"),
+        "them": ("PRON", ("PRP",), "him them us"),
         "with": ("ADP", ("IN",), "with"),
         "at": ("ADP", ("IN",), "in at"),
         "of": ("ADP", ("IN",), "of"),

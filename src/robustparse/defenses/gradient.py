@@ -61,9 +61,10 @@ class GradientAdversary(pl.Callback):
 
         def source(batch: Batch) -> Tensor:
             """A zero offset in the clean pass, whose gradient is wanted; then the adversarial."""
-            if self._adversarial is None:
-                self._offset = parser.zero_offset(batch).requires_grad_()
-            return self._offset if self._adversarial is None else self._adversarial
+            if self._adversarial is not None:
+                return self._adversarial
+            self._offset = parser.zero_offset(batch).requires_grad_()
+            return self._offset
 
         parser.offset_source = source
 
@@ -78,6 +79,8 @@ class GradientAdversary(pl.Callback):
         self._adversarial = scale_to_norm(self._offset.grad * mask, self.epsilon)
         try:
             loss = trainer.strategy.training_step(self._batch, self._index)
+            if not isinstance(loss, Tensor):
+                raise TypeError(f"the training step gave no loss but {type(loss).__name__}")
             share = self.weight / trainer.accumulate_grad_batches
             trainer.strategy.backward(loss * share, None)
         finally:
@@ -108,7 +111,7 @@ class GradientAdversary(pl.Callback):
 
 def scale_to_norm(gradient: Tensor, epsilon: float) -> Tensor:
     """``(batch, length, dim)`` scaled to the L2 norm epsilon in each sentence; zero stays zero."""
-    norm = gradient.flatten(1).norm(dim=1).clamp(min=torch.finfo(gradient.dtype).tiny)
+    norm = torch.linalg.vector_norm(gradient, dim=(1, 2), keepdim=True)
     # Divided first: epsilon over the smallest number is infinite, and zero times that is none.
-    return gradient / norm[:, None, None] * epsilon
-
+    scaled: Tensor = gradient / norm.clamp(min=torch.finfo(gradient.dtype).tiny) * epsilon
+    return scaled

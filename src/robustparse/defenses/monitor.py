@@ -69,7 +69,7 @@ class RobustnessEvaluation(pl.Callback):
         scores = Tally(dict(zip(Tally.NAMES, total.tolist(), strict=True))).scores()
         for name, value in _figures(scores).items():
             if value is not None:
-                self.log(name, value, prog_bar=name.endswith("las"))
+                pl_module.log(name, value, prog_bar=name.endswith("las"))
 
 
 def _figures(scores: dict[str, Any]) -> dict[str, float | None]:

@@ -87,8 +87,8 @@ class SubstitutionAdversary(pl.Callback):
         weight = float(batch.weight) * (1.0 + self.share)
         _replace(batch, join(batch, extra.to(batch.words.device), weight))
         queries = sum(result.charged for result in results) / max(1, len(results))
-        self.log("substitution/queries", queries, batch_size=1)
-        self.log("substitution/seconds", time.perf_counter() - begin, batch_size=1)
+        pl_module.log("substitution/queries", queries, batch_size=1)
+        pl_module.log("substitution/seconds", time.perf_counter() - begin, batch_size=1)
 
     def _draw(self, epoch: int, sentence: int) -> bool:
         return bool(stream(_mixed(self.seed, epoch, 1), sentence).random() < self.share)

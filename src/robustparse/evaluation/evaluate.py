@@ -40,7 +40,7 @@ def evaluate(
 def predictions(
     parser: ParserModule, examples: Sequence[Example], batch_words: int = 8000
 ) -> Iterator[Prediction]:
-    """The parse of each example, the shortest sentences first; the parser is left as it was found."""
+    """The parse of each example, shortest first; the parser is then left as it was found."""
     with ParserVictim(parser).evaluating():
         for batch in EvaluationLoader(parser.number(examples), batch_words):
             yield from parser.decode(batch.to(parser.device))

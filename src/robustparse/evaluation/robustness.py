@@ -113,16 +113,25 @@ def _claim(folder: Path, run: dict[str, Any]) -> None:
         return
     if not path.exists():
         raise InputError(
-            f"{folder}: holds examples.jsonl but no run.json that says of which run; choose another "
-            "--out or delete the folder"
+            f"{folder}: holds examples.jsonl but no run.json that says of which run; choose "
+            "another --out or delete the folder"
         )
-    held = _held(path)
-    different = sorted(key for key in {*held, *run} if held.get(key) != run.get(key))
-    if different:
-        raise InputError(
-            f"{folder}: holds another run ({different[0]}: {held.get(different[0])!r} there, "
-            f"{run.get(different[0])!r} here); choose another --out or delete the folder"
-        )
+    held, ours = _flat(_held(path)), _flat(run)
+    for key in sorted({*held, *ours}):
+        if held.get(key) != ours.get(key):
+            raise InputError(
+                f"{folder}: holds another run ({key}: {held.get(key)!r} there, {ours.get(key)!r} "
+                "here); choose another --out or delete the folder"
+            )
+
+
+def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested keys joined by dots."""
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        inner = isinstance(value, dict)
+        flat |= _flat(value, f"{prefix}{key}.") if inner else {f"{prefix}{key}": value}
+    return flat
 
 
 def _held(path: Path) -> Summary:

@@ -12,11 +12,14 @@ def load(path: str | Path) -> ParserModule:
     """The parser a checkpoint holds, on the CPU, in evaluation mode.
 
     Raises:
-        InputError: see ``read_checkpoint``.
+        InputError: see ``read_checkpoint``; or what it holds makes no parser.
     """
     content = read_checkpoint(path)
-    vocabulary = Vocabulary.from_lists(content[KEY]["vocabulary"])
-    parser = instantiate(content[KEY]["parser"], vocabulary=vocabulary)
+    try:
+        vocabulary = Vocabulary.from_lists(content[KEY]["vocabulary"])
+        parser = instantiate(content[KEY]["parser"], vocabulary=vocabulary)
+    except (InputError, TypeError) as error:
+        raise InputError(f"{path}: {error}") from error
     if not isinstance(parser, ParserModule):
         raise InputError(f"{path}: {content[KEY]['parser']['class_path']!r} is no parser")
     fill_weights(parser, path, content["state_dict"])

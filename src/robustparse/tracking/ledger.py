@@ -23,7 +23,7 @@ class Ledger:
 
     Args:
         path: the file.
-        keep: go on with what it holds; otherwise it is started over.
+        keep: go on with what it holds; otherwise it is started over at the first row.
 
     Raises:
         InputError: ``keep`` is set and the file is something else than such a table.
@@ -34,8 +34,6 @@ class Ledger:
         self.rows = read_ledger(path) if keep and path.exists() else []
         self._logged = {(step, name) for step, name, _ in self.rows}
         self._length = _sound_length(path) if keep and path.exists() else 0
-        if not keep:
-            path.unlink(missing_ok=True)
 
     def missing(self, step: int, values: Mapping[str, object]) -> dict[str, object]:
         """Those of the values that are not logged yet."""

@@ -32,16 +32,22 @@ Self = TypeVar("Self", bound="WandbLogger")
 
 
 def _guarded(
-    action: str,
+    action: str, starts: bool = True
 ) -> Callable[[Callable[Concatenate[Self, P], None]], Callable[Concatenate[Self, P], None]]:
-    """Whatever a method of the logger raises becomes one warning."""
+    """Whatever a method of the logger raises becomes one warning.
+
+    Args:
+        action: what it does, for the warning.
+        starts: it needs a run, and does nothing where there is none to be had.
+    """
 
     def guard(method: Callable[Concatenate[Self, P], None]) -> Callable[Concatenate[Self, P], None]:
         @rank_zero_only
         @functools.wraps(method)
         def attempt(self: Self, /, *args: P.args, **kwargs: P.kwargs) -> None:
             try:
-                method(self, *args, **kwargs)
+                if not starts or not isinstance(self.experiment, _Silence):
+                    method(self, *args, **kwargs)
             except Exception as error:  # wandb's own errors share no base with what it lets through
                 self.failed(action, error)
 
@@ -53,10 +59,13 @@ def _guarded(
 class _Silence:
     """Stands for a W&B run that is not to be had: takes every call, does nothing."""
 
-    def __getattr__(self, name: str) -> Callable[..., None]:
+    def __getattr__(self, name: str) -> "_Silence":
         if name.startswith("__"):
             raise AttributeError(name)
-        return lambda *args, **kwargs: None
+        return self
+
+    def __call__(self, *args: object, **kwargs: object) -> "_Silence":
+        return self
 
 
 class WandbLogger(LightningWandbLogger):
@@ -93,8 +102,8 @@ class WandbLogger(LightningWandbLogger):
         self._missing: Exception | None = None
         try:
             super().__init__(name=name, save_dir=save_dir or ".", project=project, id=id)
-        except ModuleNotFoundError as error:
-            self._missing = error
+        except ModuleNotFoundError:
+            self._missing = ModuleNotFoundError("wandb is not installed (pip install wandb)")
             self._project, self._id, self._save_dir = project, id, save_dir or "."
 
     def begin(self, folder: str, resumed: bool) -> None:
@@ -119,7 +128,7 @@ class WandbLogger(LightningWandbLogger):
                 self._experiment = _Silence()
         return self._experiment
 
-    @_guarded("starting")
+    @_guarded("starting", starts=False)
     def _start(self) -> None:
         if self._missing is not None:
             raise self._missing
@@ -155,6 +164,7 @@ class WandbLogger(LightningWandbLogger):
                 return
             except Exception as error:
                 self.failed("connecting", error)
+                wandb.teardown()  # its service keeps the run's id in use
         # Offline W&B cannot ask for the run's past, and warns where it is told to resume.
         mode = "disabled" if wished == "disabled" else "offline"
         self._wandb_init |= {"mode": mode, "resume": None}
@@ -189,8 +199,7 @@ class WandbLogger(LightningWandbLogger):
     @_guarded("logging")
     def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
         """Log what was not logged at this step yet."""
-        run = self.experiment
-        if isinstance(run, _Silence) or self._ledger is None or step is None:
+        if self._ledger is None or step is None:
             self._send(metrics, step)
         elif new := self._ledger.missing(step, metrics):
             self._ledger.append(step, new)
@@ -228,7 +237,7 @@ class WandbLogger(LightningWandbLogger):
         """Upload checkpoints where that is asked for."""
         super().after_save_checkpoint(checkpoint_callback)
 
-    @_guarded("finishing")
+    @_guarded("finishing", starts=False)
     def finalize(self, status: str) -> None:
         """Write out and close the run; logging more opens it again under the same id."""
         run = getattr(self, "_experiment", None)

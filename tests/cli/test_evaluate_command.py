@@ -1,0 +1,135 @@
+"""``robustparse evaluate``: figures, files, and every broken file refused by name."""
+
+import json
+from pathlib import Path
+
+import pytest
+from command_runs import GOOD, TREEBANKS, broken_checkpoints, checkpoint, mistake, table
+
+from robustparse.cli.main import main
+from robustparse.data.conllu import read_treebank
+from robustparse.evaluation.evaluate import evaluate
+from robustparse.parsers.load import load
+from sample_runs import sentences, write_sample
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a checkpoint and a data file."""
+    folder = tmp_path_factory.mktemp("made")
+    checkpoint(folder)
+    write_sample(folder / "test.conllu", sentences(25, "test"))
+    return folder
+
+
+def test_scores_are_printed_and_written_and_the_parses_give_them(made, tmp_path, capsys):
+    path, data = made / "tiny.ckpt", made / "test.conllu"
+    main(["evaluate", f"--checkpoint={path}", f"--data={data}", f"--out={tmp_path}"])
+    report = json.loads((tmp_path / "scores.json").read_text())
+    expected = evaluate(load(path), read_treebank(data))
+    assert {name: report[name] for name in expected} == pytest.approx(expected)
+    assert report["task"] == "dependency"
+    assert (report["checkpoint"], report["data"]) == (str(path), str(data))
+    assert (report["n_sentences"], report["punctuation"]) == (25, "none")
+    gold, parses = read_treebank(data), read_treebank(tmp_path / "predictions.conllu")
+    assert report["n_words"] == sum(len(example.sentence) for example in gold)
+    assert [example.sentence for example in parses] == [example.sentence for example in gold]
+    right = [
+        head == other
+        for example, parse in zip(gold, parses, strict=True)
+        for head, other in zip(example.gold.heads, parse.gold.heads, strict=True)
+    ]
+    assert report["uas"] == pytest.approx(100 * sum(right) / len(right))
+    shown = [f"{expected[name]:.2f}" for name in ("uas", "las", "ucm", "lcm")]
+    assert table(capsys.readouterr().out)["tiny"] == shown
+
+
+def test_options_change_what_is_scored(made, tmp_path, capsys):
+    config = tmp_path / "options.yaml"
+    data = made / "test.conllu"
+    config.write_text(f"checkpoint: {made / 'tiny.ckpt'}\ndata: {data}\npunctuation: penn\n")
+    out = tmp_path / "out"
+    main(["evaluate", "--config", str(config), "--limit", "4", "--out", str(out)])
+    report = json.loads((out / "scores.json").read_text())
+    expected = evaluate(load(made / "tiny.ckpt"), read_treebank(data)[:4], "penn")
+    assert {name: report[name] for name in expected} == pytest.approx(expected)
+    assert report["n_sentences"] == 4
+    assert capsys.readouterr().err == ""
+
+
+def test_the_sample_is_data_too(made, tmp_path):
+    path = made / "tiny.ckpt"
+    options = ["--data", "sample", "--limit", "30", "--out", str(tmp_path)]
+    main(["evaluate", "--checkpoint", str(path), *options])
+    report = json.loads((tmp_path / "scores.json").read_text())
+    assert report["las"] == pytest.approx(evaluate(load(path), sentences(30, "test"))["las"])
+
+
+def test_a_figure_that_does_not_exist_is_null(made, tmp_path, capsys):
+    label = sentences(1)[0].gold.labels[0]
+    data = tmp_path / "marks.conllu"
+    data.write_text(f"1\t!\t_\tPUNCT\t.\t_\t0\t{label}\t_\t_\n\n")
+    options = ["--data", str(data), "--punctuation", "unicode", "--out", str(tmp_path)]
+    main(["evaluate", "--checkpoint", str(made / "tiny.ckpt"), *options])
+    text = (tmp_path / "scores.json").read_text()
+    report = json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert (report["uas"], report["las"]) == (None, None)
+    assert table(capsys.readouterr().out)["tiny"][:2] == ["-", "-"]
+
+
+@pytest.mark.parametrize("name", [*TREEBANKS, "missing"])
+def test_a_broken_treebank_is_named(made, tmp_path, capsys, name):
+    content, says = TREEBANKS.get(name, (None, ": no such file"))
+    path = tmp_path / f"{name}.conllu"
+    if content is not None:
+        path.write_bytes(content)
+    options = ["--checkpoint", made / "tiny.ckpt", "--out", tmp_path / "out"]
+    error = mistake(capsys, "evaluate", "--data", path, *options)
+    assert f"{path}{says}" in error
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_broken_checkpoint_is_named_and_never_executed(made, tmp_path, capsys):
+    (tmp_path / "good.conllu").write_text(GOOD)
+    for name, says in broken_checkpoints(tmp_path, made / "tiny.ckpt").items():
+        path = tmp_path / f"{name}.ckpt"
+        options = ["--data", tmp_path / "good.conllu", "--out", tmp_path / "out"]
+        error = mistake(capsys, "evaluate", "--checkpoint", path, *options)
+        assert str(path) in error
+        assert says in error
+    assert not (tmp_path / "pwned").exists()
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--limit", "0"], "--limit must be >= 1, got 0"),
+        (["--limit", "some"], "limit"),
+        (["--seed", "-1"], "--seed must be >= 0, got -1"),
+        (["--punctuation", "some"], "'none', 'penn', 'unicode'"),
+        (["--nonsense", "1"], "--nonsense"),
+        (["--out", "{made}/test.conllu/out"], "test.conllu/out: the output folder is not writable"),
+        (["--data", "{made}"], "cannot be read"),
+        (["--config", "{made}/missing.yaml"], "missing.yaml: no such file"),
+        (["--config", "{made}/test.conllu"], "test.conllu"),
+    ],
+)
+def test_a_wrong_option_is_named(made, capsys, options, says):
+    given = [option.format(made=made) for option in options]
+    good = ["--checkpoint", made / "tiny.ckpt", "--data", made / "test.conllu"]
+    assert says in mistake(capsys, "evaluate", *good, *given)
+
+
+def test_missing_options_are_named(capsys):
+    error = mistake(capsys, "evaluate", "--data", "sample")
+    assert "checkpoint" in error
+
+
+def test_an_unknown_command_and_the_help(capsys):
+    assert "unknown command 'nosuch'; the commands are" in mistake(capsys, "nosuch")
+    for arguments in ([], ["--help"], ["evaluate", "--help"]):
+        with pytest.raises(SystemExit) as end:
+            main(arguments)
+        assert end.value.code in (0, None)
+        assert "evaluate" in capsys.readouterr().out

@@ -1,0 +1,184 @@
+"""What a run leaves in its folder, and what the other commands make of it."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import conllu
+import pytest
+import torch
+import yaml
+from tiny_runs import fit, metrics, write_config
+
+from robustparse.cli.main import main
+from robustparse.data.sample import sample_treebank
+from robustparse.tracking.offline import read_points, segments
+
+OUTPUTS = {"best.ckpt", "config.yaml", "last.ckpt", "metrics.csv"}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A configuration and the folder of its run; nobody may change it."""
+    folder = tmp_path_factory.mktemp("finished")
+    config = write_config(folder / "run.yaml", max_steps=40)
+    main(fit(config, folder / "run"))
+    return config, folder / "run"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def test_a_run_leaves_its_files_and_nothing_else(
+    tmp_path: Path, monkeypatch: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    config = write_config(tmp_path / "run.yaml", max_steps=37)
+    main(["fit", "--config", str(config), "--trainer.default_root_dir", str(tmp_path / "run")])
+    assert set(os.listdir(tmp_path / "run")) == OUTPUTS
+    assert os.listdir(".") == []
+    output = capfd.readouterr()
+    assert output.out + output.err == ""
+
+
+def test_its_configuration_makes_the_same_run(finished: tuple[Path, Path], tmp_path: Path) -> None:
+    _, run = finished
+    again = tmp_path / "again"
+    saved = run / "config.yaml"
+    assert yaml.safe_load(saved.read_text())["ckpt_path"] is None
+    main(["fit", "--config", str(saved), "--trainer.default_root_dir", str(again)])
+    assert metrics(again) == metrics(run)
+
+
+def test_last_starts_afresh_where_there_is_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = write_config(tmp_path / "run.yaml", max_steps=2)
+    main(fit(config, tmp_path / "run"))
+    assert "training from the start" in capsys.readouterr().err
+    main(fit(config, tmp_path / "run", "--trainer.max_steps", "4"))
+    assert "resuming from" in capsys.readouterr().err
+    assert [row[0] for row in metrics(tmp_path / "run") if row[1] == "train/loss"] == list("0123")
+
+
+def test_a_new_run_cannot_be_resumed_from_the_one_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = write_config(tmp_path / "run.yaml", max_steps=3)
+    afresh = ["fit", "--config", str(config), "--trainer.default_root_dir", str(tmp_path / "run")]
+    main(afresh)
+    first = (tmp_path / "run" / "last.ckpt").read_bytes()
+    main(afresh)
+    assert "last.ckpt.old" in capsys.readouterr().err
+    assert (tmp_path / "run" / "last.ckpt.old").read_bytes() == first
+    assert len(metrics(tmp_path / "run")) == 1 + 3 * 2
+
+
+def test_predict_writes_conllu(finished: tuple[Path, Path]) -> None:
+    config, run = finished
+    before = contents(run)
+    options = ["--config", str(config), "--trainer.default_root_dir", str(run)]
+    main(["predict", *options, "--ckpt_path", "best"])
+    after = contents(run)
+    written = conllu.parse(after.pop("predictions.conllu").decode())
+    (run / "predictions.conllu").unlink()
+    assert after == before
+    gold = sample_treebank(0).test
+    assert len(written) == len(gold)
+    for tokens, example in zip(written, gold, strict=True):
+        assert tuple(token["form"] for token in tokens) == example.sentence.words
+        assert sum(token["head"] == 0 for token in tokens) == 1
+    heads = [[token["head"] for token in tokens] for tokens in written]
+    assert heads != [list(example.gold.heads) for example in gold]
+
+
+@pytest.mark.parametrize(("command", "split"), [("validate", "val"), ("test", "test")])
+def test_scoring_changes_no_file(
+    command: str, split: str, finished: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    config, run = finished
+    before = contents(run)
+    options = ["--config", str(config), "--trainer.default_root_dir", str(run)]
+    main([command, *options, "--ckpt_path", "last"])
+    assert contents(run) == before
+    assert f"{split}/las" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--data.init_args.min_count", "1"], "another vocabulary"),
+        (["--data.init_args.batch_words", "300"], "batch_words"),
+        (["--data.init_args.seed", "1"], "another vocabulary"),
+        (["--model.init_args.arc_dim", "9"], "do not fit"),
+    ],
+)
+def test_another_run_cannot_be_resumed(
+    options: list[str],
+    says: str,
+    finished: tuple[Path, Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    config, run = finished
+    elsewhere = ["--trainer.default_root_dir", str(tmp_path / "run"), "--trainer.max_steps", "99"]
+    checkpoint = ["--ckpt_path", str(run / "last.ckpt")]
+    with pytest.raises(SystemExit) as end:
+        main([*fit(config, run), *elsewhere, *checkpoint, *options])
+    error = capsys.readouterr().err
+    assert end.value.code == 2
+    assert says in error
+    assert "Traceback" not in error
+
+
+def test_weights_alone_cannot_be_resumed(
+    finished: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config, run = finished
+    content = torch.load(run / "last.ckpt", weights_only=True)
+    del content["optimizer_states"]
+    torch.save(content, tmp_path / "bare.ckpt")
+    with pytest.raises(SystemExit) as end:
+        main([*fit(config, tmp_path / "run"), "--ckpt_path", str(tmp_path / "bare.ckpt")])
+    assert end.value.code == 2
+    assert "bare.ckpt: holds weights alone" in capsys.readouterr().err
+
+
+def test_a_checkpoint_callback_of_the_users_replaces_the_best(tmp_path: Path) -> None:
+    own = {
+        "class_path": "pytorch_lightning.callbacks.ModelCheckpoint",
+        "init_args": {"dirpath": str(tmp_path / "own"), "filename": "mine"},
+    }
+    main(fit(write_config(tmp_path / "a.yaml", callbacks=[own], max_steps=37), tmp_path / "run"))
+    assert os.listdir(tmp_path / "own") == ["mine.ckpt"]
+    assert set(os.listdir(tmp_path / "run")) == OUTPUTS - {"best.ckpt"}
+
+
+def test_without_checkpoints(tmp_path: Path) -> None:
+    config = write_config(tmp_path / "run.yaml", max_steps=2, enable_checkpointing=False)
+    main(fit(config, tmp_path / "run"))
+    assert set(os.listdir(tmp_path / "run")) == {"config.yaml", "metrics.csv"}
+
+
+def test_fast_dev_run_writes_nothing(tmp_path: Path) -> None:
+    config = write_config(tmp_path / "run.yaml", fast_dev_run=True)
+    main(fit(config, tmp_path / "run"))
+    assert os.listdir(tmp_path / "run") == []
+
+
+def test_wandb_goes_on_in_the_runs_folder(tmp_path: Path) -> None:
+    logger = {"class_path": "robustparse.tracking.wandb.WandbLogger"}
+    config = write_config(tmp_path / "run.yaml", logger=logger, max_steps=20)
+    main(fit(config, tmp_path / "run"))
+    main(fit(config, tmp_path / "run", "--trainer.max_steps", "30"))
+    run_id = (tmp_path / "run" / "wandb_id").read_text().strip()
+    losses = [
+        (str(point.values["trainer/global_step"]), str(float(str(point.values["train/loss"]))))
+        for path in segments(tmp_path / "run", run_id)
+        for point in read_points(path)
+        if "train/loss" in point.values
+    ]
+    assert losses == [(s, v) for s, name, v in metrics(tmp_path / "run") if name == "train/loss"]
+    assert len(losses) == 30

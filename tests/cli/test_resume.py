@@ -1,0 +1,155 @@
+"""The law: killed at any moment and resumed, a run ends as if it had never stopped, bit for bit."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tiny_runs import Forks, Settings, differences, fit, forks, metrics, same, write_config
+
+KILLS = 3
+
+GRADIENT: Settings = {
+    "class_path": "robustparse.defenses.gradient.GradientAdversary",
+    "init_args": {"epsilon": 3.0},
+}
+ATTACK: Settings = {
+    "class_path": "robustparse.attacks.attack.Attack",
+    "init_args": {
+        "goal": {"class_path": "robustparse.attacks.goals.AttachmentDrop"},
+        "candidates": {"class_path": "robustparse.attacks.candidates.training_words.TrainingWords"},
+        "constraints": [{"class_path": "robustparse.attacks.constraints.tags.AttackableTags"}],
+        "search": {
+            "class_path": "robustparse.attacks.search.zheng2020.Zheng2020",
+            "init_args": {"gamma": 0.15, "ranking": "random", "share_budget": True},
+        },
+    },
+}
+SUBSTITUTION: Settings = {
+    "class_path": "robustparse.defenses.substitution.SubstitutionAdversary",
+    "init_args": {"share": 0.5, "budget": 12, "attack": ATTACK},
+}
+MONITOR: Settings = {
+    "class_path": "robustparse.defenses.monitor.RobustnessEvaluation",
+    "init_args": {"attack": ATTACK, "sentences": 10},
+}
+
+# Each kind of run that is resumed: callbacks and settings of write_config.
+RUNS: dict[str, dict[str, Any]] = {
+    "clean": {},
+    "epochs, constant rate": {"max_steps": -1, "max_epochs": 3, "schedule": "constant"},
+    "accumulation": {"accumulate_grad_batches": 3, "max_steps": 35},
+    "validation within epochs": {"val_check_interval": 10},
+    "no validation": {"limit_val_batches": 0},
+    "gradient adversary": {"callbacks": [GRADIENT], "max_steps": 60},
+    "substitution adversary": {"callbacks": [SUBSTITUTION, MONITOR], "max_steps": 60},
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
+    with forks(tmp_path_factory.mktemp("forks") / "log") as started:
+        yield started
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RUNS)
+def test_killed_at_random_events(name: str, server: Forks, tmp_path: Path) -> None:
+    config = write_config(tmp_path / "run.yaml", **RUNS[name])
+    status, events = server.run(fit(config, tmp_path / "whole"))
+    assert status == 0
+    dice, kills = random.Random(name), 0
+    for _ in range(KILLS):
+        status, _ = server.run(fit(config, tmp_path / "killed"), dice.randrange(events // 2))
+        kills += status == -signal.SIGKILL
+    assert server.run(fit(config, tmp_path / "killed"))[0] == 0
+    assert kills >= KILLS - 1
+    assert differences(tmp_path / "killed", tmp_path / "whole") == []
+
+
+@pytest.mark.slow
+def test_killed_between_two_hooks(server: Forks, tmp_path: Path) -> None:
+    """At the end of an epoch: validation, the best checkpoint, its logging, the next epoch."""
+    config = write_config(tmp_path / "run.yaml", max_steps=38)
+    _, events = server.run(fit(config, tmp_path / "whole"))
+    for kill_at in range(events * 3 // 4, events * 3 // 4 + 18, 3):
+        server.run(fit(config, tmp_path / "killed"), kill_at)
+        assert server.run(fit(config, tmp_path / "killed"))[0] == 0
+        assert differences(tmp_path / "killed", tmp_path / "whole") == []
+        for path in (tmp_path / "killed").iterdir():
+            path.unlink()
+
+
+@pytest.mark.slow
+def test_a_longer_run_goes_on_from_the_end_of_a_shorter(server: Forks, tmp_path: Path) -> None:
+    config = write_config(tmp_path / "run.yaml", schedule="constant")
+    server.run(fit(config, tmp_path / "whole"))
+    for steps in ("20", "36", "50", "100"):
+        status, _ = server.run(fit(config, tmp_path / "longer", "--trainer.max_steps", steps))
+        assert status == 0
+    assert differences(tmp_path / "longer", tmp_path / "whole") == []
+
+
+@pytest.mark.slow
+def test_any_checkpoint_is_a_place_to_resume_from(server: Forks, tmp_path: Path) -> None:
+    """Also those that Lightning's own callback writes, at its own moments."""
+    every = {
+        "class_path": "pytorch_lightning.callbacks.ModelCheckpoint",
+        "init_args": {
+            "dirpath": str(tmp_path / "kept"),
+            "every_n_train_steps": 7,
+            "save_top_k": -1,
+            "filename": "{step}",
+        },
+    }
+    whole = write_config(tmp_path / "whole.yaml", callbacks=[every])
+    plain = write_config(tmp_path / "plain.yaml")
+    server.run(fit(whole, tmp_path / "whole"))
+    server.run(fit(plain, tmp_path / "plain"))
+    kept = sorted((tmp_path / "kept").glob("*.ckpt"))
+    assert len(kept) == 14
+    for path in (*kept[::3], tmp_path / "plain" / "best.ckpt"):
+        server.run([*fit(plain, tmp_path / "again"), "--ckpt_path", str(path)])
+        ends = [
+            torch.load(tmp_path / name / "last.ckpt", weights_only=True)
+            for name in ("plain", "again")
+        ]
+        assert same(ends[0]["state_dict"], ends[1]["state_dict"]), path.name
+
+
+def _killed_at_step(arguments: list[str], metrics_file: Path, step: int) -> int:
+    """Run train.py until it has logged a step, then SIGKILL it."""
+    train = Path(__file__).parents[2] / "train.py"
+    process = subprocess.Popen(
+        [sys.executable, str(train), *arguments],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while process.poll() is None:
+        if metrics_file.exists() and f"\n{step},train/loss" in metrics_file.read_text():
+            process.kill()
+        time.sleep(0.01)
+    _, errors = process.communicate()
+    assert process.returncode in (0, -signal.SIGKILL), errors
+    return process.returncode
+
+
+@pytest.mark.slow
+def test_train_py_killed_from_outside(tmp_path: Path) -> None:
+    config = write_config(tmp_path / "run.yaml", max_steps=200)
+    assert _killed_at_step(fit(config, tmp_path / "whole"), tmp_path / "none", 0) == 0
+    killed, dice = tmp_path / "killed", random.Random(0)
+    for step in sorted(dice.sample(range(11, 180), KILLS)):
+        status = _killed_at_step(fit(config, killed), killed / "metrics.csv", step)
+        assert status == -signal.SIGKILL
+    assert _killed_at_step(fit(config, killed), tmp_path / "none", 0) == 0
+    assert len(metrics(killed)) == len(set(metrics(killed)))
+    assert differences(killed, tmp_path / "whole") == []

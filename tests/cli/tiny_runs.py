@@ -1,0 +1,227 @@
+"""Small training runs in processes that can be killed, and whether two of them ended the same."""
+
+import contextlib
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
+
+Settings = dict[str, Any]
+
+STEPS = 100
+
+# Figures of the clock, the only ones that may differ between two runs.
+CLOCK = ("seconds",)
+
+
+def write_config(
+    path: Path, callbacks: list[Settings] | None = None, schedule: str = "linear", **trainer: Any
+) -> Path:
+    """A configuration of a tiny parser on the sample treebank, 36 batches an epoch.
+
+    Args:
+        path: the file to write.
+        callbacks: more callbacks, as ``class_path`` and ``init_args``.
+        schedule: of the learning rate.
+        trainer: settings of the Trainer over the usual ones.
+    """
+    sizes = {"word_dim": 8, "character_dim": 6, "character_out": 8, "hidden": 8, "layers": 1}
+    usual = {
+        "max_steps": STEPS,
+        "accelerator": "cpu",
+        "devices": 1,
+        "log_every_n_steps": 1,
+        "gradient_clip_val": 5.0,
+        "enable_progress_bar": False,
+        "enable_model_summary": False,
+        "callbacks": callbacks or [],
+    }
+    encoder = {"class_path": "robustparse.parsers.encoders.LSTMEncoder", "init_args": sizes}
+    config = {
+        "trainer": {**usual, **trainer},
+        "model": {
+            "class_path": "robustparse.parsers.biaffine.BiaffineParser",
+            "init_args": {
+                "encoder": encoder,
+                "arc_dim": 8,
+                "label_dim": 6,
+                "optimization": {"schedule": schedule},
+            },
+        },
+        "data": {
+            "class_path": "robustparse.data.datamodule.TreebankDataModule",
+            "init_args": {"folder": "sample", "batch_words": 400},
+        },
+        "last_checkpoint": {"every_n_train_steps": 10},
+    }
+    path.write_text(yaml.safe_dump(config))
+    return path
+
+
+def fit(config: Path, folder: Path, *options: str) -> list[str]:
+    """The arguments of a training run that resumes where there is something to resume from."""
+    where = ["--trainer.default_root_dir", str(folder), "--ckpt_path", "last"]
+    return ["fit", "--config", str(config), *where, *options]
+
+
+def differences(run: Path, reference: Path) -> list[str]:
+    """What differs between two runs that ended; nothing if one is as good as the other."""
+    found = []
+    for name, parts in (
+        ("last.ckpt", ("state_dict", "optimizer_states", "lr_schedulers", "global_step", "epoch")),
+        ("best.ckpt", ("state_dict", "global_step")),
+    ):
+        one, other = (
+            torch.load(folder / name, weights_only=True) if (folder / name).exists() else None
+            for folder in (run, reference)
+        )
+        if (one is None) != (other is None):
+            found.append(f"{name} is missing in one")
+        elif one is not None and other is not None:
+            found += [f"{name}: {part}" for part in parts if not same(one[part], other[part])]
+    if sorted(metrics(run)) != sorted(metrics(reference)):
+        found.append("metrics.csv")
+    return found
+
+
+def metrics(folder: Path) -> list[tuple[str, ...]]:
+    """The rows of ``metrics.csv``, as they stand there."""
+    with (folder / "metrics.csv").open(newline="") as file:
+        return [tuple(row) for row in csv.reader(file) if not row[1].endswith(CLOCK)]
+
+
+def same(one: Any, other: Any) -> bool:
+    """Bit for bit."""
+    if isinstance(one, torch.Tensor):
+        return torch.equal(one, other)
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(one == other)
+
+
+class Forks:
+    """A process that has imported everything and runs each command in a fork of itself."""
+
+    def __init__(self, log: Path) -> None:
+        self.log = log
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, str(log)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
+
+    def run(self, arguments: list[str], kill_at: int | None = None) -> tuple[int, int]:
+        """Run a command, by SIGKILL only as far as its n-th event; status and events counted.
+
+        An event is the start or end of a Lightning hook, of a row's or of a file's writing.
+        """
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps([arguments, kill_at]) + "\n")
+        self.process.stdin.flush()
+        status, events = json.loads(self.process.stdout.readline())
+        if status not in (0, -signal.SIGKILL):
+            raise AssertionError(self.log.read_text()[-4000:])
+        return status, events
+
+    def close(self) -> None:
+        """End it."""
+        self.process.communicate()
+
+
+@contextlib.contextmanager
+def forks(log: Path) -> Iterator[Forks]:
+    """One such process."""
+    server = Forks(log)
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+def _serve(log: Path) -> None:
+    import pytorch_lightning.trainer.call as call
+
+    from robustparse.cli import lightning  # noqa: F401 - imported once, for all forks
+    from robustparse.data.sample import sample_treebank
+    from robustparse.tracking.ledger import Ledger
+
+    torch.set_num_threads(1)
+    sample_treebank(0)
+    for line in sys.stdin:
+        arguments, kill_at = json.loads(line)
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            with log.open("a") as output:
+                os.dup2(output.fileno(), 1)
+                os.dup2(output.fileno(), 2)
+            counter = _Counter(kill_at)
+            for owner, name in (
+                (call, "_call_callback_hooks"),
+                (call, "_call_lightning_module_hook"),
+                (Ledger, "append"),
+                (os, "replace"),
+            ):
+                counter.watch(owner, name)
+            status = _run(arguments)
+            os.write(writer, str(counter.events).encode())
+            os._exit(status)
+        os.close(writer)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        events = int(os.read(reader, 20) or 0)
+        os.close(reader)
+        print(json.dumps([status, events]), flush=True)
+
+
+def _run(arguments: list[str]) -> int:
+    from robustparse.cli.main import main
+
+    try:
+        main(arguments)
+    except SystemExit as end:
+        return int(end.code or 0)
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+class _Counter:
+    """Counts calls and returns of functions; at the n-th it kills its process."""
+
+    def __init__(self, kill_at: int | None) -> None:
+        self.events, self.kill_at = 0, kill_at
+
+    def watch(self, owner: Any, name: str) -> None:
+        function = getattr(owner, name)
+
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            self._event()
+            result = function(*args, **kwargs)
+            self._event()
+            return result
+
+        setattr(owner, name, watched)
+
+    def _event(self) -> None:
+        self.events += 1
+        if self.events == self.kill_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    _serve(Path(sys.argv[1]))

@@ -1,0 +1,272 @@
+"""FGM through a real Trainer against a loss written out by hand, in float64."""
+
+import copy
+from collections.abc import Sequence
+from pathlib import Path
+from types import MethodType
+from typing import Any
+
+import pytest
+import pytorch_lightning as pl
+import torch
+
+from robustparse.data.batch import Batch
+from robustparse.data.datamodule import TreebankDataModule
+from robustparse.data.sampler import TrainingLoader
+from robustparse.defenses.gradient import GradientAdversary, scale_to_norm
+from robustparse.errors import InputError
+from robustparse.parsers.biaffine import BiaffineParser
+from sample_runs import trainer
+
+EPSILON, WEIGHT, RATE = 1.7, 0.6, 0.3
+
+
+class Recorder(pl.Callback):
+    """Keeps the gradients of every step, before they are clipped."""
+
+    def __init__(self) -> None:
+        self.gradients: list[dict[str, torch.Tensor]] = []
+
+    def on_before_optimizer_step(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, optimizer: Any
+    ) -> None:
+        self.gradients.append(
+            {name: weight.grad.clone() for name, weight in pl_module.named_parameters()}
+        )
+
+
+def with_sgd(parser: BiaffineParser, rate: float = RATE) -> BiaffineParser:
+    """Plain steps, which do not blow rounding errors of a zero gradient up as Adam does."""
+
+    def configure_optimizers(self: BiaffineParser) -> torch.optim.Optimizer:
+        return torch.optim.SGD(self.parameters(), rate)
+
+    parser.configure_optimizers = MethodType(configure_optimizers, parser)
+    return parser
+
+
+def listen(parser: BiaffineParser) -> list[tuple[Batch, torch.Tensor | None]]:
+    """The batch and the offset of every loss asked for from now on."""
+    heard: list[tuple[Batch, torch.Tensor | None]] = []
+    loss = parser.loss
+
+    def listened(batch: Batch, offset: torch.Tensor | None = None) -> Any:
+        heard.append((batch, None if offset is None else offset.detach().clone()))
+        return loss(batch, offset)
+
+    parser.loss = listened
+    return heard
+
+
+def batches(parser: BiaffineParser, data: TreebankDataModule, epochs: int = 1) -> list[Batch]:
+    loader = TrainingLoader(parser.number(data.train_examples), data.batch_words, data.seed)
+    found = []
+    for epoch in range(epochs):
+        loader.sampler.set_epoch(epoch)
+        found += loader
+    return found
+
+
+def offset_by_hand(parser: BiaffineParser, batch: Batch, epsilon: float) -> torch.Tensor:
+    """Each sentence alone: its loss's gradient on its own words, stretched to epsilon."""
+    result = torch.zeros_like(parser.embed(batch))
+    for row, length in enumerate(batch.lengths.tolist()):
+        at = torch.zeros_like(result).requires_grad_()
+        (gradient,) = torch.autograd.grad(parser.loss(batch, at)[0][row], at)
+        assert gradient[row, 0].abs().max() > 1e-6  # ROOT has a gradient, which must not count
+        own = gradient[row, 1 : 1 + length]
+        result[row, 1 : 1 + length] = epsilon * own / (own**2).sum().sqrt()
+    return result.detach()
+
+
+def total_by_hand(parser: BiaffineParser, batch: Batch) -> torch.Tensor:
+    offset = offset_by_hand(parser, batch, EPSILON)
+    words = batch.lengths.sum()
+    clean = parser.loss(batch)[0].sum() / words
+    return clean + WEIGHT * parser.loss(batch, offset)[0].sum() / words
+
+
+def steps_by_hand(
+    parser: BiaffineParser, given: Sequence[Batch], accumulate: int, clip: float | None
+) -> list[dict[str, torch.Tensor]]:
+    """SGD, written out; the gradients before clipping."""
+    gradients = []
+    parameters = list(parser.parameters())
+    for start in range(0, len(given), accumulate):
+        total = sum(total_by_hand(parser, batch) for batch in given[start : start + accumulate])
+        found = torch.autograd.grad(total / accumulate, parameters)
+        names = [name for name, _ in parser.named_parameters()]
+        gradients.append(dict(zip(names, found, strict=True)))
+        norm = torch.sqrt(sum((gradient**2).sum() for gradient in found))
+        factor = 1.0 if clip is None else min(1.0, clip / (float(norm) + 1e-6))
+        with torch.no_grad():
+            for parameter, gradient in zip(parameters, found, strict=True):
+                parameter -= RATE * factor * gradient
+    return gradients
+
+
+def same(first: torch.Tensor, second: torch.Tensor) -> None:
+    torch.testing.assert_close(first, second, rtol=0, atol=1e-12)
+
+
+@pytest.fixture
+def data(treebank: Path) -> TreebankDataModule:
+    """Two batches: one of the longest sentence, one of the two others."""
+    return TreebankDataModule(train_file=str(treebank), batch_words=8)
+
+
+@pytest.mark.parametrize(("accumulate", "clip"), [(1, None), (1, 0.5), (2, None), (2, 0.5)])
+def test_training_equals_the_loss_written_out(make_parser, data, accumulate, clip):
+    parser = with_sgd(make_parser(dropout=0.0))
+    expected = copy.deepcopy(parser)
+    recorder = Recorder()
+    trainer(
+        GradientAdversary(epsilon=EPSILON, weight=WEIGHT),
+        recorder,
+        max_epochs=2,
+        accumulate_grad_batches=accumulate,
+        gradient_clip_val=clip,
+    ).fit(parser, datamodule=data)
+    gradients = steps_by_hand(expected, batches(expected, data, 2), accumulate, clip)
+    assert len(recorder.gradients) == len(gradients) == 4 // accumulate
+    for ours, theirs in zip(recorder.gradients, gradients, strict=True):
+        assert set(ours) == set(theirs)
+        for name, gradient in ours.items():
+            same(gradient, theirs[name])
+    for name, weight in parser.state_dict().items():
+        same(weight, expected.state_dict()[name])
+
+
+def test_a_step_with_the_parsers_own_optimizer(make_parser, data):
+    parser = make_parser(dropout=0.0)
+    expected = copy.deepcopy(parser)
+    adam = torch.optim.Adam(expected.parameters(), 2e-3, betas=(0.9, 0.9), eps=1e-12)
+    adversary = GradientAdversary(epsilon=EPSILON, weight=WEIGHT)
+    trainer(adversary, max_steps=1).fit(parser, datamodule=data)
+    total_by_hand(expected, batches(expected, data)[0]).backward()
+    noise = {name: weight.grad.abs() < 1e-10 for name, weight in expected.named_parameters()}
+    adam.step()
+    for name, weight in parser.named_parameters():  # Adam makes a full step of a rounding error
+        same(weight[~noise[name]], expected.state_dict()[name][~noise[name]])
+
+
+def test_a_sentences_offset_has_the_norm_epsilon_and_spares_root_and_padding(make_parser, data):
+    data.batch_words = 15
+    parser = with_sgd(make_parser(dropout=0.0))
+    heard = listen(parser)
+    trainer(GradientAdversary(epsilon=2.5)).fit(parser, datamodule=data)
+    (batch, clean), (again, offset) = heard
+    assert batch is again
+    assert len(batch) == 3
+    assert not clean.any()
+    same(offset.flatten(1).norm(dim=1), torch.full((3,), 2.5, dtype=torch.float64))
+    assert not offset[:, 0].any()
+    assert not offset[:, 1:][~batch.mask].any()
+    assert (offset[:, 1:][batch.mask].abs().sum(-1) > 0).all()
+
+
+def test_an_offset_does_not_depend_on_the_rest_of_the_batch(make_parser, data):
+    offsets: list[dict[int, torch.Tensor]] = []
+    for batch_words in (15, 8):
+        data.batch_words = batch_words
+        parser = with_sgd(make_parser(dropout=0.0), rate=0.0)  # the weights stay
+        heard = listen(parser)
+        trainer(GradientAdversary(epsilon=EPSILON)).fit(parser, datamodule=data)
+        offsets.append({})
+        for batch, offset in heard[1::2]:
+            for row, (id_, length) in enumerate(zip(batch.ids, batch.lengths, strict=True)):
+                offsets[-1][int(id_)] = offset[row, : 1 + length]
+    together, apart = offsets
+    assert set(together) == set(apart) == {0, 1, 2}
+    for id_, offset in together.items():
+        same(offset, apart[id_])
+
+
+def test_dropout_is_drawn_afresh_and_from_the_steps_seed(make_parser, data):
+    def run() -> tuple[dict[str, torch.Tensor], list[torch.Tensor]]:
+        parser = make_parser(dropout=0.33).train()
+        losses = []
+        inner = parser.losses
+
+        def losses_kept(scores: Any, batch: Batch) -> torch.Tensor:
+            losses.append(inner(scores, batch).detach())
+            return inner(scores, batch)
+
+        parser.losses = losses_kept
+        # So small an offset alone changes no loss by more than rounding.
+        trainer(GradientAdversary(epsilon=1e-9), max_epochs=2).fit(parser, datamodule=data)
+        return parser.state_dict(), losses
+
+    (first, losses), (second, _) = run(), run()
+    for name, weight in first.items():
+        assert torch.equal(weight, second[name])
+    for clean, adversarial in zip(losses[::2], losses[1::2], strict=True):
+        assert (clean - adversarial).abs().max() > 1e-3
+
+
+def test_half_precision_keeps_the_norm(make_parser, data):
+    parser = make_parser().float()
+    heard = listen(parser)
+    adversary = GradientAdversary(epsilon=3.0)
+    trainer(adversary, precision="bf16-mixed").fit(parser, datamodule=data)
+    for batch, offset in heard[1::2]:
+        norms = offset.flatten(1).norm(dim=1)
+        torch.testing.assert_close(norms, torch.full((len(batch),), 3.0), rtol=1e-5, atol=0)
+
+
+class Failing(pl.Callback):
+    def on_before_optimizer_step(self, *_: Any) -> None:
+        raise KeyError("broken")
+
+
+def test_the_parser_is_left_without_an_offset(make_parser, data):
+    parser = make_parser()
+    heard = listen(parser)
+    trainer(GradientAdversary()).fit(parser, datamodule=data)
+    assert len(heard) == 4
+    assert parser.offset_source is None
+    with pytest.raises(KeyError, match="broken"):
+        trainer(GradientAdversary(), Failing()).fit(parser, datamodule=data)
+    assert parser.offset_source is None
+    heard.clear()
+    trainer().fit(parser, datamodule=data)
+    assert [offset for _, offset in heard] == [None, None]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_scaling_leaves_zero_zero_and_takes_any_gradient(dtype):
+    gradient = torch.zeros(4, 3, 2, dtype=dtype)
+    gradient[1, 1, 0] = 1e-15
+    gradient[2] = 1e3
+    gradient[3, 2, 1] = -1e15
+    for epsilon in (1e-3, 100.0):  # 100 over the smallest number is infinite
+        scaled = scale_to_norm(gradient, epsilon)
+        assert torch.isfinite(scaled).all()
+        expected = torch.tensor([0.0, epsilon, epsilon, epsilon], dtype=dtype)
+        torch.testing.assert_close(scaled.abs().flatten(1).norm(dim=1), expected)
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0])
+def test_settings_out_of_range(value):
+    with pytest.raises(InputError, match=f"epsilon must be > 0, got {value}"):
+        GradientAdversary(epsilon=value)
+    with pytest.raises(InputError, match=f"weight must be > 0, got {value}"):
+        GradientAdversary(weight=value)
+
+
+class Stranger(pl.LightningModule):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(1, 1)
+
+    def training_step(self, batch: Any, batch_idx: int) -> torch.Tensor:
+        raise AssertionError("never reached")
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.SGD(self.parameters(), 0.1)
+
+
+def test_only_parsers_can_be_trained():
+    loader = torch.utils.data.DataLoader([0.0])
+    with pytest.raises(InputError, match="needs a robustparse parser, got Stranger"):
+        trainer(GradientAdversary()).fit(Stranger(), loader)

@@ -1,0 +1,144 @@
+"""Robust scores logged while training equal those of the same attack run by itself."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytorch_lightning as pl
+import torch
+from pytorch_lightning.demos.boring_classes import BoringModel
+from pytorch_lightning.loggers.logger import DummyLogger
+
+from robustparse.attacks.attack import AttackResult
+from robustparse.data.datamodule import TreebankDataModule
+from robustparse.defenses.monitor import RobustnessEvaluation
+from robustparse.errors import InputError
+from robustparse.parsers.victim import ParserVictim
+from sample_runs import lexicon_attack, sentences, trained_parser, trainer, write_sample
+
+NAMES = ("clean/uas", "clean/las", "robust/uas", "robust/las", "robust/success", "robust/queries")
+
+
+class Memory(DummyLogger):
+    """What was logged, by epoch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: dict[int, dict[str, float]] = {}
+
+    def log_metrics(self, metrics: Any, step: Any = None) -> None:
+        known = {name: value for name, value in metrics.items() if name in NAMES}
+        if known:
+            self.rows[int(metrics["epoch"])] = known
+
+
+class Snapshots(pl.Callback):
+    """The weights at the end of each epoch."""
+
+    def __init__(self) -> None:
+        self.weights: list[dict[str, torch.Tensor]] = []
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        state = {name: weight.clone() for name, weight in pl_module.state_dict().items()}
+        self.weights.append(state)
+
+
+class Spy(RobustnessEvaluation):
+    """Keeps which sentences were attacked, and the seed."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.asked: list[tuple[list[int], int]] = []
+        run = self.attack.run
+
+        def spying(examples: Any, victim: Any) -> Any:
+            self.asked.append(([example.id for example in examples], self.attack.seed))
+            return run(examples, victim)
+
+        self.attack.run = spying
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> TreebankDataModule:
+    folder: Path = tmp_path_factory.mktemp("sample")
+    write_sample(folder / "s-train.conllu", sentences(30))
+    write_sample(folder / "s-dev.conllu", sentences(40, "dev"))
+    return TreebankDataModule(folder=str(folder), batch_words=300)
+
+
+def by_hand(results: list[AttackResult]) -> dict[str, float]:
+    words = sum(result.counted for result in results)
+    return {
+        "clean/uas": 100 * sum(r.clean.correct_heads for r in results) / words,
+        "clean/las": 100 * sum(r.clean.correct_labelled for r in results) / words,
+        "robust/uas": 100 * sum(r.attacked.correct_heads for r in results) / words,
+        "robust/las": 100 * sum(r.attacked.correct_labelled for r in results) / words,
+        "robust/success": 100 * sum(r.success for r in results) / len(results),
+        "robust/queries": sum(r.charged for r in results) / len(results),
+    }
+
+
+def test_figures_are_those_of_the_attack_run_by_itself(data):
+    parser, memory, snapshots = trained_parser().train(), Memory(), Snapshots()
+    monitor = Spy(lexicon_attack(seed=4), every_n_epochs=2, sentences=15, seed=1)
+    run = trainer(snapshots, monitor, max_epochs=4, logger=memory)
+    run.fit(parser, datamodule=data)
+    assert list(memory.rows) == [1, 3]
+    ids, _ = monitor.asked[0]
+    assert monitor.asked == [(ids, 4), (ids, 4)]
+    assert len(set(ids)) == 15
+    assert ids != list(range(15))
+    sample = [data.examples("dev")[index] for index in ids]
+    for epoch, row in memory.rows.items():
+        parser.load_state_dict(snapshots.weights[epoch])
+        expected = by_hand(list(lexicon_attack(seed=4).run(sample, ParserVictim(parser))))
+        assert row == {name: pytest.approx(expected[name], abs=1e-4) for name in NAMES}
+        assert row["robust/las"] < row["clean/las"]
+    assert memory.rows[1] != memory.rows[3]
+    assert {name for name in NAMES if name in run.callback_metrics} == set(NAMES)
+
+
+def test_training_goes_on_as_if_nothing_had_been_attacked(data):
+    final = []
+    for callbacks in ([], [RobustnessEvaluation(lexicon_attack(), sentences=10)]):
+        parser = trained_parser().train()
+        parser.encoder.lstm.eval()
+        trainer(*callbacks, max_epochs=2).fit(parser, datamodule=data)
+        assert parser.training
+        assert not parser.encoder.lstm.training
+        final.append(parser.state_dict())
+    for name, weight in final[0].items():
+        assert torch.equal(weight, final[1][name])
+
+
+def test_another_seed_draws_another_sample_and_a_small_file_is_taken_whole(data):
+    drawn = []
+    for seed, count in ((0, 15), (0, 15), (1, 15), (0, 1000)):
+        monitor = Spy(lexicon_attack(budget=1), sentences=count, seed=seed)
+        trainer(monitor).fit(trained_parser(), datamodule=data)
+        drawn.append(monitor.asked[0][0])
+    first, again, other, whole = drawn
+    assert first == again != other
+    assert whole == list(range(40))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"every_n_epochs": 0}, "every_n_epochs and sentences must be >= 1, got 0, 100"),
+        ({"sentences": 0}, "every_n_epochs and sentences must be >= 1, got 1, 0"),
+        ({"seed": -1}, "seed must be >= 0, got -1"),
+    ],
+)
+def test_settings_out_of_range(settings, message):
+    with pytest.raises(InputError, match=message):
+        RobustnessEvaluation(lexicon_attack(), **settings)
+
+
+def test_it_needs_a_parser_and_our_data():
+    monitor = RobustnessEvaluation(lexicon_attack())
+    loader = torch.utils.data.DataLoader([0.0])
+    with pytest.raises(InputError, match="needs a TreebankDataModule, got NoneType"):
+        trainer(monitor).fit(trained_parser(), loader)
+    with pytest.raises(InputError, match="needs a robustparse parser, got BoringModel"):
+        trainer(monitor).fit(BoringModel(), loader)

@@ -1,0 +1,308 @@
+"""Online word substitution: what is appended, what it depends on, what is left alone."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import pytorch_lightning as pl
+import torch
+from pytorch_lightning.demos.boring_classes import BoringModel
+
+from robustparse.attacks.building import in_casing_of
+from robustparse.attacks.constraints.tags import ZHENG_2020_TAGS
+from robustparse.data.batch import Batch
+from robustparse.data.datamodule import TreebankDataModule
+from robustparse.data.sample import attack_lexicon
+from robustparse.defenses.substitution import SubstitutionAdversary
+from robustparse.errors import InputError
+from robustparse.parsers.biaffine import BiaffineParser
+from sample_runs import lexicon_attack, sentences, trained_parser, trainer, write_sample
+
+SENTENCES = 40
+CHEAP = {"ranking": "random", "harmless": "first", "share_budget": True}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> TreebankDataModule:
+    path = tmp_path_factory.mktemp("sample") / "sample-train.conllu"
+    return TreebankDataModule(train_file=str(write_sample(path, sentences(SENTENCES))))
+
+
+class Stage:
+    """A parser, and a batch start without the rest of a Trainer."""
+
+    def __init__(self, data: TreebankDataModule, **settings: Any) -> None:
+        self.parser = trained_parser().train()
+        self.logged: dict[str, float] = {}
+        self.parser.log = lambda name, value, **_: self.logged.update({name: value})
+        self.adversary = SubstitutionAdversary(lexicon_attack(CHEAP), **settings)
+        self.trainer: Any = SimpleNamespace(
+            current_epoch=0, precision_plugin=pl.plugins.Precision(), datamodule=data
+        )
+        self.numbered = self.parser.number(data.train_examples)
+        self.adversary.on_fit_start(self.trainer, self.parser)
+
+    def batch(self, ids: Any = range(SENTENCES), weight: float = 100.0) -> Batch:
+        return self.numbered.batch(list(ids), weight)
+
+    def attacked(self, ids: Any = range(SENTENCES), epoch: int = 0, index: int = 0) -> Batch:
+        batch = self.batch(ids)
+        self.trainer.current_epoch = epoch
+        self.adversary.on_train_batch_start(self.trainer, self.parser, batch, index)
+        return batch
+
+    def words(self, batch: Batch) -> dict[int, tuple[str, ...]]:
+        """The sentences of a batch after the first of each id, that is its copies, by id."""
+        forms = {row: word for word, row in self.parser.encoder.table._rows.items()}
+        found: dict[int, tuple[str, ...]] = {}
+        seen: set[int] = set()
+        for row, (id_, length) in enumerate(
+            zip(batch.ids.tolist(), batch.lengths.tolist(), strict=True)
+        ):
+            if id_ in seen:
+                assert id_ not in found
+                found[id_] = tuple(forms[word] for word in batch.words[row, :length].tolist())
+            seen.add(id_)
+        return found
+
+
+@pytest.fixture
+def stage(data: TreebankDataModule) -> Stage:
+    return Stage(data, share=0.5, budget=12, seed=5)
+
+
+def test_copies_have_the_ids_and_trees_of_their_originals(stage):
+    before, after = stage.batch(), stage.attacked()
+    copies = len(after) - SENTENCES
+    assert SENTENCES // 4 < copies < 3 * SENTENCES // 4
+    for name in ("words", "tags", "heads", "labels", "counted"):
+        width = getattr(before, name).shape[1]
+        assert torch.equal(getattr(after, name)[:SENTENCES, :width], getattr(before, name))
+        assert not getattr(after, name)[:, width:].any()
+    for name in ("ids", "lengths"):
+        assert torch.equal(getattr(after, name)[:SENTENCES], getattr(before, name))
+    for row in range(SENTENCES, len(after)):
+        original = int(after.ids[row])
+        assert after.lengths[row] == before.lengths[original]
+        for name in ("tags", "heads", "labels", "counted"):
+            assert torch.equal(getattr(after, name)[row], getattr(before, name)[original])
+        assert not torch.equal(after.words[row], before.words[original])
+    assert after.ids[SENTENCES:].tolist() == sorted(set(after.ids[SENTENCES:].tolist()))
+
+
+def test_only_eligible_words_change_into_words_of_the_lexicon(stage, data):
+    lexicon = {}
+    for key, words in attack_lexicon(0).items():
+        word, tag = key.split("/")
+        lexicon[word.lower(), tag] = words
+    changes = 0
+    for id_, words in stage.words(stage.attacked()).items():
+        sentence = data.train_examples[id_].sentence
+        for word, original, tag in zip(words, sentence.words, sentence.xpos, strict=True):
+            if word != original:
+                changes += 1
+                assert tag in ZHENG_2020_TAGS
+                candidates = lexicon[original.lower(), tag]
+                assert word in in_casing_of(original, candidates)
+    assert changes > 10
+
+
+def test_outcomes_depend_on_the_seed_the_epoch_and_the_id_alone(stage, data):
+    whole = stage.words(stage.attacked(epoch=2))
+    first, second = range(0, SENTENCES, 2), range(1, SENTENCES, 2)
+    halves = stage.words(stage.attacked(first, 2)) | stage.words(stage.attacked(second, 2))
+    assert halves == whole
+    singles = {}
+    for id_ in reversed(range(SENTENCES)):
+        singles |= stage.words(stage.attacked([id_], 2))
+    assert singles == whole
+    fresh = Stage(data, share=0.5, budget=12, seed=5)
+    assert fresh.words(fresh.attacked(epoch=2)) == whole
+
+
+def test_epochs_and_seeds_choose_anew(stage, data):
+    runs = [stage.words(stage.attacked(epoch=epoch)) for epoch in range(3)]
+    other = Stage(data, share=0.5, budget=12, seed=6)
+    runs.append(other.words(other.attacked()))
+    assert len({frozenset(run) for run in runs}) == 4
+    both = set(runs[0]) & set(runs[1])
+    assert any(runs[0][id_] != runs[1][id_] for id_ in both)
+
+
+def test_every_process_divides_by_the_same_weight(data):
+    stage = Stage(data, share=0.3)
+    # The lone sentences are mostly not chosen: their process must not weigh its share up for it.
+    batches = [stage.attacked([id_]) for id_ in range(8)]
+    assert {len(batch) for batch in batches} == {1, 2}
+    assert [float(batch.weight) for batch in batches] == [pytest.approx(130.0)] * 8
+
+
+@torch.no_grad()
+def test_the_loss_is_that_of_all_sentences_over_the_weight(stage):
+    batch = stage.attacked()
+    parser = stage.parser.eval()
+    parser.trainer = SimpleNamespace(world_size=1)
+    total = 0.0
+    for row in range(len(batch)):
+        fields = {n: v[row : row + 1] if v.dim() else v for n, v in vars(batch).items()}
+        total += float(parser.loss(Batch(**fields))[0])
+    loss = parser.training_step(batch, 0)
+    assert float(loss) == pytest.approx(total / 150.0, rel=1e-6)
+
+
+def spy(stage: Stage) -> list[tuple[list[int], int, int | None]]:
+    """Ids, seed and budget of every attack; the attacks find nothing."""
+    asked: list[tuple[list[int], int, int | None]] = []
+    attack = stage.adversary.attack
+
+    def run(examples: list[Any], victim: Any) -> list[Any]:
+        asked.append(([example.id for example in examples], attack.seed, attack.budget))
+        return []
+
+    attack.run = run
+    return asked
+
+
+@pytest.mark.parametrize("share", [0.2, 0.7])
+def test_the_share_of_sentences_attacked(data, share):
+    stage = Stage(data, share=share)
+    asked = spy(stage)
+    for epoch in range(100):
+        stage.attacked(epoch=epoch)
+    total = 100 * SENTENCES
+    spread = (total * share * (1 - share)) ** 0.5
+    assert abs(sum(len(ids) for ids, _, _ in asked) - share * total) < 4 * spread
+    often = np.bincount([id_ for ids, _, _ in asked for id_ in ids], minlength=SENTENCES)
+    assert (abs(often - 100 * share) < 5 * (100 * share * (1 - share)) ** 0.5).all()
+    assert len({seed for _, seed, _ in asked}) == 100
+
+
+def test_all_sentences_are_attacked_at_share_one(data):
+    stage = Stage(data, share=1.0)
+    asked = spy(stage)
+    batch = stage.attacked()
+    assert asked[0][0] == list(range(SENTENCES))
+    assert len(batch) == SENTENCES
+    assert float(batch.weight) == 200.0
+
+
+@pytest.mark.parametrize("budget", [1, 2, 5])
+def test_the_budget_is_respected(data, budget):
+    stage = Stage(data, share=1.0, budget=budget)
+    charged: list[int] = []
+    run = stage.adversary.attack.run
+
+    def counting(*arguments: Any) -> list[Any]:
+        results = list(run(*arguments))
+        charged.extend(result.charged for result in results)
+        return results
+
+    stage.adversary.attack.run = counting
+    batch = stage.attacked()
+    assert len(charged) == SENTENCES
+    assert max(charged) == budget
+    assert stage.logged["substitution/queries"] == pytest.approx(np.mean(charged))
+    assert (len(batch) > SENTENCES) == (budget > 1)
+
+
+def test_the_attack_given_is_not_changed():
+    attack = lexicon_attack(budget=99, seed=7)
+    adversary = SubstitutionAdversary(attack, budget=3)
+    assert (attack.budget, attack.seed, adversary.attack.budget) == (99, 7, 3)
+
+
+def test_batches_between_are_left_alone(data):
+    stage = Stage(data, every=3)
+    sizes = [len(stage.attacked(index=index)) for index in range(7)]
+    assert [index for index, size in enumerate(sizes) if size > SENTENCES] == [0, 3, 6]
+    untouched, plain = stage.attacked(index=1), stage.batch()
+    for name, value in vars(plain).items():
+        assert torch.equal(getattr(untouched, name), value)
+
+
+def test_the_parser_and_the_generators_are_left_as_they_were(stage):
+    parser = stage.parser
+    parser.encoder.eval()
+    parser.arc_dep.train()
+    parser.label_weight.grad = torch.ones_like(parser.label_weight)
+    modes = {name: module.training for name, module in parser.named_modules()}
+    weights = {name: weight.clone() for name, weight in parser.state_dict().items()}
+    torch_state, numpy_state = torch.get_rng_state(), np.random.get_state()[1].copy()
+    assert len(stage.attacked()) > SENTENCES
+    assert torch.equal(torch.get_rng_state(), torch_state)
+    assert np.array_equal(np.random.get_state()[1], numpy_state)
+    assert torch.is_grad_enabled()
+    assert {name: module.training for name, module in parser.named_modules()} == modes
+    for name, weight in parser.named_parameters():
+        assert torch.equal(weight, weights[name])
+        assert (weight.grad is not None) == (name == "label_weight")
+    assert (parser.label_weight.grad == 1).all()
+
+
+class Watch(pl.Callback):
+    """After the adversary, in every batch: its size, and what the attack left of the generator."""
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+        self.logged: list[dict[str, float]] = []
+
+    def on_train_batch_start(self, trainer: Any, parser: Any, batch: Batch, *_: Any) -> None:
+        self.sizes.append(len(batch))
+
+    def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
+        self.logged.append({name: float(v) for name, v in trainer.logged_metrics.items()})
+
+
+def run(
+    data: TreebankDataModule, precision: str | None = None, **settings: Any
+) -> tuple[BiaffineParser, Watch]:
+    parser, watch = trained_parser().train(), Watch()
+    adversary = SubstitutionAdversary(lexicon_attack(CHEAP), seed=1, **settings)
+    data.batch_words = 200
+    trainer(adversary, watch, max_epochs=2, precision=precision).fit(parser, datamodule=data)
+    return parser, watch
+
+
+def test_training_with_it_repeats_to_the_bit(data):
+    (first, watch), (second, _) = run(data, share=0.5), run(data, share=0.5)
+    for name, weight in first.state_dict().items():
+        assert torch.equal(weight, second.state_dict()[name])
+    assert sum(watch.sizes) > 2.5 * SENTENCES
+    last = watch.logged[-1]
+    assert last["substitution/seconds"] > 0
+    assert 1 < last["substitution/queries"] <= 12
+    other, _ = run(data, share=0.3)
+    assert any(not torch.equal(w, first.state_dict()[n]) for n, w in other.state_dict().items())
+
+
+def test_every_weight_learns_under_mixed_precision(data):
+    # An attack without gradients must leave no weights behind in autocast's cache.
+    parser, _ = run(data, precision="bf16-mixed", share=1.0)
+    before = trained_parser().state_dict()
+    for name, weight in parser.named_parameters():
+        assert not torch.equal(weight, before[name]), name
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"share": 0.0}, "share must be in .0, 1., got 0.0"),
+        ({"share": 1.5}, "share must be in .0, 1., got 1.5"),
+        ({"budget": 0}, "budget and every must be >= 1, got 0 and 1"),
+        ({"every": 0}, "budget and every must be >= 1, got 12 and 0"),
+        ({"seed": -1}, "seed must be >= 0, got -1"),
+    ],
+)
+def test_settings_out_of_range(settings, message):
+    with pytest.raises(InputError, match=message):
+        SubstitutionAdversary(lexicon_attack(), **settings)
+
+
+def test_it_needs_a_parser_and_our_data(data):
+    adversary = SubstitutionAdversary(lexicon_attack())
+    loader = torch.utils.data.DataLoader([0.0])
+    with pytest.raises(InputError, match="needs a TreebankDataModule, got NoneType"):
+        trainer(adversary).fit(trained_parser(), loader)
+    with pytest.raises(InputError, match="needs a robustparse parser, got BoringModel"):
+        trainer(adversary).fit(BoringModel(), loader)

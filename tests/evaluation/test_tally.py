@@ -1,0 +1,174 @@
+"""Sums over lines: exact by hand, the same however the lines are divided."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from robustparse.attacks.attack import AttackResult, ScoredParse
+from robustparse.evaluation.tally import Tally, result_line
+from robustparse.types import DependencyTree, Example, Sentence
+
+# What the design promises of a line of examples.jsonl, and of the keys that follow from lines.
+LINE = {"id", "tokens", "adversarial_tokens", "edited", "clean", "attacked", "success", "queries"}
+SCORES = {
+    "n_sentences",
+    "n_words",
+    "clean",
+    "attacked",
+    "success_rate",
+    "edits_per_sentence",
+    "edit_rate",
+    "queries_per_sentence",
+}
+
+
+def result(id_: int = 3, counted: int = 2) -> AttackResult:
+    example = Example(
+        id_,
+        Sentence(("Ein", "\u2028b", "!"), xpos=("DT", "NN", ".")),
+        DependencyTree((2, 0, 2), ("det", "root", "punct")),
+        "block",
+    )
+    return AttackResult(
+        example=example,
+        words=("Ein", "ü", "!"),
+        edited=(1,),
+        clean=ScoredParse(DependencyTree((2, 0, 1), ("det", "root", "punct")), 2, 1),
+        attacked=ScoredParse(DependencyTree((0, 1, 1), ("root", "obj", "punct")), 1, 0),
+        counted=counted,
+        success=True,
+        charged=7,
+        unique=5,
+    )
+
+
+def test_a_line_holds_the_sentence_both_parses_and_the_queries():
+    line = result_line(result())
+    assert set(line) == LINE | {"gold", "counted"}
+    assert (
+        json.loads(json.dumps(line))
+        == line
+        == {
+            "id": 3,
+            "tokens": ["Ein", "\u2028b", "!"],
+            "adversarial_tokens": ["Ein", "ü", "!"],
+            "edited": [1],
+            "gold": {"heads": [2, 0, 2], "labels": ["det", "root", "punct"]},
+            "clean": {
+                "heads": [2, 0, 1],
+                "labels": ["det", "root", "punct"],
+                "correct_heads": 2,
+                "correct_labels": 1,
+                "uas": 100.0,
+                "las": 50.0,
+            },
+            "attacked": {
+                "heads": [0, 1, 1],
+                "labels": ["root", "obj", "punct"],
+                "correct_heads": 1,
+                "correct_labels": 0,
+                "uas": 50.0,
+                "las": 0.0,
+            },
+            "counted": 2,
+            "success": True,
+            "queries": {"charged": 7, "unique": 5},
+        }
+    )
+
+
+def test_a_sentence_of_which_no_word_counts_has_no_score():
+    line = result_line(result(counted=0))
+    assert [line[which][name] for which in ("clean", "attacked") for name in ("uas", "las")] == [
+        None
+    ] * 4
+
+
+def lines(seed: int, count: int) -> list[dict[str, Any]]:
+    rng = np.random.default_rng(seed)
+    made = []
+    for id_ in range(count):
+        words = int(rng.integers(1, 20))
+        counted = int(rng.integers(0, words + 1))
+
+        def parse(counted: int = counted) -> dict[str, int]:
+            heads = int(rng.integers(0, counted + 1))
+            return {"correct_heads": heads, "correct_labels": int(rng.integers(0, heads + 1))}
+
+        made.append(
+            {
+                "id": id_,
+                "tokens": ["w"] * words,
+                "edited": list(range(int(rng.integers(0, words + 1)))),
+                "clean": parse(),
+                "attacked": parse(),
+                "counted": counted,
+                "success": bool(rng.integers(2)),
+                "queries": {"charged": int(rng.integers(1, 99)), "unique": int(rng.integers(1, 9))},
+            }
+        )
+    return made
+
+
+def tally(some: list[dict[str, Any]]) -> Tally:
+    total = Tally()
+    for line in some:
+        total.add(line)
+    return total
+
+
+def test_scores_by_hand():
+    first = result_line(result())
+    second = {**first, "edited": [], "success": False, "counted": 3, "tokens": ["a"] * 5}
+    second["clean"] = second["attacked"] = {"correct_heads": 3, "correct_labels": 3}
+    second["queries"] = {"charged": 1, "unique": 1}
+    assert tally([first, second]).scores() == {
+        "n_sentences": 2,
+        "n_words": 8,
+        "clean": {"uas": 100 * 5 / 5, "las": 100 * 4 / 5},
+        "attacked": {"uas": 100 * 4 / 5, "las": 100 * 3 / 5},
+        "success_rate": 50.0,
+        "edits_per_sentence": 0.5,
+        "edit_rate": 100 / 8,
+        "queries_per_sentence": {"charged": 4.0, "unique": 3.0},
+    }
+
+
+@pytest.mark.parametrize("processes", [2, 3, 7])
+def test_shards_added_up_equal_the_whole(processes):
+    whole = lines(1, 50)
+    shards = [tally(whole[rank::processes]) for rank in range(processes)]
+    added = Tally({name: sum(shard.sums[name] for shard in shards) for name in Tally.NAMES})
+    assert added.scores() == tally(whole).scores()
+    order = np.random.default_rng(0).permutation(50)
+    assert tally([whole[index] for index in order]).scores() == added.scores()
+
+
+def test_the_keys_are_those_of_the_summary():
+    assert set(tally(lines(0, 3)).scores()) == SCORES
+    assert set(Tally().scores()) == SCORES
+
+
+def test_nothing_gives_no_figures():
+    scores = Tally().scores()
+    assert json.loads(json.dumps(scores, allow_nan=False)) == {
+        "n_sentences": 0,
+        "n_words": 0,
+        "clean": {"uas": None, "las": None},
+        "attacked": {"uas": None, "las": None},
+        "success_rate": None,
+        "edits_per_sentence": None,
+        "edit_rate": None,
+        "queries_per_sentence": {"charged": None, "unique": None},
+    }
+
+
+def test_words_that_do_not_count_leave_scores_out_and_rates_in():
+    line = {**lines(0, 1)[0], "counted": 0, "success": True}
+    line["clean"] = line["attacked"] = {"correct_heads": 0, "correct_labels": 0}
+    scores = tally([line]).scores()
+    assert scores["clean"] == {"uas": None, "las": None}
+    assert scores["success_rate"] == 100.0
+    json.dumps(scores, allow_nan=False)

@@ -1,0 +1,97 @@
+"""A small parser trained for a few steps on sample sentences, and attacks that can fool it."""
+
+import copy
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+
+from robustparse.attacks.attack import Attack
+from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.attacks.constraints.tags import AttackableTags
+from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.search.zheng2020 import Zheng2020
+from robustparse.data.conllu import block_of, write_treebank
+from robustparse.data.sample import attack_lexicon, sample_treebank
+from robustparse.data.vocab import Vocabulary
+from robustparse.parsers.biaffine import BiaffineParser
+from robustparse.parsers.checkpoint import KEY, describe
+from robustparse.parsers.encoders import LSTMEncoder
+from robustparse.types import Example
+
+
+def sentences(count: int, split: str = "train") -> list[Example]:
+    """The first sentences of a split of the sample treebank."""
+    return getattr(sample_treebank(0), split)[:count]
+
+
+@lru_cache(maxsize=1)
+def _trained() -> BiaffineParser:
+    data = sentences(300)
+    parser = BiaffineParser(
+        LSTMEncoder(word_dim=12, character_dim=0, hidden=12, layers=1, dropout=0.1),
+        arc_dim=12,
+        label_dim=8,
+        dropout=0.1,
+        seed=3,
+        vocabulary=Vocabulary.from_examples(data),
+    ).double()
+    adam = torch.optim.Adam(parser.parameters(), 0.02)
+    numbered = parser.number(data)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        for step in range(60):
+            batch = numbered.batch(range(50 * (step % 6), 50 * (step % 6) + 50), 1.0)
+            sums, words = parser.loss(batch)
+            adam.zero_grad()
+            (sums.sum() / words.sum()).backward()
+            adam.step()
+    parser.zero_grad(set_to_none=True)
+    return parser.eval()
+
+
+def trained_parser() -> BiaffineParser:
+    """A copy of the parser, in float64 and evaluation mode; most of its arcs are right."""
+    return copy.deepcopy(_trained())
+
+
+def save_checkpoint(parser: BiaffineParser, path: Path) -> Path:
+    """A checkpoint that the commands can load."""
+    content = {KEY: describe(parser, parser.vocabulary), "state_dict": parser.state_dict()}
+    torch.save(content, path)
+    return path
+
+
+def write_sample(path: Path, examples: list[Example]) -> Path:
+    """Sample sentences as a CoNLL-U file."""
+    write_treebank(path, (block_of(example.sentence, example.gold) for example in examples))
+    return path
+
+
+def lexicon_attack(search: dict[str, Any] | None = None, **settings: Any) -> Attack:
+    """Zheng et al. 2020 with the sample's lexicon."""
+    return Attack(
+        goal=AttachmentDrop(),
+        candidates=Lexicon(attack_lexicon(0)),
+        search=Zheng2020(**(search or {})),
+        constraints=[AttackableTags()],
+        **settings,
+    )
+
+
+def trainer(*callbacks: pl.Callback, **settings: Any) -> pl.Trainer:
+    """A quiet Trainer on one CPU that writes nothing."""
+    defaults = {
+        "accelerator": "cpu",
+        "devices": 1,
+        "max_epochs": 1,
+        "logger": False,
+        "enable_checkpointing": False,
+        "enable_progress_bar": False,
+        "enable_model_summary": False,
+        "limit_val_batches": 0,
+        "use_distributed_sampler": False,
+    }
+    return pl.Trainer(**{**defaults, **settings}, callbacks=list(callbacks))
