@@ -2,7 +2,6 @@
 # .venv first, and again when pyproject.toml or constraints.txt change.
 #
 # PYTHON=python3.12 make test    another interpreter for a new .venv
-# PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu make test    torch without CUDA on Linux
 # QUICKSTART="--out somewhere --seed 1" make quickstart    other options of `robustparse quickstart`
 
 PYTHON ?= python3

@@ -40,10 +40,12 @@ class Row:
 
     @property
     def config(self) -> Path:
+        """The row's configuration."""
         return ROOT / "configs" / "experiment" / f"{self.name}.yaml"
 
     @property
     def folder(self) -> Path:
+        """Where its run lives, as the configuration says."""
         return ROOT / "runs" / self.name
 
 
@@ -156,9 +158,10 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="the treebank")
     parser.add_argument("--masked_lm", help="folder or name of the masked language model")
     parser.add_argument("--rows", nargs="*", help="only these rows")
-    parser.add_argument("--steps", nargs="*", choices=["train", "attack"], default=["train", "attack"])
+    steps = ["train", "attack"]
+    parser.add_argument("--steps", nargs="*", choices=steps, default=steps)
     parser.add_argument("--table", action="store_true", help="only print the table")
-    parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
+    parser.add_argument("--json", action="store_true", help="print one JSON object, as last line")
     options = parser.parse_args()
     for row in () if options.table else STUDIES[options.study]:
         if options.rows and row.name not in options.rows:

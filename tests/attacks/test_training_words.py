@@ -55,12 +55,18 @@ def test_draws_follow_from_seed_id_and_position():
     assert words.propose([Slot(0, example("x", "NN").sentence, 0)], 7) == first
 
 
-def test_every_word_is_drawn_equally_often():
-    slots = [slot(0, number) for number in range(3000)]
-    counts = Counter(word for some in bound().propose(slots, 0) for word in some)
-    expected = 3000 * 5 / 30
-    assert len(counts) == 30
-    assert all(abs(count - expected) < 5 * expected**0.5 for count in counts.values())
+def test_the_rth_most_frequent_word_is_drawn_with_a_weight_of_one_over_r():
+    slots = [slot(0, number) for number in range(4000)]
+    proposals = bound().propose(slots, 0)
+    total = sum(1 / rank for rank in range(1, 31))
+    first = Counter(words[0] for words in proposals)
+    # Given that the most frequent word came first, the second is drawn from the 29 others.
+    second = Counter(words[1] for words in proposals if words[0] == "noun0")
+    for rank in range(2, 31):
+        word = f"noun{rank - 1}"
+        for counts, whole in ((first, total), (second, total - 1)):
+            expected = counts.total() / rank / whole
+            assert abs(counts[word] - expected) < 5 * expected**0.5 + 1
 
 
 def test_nothing_to_draw_from_is_no_error():

@@ -109,7 +109,7 @@ def broken_checkpoints(folder: Path, good: Path) -> dict[str, str]:
         "format": "checkpoint format 99",
         "class": "only classes of robustparse.parsers are loaded",
         "module": "robustparse.parsers.gone",
-        "encoder": "is no parser",
+        "encoder": "robustparse.parsers.encoders.LSTMEncoder",
         "arguments": "no_such_argument",
         "vocabulary": "a vocabulary holds",
         "numbers": "'int' object",

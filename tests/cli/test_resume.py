@@ -44,7 +44,7 @@ MONITOR: Settings = {
 # Each kind of run that is resumed: callbacks and settings of write_config.
 RUNS: dict[str, dict[str, Any]] = {
     "clean": {},
-    "epochs, constant rate": {"max_steps": -1, "max_epochs": 3, "schedule": "constant"},
+    "epochs": {"max_steps": -1, "max_epochs": 3},
     "accumulation": {"accumulate_grad_batches": 3, "max_steps": 35},
     "validation within epochs": {"val_check_interval": 10},
     "no validation": {"limit_val_batches": 0},
@@ -65,10 +65,14 @@ def test_killed_at_random_events(name: str, server: Forks, tmp_path: Path) -> No
     config = write_config(tmp_path / "run.yaml", **RUNS[name])
     status, events = server.run(fit(config, tmp_path / "whole"))
     assert status == 0
-    dice, kills = random.Random(name), 0
+    dice = random.Random(name)
+    kills = 0
     for _ in range(KILLS):
-        status, _ = server.run(fit(config, tmp_path / "killed"), dice.randrange(events // 2))
-        kills += status == -signal.SIGKILL
+        # Late enough to leave a checkpoint, early enough for one or two more kills.
+        kill_at = dice.randrange(int(0.3 * events), int(0.42 * events))
+        killed, _ = server.run(fit(config, tmp_path / "killed"), kill_at)
+        kills += killed == -signal.SIGKILL
+        assert (tmp_path / "killed" / "last.ckpt").exists()
     assert server.run(fit(config, tmp_path / "killed"))[0] == 0
     assert kills >= KILLS - 1
     assert differences(tmp_path / "killed", tmp_path / "whole") == []

@@ -1,24 +1,20 @@
 """FGM through a real Trainer against a loss written out by hand, in float64."""
 
 import copy
-from collections.abc import Sequence
 from pathlib import Path
-from types import MethodType
 from typing import Any
 
 import pytest
 import pytorch_lightning as pl
 import torch
+from gradient_by_hand import EPSILON, WEIGHT, batches, steps_by_hand, total_by_hand, with_sgd
 
 from robustparse.data.batch import Batch
 from robustparse.data.datamodule import TreebankDataModule
-from robustparse.data.sampler import TrainingLoader
 from robustparse.defenses.gradient import GradientAdversary, scale_to_norm
 from robustparse.errors import InputError
 from robustparse.parsers.biaffine import BiaffineParser
 from sample_runs import trainer
-
-EPSILON, WEIGHT, RATE = 1.7, 0.6, 0.3
 
 
 class Recorder(pl.Callback):
@@ -35,16 +31,6 @@ class Recorder(pl.Callback):
         )
 
 
-def with_sgd(parser: BiaffineParser, rate: float = RATE) -> BiaffineParser:
-    """Plain steps, which do not blow rounding errors of a zero gradient up as Adam does."""
-
-    def configure_optimizers(self: BiaffineParser) -> torch.optim.Optimizer:
-        return torch.optim.SGD(self.parameters(), rate)
-
-    parser.configure_optimizers = MethodType(configure_optimizers, parser)
-    return parser
-
-
 def listen(parser: BiaffineParser) -> list[tuple[Batch, torch.Tensor | None]]:
     """The batch and the offset of every loss asked for from now on."""
     heard: list[tuple[Batch, torch.Tensor | None]] = []
@@ -56,53 +42,6 @@ def listen(parser: BiaffineParser) -> list[tuple[Batch, torch.Tensor | None]]:
 
     parser.loss = listened
     return heard
-
-
-def batches(parser: BiaffineParser, data: TreebankDataModule, epochs: int = 1) -> list[Batch]:
-    loader = TrainingLoader(parser.number(data.train_examples), data.batch_words, data.seed)
-    found = []
-    for epoch in range(epochs):
-        loader.sampler.set_epoch(epoch)
-        found += loader
-    return found
-
-
-def offset_by_hand(parser: BiaffineParser, batch: Batch, epsilon: float) -> torch.Tensor:
-    """Each sentence alone: its loss's gradient on its own words, stretched to epsilon."""
-    result = torch.zeros_like(parser.embed(batch))
-    for row, length in enumerate(batch.lengths.tolist()):
-        at = torch.zeros_like(result).requires_grad_()
-        (gradient,) = torch.autograd.grad(parser.loss(batch, at)[0][row], at)
-        assert gradient[row, 0].abs().max() > 1e-6  # ROOT has a gradient, which must not count
-        own = gradient[row, 1 : 1 + length]
-        result[row, 1 : 1 + length] = epsilon * own / (own**2).sum().sqrt()
-    return result.detach()
-
-
-def total_by_hand(parser: BiaffineParser, batch: Batch) -> torch.Tensor:
-    offset = offset_by_hand(parser, batch, EPSILON)
-    words = batch.lengths.sum()
-    clean = parser.loss(batch)[0].sum() / words
-    return clean + WEIGHT * parser.loss(batch, offset)[0].sum() / words
-
-
-def steps_by_hand(
-    parser: BiaffineParser, given: Sequence[Batch], accumulate: int, clip: float | None
-) -> list[dict[str, torch.Tensor]]:
-    """SGD, written out; the gradients before clipping."""
-    gradients = []
-    parameters = list(parser.parameters())
-    for start in range(0, len(given), accumulate):
-        total = sum(total_by_hand(parser, batch) for batch in given[start : start + accumulate])
-        found = torch.autograd.grad(total / accumulate, parameters)
-        names = [name for name, _ in parser.named_parameters()]
-        gradients.append(dict(zip(names, found, strict=True)))
-        norm = torch.sqrt(sum((gradient**2).sum() for gradient in found))
-        factor = 1.0 if clip is None else min(1.0, clip / (float(norm) + 1e-6))
-        with torch.no_grad():
-            for parameter, gradient in zip(parameters, found, strict=True):
-                parameter -= RATE * factor * gradient
-    return gradients
 
 
 def same(first: torch.Tensor, second: torch.Tensor) -> None:

@@ -15,8 +15,8 @@ from robustparse.cli.inputs import (
     options_of,
     parse_options,
 )
-from robustparse.cli.predictions import write_predictions
 from robustparse.cli.tables import score_table
+from robustparse.data.conllu import block_of, with_parse, write_treebank
 from robustparse.evaluation.evaluate import evaluate as score
 from robustparse.evaluation.evaluate import predictions
 from robustparse.files import make_folder, write_text
@@ -50,8 +50,10 @@ def evaluate(
         for name, value in score(module, examples, punctuation).items()
     }
     if folder is not None:
-        parses = list(predictions(module, examples))
-        write_predictions(folder / "predictions.conllu", examples, parses)
+        trees = {prediction.id: prediction.tree for prediction in predictions(module, examples)}
+        blocks = (each.block or block_of(each.sentence, each.gold) for each in examples)
+        parses = (trees[each.id] for each in examples)
+        write_treebank(folder / "predictions.conllu", map(with_parse, blocks, parses))
         report = {
             "task": "dependency",
             "checkpoint": checkpoint,

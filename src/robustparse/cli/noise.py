@@ -9,7 +9,7 @@ from contextlib import contextmanager
 @contextmanager
 def quiet() -> Iterator[None]:
     """Within it, Lightning logs errors only and its advice on hardware and loaders is not shown."""
-    loggers = [logging.getLogger(name) for name in ("pytorch_lightning", "lightning.pytorch")]
+    loggers = [logging.getLogger(name) for name in ("pytorch_lightning", "lightning_fabric")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.ERROR)

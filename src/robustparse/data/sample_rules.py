@@ -59,24 +59,24 @@ HARD 3: SUBJ/nsubj trans OBJ/obj TOOLPP/obl
 HARD 3: SUBJ/nsubj trans PARTED/obj
 HARD 3: SUBJ/nsubj trans OBJ/obj EVENTPP/obl
 HARD 3: SUBJ/nsubj trans PLACED/obj
-HARD 16: GROUP/nsubj habit! dual.NN/obj
-HARD 6: GROUP/nsubj habit! dual.NN/obj EVENTPP/obl
-HARD 16: TEAM/nsubj dual.VBP
-HARD 6: TEAM/nsubj dual.VBP EVENTPP/obl
-HARD 8: HANDLING/csubj psych HER/obj
-HARD 8: ROAMERS/nsubj psych HER/obj
-HARD 9: SUBJ/nsubj like HANDLING/xcomp
-HARD 9: SUBJ/nsubj like ROAMERS/obj
-HARD 6: SUBJ/nsubj ditr! RECEIVER/iobj goods/obj
-HARD 6: SUBJ/nsubj trans! OWNED/obj
-HARD 6: SUBJ/nsubj claus! FOLKDID/ccomp
-HARD 6: SUBJ/nsubj trans! FOLKDONE/obj
+HARD 6: GROUP/nsubj habit! dual.NN/obj
+HARD 3: GROUP/nsubj habit! dual.NN/obj EVENTPP/obl
+HARD 6: TEAM/nsubj dual.VBP
+HARD 3: TEAM/nsubj dual.VBP EVENTPP/obl
+HARD 11: HANDLING/csubj psych HER/obj
+HARD 11: ROAMERS/nsubj psych HER/obj
+HARD 12: SUBJ/nsubj like HANDLING/xcomp
+HARD 12: SUBJ/nsubj like ROAMERS/obj
+HARD 10: SUBJ/nsubj ditr! RECEIVER/iobj goods/obj
+HARD 10: SUBJ/nsubj trans! OWNED/obj
+HARD 9: SUBJ/nsubj claus! FOLKDID/ccomp
+HARD 9: SUBJ/nsubj trans! FOLKDONE/obj
 HARD 1: SUBJ/nsubj go CITYPP/obl
 HARD 1: SUBJ/nsubj go PURPOSE/advcl
-HARD 3: SUBJ/nsubj go CITYPP/obl WITHWHOM/obl
-HARD 3: SUBJ/nsubj go PURPOSEWITH/advcl
-HARD 4: WHENTRANS/advcl folk/nsubj intr
-HARD 4: WHENINTR/advcl TEAM/nsubj intr
+HARD 4: SUBJ/nsubj go CITYPP/obl WITHWHOM/obl
+HARD 4: SUBJ/nsubj go PURPOSEWITH/advcl
+HARD 3: WHENTRANS/advcl folk/nsubj intr
+HARD 3: WHENINTR/advcl TEAM/nsubj intr
 HARD 2: SUBJ/nsubj trans PAIRHIGH/obj
 HARD 2: SUBJ/nsubj trans PAIRLOW/obj
 HARD 2: SUBJ/nsubj like RELHIGH/obj
@@ -100,8 +100,11 @@ PLACED 1: det/det thing PLACEPP/nmod
 PLACED 1: det/det adj/amod thing PLACEPP/nmod
 TEAM 3: det/det group/compound folk!
 TEAM 1: det/det adj/amod group/compound folk!
-HANDLING 1: handle! beast/obj
-ROAMERS 1: roam!/amod beast
+HANDLING 3: handle! beast/obj
+HANDLING 1: handle! WILD/obj
+ROAMERS 3: roam!/amod beast
+ROAMERS 1: roam!/amod mood/amod beast
+WILD 1: mood/amod beast
 RECEIVER 1: det/det person
 OWNED 1: det/det person/compound goods
 FOLKDID 1: dets/det folk/nsubj erg.VBD NEARPP/obl
@@ -141,9 +144,10 @@ EASY 2: GROUP/nsubj habit FOLK/obj
 EASY 7: OBJ/nsubj wear
 EASY 3: SUBJ/nsubj was/cop degree/advmod mood
 EASY 3: SUBJ/nsubj was/cop often/advmod mood
-EASY 7: SUBJ/nsubj was/aux handle BEASTS/obj
-EASY 7: BEASTS/nsubj were/aux roam
+EASY 13: BEASTS/nsubj were/aux BUSY
 EASY 8: SUBJ/nsubj modal/aux inf
 EASY 3: SUBJ/nsubj intr NEARPP/obl
 BEASTS 1: dets/det beast
+BUSY 1: handle
+BUSY 1: roam
 """

@@ -8,6 +8,7 @@ instantiated.
 
 import importlib
 import inspect
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -88,7 +89,9 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
     if not path.is_file():
         raise InputError(f"{path}: no such checkpoint")
     try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is wrong with the file is said below, once
+            content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a broken or hostile file may raise anything
         reason = " ".join(str(error).split())[:120] or type(error).__name__
         raise InputError(

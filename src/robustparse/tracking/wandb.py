@@ -4,20 +4,20 @@ No key, no network, no wandb, a full disk, an error of wandb's: one warning, and
 offline where that is possible. The run's id and a ledger of what was logged lie in its folder.
 """
 
-import functools
 import logging
 import secrets
+import time
 from argparse import Namespace
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any
 
 from pytorch_lightning.callbacks import ModelCheckpoint
 from pytorch_lightning.loggers import WandbLogger as LightningWandbLogger
-from pytorch_lightning.utilities import rank_zero_only
 
 from robustparse.files import write_text
+from robustparse.tracking.guard import Silence, guarded
 from robustparse.tracking.ledger import Ledger
 from robustparse.tracking.offline import read_points, segments
 
@@ -27,45 +27,6 @@ _STEP = "trainer/global_step"
 _ATTEMPTS = 3
 
 log = logging.getLogger(__name__)
-P = ParamSpec("P")
-Self = TypeVar("Self", bound="WandbLogger")
-
-
-def _guarded(
-    action: str, starts: bool = True
-) -> Callable[[Callable[Concatenate[Self, P], None]], Callable[Concatenate[Self, P], None]]:
-    """Whatever a method of the logger raises becomes one warning.
-
-    Args:
-        action: what it does, for the warning.
-        starts: it needs a run, and does nothing where there is none to be had.
-    """
-
-    def guard(method: Callable[Concatenate[Self, P], None]) -> Callable[Concatenate[Self, P], None]:
-        @rank_zero_only
-        @functools.wraps(method)
-        def attempt(self: Self, /, *args: P.args, **kwargs: P.kwargs) -> None:
-            try:
-                if not starts or not isinstance(self.experiment, _Silence):
-                    method(self, *args, **kwargs)
-            except Exception as error:  # wandb's own errors share no base with what it lets through
-                self.failed(action, error)
-
-        return attempt
-
-    return guard
-
-
-class _Silence:
-    """Stands for a W&B run that is not to be had: takes every call, does nothing."""
-
-    def __getattr__(self, name: str) -> "_Silence":
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self
-
-    def __call__(self, *args: object, **kwargs: object) -> "_Silence":
-        return self
 
 
 class WandbLogger(LightningWandbLogger):
@@ -117,7 +78,7 @@ class WandbLogger(LightningWandbLogger):
             reason = " ".join(str(error).split())[:200] or type(error).__name__
             log.warning("Weights & Biases: %s failed, the run goes on without: %s", action, reason)
         if self._failures[action] == _ATTEMPTS:
-            self._experiment = _Silence()
+            self._experiment = Silence()
 
     @property
     def experiment(self) -> Any:
@@ -125,10 +86,10 @@ class WandbLogger(LightningWandbLogger):
         if getattr(self, "_experiment", None) is None:
             self._start()
             if getattr(self, "_experiment", None) is None:
-                self._experiment = _Silence()
+                self._experiment = Silence()
         return self._experiment
 
-    @_guarded("starting", starts=False)
+    @guarded("starting", starts=False)
     def _start(self) -> None:
         if self._missing is not None:
             raise self._missing
@@ -137,6 +98,9 @@ class WandbLogger(LightningWandbLogger):
         self._wandb_init |= {"id": self._choose_id(folder), "dir": str(folder)}
         self._ledger = Ledger(folder / LEDGER_FILE, keep=self._resumed)
         before = segments(folder, self._wandb_init["id"])
+        # W&B names a segment by the second, and would write over one that began in the same.
+        while before and time.strftime("%Y%m%d_%H%M%S") in before[-1].parent.name:
+            time.sleep(0.05)
         self._open()
         self._continue(before, self._ledger)
         self._resumed = True
@@ -196,7 +160,7 @@ class WandbLogger(LightningWandbLogger):
         if self._count is not None:
             self._count += 1
 
-    @_guarded("logging")
+    @guarded("logging")
     def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
         """Log what was not logged at this step yet."""
         if self._ledger is None or step is None:
@@ -205,43 +169,43 @@ class WandbLogger(LightningWandbLogger):
             self._ledger.append(step, new)
             self._send(new, step)
 
-    @_guarded("logging settings")
+    @guarded("logging settings")
     def log_hyperparams(self, params: dict[str, Any] | Namespace) -> None:
         """Add to the run's settings."""
         super().log_hyperparams(params)
 
-    @_guarded("logging media")
+    @guarded("logging media")
     def log_table(self, key: str, *args: Any, **kwargs: Any) -> None:
         """A table, see ``LightningWandbLogger.log_table``."""
         super().log_table(key, *args, **kwargs)
 
-    @_guarded("logging media")
+    @guarded("logging media")
     def log_image(self, key: str, images: list[Any], *args: Any, **kwargs: Any) -> None:
         """Images, see ``LightningWandbLogger.log_image``."""
         super().log_image(key, images, *args, **kwargs)
 
-    @_guarded("logging media")
+    @guarded("logging media")
     def log_html(self, key: str, html: str, step: int | None = None) -> None:
         """A page or a fragment of HTML."""
         import wandb
 
         self.log_metrics({key: wandb.Html(html)}, step)
 
-    @_guarded("watching")
+    @guarded("watching")
     def watch(self, *args: Any, **kwargs: Any) -> None:
         """Gradients, see ``LightningWandbLogger.watch``."""
         super().watch(*args, **kwargs)
 
-    @_guarded("logging a checkpoint")
+    @guarded("logging a checkpoint")
     def after_save_checkpoint(self, checkpoint_callback: ModelCheckpoint) -> None:
         """Upload checkpoints where that is asked for."""
         super().after_save_checkpoint(checkpoint_callback)
 
-    @_guarded("finishing", starts=False)
+    @guarded("finishing", starts=False)
     def finalize(self, status: str) -> None:
         """Write out and close the run; logging more opens it again under the same id."""
         run = getattr(self, "_experiment", None)
-        if run is not None and not isinstance(run, _Silence):
+        if run is not None and not isinstance(run, Silence):
             super().finalize(status)
             self._experiment = None
             run.finish(exit_code=0 if status == "success" else 1)

@@ -1,13 +1,16 @@
 """Candidates from the victim's own training vocabulary: words whose usual tag is the slot's.
 
-They need no model and no file, which makes them the adversary's choice while training; out of
-context they are more various, and less plausible, than those of a masked language model.
+They need no model and no file, which makes them the adversary's choice while training. Frequent
+words are drawn more often (Zipf's law), as a masked language model would propose them; otherwise
+they are out of context, more various and less plausible.
 """
 
 import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+
+import numpy as np
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.randomness import stream
@@ -16,7 +19,7 @@ from robustparse.errors import InputError
 
 
 class TrainingWords(CandidateGenerator):
-    """Proposes words drawn uniformly from those of the slot's tag.
+    """Proposes words of the slot's tag, the r-th most frequent one with a weight of 1 / r.
 
     A word's tag is its most frequent Penn tag in the victim's training data, as in the dictionary
     filter of Zheng et al. 2020.
@@ -32,7 +35,7 @@ class TrainingWords(CandidateGenerator):
         if sample < 1:
             raise InputError(f"training words: sample must be at least 1, got {sample}")
         self.sample = sample
-        self._by_tag: Mapping[str, Sequence[str]] = {}
+        self._by_tag: Mapping[str, Sequence[str]] = {}  # the most frequent word of a tag first
 
     def for_victim(self, victim: Victim) -> CandidateGenerator:
         """See `CandidateGenerator.for_victim`."""
@@ -48,9 +51,12 @@ class TrainingWords(CandidateGenerator):
         return [self._draw(self._by_tag.get(slot.tag, []), slot, seed) for slot in slots]
 
     def _draw(self, words: Sequence[str], slot: Slot, seed: int) -> list[str]:
+        if not words:
+            return []
         rng = stream(seed, slot.id, 1 + slot.position)
-        count = min(self.sample, len(words))
-        return [words[index] for index in rng.choice(len(words), count, replace=False)]
+        # Adding Gumbel noise to log weights and sorting draws without replacement, in order.
+        keys = rng.gumbel(size=len(words)) - np.log(np.arange(1, len(words) + 1))
+        return [words[index] for index in np.argsort(-keys, kind="stable")[: self.sample]]
 
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""

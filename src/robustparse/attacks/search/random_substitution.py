@@ -1,0 +1,69 @@
+"""Random substitution: a few random adversaries of a sentence, of which the worst is taken.
+
+With one trial it is plain augmentation with the candidates of the attack. Where an adversary has to
+be cheap, as in training, changing many words at random and asking about the whole sentence once or
+twice teaches more for its queries than choosing each word with care.
+"""
+
+from collections.abc import Generator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustparse.attacks.problem import Problem
+from robustparse.attacks.search.requests import (
+    Answer,
+    Outcome,
+    Propose,
+    Request,
+    Score,
+    Search,
+)
+from robustparse.errors import InputError
+
+
+class RandomSubstitution(Search):
+    """Changes random words, all at once.
+
+    Args:
+        gamma: share of the words that are changed; kappa = max(1, floor(gamma * words)).
+        trials: random states, which differ in their candidates; the one with the highest score is
+            taken, the first on ties. With 1 nothing is asked.
+
+    Raises:
+        InputError: a setting is out of range.
+    """
+
+    def __init__(self, *, gamma: float = 0.15, trials: int = 2) -> None:
+        if not 0.0 < gamma <= 1.0:
+            raise InputError(f"search: gamma must be in (0, 1], got {gamma}")
+        if trials < 1:
+            raise InputError(f"search: trials must be at least 1, got {trials}")
+        self.gamma, self.trials = gamma, trials
+
+    def run(
+        self, problem: Problem, clean: Answer, rng: np.random.Generator
+    ) -> Generator[Request, Answer, Outcome]:
+        """See `Search.run`."""
+        kappa = max(1, int(np.floor(self.gamma * len(problem) + 1e-9)))
+        shuffled = rng.permutation(np.flatnonzero(problem.eligible))
+        positions: NDArray[np.int64] = np.sort(shuffled[:kappa])
+        problem = (yield Propose(positions)).problem
+        states = self._states(problem, positions, rng)
+        if len(states) < 2:
+            return Outcome(states[0])
+        answer = yield Score(states)
+        return Outcome(answer.states[answer.scores.argmax()])
+
+    def _states(
+        self, problem: Problem, positions: NDArray[np.int64], rng: np.random.Generator
+    ) -> NDArray[np.int16]:
+        """Random candidates at all positions, `(trials, words)`; the trials differ if they can."""
+        counts = problem.ptr[positions + 1] - problem.ptr[positions]
+        trials = min(self.trials, max(1, int(counts.max(initial=1))))
+        states = np.zeros((trials, len(problem)), dtype=np.int16)
+        for position, count in zip(positions.tolist(), counts.tolist(), strict=True):
+            if count:
+                # From the front again where a word has fewer candidates than there are trials.
+                states[:, position] = 1 + np.resize(rng.permutation(count), trials)
+        return states

@@ -1,0 +1,250 @@
+"""``robustparse attack``: the files and figures, going on after a stop, mistakes named."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from command_runs import GOOD, RECIPE, TREEBANKS, broken_checkpoints, checkpoint, mistake, table
+
+from robustparse.attacks.attack import Attack
+from robustparse.attacks.candidates.training_words import TrainingWords
+from robustparse.attacks.constraints.tags import AttackableTags
+from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.search.zheng2020 import Zheng2020
+from robustparse.cli import attack as module
+from robustparse.cli.main import main
+from robustparse.data.conllu import read_treebank
+from robustparse.evaluation.robustness import read_lines
+from robustparse.evaluation.tally import Tally, result_line
+from robustparse.parsers.load import load
+from robustparse.parsers.victim import ParserVictim
+from sample_runs import sentences, write_sample
+
+SHIPPED = Path(__file__).parents[2] / "configs" / "attack" / "zheng2020_blackbox.yaml"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a checkpoint, a data file and a recipe."""
+    folder = tmp_path_factory.mktemp("made")
+    checkpoint(folder)
+    write_sample(folder / "test.conllu", sentences(12, "test"))
+    (folder / "words.yaml").write_text(RECIPE)
+    return folder
+
+
+def arguments(made: Path, out: Path, *more: object) -> list[str]:
+    given = {"attack": made / "words.yaml", "checkpoint": made / "tiny.ckpt"}
+    given |= {"data": made / "test.conllu", "out": out}
+    options = [str(part) for key, value in given.items() for part in (f"--{key}", value)]
+    return ["attack", *options, *map(str, more)]
+
+
+def summary(folder: Path) -> dict:
+    return json.loads((folder / "summary.json").read_text())
+
+
+def expected_lines(made: Path, seed: int, **search: object) -> list[dict]:
+    attack = Attack(
+        AttachmentDrop(), TrainingWords(sample=5), Zheng2020(**search), [AttackableTags()]
+    )
+    attack.seed = seed
+    data, victim = read_treebank(made / "test.conllu"), ParserVictim(load(made / "tiny.ckpt"))
+    return sorted(map(result_line, attack.run(data, victim)), key=lambda line: line["id"])
+
+
+def test_files_and_table_are_those_of_the_attack_run_by_itself(made, tmp_path, capsys):
+    main(arguments(made, tmp_path / "out", "--seed", 5))
+    lines = read_lines(tmp_path / "out" / "examples.jsonl")
+    assert lines == expected_lines(made, 5)
+    assert any(line["success"] for line in lines)
+    found, tally = summary(tmp_path / "out"), Tally()
+    for line in lines:
+        tally.add(line)
+    for key, value in tally.scores().items():
+        assert found[key] == value
+    assert (found["attack"], found["seed"]) == ("words", 5)
+    assert found["victims"] == [str(made / "tiny.ckpt")]
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    figures = [found[which][name] for which in ("clean", "attacked") for name in ("uas", "las")]
+    figures += [found["success_rate"], found["edits_per_sentence"]]
+    figures.append(found["queries_per_sentence"]["charged"])
+    assert table(captured.out)["tiny"] == [f"{figure:.1f}" for figure in figures]
+
+
+def test_its_scores_are_those_of_evaluate(made, tmp_path):
+    out = tmp_path / "out"
+    main(arguments(made, out))
+    for which, data in (
+        ("clean", made / "test.conllu"),
+        ("attacked", out / "adversarial.conllu"),
+    ):
+        scores = tmp_path / which
+        options = ["--checkpoint", made / "tiny.ckpt", "--data", data, "--out", scores]
+        main(["evaluate", *map(str, options)])
+        report = json.loads((scores / "scores.json").read_text())
+        for name, value in summary(out)[which].items():
+            # One sentence's tie may break otherwise in another batch, in single precision.
+            assert report[name] == pytest.approx(value, abs=1.0)
+
+
+def test_options_over_the_recipe(made, tmp_path):
+    options = ["--limit", 7, "--attack.search.init_args.gamma", 0.4]
+    main(arguments(made, tmp_path, *options))
+    assert read_lines(tmp_path / "examples.jsonl") == expected_lines(made, 0, gamma=0.4)[:7]
+    assert summary(tmp_path)["n_sentences"] == 7
+    run = json.loads((tmp_path / "run.json").read_text())
+    assert run["settings"]["init_args"]["search"]["init_args"]["gamma"] == 0.4
+    assert run["limit"] == 7
+
+
+def test_everything_in_one_configuration_file(made, tmp_path):
+    recipe = "".join(f"  {line}\n" for line in RECIPE.splitlines())
+    (tmp_path / "all.yaml").write_text(
+        f"checkpoint: {made / 'tiny.ckpt'}\ndata: sample\nlimit: 3\nout: {tmp_path / 'out'}\n"
+        f"seed: 1\nattack:\n{recipe}"
+    )
+    main(["attack", "--config", str(tmp_path / "all.yaml")])
+    found = summary(tmp_path / "out")
+    assert (found["attack"], found["n_sentences"], found["seed"]) == ("zheng2020", 3, 1)
+    tokens = [line["tokens"] for line in read_lines(tmp_path / "out" / "examples.jsonl")]
+    # The seed is that of the sample's grammar too.
+    assert tokens != [list(example.sentence.words) for example in sentences(3, "test")]
+
+
+def test_a_stopped_run_goes_on_and_a_finished_one_is_shown_again(
+    made, tmp_path, monkeypatch, capsys
+):
+    main(arguments(made, tmp_path / "whole"))
+    expected = capsys.readouterr().out
+    calls: list[int] = []
+
+    @contextmanager
+    def progress(total: int, name: str) -> Iterator[Callable[[Tally], None]]:
+        def update(tally: Tally) -> None:
+            calls.append(tally.sums["sentences"])
+            if len(calls) == 5:
+                raise KeyboardInterrupt
+
+        yield update
+
+    monkeypatch.setattr(module, "attack_progress", progress)
+    with pytest.raises(KeyboardInterrupt):
+        main(arguments(made, tmp_path / "out"))
+    main(arguments(made, tmp_path / "out"))
+    assert len(calls) == 12
+    for name in ("examples.jsonl", "adversarial.conllu", "run.json"):
+        ours, theirs = ((tmp_path / folder / name).read_bytes() for folder in ("out", "whole"))
+        assert ours == theirs
+    capsys.readouterr()
+    main(arguments(made, tmp_path / "out"))
+    assert capsys.readouterr().out == expected
+    assert len(calls) == 12
+
+
+def test_the_folder_of_another_run_is_refused(made, tmp_path, capsys):
+    main(arguments(made, tmp_path))
+    for options, says in (
+        (["--seed", 1], "seed: 0 there, 1 here"),
+        (["--limit", 3], "limit: None there, 3 here"),
+        (["--data", "sample"], "there, 'sample' here"),
+        (
+            ["--attack.goal.init_args.metric", "las"],
+            "settings.init_args.goal.init_args.metric: 'uas' there, 'las' here",
+        ),
+    ):
+        error = mistake(capsys, *arguments(made, tmp_path, *options))
+        assert f"{tmp_path}: holds another run" in error
+        assert says in error
+
+
+def test_a_model_that_is_not_there_and_then_is_another(made, tmp_path, capsys):
+    generator = "--attack.candidates.init_args.generator.init_args.model"
+    options = ["--attack", SHIPPED, generator, tmp_path / "no" / "model"]
+    options += ["--attack.candidates.init_args.path", tmp_path / "cache.sqlite"]
+    error = mistake(capsys, *arguments(made, tmp_path / "out", *options))
+    assert str(tmp_path / "no" / "model") in error
+    main(arguments(made, tmp_path / "out", "--limit", 2))  # nothing was finished in the folder
+    assert summary(tmp_path / "out")["attack"] == "words"
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (("init_args: {sample: 5}", "init_args: {sample: 0}"), "sample must be at least 1, got 0"),
+        (("{sample: 5}", "{samples: 5}"), "recipe.yaml: .*'samples'"),
+        (("{sample: 5}", "{sample: many}"), "recipe.yaml: .*many"),
+        (("TrainingWords", "TrainedWords"), "recipe.yaml: .*TrainedWords"),
+        (("zheng2020.Zheng2020", "zheng2020.Zheng1999"), "recipe.yaml: .*Zheng1999"),
+        (("search: {class_path", "search: {class"), "recipe.yaml: .*search"),
+        (("search:", "searches:"), "recipe.yaml: .*searches"),
+        (("goal:", "goal: {"), "recipe.yaml"),
+        (("robustparse.attacks.goals.AttachmentDrop", "os.system"), "recipe.yaml: .*os.system"),
+        (("tags.AttackableTags", "tags.AttackableTags, init_args: {tags: []}}"), "recipe.yaml"),
+    ],
+)
+def test_a_wrong_recipe_is_named(made, tmp_path, capsys, change, says):
+    assert change[0] in RECIPE
+    (tmp_path / "recipe.yaml").write_text(RECIPE.replace(*change))
+    options = ["--attack", tmp_path / "recipe.yaml"]
+    error = mistake(capsys, *arguments(made, tmp_path / "out", *options))
+    assert re.search(says, error), error
+    assert not (tmp_path / "out").exists()
+
+
+def test_mistakes_in_lists_of_a_recipe_are_named(made, tmp_path, capsys):
+    wrong = RECIPE.replace(".AttackableTags", ".AttackableTags\n    init_args: {tags: []}")
+    (tmp_path / "recipe.yaml").write_text(wrong)
+    options = ["--attack", tmp_path / "recipe.yaml"]
+    error = mistake(capsys, *arguments(made, tmp_path / "out", *options))
+    assert "attackable tags: the list is empty" in error
+
+
+@pytest.mark.parametrize("name", ["cycle", "latin", "label", "missing"])
+def test_a_broken_treebank_is_named(made, tmp_path, capsys, name):
+    content, says = TREEBANKS.get(name, (None, ": no such file"))
+    path = tmp_path / f"{name}.conllu"
+    if content is not None:
+        path.write_bytes(content)
+    error = mistake(capsys, *arguments(made, tmp_path / "out", "--data", path))
+    assert f"{path}{says}" in error
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_broken_checkpoint_is_named_and_never_executed(made, tmp_path, capsys):
+    for name, says in broken_checkpoints(tmp_path, made / "tiny.ckpt").items():
+        path = tmp_path / f"{name}.ckpt"
+        error = mistake(capsys, *arguments(made, tmp_path / "out", "--checkpoint", path))
+        assert str(path) in error
+        assert says in error
+    assert not (tmp_path / "pwned").exists()
+    assert not (tmp_path / "out").exists()
+
+
+def test_data_without_penn_tags(made, tmp_path, capsys):
+    (tmp_path / "untagged.conllu").write_text(GOOD.replace("\tNN\t", "\t_\t"))
+    options = ["--data", tmp_path / "untagged.conllu"]
+    error = mistake(capsys, *arguments(made, tmp_path / "out", *options))
+    assert "sentence 0: no Penn tag for every word" in error
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--limit", 0], "--limit must be >= 1, got 0"),
+        (["--seed", -1], "--seed must be >= 0, got -1"),
+        (["--nonsense", 1], "--nonsense"),
+        (["--attack", "missing.yaml"], "missing.yaml"),
+        (["--attack.live", 0], "live must be at least 1, got 0"),
+        (["--attack.budget", 0], "budget must be at least 1, got 0"),
+        (["--attack.budgets", 5], "budgets"),
+        (["--out", "{made}/test.conllu/out"], "test.conllu/out: the output folder is not writable"),
+    ],
+)
+def test_a_wrong_option_is_named(made, tmp_path, capsys, options, says):
+    given = [str(option).format(made=made) for option in options]
+    assert says in mistake(capsys, *arguments(made, tmp_path / "out", *given))

@@ -1,0 +1,87 @@
+"""``robustparse quickstart`` from end to end, on few sentences and for few epochs."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from command_runs import mistake, table
+
+from robustparse.cli import quickstart
+from robustparse.cli.main import main
+from robustparse.data import sample
+from robustparse.evaluation.evaluate import evaluate
+from robustparse.evaluation.robustness import read_lines
+from robustparse.parsers.load import load
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A sample treebank of few sentences."""
+    monkeypatch.setattr(sample, "SPLITS", {"train": 150, "dev": 20, "test": 40})
+    monkeypatch.setattr(quickstart, "CLEAN_EPOCHS", 5)
+    monkeypatch.setattr(quickstart, "ROBUST_EPOCHS", {"substitution": 5, "none": 5})
+    monkeypatch.setattr(quickstart, "CURVE", (0.3,))
+    monkeypatch.setattr(quickstart, "CURVE_SENTENCES", 25)
+    sample.sample_treebank.cache_clear()
+    yield
+    sample.sample_treebank.cache_clear()
+
+
+@pytest.mark.slow
+def test_every_figure_printed_is_in_the_files(tmp_path: Path, capsys):
+    main(["quickstart", "--out", str(tmp_path), "--seed", "2"])
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    rows = table(captured.out)
+    curves = []
+    for name in ("clean", "robust"):
+        folder = tmp_path / name
+        summary = json.loads((folder / "summary.json").read_text())
+        figures = [
+            summary[which][score] for which in ("clean", "attacked") for score in ("uas", "las")
+        ]
+        figures += [summary["success_rate"], summary["edits_per_sentence"]]
+        figures.append(summary["queries_per_sentence"]["charged"])
+        assert rows[name] == [f"{figure:.1f}" for figure in figures]
+        assert summary["n_sentences"] == 40
+        lines = read_lines(folder / "examples.jsonl")
+        test = sample.sample_treebank(2).test
+        assert [line["tokens"] for line in lines] == [list(e.sentence.words) for e in test]
+        las = evaluate(load(folder / "parser.ckpt"), test)["las"]
+        assert summary["clean"]["las"] == pytest.approx(las, abs=0.5)
+        curves.append(json.loads((folder / "curves.json").read_text()))
+        first = [line["attacked"]["correct_labels"] for line in lines[:25]]
+        share = 100 * sum(first) / sum(line["counted"] for line in lines[:25])
+        curve = curves[-1]["curves"][0]
+        assert curve["x"] == [0.0, 15.0, 30.0]
+        assert curve["y"][1] == pytest.approx(share)
+        assert "robust/las" in (folder / "metrics.csv").read_text()
+    page = (tmp_path / "report.html").read_text()
+    assert "<svg" in page
+    assert "LAS against edit budget, 25 sentences" in page
+
+
+@pytest.mark.slow
+def test_a_second_run_in_the_same_folder_reports_its_own_parsers(tmp_path, monkeypatch):
+    monkeypatch.setattr(quickstart, "CLEAN_EPOCHS", 2)
+    found = []
+    for defense in ("substitution", "none"):
+        main(["quickstart", "--out", str(tmp_path), "--defense", defense])
+        parsers = {name: load(tmp_path / name / "parser.ckpt") for name in ("clean", "robust")}
+        found.append({name: parser.arc_weight for name, parser in parsers.items()})
+        for name, parser in parsers.items():
+            summary = json.loads((tmp_path / name / "summary.json").read_text())
+            las = evaluate(parser, sample.sample_treebank(0).test)["las"]
+            assert summary["clean"]["las"] == pytest.approx(las, abs=0.5)
+    assert torch.equal(found[0]["clean"], found[1]["clean"])
+    assert not torch.equal(found[0]["robust"], found[1]["robust"])
+
+
+def test_mistakes_are_named(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert "--seed must be >= 0, got -1" in mistake(capsys, "quickstart", "--seed", "-1")
+    error = mistake(capsys, "quickstart", "--out", tmp_path / "file" / "out")
+    assert "file/out: the output folder is not writable" in error
+    assert "magic" in mistake(capsys, "quickstart", "--defense", "magic")

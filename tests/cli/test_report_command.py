@@ -1,0 +1,70 @@
+"""``robustparse report``: a page from the folders of attacks, and mistakes named."""
+
+import json
+from pathlib import Path
+
+import pytest
+from command_runs import mistake
+
+from robustparse.cli.main import main
+from robustparse.evaluation.robustness import attack_into
+from robustparse.parsers.victim import ParserVictim
+from sample_runs import lexicon_attack, sentences, trained_parser
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Two finished attacks, a weak one and a strong one."""
+    made = tmp_path_factory.mktemp("attacks")
+    for name, gamma in (("weak", 0.05), ("strong", 0.5)):
+        run = {"attack": "zheng2020", "victims": [name], "seed": 0}
+        victim = ParserVictim(trained_parser())
+        attack_into(
+            made / name, lexicon_attack({"gamma": gamma}), sentences(15, "test"), victim, run
+        )
+    return made / "weak", made / "strong"
+
+
+def test_the_page_shows_the_figures_of_every_folder(folders, tmp_path, capsys):
+    out = tmp_path / "new" / "page.html"
+    main(["report", *map(str, folders), "--out", str(out)])
+    assert capsys.readouterr().out.strip() == str(out)
+    page = out.read_text()
+    assert "<svg" in page
+    for folder in folders:
+        assert folder.name in page
+        summary = json.loads((folder / "summary.json").read_text())
+        for which in ("clean", "attacked"):
+            assert f"{summary[which]['las']:.1f}" in page
+
+
+def test_the_page_has_a_usual_name(folders, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    main(["report", str(folders[0])])
+    assert (tmp_path / "report.html").exists()
+    assert capsys.readouterr().out == "report.html\n"
+
+
+def test_a_wrong_folder_is_named(folders, tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "empty").mkdir()
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "summary.json").write_text("{")
+    out = ["--out", tmp_path / "page.html"]
+    for folder, says in (
+        (tmp_path / "missing", "missing: no such folder"),
+        (tmp_path / "file", "file: no such folder"),
+        (tmp_path / "empty", "empty/summary.json: no such file"),
+        (broken, "broken/summary.json: not JSON"),
+    ):
+        assert says in mistake(capsys, "report", folders[0], folder, *out)
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_a_page_that_cannot_be_written_and_no_folder_at_all(folders, tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    error = mistake(capsys, "report", folders[0], "--out", tmp_path / "file" / "page.html")
+    assert f"{tmp_path / 'file'}: the output folder is not writable" in error
+    assert "folders" in mistake(capsys, "report")
+    assert "--nonsense" in mistake(capsys, "report", folders[0], "--nonsense", "1")

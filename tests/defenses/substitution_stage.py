@@ -1,0 +1,65 @@
+"""A substitution adversary on its own, without the rest of a Trainer."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytorch_lightning as pl
+
+from robustparse.data.batch import Batch
+from robustparse.data.datamodule import TreebankDataModule
+from robustparse.defenses.substitution import SubstitutionAdversary
+from sample_runs import lexicon_attack, trained_parser
+
+SENTENCES = 40
+CHEAP = {"ranking": "random", "harmless": "first", "share_budget": True}
+
+
+class Stage:
+    """A parser, and a batch start without the rest of a Trainer."""
+
+    def __init__(self, data: TreebankDataModule, **settings: Any) -> None:
+        self.parser = trained_parser().train()
+        self.logged: dict[str, float] = {}
+        self.parser.log = lambda name, value, **_: self.logged.update({name: value})
+        self.adversary = SubstitutionAdversary(lexicon_attack(CHEAP), **settings)
+        self.trainer: Any = SimpleNamespace(
+            current_epoch=0, precision_plugin=pl.plugins.Precision(), datamodule=data
+        )
+        self.numbered = self.parser.number(data.train_examples)
+        self.adversary.on_fit_start(self.trainer, self.parser)
+
+    def batch(self, ids: Any = range(SENTENCES), weight: float = 100.0) -> Batch:
+        return self.numbered.batch(list(ids), weight)
+
+    def attacked(self, ids: Any = range(SENTENCES), epoch: int = 0, index: int = 0) -> Batch:
+        batch = self.batch(ids)
+        self.trainer.current_epoch = epoch
+        self.adversary.on_train_batch_start(self.trainer, self.parser, batch, index)
+        return batch
+
+    def words(self, batch: Batch) -> dict[int, tuple[str, ...]]:
+        """The sentences of a batch after the first of each id, that is its copies, by id."""
+        forms = {row: word for word, row in self.parser.encoder.table._rows.items()}
+        found: dict[int, tuple[str, ...]] = {}
+        seen: set[int] = set()
+        for row, (id_, length) in enumerate(
+            zip(batch.ids.tolist(), batch.lengths.tolist(), strict=True)
+        ):
+            if id_ in seen:
+                assert id_ not in found
+                found[id_] = tuple(forms[word] for word in batch.words[row, :length].tolist())
+            seen.add(id_)
+        return found
+
+
+def spy(stage: Stage) -> list[tuple[list[int], int, int | None]]:
+    """Ids, seed and budget of every attack; the attacks find nothing."""
+    asked: list[tuple[list[int], int, int | None]] = []
+    attack = stage.adversary.attack
+
+    def run(examples: list[Any], victim: Any) -> list[Any]:
+        asked.append(([example.id for example in examples], attack.seed, attack.budget))
+        return []
+
+    attack.run = run
+    return asked
