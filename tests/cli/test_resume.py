@@ -59,6 +59,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
         yield started
 
 
+def _position(checkpoint: Path) -> int:
+    """Batches of its epoch that a checkpoint has behind it."""
+    loops = torch.load(checkpoint, weights_only=True)["loops"]
+    return int(loops["fit_loop"]["state_dict"]["combined_loader"][0]["position"])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_killed_at_random_events(name: str, server: Forks, tmp_path: Path) -> None:
@@ -66,15 +72,16 @@ def test_killed_at_random_events(name: str, server: Forks, tmp_path: Path) -> No
     status, events = server.run(fit(config, tmp_path / "whole"))
     assert status == 0
     dice = random.Random(name)
-    kills = 0
+    kills, positions = 0, []
     for _ in range(KILLS):
         # Late enough to leave a checkpoint, early enough for one or two more kills.
         kill_at = dice.randrange(int(0.3 * events), int(0.42 * events))
         killed, _ = server.run(fit(config, tmp_path / "killed"), kill_at)
         kills += killed == -signal.SIGKILL
-        assert (tmp_path / "killed" / "last.ckpt").exists()
+        positions.append(_position(tmp_path / "killed" / "last.ckpt"))
     assert server.run(fit(config, tmp_path / "killed"))[0] == 0
     assert kills >= KILLS - 1
+    assert any(positions), "no resume from within an epoch"
     assert differences(tmp_path / "killed", tmp_path / "whole") == []
 
 

@@ -61,7 +61,7 @@ def write_config(
             "class_path": "robustparse.data.datamodule.TreebankDataModule",
             "init_args": {"folder": "sample", "batch_words": 400},
         },
-        "last_checkpoint": {"every_n_train_steps": 10},
+        "last_checkpoint": {"every_n_train_steps": 5},
     }
     path.write_text(yaml.safe_dump(config))
     return path

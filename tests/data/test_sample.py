@@ -8,8 +8,9 @@ import pytest
 
 from robustparse.data import sample
 from robustparse.data.sample import SampleTreebank, attack_lexicon, derive, sample_treebank
+from robustparse.data.sample_function_words import CLOSED
 from robustparse.data.sample_grammar import read
-from robustparse.data.sample_words import CLOSED, OPEN
+from robustparse.data.sample_words import OPEN
 from robustparse.types import Example
 
 SEEDS = (0, 20250)
@@ -64,7 +65,9 @@ def test_gold_parses_are_projective_trees_with_one_root(seed: int) -> None:
             while above and steps <= len(heads):
                 above, steps = heads[above - 1], steps + 1
             assert above == 0
-            arcs.append((min(dependent, heads[dependent - 1]), max(dependent, heads[dependent - 1])))
+            arcs.append(
+                (min(dependent, heads[dependent - 1]), max(dependent, heads[dependent - 1]))
+            )
         assert not any(a < c < b < d for a, b in arcs for c, d in arcs)
 
 

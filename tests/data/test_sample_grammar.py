@@ -2,8 +2,9 @@
 
 import pytest
 
+from robustparse.data.sample_function_words import CLOSED
 from robustparse.data.sample_grammar import derive, lexicon, read, rules
-from robustparse.data.sample_words import CLOSED, OPEN
+from robustparse.data.sample_words import OPEN
 from robustparse.errors import InputError
 from robustparse.types import DependencyTree
 
@@ -15,7 +16,9 @@ def test_every_rule_has_one_head_and_known_children() -> None:
         for rule in options:
             assert rule.weight > 0
             assert [child.label for child in rule.children].count("") == 1
-            assert all(child.symbol in rules() or child.symbol in classes for child in rule.children)
+            assert all(
+                child.symbol in rules() or child.symbol in classes for child in rule.children
+            )
 
 
 def test_every_phrase_and_class_is_used() -> None:
@@ -98,14 +101,14 @@ def test_trees_worked_out_by_hand(
 
 
 def test_the_verb_decides_between_a_clause_and_a_participle() -> None:
-    clause = read("He believed the workers trained near Rome .".split())
-    participle = read("He praised the workers trained near Rome .".split())
+    clause = read(["He", "believed", "the", "workers", "trained", "near", "Rome", "."])
+    participle = read(["He", "praised", "the", "workers", "trained", "near", "Rome", "."])
     assert (clause.xpos[4], clause.tree.heads[3:5]) == ("VBD", (5, 2))
     assert (participle.xpos[4], participle.tree.heads[3:5]) == ("VBN", (2, 4))
 
 
 def test_case_does_not_matter_and_tags_restrict_readings() -> None:
-    words = "the bank rewards work .".split()
+    words = ["the", "bank", "rewards", "work", "."]
     assert derive(words) == derive([word.upper() for word in words])
     assert derive(words, ["DT", "NN", "VBZ", "NN", "."]) == derive(words)
     with pytest.raises(InputError, match="in 0 ways"):

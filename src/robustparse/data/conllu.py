@@ -104,9 +104,12 @@ def check_labels(examples: Sequence[Example], path: str | Path, known: Collectio
 
 def _place(example: Example, word: int, path: Path) -> str:
     """File and line of a word: its place in the example's block after the block's in the file."""
+    unnumbered = f"{path}, sentence {example.id + 1}, word {word + 1}"
+    if not example.block:  # made in memory: there is no file to read
+        return unnumbered
     starts = {"\n".join(block): start for start, block in blocks(read_text(path))}
     if example.block not in starts:
-        return f"{path}, sentence {example.id + 1}, word {word + 1}"
+        return unnumbered
     words = [index for index, line in enumerate(example.block.split("\n")) if is_word(line)]
     return f"{path}:{starts[example.block] + words[word]}"
 

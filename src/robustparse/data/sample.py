@@ -15,8 +15,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from robustparse.data.sample_function_words import CLOSED
 from robustparse.data.sample_grammar import Rule, derive, read, rules
-from robustparse.data.sample_words import CLOSED, OPEN
+from robustparse.data.sample_words import OPEN
 from robustparse.types import Example, Sentence
 
 __all__ = ["SampleTreebank", "attack_lexicon", "derive", "sample_treebank"]

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
+from robustparse.data.sample_function_words import CLOSED
 from robustparse.data.sample_rules import RULES
-from robustparse.data.sample_words import CLOSED, OPEN
+from robustparse.data.sample_words import OPEN
 from robustparse.errors import InputError
 from robustparse.types import DependencyTree
 
