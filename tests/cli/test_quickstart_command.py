@@ -48,6 +48,10 @@ def test_every_figure_printed_is_in_the_files(tmp_path: Path, capsys):
         assert summary["n_sentences"] == 40
         lines = read_lines(folder / "examples.jsonl")
         test = sample.sample_treebank(2).test
+        for line in lines:  # the grammar still derives the gold tree of every changed sentence
+            tree = sample.derive(line["adversarial_tokens"])
+            assert [*tree.heads] == line["gold"]["heads"]
+            assert [*tree.labels] == line["gold"]["labels"]
         assert [line["tokens"] for line in lines] == [list(e.sentence.words) for e in test]
         las = evaluate(load(folder / "parser.ckpt"), test)["las"]
         assert summary["clean"]["las"] == pytest.approx(las, abs=0.5)
