@@ -14,6 +14,7 @@ from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.candidates.masked_lm import MaskedLM
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.tags import AttackableTags
+from robustparse.attacks.goals import AttachmentDrop
 from robustparse.attacks.problem import UNKNOWN, Problem
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.attacks.statistics import Statistics
@@ -31,7 +32,7 @@ LEXICON = {
 
 def build(constraints: list[Constraint]) -> list[Problem]:
     victim, statistics = HashVictim(), Statistics()
-    builder = ProblemBuilder(victim, Lexicon(LEXICON), constraints, "none", 0, statistics)
+    builder = ProblemBuilder(victim, Lexicon(LEXICON), constraints, AttachmentDrop(), 0, statistics)
     problems = builder.build([ONE, TWO])
     assert all(not problem.words and not problem.ptr.any() for problem in problems)
     # In two steps, the later one on both sides of the earlier: the result is the same as in one.
@@ -71,8 +72,8 @@ def test_candidates_are_cased_deduplicated_and_never_the_word_itself() -> None:
     assert one.words == ("Wolves", "Foxes", "APPLE", "lions", "bees")
     assert one.ptr.tolist() == [0, 2, 2, 3, 5]
     assert two.ptr.tolist() == [0, 0, 2]
-    assert one.heads.tolist() == [2, 0, 4, 2]
-    assert one.labels.tolist() == [0, 0, 0, 0]
+    assert one.gold.heads.tolist() == [2, 0, 4, 2]
+    assert one.gold.labels.tolist() == [0, 0, 0, 0]
 
 
 def test_states_become_words() -> None:

@@ -6,14 +6,16 @@ from attack_fakes import HashVictim, corpus, example
 
 from robustparse.attacks.building import ProblemBuilder
 from robustparse.attacks.candidates.lexicon import Lexicon
-from robustparse.attacks.goals import AttachmentDrop
-from robustparse.attacks.problem import Parse, Problem
+from robustparse.attacks.goals import AttachmentDrop, Parse
+from robustparse.attacks.problem import Problem
 from robustparse.attacks.statistics import Statistics
 from robustparse.errors import InputError
 
 
 def problem_of(one, punctuation="none") -> Problem:
-    builder = ProblemBuilder(HashVictim(), Lexicon({}), [], punctuation, 0, Statistics())
+    builder = ProblemBuilder(
+        HashVictim(), Lexicon({}), [], AttachmentDrop(punctuation=punctuation), 0, Statistics()
+    )
     return builder.build([one])[0]
 
 
@@ -25,10 +27,9 @@ def judge(problem, clean, state, heads, labels=None, **settings) -> tuple[float,
     none = [0] * len(problem)
     verdict = AttachmentDrop(**settings).judge(
         problem,
-        Parse(array(clean)[0], array(none)[0]),
+        (array(clean), array(none)),
         array(state),
-        array(heads),
-        array(labels or none),
+        (array(heads), array(labels or none)),
     )
     return float(verdict.scores[0]), bool(verdict.success[0])
 
@@ -88,7 +89,7 @@ def test_strict_agrees_with_its_definition(metric: str) -> None:
         labels = rng.integers(0, 2, (number, length)).astype(np.int16)
         states = rng.integers(0, 3, (number, length)).astype(np.int16) // 2
         verdict = AttachmentDrop(metric=metric, success="strict").judge(
-            problem, clean, states, heads, labels
+            problem, (clean.heads[None], clean.labels[None]), states, (heads, labels)
         )
         for row in range(number):
             changed = {0: False} | {word + 1: bool(states[row, word]) for word in range(length)}
@@ -96,13 +97,13 @@ def test_strict_agrees_with_its_definition(metric: str) -> None:
             for word in range(length):
                 if not problem.counted[word]:
                     continue
-                gold = int(problem.heads[word])
+                gold = int(problem.gold.heads[word])
                 ends = (word + 1, gold, int(clean.heads[word]), int(heads[row, word]))
                 right_before = clean.heads[word] == gold and (
-                    metric == "uas" or clean.labels[word] == problem.labels[word]
+                    metric == "uas" or clean.labels[word] == problem.gold.labels[word]
                 )
                 right_after = heads[row, word] == gold and (
-                    metric == "uas" or labels[row, word] == problem.labels[word]
+                    metric == "uas" or labels[row, word] == problem.gold.labels[word]
                 )
                 all_wrong += not right_before
                 if not any(changed[end] for end in ends):
@@ -112,7 +113,7 @@ def test_strict_agrees_with_its_definition(metric: str) -> None:
 
 
 def test_bad_settings() -> None:
-    with pytest.raises(InputError, match="metric must be one of uas, las"):
+    with pytest.raises(InputError, match="metric must be one of uas, las, mean"):
         AttachmentDrop(metric="f1")
     with pytest.raises(InputError, match="success must be one of"):
         AttachmentDrop(success="always")

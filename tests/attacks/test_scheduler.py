@@ -173,8 +173,7 @@ def test_expand_lists_one_change_each() -> None:
         ptr=np.array([0, 2, 2, 5]),
         rows=np.array([10, 11, 20, 21, 22], dtype=np.int32),
         words=("a", "b", "c", "d", "e"),
-        heads=np.zeros(3, dtype=np.int16),
-        labels=np.zeros(3, dtype=np.int32),
+        gold=None,
         counted=np.ones(3, dtype=np.bool_),
     )
     state = np.array([0, 0, 2], dtype=np.int16)
@@ -212,7 +211,7 @@ def test_sample_is_bounded_and_uniform() -> None:
         run.statistics.sample_size = 1
         run.statistics._draws = np.random.default_rng(seed)
         order = [result.id for result in run]
-        kept = len(run.statistics.sample[0].tags)
+        kept = run.statistics.sample[0].words.shape[1]
         lengths = {len(EXAMPLES[number].sentence): number for number in order}
         assert len(lengths) == 3
         counts[lengths[kept]] += 1

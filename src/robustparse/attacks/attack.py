@@ -1,8 +1,7 @@
 """An attack: goal + candidates + constraints + search, all of them plain constructor arguments."""
 
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -13,13 +12,13 @@ from numpy.typing import NDArray
 from robustparse.attacks.building import ProblemBuilder
 from robustparse.attacks.candidates.generator import CandidateGenerator
 from robustparse.attacks.constraints.constraint import Constraint
-from robustparse.attacks.goals import Goal
-from robustparse.attacks.live import LiveSentence
-from robustparse.attacks.problem import Parse, Problem
+from robustparse.attacks.goals import Goal, Parse
+from robustparse.attacks.live import LiveSentence, Status
+from robustparse.attacks.problem import Problem
 from robustparse.attacks.scheduler import Scheduler
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.statistics import Statistics
-from robustparse.attacks.victim import Victim
+from robustparse.attacks.victim import Predictions, Victim
 from robustparse.types import DependencyTree, Example
 
 _CHUNK = 512  # sentences whose problems are built at once
@@ -111,7 +110,7 @@ class Attack:
         self.batch_queries = batch_queries
 
     def run(self, examples: Iterable[Example], victim: Victim) -> "AttackRun":
-        """Attack sentences, a few hundred at a time; results come as they finish, in any order.
+        """Attack a parser, a few hundred sentences at a time; results come as they finish.
 
         A sentence without an attackable word is kept, unchanged and without success.
 
@@ -125,6 +124,38 @@ class Attack:
         """
         return AttackRun(self, examples, victim)
 
+    def sentences(
+        self, examples: Iterable[Example], victim: Victim, statistics: Statistics
+    ) -> Generator[LiveSentence, None, None]:
+        """What becomes of each sentence, against any kind of victim; `run` is for parsers.
+
+        Args:
+            examples: sentences with distinct ids, and gold answers that the goal can judge by.
+            victim: left as it was found once the results are exhausted, or on `close`.
+            statistics: where totals are added up.
+
+        Raises:
+            InputError: as in `run`, or a gold answer is not of the goal's kind.
+            ValueError: as in `run`.
+        """
+        builder = ProblemBuilder(
+            victim, self.candidates, self.constraints, self.goal, self.seed, statistics
+        )
+        scheduler = Scheduler(
+            victim,
+            builder,
+            self.goal,
+            self.search,
+            seed=self.seed,
+            budget=self.budget,
+            live=self.live,
+            batch_words=self.batch_words,
+            batch_queries=self.batch_queries,
+            statistics=statistics,
+        )
+
+        return _attacked(iter(examples), victim, builder, scheduler)
+
 
 class AttackRun(Iterator[AttackResult]):
     """The results of a run as they come, and its statistics so far.
@@ -136,54 +167,24 @@ class AttackRun(Iterator[AttackResult]):
         self.statistics = Statistics()
         self._victim = victim
         self._examples: dict[int, Example] = {}
-        self._builder = ProblemBuilder(
-            victim,
-            attack.candidates,
-            attack.constraints,
-            attack.goal.punctuation,
-            attack.seed,
-            self.statistics,
-        )
-        self._scheduler = Scheduler(
-            victim,
-            self._builder,
-            attack.goal,
-            attack.search,
-            seed=attack.seed,
-            budget=attack.budget,
-            live=attack.live,
-            batch_words=attack.batch_words,
-            batch_queries=attack.batch_queries,
-            statistics=self.statistics,
-        )
-        self._results = self._attack(iter(examples))
+        self._sentences = attack.sentences(self._kept(examples), victim, self.statistics)
 
     def __next__(self) -> AttackResult:
         begin = time.perf_counter()
         try:
-            return next(self._results)
+            return self._result(next(self._sentences))
         finally:
             self.statistics.seconds += time.perf_counter() - begin
 
     def close(self) -> None:
         """End the run early; the victim is left as it was found."""
-        self._results.close()  # type: ignore[attr-defined]
+        self._sentences.close()
 
-    def _attack(self, examples: Iterator[Example]) -> Iterator[AttackResult]:
-        with ExitStack() as stack:
-            stack.enter_context(self._victim.evaluating())
-            for sentence in self._scheduler.run(self._problems(examples)):
-                yield self._result(sentence)
-
-    def _problems(self, examples: Iterator[Example]) -> Iterator[Problem]:
-        seen: set[int] = set()
-        while chunk := list(islice(examples, _CHUNK)):
-            for example in chunk:
-                if example.id in seen:
-                    raise ValueError(f"two sentences of the run have the id {example.id}")
-                seen.add(example.id)
-                self._examples[example.id] = example
-            yield from self._builder.build(chunk)
+    def _kept(self, examples: Iterable[Example]) -> Iterator[Example]:
+        """The examples, each kept until its result is there."""
+        for example in examples:
+            self._examples.setdefault(example.id, example)
+            yield example
 
     def _result(self, sentence: LiveSentence) -> AttackResult:
         problem = sentence.problem
@@ -195,17 +196,38 @@ class AttackRun(Iterator[AttackResult]):
             clean=self._scored(problem, sentence.clean),
             attacked=self._scored(problem, sentence.attacked),
             counted=int(problem.counted.sum()),
-            # An unchanged sentence is no adversary, whatever rounding does to its second parse.
-            success=bool(edited) and bool(sentence.verdict.success[0]),
+            success=sentence.status is Status.SUCCEEDED,
             charged=sentence.charged,
             unique=sentence.unique,
         )
 
-    def _scored(self, problem: Problem, parse: Parse) -> ScoredParse:
-        heads: NDArray[Any] = (parse.heads == problem.heads) & problem.counted
-        labelled = heads & (parse.labels == problem.labels)
+    def _scored(self, problem: Problem, predictions: Predictions) -> ScoredParse:
+        parse = Parse(predictions[0][0], predictions[1][0])
+        heads: NDArray[Any] = (parse.heads == problem.gold.heads) & problem.counted
+        labelled = heads & (parse.labels == problem.gold.labels)
         tree = DependencyTree(
             heads=tuple(parse.heads.tolist()),
             labels=tuple(self._victim.label_names(parse.labels)),
         )
         return ScoredParse(tree, int(heads.sum()), int(labelled.sum()))
+
+
+def _attacked(
+    examples: Iterator[Example], victim: Victim, builder: ProblemBuilder, scheduler: Scheduler
+) -> Generator[LiveSentence, None, None]:
+    def problems() -> Iterator[Problem]:
+        while chunk := list(islice(examples, _CHUNK)):
+            yield from builder.build(chunk)
+
+    with victim.evaluating():
+        yield from scheduler.run(_distinct(problems()))
+
+
+def _distinct(problems: Iterable[Problem]) -> Iterator[Problem]:
+    """The problems, as long as their ids differ."""
+    seen: set[int] = set()
+    for problem in problems:
+        if problem.id in seen:
+            raise ValueError(f"two sentences of the run have the id {problem.id}")
+        seen.add(problem.id)
+        yield problem

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.attacks.goals import Goal
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.statistics import Statistics
 from robustparse.attacks.victim import Victim
-from robustparse.metrics import PunctuationPolicy, counted_words
+from robustparse.metrics import counted_words
 from robustparse.types import Example
 
 _Masks = list[NDArray[np.bool_]]
@@ -27,7 +28,7 @@ class ProblemBuilder:
         victim: whose rows and ids the problems hold.
         candidates: proposes words.
         constraints: which words may be changed and which candidates are accepted, in order.
-        punctuation: which words count.
+        goal: says which words count and what predictions are compared with.
         seed: of the candidates drawn.
         statistics: where the seconds of models are added up.
     """
@@ -37,14 +38,14 @@ class ProblemBuilder:
         victim: Victim,
         candidates: CandidateGenerator,
         constraints: Sequence[Constraint],
-        punctuation: PunctuationPolicy,
+        goal: Goal,
         seed: int,
         statistics: Statistics,
     ) -> None:
         self._victim = victim
         self._candidates = candidates.for_victim(victim)
         self._constraints = constraints
-        self._punctuation = punctuation
+        self._goal = goal
         self._seed = seed
         self._statistics = statistics
 
@@ -55,10 +56,10 @@ class ProblemBuilder:
         ends = np.cumsum(lengths).tolist()
         originals = _rows(victim, list(chain.from_iterable(e.sentence.words for e in examples)))
         tags = victim.intern_tags([tag for example in examples for tag in _tags(example)])
-        labels = victim.label_ids([label for example in examples for label in example.gold.labels])
+        golds = self._goal.gold(examples, victim)
         problems = []
-        for example, eligible, length, end in zip(
-            examples, self._eligible(examples), lengths, ends, strict=True
+        for example, eligible, gold, length, end in zip(
+            examples, self._eligible(examples), golds, lengths, ends, strict=True
         ):
             span = slice(end - length, end)
             problems.append(
@@ -72,9 +73,8 @@ class ProblemBuilder:
                     ptr=np.zeros(length + 1, dtype=np.int64),
                     rows=np.zeros(0, dtype=np.int32),
                     words=(),
-                    heads=np.array(example.gold.heads, dtype=np.int16),
-                    labels=labels[span],
-                    counted=counted_words(example.sentence, self._punctuation),
+                    gold=gold,
+                    counted=counted_words(example.sentence, self._goal.punctuation),
                 )
             )
         return problems

@@ -1,8 +1,9 @@
 """One sentence under attack: its search, what is known of its states, and its query count.
 
-Its life: the clean parse (query 1), the search's requests, the closing parse of the outcome (not
-charged). Between them `pending` holds the states that only the victim can answer, and `wanted` the
-positions for which candidates are to be made.
+Its life: the clean prediction (query 1), the search's requests, the closing prediction for the
+outcome (not charged). Between them `pending` holds the states that only the victim can answer,
+`wanted` the positions for which candidates are to be made, and `sloped` the state whose gradient is
+to be taken.
 """
 
 from collections.abc import Generator
@@ -12,18 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.attacks.goals import Goal, Verdict
-from robustparse.attacks.problem import Parse, Problem, State
+from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.search.requests import (
     Answer,
     Expand,
+    Gradient,
     Outcome,
-    Propose,
     Request,
     Score,
     Search,
 )
-
-_CHOICES = 1 << 16  # choices are int16
+from robustparse.attacks.texts import Reader, Texts, zobrist_keys
+from robustparse.attacks.victim import Predictions
 
 
 class Phase(Enum):
@@ -35,6 +36,14 @@ class Phase(Enum):
     DONE = "done"
 
 
+class Status(Enum):
+    """What became of a sentence; one that reaches the goal unchanged is skipped."""
+
+    SKIPPED = "skipped"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+
+
 class LiveSentence:
     """A sentence whose search is under way.
 
@@ -43,13 +52,14 @@ class LiveSentence:
         goal: judges the victim's answers.
         search: the strategy.
         rng: the sentence's own random stream.
-        budget: queries it may charge, the clean parse included; None is unlimited.
+        budget: queries it may charge, the clean prediction included; None is unlimited.
     """
 
-    clean: Parse
-    attacked: Parse
+    clean: Predictions
+    attacked: Predictions
     verdict: Verdict
     outcome: State
+    texts: Texts
 
     def __init__(
         self,
@@ -62,47 +72,66 @@ class LiveSentence:
         self.problem = problem
         self.phase = Phase.CLEAN
         self.charged = 1
-        self.asked_rows: list[NDArray[np.int32]] = []
+        self.asked: list[Texts] = []
         self._goal = goal
         self._search = search
         self._rng = rng
         self._budget = budget
         self.wanted: NDArray[np.int64] | None = None
+        self.sloped: State | None = None
         self._proposed = ~problem.eligible
-        self._origin, self._table = problem.table()
+        self._reader = Reader(problem)
         # Key of a state to its number in `_scores`; the clean state, whose key is 0, is number 0.
         self._known: dict[int, int] = {0: 0}
         self._scores = np.zeros(1)
         self._success = np.zeros(1, dtype=np.bool_)
-        self._request: NDArray[np.int16]
-        self._numbers: NDArray[np.int64]
+        self._request = problem.start()[None]
+        self._numbers = np.zeros(1, dtype=np.int64)
+        self._places = np.zeros(1, dtype=np.int64)
+        self._slope: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
         self._run: Generator[Request, Answer, Outcome]
-        self._wait_for(problem.start()[None])
-        self.asked_rows.append(self.rows)
+        self._wait_for(self._request)
+        self.asked.append(self.texts)
 
     @property
     def unique(self) -> int:
         """Distinct states charged so far."""
         return len(self._known)
 
+    @property
+    def status(self) -> Status:
+        """What became of the sentence, once it is done."""
+        if self._success[0]:
+            return Status.SKIPPED
+        # An unchanged sentence is no adversary, whatever rounding does to its second prediction.
+        reached = bool(self.outcome.any()) and bool(self.verdict.success[0])
+        return Status.SUCCEEDED if reached else Status.FAILED
+
+    @property
+    def waits_for_others(self) -> bool:
+        """Whether candidates are to be made or a gradient is to be taken."""
+        return self.wanted is not None or self.sloped is not None
+
     def _wait_for(self, states: NDArray[np.int16]) -> None:
-        """Let `states (n, words)` be parsed next."""
+        """Let `states (n, words)` be predicted next."""
         self.pending = states
-        self.rows = self._table[self._origin + states]
-        self.heads = np.zeros(states.shape, dtype=np.int16)
-        self.labels = np.zeros(states.shape, dtype=np.int16)
+        self.texts = self._reader.read(states)
+        self._parts: list[Predictions] = []
+
+    def take(self, part: Predictions) -> None:
+        """Take in predictions for the next few pending states, in their order."""
+        self._parts.append(part)
 
     def advance(self) -> None:
-        """Take in the parses of all pending states, and go on to the next ones."""
+        """Go on, now that the predictions for all pending states are there."""
+        predictions = tuple(map(np.concatenate, zip(*self._parts, strict=True)))
+        if self.phase is Phase.CLEAN:
+            self.clean = predictions
+        verdict = self._goal.judge(self.problem, self.clean, self.pending, predictions)
         if self.phase is Phase.FINAL:
-            self.attacked = Parse(self.heads[0], self.labels[0])
-            self.verdict = self._judge()
+            self.attacked, self.verdict = predictions, verdict
             self.phase = Phase.DONE
-            return
-        if self.phase is Phase.CLEAN:
-            self.clean = Parse(self.heads[0], self.labels[0])
-        verdict = self._judge()
-        if self.phase is Phase.CLEAN:
+        elif self.phase is Phase.CLEAN:
             self._scores, self._success = verdict.scores, verdict.success
             self._begin()
         else:
@@ -111,9 +140,8 @@ class LiveSentence:
             self._follow(first=False)
 
     def _begin(self) -> None:
-        """Start the search, unless the clean parse has spent the budget."""
-        self._request, self._numbers = self.pending, np.zeros(1, dtype=np.int64)
-        if self._left() == 0:
+        """Start the search, unless the goal is reached or the budget spent."""
+        if self._success[0] or self._left() == 0:
             self._settle(self.problem.start())
             return
         self._run = self._search.run(self.problem, self._answer(), self._rng)
@@ -121,7 +149,7 @@ class LiveSentence:
         self._follow(first=True)
 
     def _settle(self, outcome: State) -> None:
-        """Let the outcome be parsed once more."""
+        """Let the outcome be predicted once more."""
         self.outcome = outcome
         self.phase = Phase.FINAL
         self._wait_for(outcome[None])
@@ -129,26 +157,36 @@ class LiveSentence:
     def supply(self, problem: Problem) -> None:
         """Take in the problem with the candidates that were wanted, and go on."""
         self.problem, self.wanted = problem, None
-        self._origin, self._table = problem.table()
+        self._reader = Reader(problem)
         self._follow(first=False)
 
-    def _judge(self) -> Verdict:
-        return self._goal.judge(self.problem, self.clean, self.pending, self.heads, self.labels)
+    def differentiate(self, gradient: NDArray[np.float64], vectors: NDArray[np.float64]) -> None:
+        """Take in the gradient that was asked for and its embeddings, `(words, dim)`; go on."""
+        self._slope, self.sloped = (gradient, vectors), None
+        self._follow(first=False)
+
+    def read(self, state: State) -> Texts:
+        """One state as a text."""
+        return self._reader.read(state[None])
 
     def _answer(self) -> Answer:
+        gradient, vectors = self._slope or (None, None)
         return Answer(
             self.problem,
             self._request,
             self._scores[self._numbers],
             self._success[self._numbers],
             self._left(),
+            self._places,
+            gradient,
+            vectors,
         )
 
     def _left(self) -> int | None:
         return None if self._budget is None else self._budget - self.charged
 
     def _follow(self, first: bool) -> None:
-        """Run the search until it needs the victim or returns."""
+        """Run the search until it needs a model or returns."""
         try:
             request = next(self._run) if first else self._run.send(self._answer())
             while not self._must_wait(request):
@@ -157,10 +195,15 @@ class LiveSentence:
             self._settle(stop.value.state)
 
     def _must_wait(self, request: Request) -> bool:
-        """Take up a request; whether it takes the victim or a candidate generator to answer it."""
-        if not isinstance(request, Propose):
+        """Take up a request; whether it takes a model to answer it."""
+        self._slope = None
+        if isinstance(request, Score | Expand):
             return self._charge(request)
         self._request, self._numbers = self._request[:0], self._numbers[:0]
+        self._places = self._places[:0]
+        if isinstance(request, Gradient):
+            self.sloped = request.state
+            return True
         wanted = np.unique(request.positions[~self._proposed[request.positions]])
         self._proposed[wanted] = True
         self.wanted = wanted if len(wanted) else None
@@ -174,28 +217,13 @@ class LiveSentence:
         states = request.rows(self.problem)[:left]
         self.charged += len(states)
         before, known = len(self._known), self._known
-        numbers = [known.setdefault(key, len(known)) for key in _zobrist_keys(states).tolist()]
+        numbers = [known.setdefault(key, len(known)) for key in zobrist_keys(states).tolist()]
         self._request, self._numbers = states, np.array(numbers, dtype=np.int64)
+        self._places = request.places(self.problem)[:left]
         if len(known) == before:
             return False
         # Numbers rise in order of first appearance: a state is new where they reach a new height.
         heights = np.maximum.accumulate(np.concatenate([[before - 1], self._numbers]))
         self._wait_for(states[heights[1:] > heights[:-1]])
-        self.asked_rows.append(self.rows)
+        self.asked.append(self.texts)
         return True
-
-
-def _zobrist_keys(states: NDArray[np.int16]) -> NDArray[np.uint64]:
-    """A 64-bit key of each state `(n, words)`.
-
-    It is the exclusive or over the changed positions (Zobrist hashing) of SplitMix64 of (position,
-    choice), so that the clean state has key 0.
-    """
-    row, position = np.nonzero(states)
-    place = position * _CHOICES + states[row, position] + 2  # + 2: none is 0
-    code = place.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    code = (code ^ (code >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    code = (code ^ (code >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    keys = np.zeros(len(states), dtype=np.uint64)
-    np.bitwise_xor.at(keys, row, code ^ (code >> np.uint64(31)))
-    return keys

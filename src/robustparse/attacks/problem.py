@@ -1,10 +1,12 @@
 """One sentence's search space, and the states that live in it.
 
 A state is `int16[words]`: 0 keeps the original word, k puts its k-th candidate there (counted from
-1), `UNKNOWN` the victim's unknown word. Searches handle nothing else; strings return at the end.
+1), `UNKNOWN` the victim's unknown word, `DELETED` no word at all. Searches handle nothing else;
+strings return at the end.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +16,12 @@ from robustparse.types import Sentence
 UNKNOWN = -1
 """The choice that puts the victim's unknown word at a position."""
 
+DELETED = -2
+"""The choice that takes the word at a position out, to see what it is worth; never an outcome."""
+
 State = NDArray[np.int16]
 
-
-@dataclass(frozen=True, eq=False)
-class Parse:
-    """A victim's answer for one text: heads `(words,)` (0 is ROOT) and label ids `(words,)`."""
-
-    heads: NDArray[np.int16]
-    labels: NDArray[np.int16]
+_CODES = 3  # choices of a word beside its candidates: DELETED, UNKNOWN and the original
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +38,7 @@ class Problem:
         ptr: candidates proposed for word i are `ptr[i]:ptr[i + 1]`, `int64 (words + 1,)`.
         rows: the victim's rows of all candidates, `int32 (candidates,)`.
         words: the candidates as strings, aligned with `rows`.
-        heads: gold heads, `int16 (words,)`.
-        labels: the victim's ids of the gold labels, `int32 (words,)`, -1 for an unseen label.
+        gold: what the goal compares the victim's answers with (`Goal.gold`).
         counted: which words enter the scores, `bool (words,)`, decided on the original sentence.
     """
 
@@ -53,8 +51,7 @@ class Problem:
     ptr: NDArray[np.int64]
     rows: NDArray[np.int32]
     words: tuple[str, ...]
-    heads: NDArray[np.int16]
-    labels: NDArray[np.int32]
+    gold: Any
     counted: NDArray[np.bool_]
 
     def __len__(self) -> int:
@@ -68,26 +65,42 @@ class Problem:
         """A look-up table from choices to the victim's rows.
 
         Returns:
-            `origin (words,)` and `rows (candidates + 2 * words,)` such that the row of choice k at
-            word i is `rows[origin[i] + k]`, for k = `UNKNOWN` too.
+            `origin (words,)` and `rows (candidates + 3 * words,)` such that the row of choice k at
+            word i is `rows[origin[i] + k]`, for k = `UNKNOWN` too; for `DELETED` it is 0.
         """
-        origin = self.ptr[:-1] + 2 * np.arange(len(self.original)) + 1
-        rows = np.empty(len(self.rows) + 2 * len(self.original), dtype=np.int32)
+        origin = self.ptr[:-1] + _CODES * np.arange(len(self.original)) - DELETED
+        rows = np.zeros(len(self.rows) + _CODES * len(self.original), dtype=np.int32)
         rows[origin + UNKNOWN] = self.unknown
         rows[origin] = self.original
         position = np.repeat(np.arange(len(self.original)), np.diff(self.ptr))
-        rows[np.arange(len(self.rows)) + 2 * position + 2] = self.rows
+        rows[np.arange(len(self.rows)) + _CODES * (position + 1)] = self.rows
         return origin, rows
+
+    def changeable(self, states: NDArray[np.int16]) -> NDArray[np.bool_]:
+        """Where a state may still be changed if every word is changed once at most.
+
+        These are the eligible words that stand as they were and have candidates. Shape as `states`,
+        `(words,)` or `(n, words)`.
+        """
+        changeable: NDArray[np.bool_] = (np.diff(self.ptr) > 0) & (states == 0)
+        return changeable
 
     def text(self, state: State) -> tuple[str, ...]:
         """The words of a state.
 
         Raises:
-            ValueError: the state holds the unknown word, which has no spelling.
+            ValueError: the state holds the unknown word, which has no spelling, or lacks a word.
         """
         if (state < 0).any():
-            raise ValueError(f"state {state.tolist()} holds the unknown word, which has no text")
+            raise ValueError(f"state {state.tolist()} holds the unknown word or lacks one: no text")
         words = list(self.sentence.words)
         for position in np.flatnonzero(state).tolist():
             words[position] = self.words[int(self.ptr[position]) + int(state[position]) - 1]
         return tuple(words)
+
+
+def one_changed(state: State, positions: NDArray[np.int64], choice: int) -> NDArray[np.int16]:
+    """The state with one choice at each position alone, `(positions, words)`."""
+    states = np.repeat(state[None], len(positions), axis=0)
+    states[np.arange(len(positions)), positions] = choice
+    return states

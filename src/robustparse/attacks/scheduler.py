@@ -2,16 +2,18 @@
 
 The design follows from what slows attack libraries down: one sentence at a time and a handful of
 texts a forward pass. Here every live sentence has one request outstanding: candidates are made for
-all that want some in one call, and the states not asked about before are sorted by length and
-parsed in batches up to a word budget.
+all that want some in one call, gradients are taken together, and the states not asked about before
+are sorted by length and predicted in batches up to a word budget.
 """
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robustparse.attacks.building import ProblemBuilder
 from robustparse.attacks.goals import Goal
@@ -19,8 +21,9 @@ from robustparse.attacks.live import LiveSentence, Phase
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.randomness import stream
 from robustparse.attacks.search.requests import Search
-from robustparse.attacks.statistics import AskedTexts, Statistics
-from robustparse.attacks.victim import Victim
+from robustparse.attacks.statistics import Statistics
+from robustparse.attacks.texts import Texts
+from robustparse.attacks.victim import DifferentiableVictim, Victim
 from robustparse.errors import InputError
 
 _FORWARD_SHARE = 16  # a forward pass is worth about 1/16 of a full batch in padding
@@ -39,10 +42,11 @@ class Scheduler:
     """Runs searches against one victim.
 
     It alone counts queries: every state asked about is charged, seen before or not, and the clean
-    parse is query 1; unique ones are told apart by a 64-bit hash of the state.
+    prediction is query 1; unique ones are told apart by a 64-bit hash of the state. Gradients are
+    not charged.
 
     Args:
-        victim: the parser under attack.
+        victim: the model under attack.
         builder: makes candidates.
         goal: judges its answers.
         search: the strategy, one generator a sentence.
@@ -54,7 +58,8 @@ class Scheduler:
         statistics: where totals are added up.
 
     Raises:
-        InputError: a number is below 1.
+        InputError: a number is below 1; or, from `run`, the search asks for gradients of a victim
+            that gives none.
     """
 
     def __init__(
@@ -93,16 +98,16 @@ class Scheduler:
 
     def run(self, problems: Iterable[Problem]) -> Iterator[LiveSentence]:
         """Attack all problems; sentences come as they finish."""
-        waiting = iter(problems)
+        rest = iter(problems)
         sentences: list[LiveSentence] = []
         while True:
             # Closing parses leave room for the clean parses of the sentences that follow.
             searching = sum(sentence.phase is not Phase.FINAL for sentence in sentences)
-            sentences += map(self._open, islice(waiting, self._live - searching))
+            sentences += map(self._open, islice(rest, self._live - searching))
             if not sentences:
                 return
-            while wanting := [one for one in sentences if one.wanted is not None]:
-                self._supply(wanting)
+            while waiting := [one for one in sentences if one.waits_for_others]:
+                self._answer_others(waiting)
             for batch in self._batches(sentences):
                 self._parse(batch)
             for sentence in sentences:
@@ -117,12 +122,42 @@ class Scheduler:
         rng = stream(self._seed, problem.id)
         return LiveSentence(problem, self._goal, self._search, rng, self._budget)
 
+    def _answer_others(self, waiting: Sequence[LiveSentence]) -> None:
+        """Answer requests for candidates and for gradients."""
+        wanting = [one for one in waiting if one.wanted is not None]
+        sloped = [one for one in waiting if one.sloped is not None]
+        if wanting:
+            self._supply(wanting)
+        sloped.sort(key=lambda one: -len(one.problem))
+        while sloped:
+            longest = max(1, len(sloped[0].problem))
+            room = min(self._batch_queries, max(1, self._batch_words // longest))
+            self._differentiate(sloped[:room])
+            sloped = sloped[room:]
+
     def _supply(self, sentences: Sequence[LiveSentence]) -> None:
         """Make the candidates that sentences want, all in one go."""
         wanted = [one.wanted for one in sentences if one.wanted is not None]
         problems = self._builder.extend([one.problem for one in sentences], wanted)
         for sentence, problem in zip(sentences, problems, strict=True):
             sentence.supply(problem)
+
+    def _differentiate(self, sentences: Sequence[LiveSentence]) -> None:
+        """The gradient of one state of each sentence, longest first, in one pass."""
+        if not isinstance(self._victim, DifferentiableVictim):
+            raise InputError(
+                f"attack: the search asks for gradients and {type(self._victim).__name__} gives "
+                "none; choose a black-box search or another victim"
+            )
+        texts = [one.read(one.sloped) for one in sentences if one.sloped is not None]
+        words, tags, lengths = _padded(texts)
+        gold = [one.problem.gold for one in sentences]
+        begin = time.perf_counter()
+        gradients, vectors = self._victim.gradient(words, tags, lengths, gold)
+        self._statistics.victim_seconds += time.perf_counter() - begin
+        for row, sentence in enumerate(sentences):
+            length = len(sentence.problem)
+            sentence.differentiate(gradients[row, :length], vectors[row, :length])
 
     def _batches(self, sentences: Sequence[LiveSentence]) -> Iterator[list[_Piece]]:
         """All pending states, longest sentences first, in batches of similar length."""
@@ -148,36 +183,50 @@ class Scheduler:
             yield batch
 
     def _parse(self, batch: Sequence[_Piece]) -> None:
-        """One forward pass; the parses go back to their sentences."""
-        texts = sum(piece.end - piece.begin for piece in batch)
-        longest = max(1, len(batch[0].sentence.problem))
-        words = np.zeros((texts, longest), dtype=np.int32)
-        tags = np.zeros((texts, longest), dtype=np.int32)
-        lengths = np.zeros(texts, dtype=np.int32)
-        at = 0
-        for piece in batch:
-            problem, span = piece.sentence.problem, slice(at, at + piece.end - piece.begin)
-            words[span, : len(problem)] = piece.sentence.rows[piece.begin : piece.end]
-            tags[span, : len(problem)] = problem.tags
-            lengths[span] = len(problem)
-            at = span.stop
+        """One forward pass; the predictions go back to their sentences."""
+        texts = [piece.sentence.texts.part(piece.begin, piece.end) for piece in batch]
+        words, tags, lengths = _padded(texts)
         begin = time.perf_counter()
-        heads, labels = self._victim.parse(words, tags, lengths)
+        predictions = self._victim.parse(words, tags, lengths)
         self._statistics.victim_seconds += time.perf_counter() - begin
         self._statistics.forwards += 1
-        self._statistics.texts += texts
+        self._statistics.texts += len(lengths)
         self._statistics.words += int(lengths.sum())
         at = 0
         for piece in batch:
-            sentence, length = piece.sentence, len(piece.sentence.problem)
-            span = slice(at, at + piece.end - piece.begin)
-            sentence.heads[piece.begin : piece.end] = heads[span, :length]
-            sentence.labels[piece.begin : piece.end] = labels[span, :length]
-            at = span.stop
+            rows = slice(at, at + piece.end - piece.begin)
+            part = tuple(array[rows] for array in predictions)
+            if self._goal.per_word:
+                length = len(piece.sentence.problem)
+                part = tuple(_with_columns(array, length) for array in part)
+            piece.sentence.take(part)
+            at = rows.stop
 
     def _record(self, sentence: LiveSentence) -> None:
-        self._statistics.unique_words += sentence.unique * len(sentence.problem)
+        self._statistics.unique_words += sum(int(texts.lengths.sum()) for texts in sentence.asked)
         place = self._statistics.sampled()
         if place is not None:
-            rows = np.concatenate(sentence.asked_rows)
-            self._statistics.keep(place, AskedTexts(rows, sentence.problem.tags))
+            words, tags, lengths = _padded(sentence.asked)
+            self._statistics.keep(place, Texts(words, tags, lengths))
+
+
+def _padded(
+    parts: Sequence[Texts],
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Words and tags `(n, longest)` and lengths `(n,)` of all texts, the widest part first."""
+    lengths = np.concatenate([part.lengths for part in parts])
+    words = np.zeros((len(lengths), max(1, parts[0].words.shape[1])), dtype=np.int32)
+    tags = np.zeros_like(words)
+    at = 0
+    for part in parts:
+        count, width = part.words.shape
+        words[at : at + count, :width], tags[at : at + count, :width] = part.words, part.tags
+        at += count
+    longest = int(lengths.max())  # all texts may have lost words
+    return words[:, :longest], tags[:, :longest], lengths
+
+
+def _with_columns(array: NDArray[Any], width: int) -> NDArray[Any]:
+    """The array cut to so many columns, or filled up with zeros, `(n, width)`."""
+    missing = max(0, width - array.shape[1])
+    return np.pad(array[:, :width], ((0, 0), (0, missing))) if missing else array[:, :width]

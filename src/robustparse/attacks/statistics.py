@@ -7,20 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from robustparse.attacks.texts import Texts
 from robustparse.attacks.victim import Victim
-
-
-@dataclass(frozen=True, eq=False)
-class AskedTexts:
-    """The distinct texts of one sentence that the victim was asked about.
-
-    Args:
-        words: the victim's rows, `int32 (texts, words)`.
-        tags: the victim's tag ids, `int32 (words,)`.
-    """
-
-    words: NDArray[np.int32]
-    tags: NDArray[np.int32]
 
 
 @dataclass(eq=False)
@@ -36,7 +24,7 @@ class Statistics:
         victim_seconds: of these, spent in the victim's forward passes.
         model_seconds: of these, spent in other models (candidates, filters), by class name.
         sample_size: sentences whose texts are kept for `victim_seconds_alone`.
-        sample: a uniform sample of the sentences.
+        sample: the distinct texts asked about of a uniform sample of the sentences.
         seen: sentences the sample was drawn from.
     """
 
@@ -48,7 +36,7 @@ class Statistics:
     victim_seconds: float = 0.0
     model_seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     sample_size: int = 128
-    sample: list[AskedTexts] = field(default_factory=list)
+    sample: list[Texts] = field(default_factory=list)
     seen: int = 0
     _draws: np.random.Generator = field(
         default_factory=lambda: np.random.Generator(np.random.Philox(0))
@@ -71,7 +59,7 @@ class Statistics:
         place = int(self._draws.integers(self.seen))
         return place if place < self.sample_size else None
 
-    def keep(self, place: int, texts: AskedTexts) -> None:
+    def keep(self, place: int, texts: Texts) -> None:
         """Put a sentence's texts into the sample."""
         if place < len(self.sample):
             self.sample[place] = texts
@@ -110,10 +98,14 @@ def victim_seconds_alone(
 
 
 def _full_batches(
-    sample: list[AskedTexts], batch_words: int, batch_queries: int
+    sample: list[Texts], batch_words: int, batch_queries: int
 ) -> list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]]:
     """Words, tags `(n, length)` and lengths `(n,)` of each batch, longest first."""
-    texts = [(row, kept.tags) for kept in sample for row in kept.words]
+    texts = [
+        (words[:length], tags[:length])
+        for kept in sample
+        for words, tags, length in zip(kept.words, kept.tags, kept.lengths.tolist(), strict=True)
+    ]
     texts.sort(key=lambda text: -len(text[0]))
     batches = []
     while texts:

@@ -1,15 +1,23 @@
-"""What an attack asks of the parser it attacks: a protocol, so that attacks know no parser."""
+"""What an attack asks of the model it attacks: a protocol, so that attacks know no parser.
+
+What a victim says about n texts are its predictions: arrays of n rows. What stands in them is
+between the victim and the goal that judges them: heads and labels of a parser, one column a word,
+or the probabilities of a classifier, one column a class.
+"""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+Predictions = tuple[NDArray[Any], ...]
+"""What a victim says about n texts: arrays of n rows."""
+
 
 class Victim(Protocol):
-    """A parser under attack.
+    """A model under attack.
 
     It numbers words in a growing table of its own: a row is what it needs of one word form.
     """
@@ -42,8 +50,8 @@ class Victim(Protocol):
 
     def parse(
         self, words: NDArray[np.int32], tags: NDArray[np.int32], lengths: NDArray[np.int32]
-    ) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
-        """Parse n texts in one forward pass.
+    ) -> Predictions:
+        """Read n texts in one forward pass.
 
         Args:
             words: rows, `(n, length)`, 0 beyond a text's length.
@@ -51,11 +59,38 @@ class Victim(Protocol):
             lengths: words of each text, `(n,)`.
 
         Returns:
-            Heads in 0..length (0 is ROOT) and label ids, both `(n, length)`; what stands beyond a
-            text's length is undefined.
+            A parser: heads in 0..length (0 is ROOT) and label ids, both `(n, length)`; what stands
+            beyond a text's length is undefined. A classifier: the probabilities of its classes,
+            `float64 (n, classes)`, alone.
         """
         ...
 
     def evaluating(self) -> AbstractContextManager[None]:
         """Evaluation mode without gradients; on exit the victim is as it was found."""
+        ...
+
+
+@runtime_checkable
+class DifferentiableVictim(Victim, Protocol):
+    """A victim that white-box attacks see into."""
+
+    def gradient(
+        self,
+        words: NDArray[np.int32],
+        tags: NDArray[np.int32],
+        lengths: NDArray[np.int32],
+        gold: Sequence[Any],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Gradients of n texts' losses towards their word embeddings.
+
+        Args:
+            words: rows, `(n, length)`, 0 beyond a text's length.
+            tags: tag ids, `(n, length)`.
+            lengths: words of each text, `(n,)`.
+            gold: what the goal compares the predictions with, one a text (`Goal.gold`).
+
+        Returns:
+            The gradients and the embeddings, both `(n, length, dim)`; what stands beyond a text's
+            length is undefined.
+        """
         ...

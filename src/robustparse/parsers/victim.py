@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from robustparse.data.batch import Batch
 from robustparse.parsers.base import ParserModule
 from robustparse.parsers.word_table import UNKNOWN
 
@@ -54,6 +55,37 @@ class ParserVictim:
             torch.from_numpy(part.astype(np.int64)).to(device) for part in (words, tags, lengths)
         )
         return self.parser.parse(rows, tag_ids, sizes)
+
+    def gradient(
+        self,
+        words: NDArray[np.int32],
+        tags: NDArray[np.int32],
+        lengths: NDArray[np.int32],
+        gold: Sequence[tuple[NDArray[np.integer], NDArray[np.integer]]],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Gradients of the sentences' losses, and embeddings, ``(n, length, dim)``.
+
+        Args:
+            words: rows, ``(n, length)``.
+            tags: tag ids, ``(n, length)``.
+            lengths: ``(n,)``.
+            gold: heads and label ids of each sentence.
+        """
+        heads, labels = np.zeros(words.shape, np.int64), np.full(words.shape, -1, np.int64)
+        for row, (right_heads, right_labels) in enumerate(gold):
+            heads[row, : len(right_heads)] = right_heads
+            labels[row, : len(right_labels)] = right_labels
+        parts = (np.arange(len(words)), words, tags, lengths, heads, labels, words != 0)
+        tensors = [torch.from_numpy(part.astype(np.int64)) for part in parts]
+        batch = Batch(*[*tensors, torch.tensor(1.0)]).to(self.parser.device)
+        # The backward pass of cuDNN's LSTM exists in training mode only.
+        with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
+            offset = self.parser.zero_offset(batch).requires_grad_()
+            losses, _ = self.parser.loss(batch, offset)
+            (gradient,) = torch.autograd.grad(losses.sum(), offset)
+        vectors = self.parser.embed(batch).detach()
+        # Without ROOT.
+        return gradient[:, 1:].double().cpu().numpy(), vectors[:, 1:].double().cpu().numpy()
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:

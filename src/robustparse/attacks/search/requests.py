@@ -1,12 +1,12 @@
 """What a search may ask, what it is told, and what it returns.
 
-A search is a generator: it yields `Propose`, `Score` or `Expand`, is sent an `Answer`, and returns
-an `Outcome`. It calls no model and knows no other sentence, so that the scheduler can answer
-hundreds of searches with one forward pass.
+A search is a generator: it yields `Propose`, `Score`, `Expand` or `Gradient`, is sent an `Answer`,
+and returns an `Outcome`. It calls no model and knows no other sentence, so that the scheduler can
+answer hundreds of searches with one forward pass.
 """
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -25,36 +25,56 @@ class Score:
         """The states asked about, `(n, words)`."""
         return self.states
 
+    def places(self, problem: Problem) -> NDArray[np.int64]:
+        """Which of `states` each row is, `(n,)`."""
+        return np.arange(len(self.states))
+
 
 @dataclass(frozen=True, eq=False)
 class Expand:
-    """Ask about the candidates of some positions, one change to `state` each.
+    """Ask about the candidates of some positions, one change to a state each.
 
     They come in the order of the positions, then of the candidates; the choice that already stands
-    in `state` is left out.
+    in the state is left out.
 
     Args:
-        state: the state to change, `int16 (words,)`.
+        state: the state to change, `int16 (words,)`, or several, `(states, words)`.
         positions: where, `(positions,)`.
         limits: at most so many candidates of each position, the first ones, `(positions,)`.
+        bases: which of several states each position belongs to, `(positions,)`.
+        distinct: leave out states that come a second time, from another base.
     """
 
-    state: State
+    state: NDArray[np.int16]
     positions: NDArray[np.int64]
     limits: NDArray[np.int64] | None = None
+    bases: NDArray[np.int64] | None = None
+    distinct: bool = False
 
     def rows(self, problem: Problem) -> NDArray[np.int16]:
         """The states asked about, `(n, words)`."""
+        return self._changes(problem)[0]
+
+    def places(self, problem: Problem) -> NDArray[np.int64]:
+        """Which of `positions` each row changes, `(n,)`, rising."""
+        return self._changes(problem)[1]
+
+    def _changes(self, problem: Problem) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
         counts = problem.ptr[self.positions + 1] - problem.ptr[self.positions]
         if self.limits is not None:
             counts = np.minimum(counts, self.limits)
-        position = np.repeat(self.positions, counts)
-        choice = np.arange(1, len(position) + 1) - np.repeat(np.cumsum(counts) - counts, counts)
-        new = choice != self.state[position]
-        position, choice = position[new], choice[new]
-        states = np.repeat(self.state[None], len(position), axis=0)
-        states[np.arange(len(position)), position] = choice
-        return states
+        place = np.repeat(np.arange(len(counts)), counts)
+        choice = np.arange(1, len(place) + 1) - np.repeat(np.cumsum(counts) - counts, counts)
+        several = np.atleast_2d(self.state)
+        base = np.zeros(len(place), np.int64) if self.bases is None else self.bases[place]
+        new = choice != several[base, self.positions[place]]
+        place, choice = place[new], choice[new]
+        states = several[base[new]]
+        states[np.arange(len(place)), self.positions[place]] = choice
+        if self.distinct:
+            first = np.sort(np.unique(states, axis=0, return_index=True)[1])
+            states, place = states[first], place[first]
+        return states, place
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +91,20 @@ class Propose:
     positions: NDArray[np.int64]
 
 
-Request = Propose | Score | Expand
+@dataclass(frozen=True, eq=False)
+class Gradient:
+    """Ask for the gradient of the victim's loss towards the word embeddings of a state.
+
+    White-box attacks only. Nothing is charged.
+
+    Args:
+        state: `int16 (words,)`, without a deleted word.
+    """
+
+    state: State
+
+
+Request = Propose | Score | Expand | Gradient
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +118,9 @@ class Answer:
         success: whether the goal is reached, `bool (n,)`.
         left: queries left in the budget, or None where there is none. At 0 the search is over: it
             must return its outcome, a further request is an error.
+        places: which of the states or positions of the request each row answers, `(n,)`, rising.
+        gradient: of the state last asked about, `float64 (words, dim)`, or None.
+        vectors: the embeddings at which it was taken, `float64 (words, dim)`, or None.
     """
 
     problem: Problem
@@ -92,11 +128,31 @@ class Answer:
     scores: NDArray[np.float64]
     success: NDArray[np.bool_]
     left: int | None
+    places: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    gradient: NDArray[np.float64] | None = None
+    vectors: NDArray[np.float64] | None = None
 
     @property
     def over(self) -> bool:
         """Whether the budget is spent."""
         return self.left == 0
+
+    def best(self) -> int:
+        """The row with the highest score among those that succeed, or among all if none does.
+
+        The first one on ties.
+        """
+        among = self.success if self.success.any() else np.ones(len(self.scores), dtype=np.bool_)
+        return int(np.where(among, self.scores, -np.inf).argmax())
+
+    def best_of_each(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The places answered, rising, and the row with the highest score of each.
+
+        The first one on ties.
+        """
+        order = np.lexsort((-self.scores, self.places))
+        places, first = np.unique(self.places[order], return_index=True)
+        return places, order[first]
 
 
 @dataclass(frozen=True, eq=False)

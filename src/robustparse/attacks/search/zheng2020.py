@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.attacks.problem import UNKNOWN, Problem, State
+from robustparse.attacks.problem import UNKNOWN, Problem, State, one_changed
 from robustparse.attacks.search.requests import (
     Answer,
     Expand,
@@ -89,7 +89,7 @@ class Zheng2020(Search):
             ranked: NDArray[np.int64] = shuffled[: self._kappa(problem.counted)]
         else:
             asked = np.flatnonzero(problem.counted)
-            answer = yield Score(_unknown_at(start, asked))
+            answer = yield Score(one_changed(start, asked, UNKNOWN))
             if answer.over:
                 return Outcome(start)
             left = answer.left
@@ -132,13 +132,6 @@ class Zheng2020(Search):
             elif self.harmless == "first":
                 state[position] = choices[0]
         return state
-
-
-def _unknown_at(start: State, positions: NDArray[np.int64]) -> NDArray[np.int16]:
-    """The unknown word at each position alone, `(positions, words)`."""
-    states = np.repeat(start[None], len(positions), axis=0)
-    states[np.arange(len(positions)), positions] = UNKNOWN
-    return states
 
 
 def _by_errors(

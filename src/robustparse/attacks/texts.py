@@ -1,0 +1,112 @@
+"""From states to what the victim reads, and the keys that tell states apart.
+
+A deleted word is left out of its text, so that the words after it move up; a text that loses all
+its words is read as the unknown word alone, as a victim needs something to read.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustparse.attacks.problem import DELETED, Problem
+from robustparse.attacks.victim import Predictions
+
+_CHOICES = 1 << 16  # choices are int16
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """Texts as a victim reads them.
+
+    Args:
+        words: the victim's rows, `int32 (n, words)`, 0 beyond a text's length.
+        tags: the victim's tag ids, `int32 (n, words)`.
+        lengths: words of each text, `int32 (n,)`.
+    """
+
+    words: NDArray[np.int32]
+    tags: NDArray[np.int32]
+    lengths: NDArray[np.int32]
+
+    def part(self, begin: int, end: int) -> "Texts":
+        """The texts `begin:end`."""
+        return Texts(self.words[begin:end], self.tags[begin:end], self.lengths[begin:end])
+
+
+class Reader:
+    """Turns the states of one problem into texts.
+
+    Args:
+        problem: with the candidates that the states choose from.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._origin, self._table = problem.table()
+
+    def read(self, states: NDArray[np.int16]) -> Texts:
+        """The texts of states `(n, words)`."""
+        words = self._table[self._origin + states]
+        tags = np.broadcast_to(self._problem.tags, words.shape)
+        lengths = np.full(len(states), states.shape[1], dtype=np.int32)
+        deleted = states == DELETED
+        if not deleted.any():
+            return Texts(words, tags, lengths)
+        # A stable sort moves the words that are left to the front, in their order.
+        order = np.argsort(deleted, axis=1, kind="stable")
+        words = np.take_along_axis(words, order, axis=1)
+        tags = np.take_along_axis(np.array(tags), order, axis=1)
+        lengths = lengths - deleted.sum(axis=1, dtype=np.int32)
+        beyond = np.arange(states.shape[1]) >= lengths[:, None]
+        words[beyond], tags[beyond] = 0, 0
+        words[lengths == 0, 0] = self._problem.unknown
+        return Texts(words, tags, np.maximum(lengths, 1))
+
+
+def restored(
+    clean: Predictions, states: NDArray[np.int16], predictions: Predictions
+) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
+    """A parser's predictions for states with deleted words, by positions of the whole sentence.
+
+    A deleted word keeps its arc of the clean parse, so that its deletion is judged by what it does
+    to the others.
+
+    Args:
+        clean: heads and label ids of the clean parse, `(1, words)`.
+        states: `(n, words)`.
+        predictions: heads and label ids, `(n, words)`, in the positions of the words left.
+
+    Returns:
+        Heads and label ids, `(n, words)`.
+    """
+    heads, labels = predictions
+    shortened = np.flatnonzero((states == DELETED).any(axis=1))
+    if not len(shortened):
+        return heads, labels
+    heads, labels = heads.copy(), labels.copy()
+    for row in shortened.tolist():
+        kept = np.flatnonzero(states[row] != DELETED)
+        # Where ROOT and each word that was left stand in the original sentence.
+        places = np.concatenate([[0], kept + 1]).astype(heads.dtype)
+        new_heads = places[heads[row, : len(kept)]]
+        new_labels = labels[row, : len(kept)].copy()
+        heads[row], labels[row] = clean[0][0], clean[1][0]
+        heads[row, kept], labels[row, kept] = new_heads, new_labels
+    return heads, labels
+
+
+def zobrist_keys(states: NDArray[np.int16]) -> NDArray[np.uint64]:
+    """A 64-bit key of each state `(n, words)`.
+
+    It is the exclusive or over the changed positions (Zobrist hashing) of SplitMix64 of (position,
+    choice), so that the clean state has key 0.
+    """
+    row, position = np.nonzero(states)
+    place = position * _CHOICES + states[row, position] + 1 - DELETED  # none is 0
+    code = place.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    code = (code ^ (code >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    code = (code ^ (code >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    keys = np.zeros(len(states), dtype=np.uint64)
+    np.bitwise_xor.at(keys, row, code ^ (code >> np.uint64(31)))
+    return keys
