@@ -1,0 +1,65 @@
+"""Beam search and greedy search over all single changes (Yoo et al. 2020, section 3).
+
+From the sentence as it is, all ways to change one more word of each member of the beam are asked
+about, and the best ones are the next beam, until the goal is reached or no word is left. A word is
+changed once at most. The score of the best member may fall from round to round: there is no test
+that it rises.
+"""
+
+from collections.abc import Generator
+from typing import Literal
+
+import numpy as np
+
+from robustparse.attacks.problem import Problem
+from robustparse.attacks.search.requests import Answer, Expand, Outcome, Propose, Request, Search
+from robustparse.errors import InputError
+
+
+class Beam(Search):
+    """Keeps the best few states of every round.
+
+    Ties break by the order of the members, then of the positions, then of the candidates; sorts are
+    stable.
+
+    Args:
+        width: members of the beam (TextAttack: 8; Yoo et al. 2020: 4 and 8).
+        members: two members may lead to the same state by different ways. `unite` asks about it
+            once, as the candidates of a round are a set in the paper; `concatenate` asks, charges
+            and keeps it as often as it comes, as TextAttack does.
+
+    Raises:
+        InputError: a setting is out of range.
+    """
+
+    def __init__(
+        self, *, width: int = 8, members: Literal["unite", "concatenate"] = "unite"
+    ) -> None:
+        if width < 1:
+            raise InputError(f"search: width must be at least 1, got {width}")
+        if members not in ("unite", "concatenate"):
+            raise InputError(f"search: members must be one of unite, concatenate, got {members!r}")
+        self.width, self.members = width, members
+
+    def run(
+        self, problem: Problem, clean: Answer, rng: np.random.Generator
+    ) -> Generator[Request, Answer, Outcome]:
+        """See `Search.run`."""
+        best = problem.start()
+        beam = best[None]
+        problem = (yield Propose(np.flatnonzero(problem.eligible))).problem
+        while (changeable := problem.changeable(beam)).any():
+            bases, positions = np.nonzero(changeable)
+            answer = yield Expand(beam, positions, bases=bases, distinct=self.members == "unite")
+            best = answer.states[answer.best()]
+            if answer.success.any() or answer.over:
+                break
+            beam = answer.states[np.argsort(-answer.scores, kind="stable")[: self.width]]
+        return Outcome(best)
+
+
+class Greedy(Beam):
+    """Beam search of width 1: always the best single change, as long as there is one."""
+
+    def __init__(self) -> None:
+        super().__init__(width=1)

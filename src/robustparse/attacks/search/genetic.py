@@ -1,0 +1,203 @@
+"""The genetic algorithm of Alzantot et al. 2018 (algorithm 1), as benchmarked by Yoo et al. 2020.
+
+A population of adversaries evolves: the best member lives on, the others are children that take
+each word from one of two parents and then have one word changed for the better. The children of the
+last generation are not looked at any more, in the paper as in TextAttack.
+
+A crossover of states that keep every constraint on single words keeps them too, so that no child has
+to be checked again.
+"""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustparse.attacks.problem import Problem
+from robustparse.attacks.search.population import Population, draw
+from robustparse.attacks.search.requests import (
+    Answer,
+    Expand,
+    Outcome,
+    Propose,
+    Request,
+    Score,
+    Search,
+)
+from robustparse.errors import InputError
+
+
+@dataclass(eq=False)
+class _Members:
+    """A population and how likely each word of each member is picked, `(members, words)`."""
+
+    population: Population
+    weights: NDArray[np.float64]
+
+
+class Genetic(Search):
+    """Evolves changed sentences.
+
+    A word is picked in proportion to the number of its candidates, and not again once it was
+    changed for the better.
+
+    Args:
+        population: members (60).
+        generations: how often they are replaced (20).
+        selection: how parents are drawn: `paper` in proportion to their scores, `textattack` in
+            proportion to exp(-score / temperature), which favours weak members.
+        temperature: of that exponential (0.3).
+        give_up: stop at a generation whose best score is not above the one before.
+
+    Sizes and temperature are the defaults of TextAttack.
+
+    Raises:
+        InputError: a setting is out of range.
+    """
+
+    def __init__(
+        self,
+        *,
+        population: int = 60,
+        generations: int = 20,
+        selection: Literal["paper", "textattack"] = "paper",
+        temperature: float = 0.3,
+        give_up: bool = False,
+    ) -> None:
+        for key, number in (("population", population), ("generations", generations)):
+            if number < 1:
+                raise InputError(f"search: {key} must be at least 1, got {number}")
+        if selection not in ("paper", "textattack"):
+            raise InputError(f"search: selection must be one of paper, textattack: {selection!r}")
+        if temperature <= 0:
+            raise InputError(f"search: temperature must be above 0, got {temperature}")
+        self.population, self.generations = population, generations
+        self.selection, self.temperature, self.give_up = selection, temperature, give_up
+
+    def run(
+        self, problem: Problem, clean: Answer, rng: np.random.Generator
+    ) -> Generator[Request, Answer, Outcome]:
+        """See `Search.run`."""
+        problem = (yield Propose(np.flatnonzero(problem.eligible))).problem
+        if not problem.changeable(problem.start()).any():
+            return Outcome(problem.start())
+        members = self._start(problem, clean)
+        over = yield from self._perturb(problem, members, rng)
+        highest = float(clean.scores[0])
+        for _ in range(self.generations):
+            population = members.population
+            best = population.best()
+            if over or population.success[best]:
+                break
+            if population.scores[best] <= highest and self.give_up:
+                break
+            highest = max(highest, float(population.scores[best]))
+            children, over = yield from self._crossover(members, rng)
+            if not over:
+                over = yield from self._perturb(problem, children, rng)
+            members = _with_elite(members, best, children)
+        else:
+            best = 0  # the elite: the last children are not looked at
+        return Outcome(members.population.states[best])
+
+    def _start(self, problem: Problem, clean: Answer) -> _Members:
+        """Copies of the sentence as it is."""
+        counts = np.diff(problem.ptr)
+        # A word without candidates is picked at times; the try is then lost.
+        weights = np.maximum(counts, max(1, int(0.1 * counts.min()))).astype(np.float64)
+        states = np.repeat(problem.start()[None], self.population, axis=0)
+        scores = np.repeat(clean.scores, self.population)
+        success = np.repeat(clean.success, self.population)
+        return _Members(
+            Population(states, scores, success), np.repeat(weights[None], self.population, axis=0)
+        )
+
+    def _perturb(
+        self, problem: Problem, members: _Members, rng: np.random.Generator
+    ) -> Generator[Request, Answer, bool]:
+        """Change one word of every member for the better, if one is found; whether all is over.
+
+        A member tries as many picks as it has words with a weight; a word whose candidates do not
+        raise the score is not picked again. All members are asked about together.
+        """
+        population, weights = members.population, members.weights.copy()
+        admissible = problem.changeable(population.states)
+        left = np.count_nonzero(weights, axis=1)
+        searching = left > 0
+        while searching.any():
+            picks = _pick(weights, admissible, left, searching, rng)
+            rows = np.flatnonzero(picks >= 0)
+            if not len(rows):
+                break
+            answer = yield Expand(population.states, picks[rows], bases=rows)
+            judged = Population(answer.states, answer.scores, answer.success)
+            places, best = answer.best_of_each()
+            better = answer.scores[best] > population.scores[rows[places]]
+            done = rows[places[better]]
+            members.weights[done, picks[done]] = 0
+            population.put(done, judged, best[better])
+            if answer.over:
+                return True
+            weights[rows, picks[rows]] = 0
+            searching = (picks >= 0) & (left > 0)
+            searching[done] = False
+        return False
+
+    def _crossover(
+        self, members: _Members, rng: np.random.Generator
+    ) -> Generator[Request, Answer, tuple[_Members, bool]]:
+        """One child less than there are members; and whether all is over."""
+        states, weights = members.population.states, members.weights
+        likely = np.repeat(self._fitness(members.population.scores)[None], len(states) - 1, axis=0)
+        first, second = draw(likely, rng), draw(likely, rng)
+        of_second = rng.random((len(first), states.shape[1])) < 0.5
+        answer = yield Score(np.where(of_second, states[second], states[first]))
+        picked = np.where(of_second, weights[second], weights[first])[: len(answer.scores)]
+        children = Population(answer.states.copy(), answer.scores, answer.success)
+        return _Members(children, picked), answer.over
+
+    def _fitness(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What each member's chance to be a parent is proportional to, `(members,)`."""
+        if self.selection == "textattack":
+            return np.exp((scores.min() - scores) / self.temperature)
+        positive = np.maximum(scores, 0.0)
+        return positive if positive.any() else np.ones_like(positive)
+
+
+def _pick(
+    weights: NDArray[np.float64],
+    admissible: NDArray[np.bool_],
+    left: NDArray[np.int64],
+    searching: NDArray[np.bool_],
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """A word with candidates for every member that is searching, -1 where its tries ran out.
+
+    Weights and admissible words are `(members, words)`, the others `(members,)`; `left` is counted
+    down by the tries used.
+    """
+    picks = np.full(len(weights), -1, dtype=np.int64)
+    searching = searching.copy()
+    while searching.any():
+        rows = np.flatnonzero(searching)
+        words = draw(weights[rows], rng)
+        left[rows] -= 1
+        found = admissible[rows, words]
+        picks[rows[found]] = words[found]
+        searching &= (picks < 0) & (left > 0)
+    return picks
+
+
+def _with_elite(members: _Members, best: int, children: _Members) -> _Members:
+    """The best member, then its successors."""
+    elite, young = members.population, children.population
+    return _Members(
+        Population(
+            np.concatenate([elite.states[best : best + 1], young.states]),
+            np.concatenate([elite.scores[best : best + 1], young.scores]),
+            np.concatenate([elite.success[best : best + 1], young.success]),
+        ),
+        np.concatenate([members.weights[best : best + 1], children.weights]),
+    )

@@ -1,0 +1,84 @@
+"""Greedy search in the order of importance: words are ranked once, then visited one by one.
+
+Algorithm 1 of Jin et al. 2020 (TextFooler) in the form of Yoo et al. 2020, section 3: at each word
+the candidates are asked about in the sentence as it stands by then, and the best is taken if the
+score rises. PWWS as its authors describe it (Ren et al. 2019, algorithm 1) takes the candidates that
+were the best in the original sentence, and puts them in one after the other.
+"""
+
+from collections.abc import Generator
+
+import numpy as np
+
+from robustparse.attacks.problem import Problem
+from robustparse.attacks.search.rankings import Ranking, WeightedSaliency
+from robustparse.attacks.search.requests import (
+    Answer,
+    Expand,
+    Outcome,
+    Propose,
+    Request,
+    Score,
+    Search,
+)
+
+
+class GreedyByImportance(Search):
+    """Takes the best strictly improving candidate of each word, until the goal is reached.
+
+    A word is changed once at most and passed over if it has no candidates. Ties break by candidate
+    index.
+
+    Args:
+        ranking: in which order words are visited.
+    """
+
+    def __init__(self, ranking: Ranking) -> None:
+        self.ranking = ranking
+
+    def run(
+        self, problem: Problem, clean: Answer, rng: np.random.Generator
+    ) -> Generator[Request, Answer, Outcome]:
+        """See `Search.run`."""
+        state, score = problem.start(), float(clean.scores[0])
+        ranked = yield from self.ranking.rank(problem, clean, rng)
+        if ranked.over:
+            return Outcome(state)
+        for position in ranked.positions[:, None]:
+            yield Propose(position)
+            answer = yield Expand(state, position)
+            if not len(answer.scores):
+                continue
+            best = answer.best()
+            if answer.success[best] or answer.scores[best] > score:
+                state, score = answer.states[best], float(answer.scores[best])
+            if answer.success[best] or answer.over:
+                break
+        return Outcome(state)
+
+
+class WeightedSaliencySearch(Search):
+    """PWWS (Ren et al. 2019): each word's best candidate, cumulatively, until the goal is reached.
+
+    Candidates are chosen once, in the original sentence; every step asks about one state, and there
+    is no test that the score rises. TextAttack's version of PWWS is `GreedyByImportance` with
+    `WeightedSaliency(gain="score")`.
+    """
+
+    def run(
+        self, problem: Problem, clean: Answer, rng: np.random.Generator
+    ) -> Generator[Request, Answer, Outcome]:
+        """See `Search.run`."""
+        state = problem.start()
+        ranked = yield from WeightedSaliency().rank(problem, clean, rng)
+        if ranked.over or ranked.choices is None:
+            return Outcome(state)
+        for position, choice in zip(ranked.positions, ranked.choices, strict=True):
+            if not choice:
+                continue
+            state = state.copy()
+            state[position] = choice
+            answer = yield Score(state[None])
+            if answer.success[0] or answer.over:
+                break
+        return Outcome(state)

@@ -1,0 +1,182 @@
+"""Particle swarm optimisation over words (Zang et al. 2020, section 3.3; Yoo et al. 2020).
+
+Every particle is a state with a velocity for each of its words. In each iteration it turns towards
+the best state it has been in, then towards the best state of all, where a velocity says how
+likely each word comes along; particles that are still close to the sentence as it was are then
+changed in one more word. A word's velocity falls where particle and elite agree and rises where
+they differ.
+
+As every constraint is on single words and keeps for a mixture of states, no turn has to be checked
+again.
+"""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustparse.attacks.problem import Problem
+from robustparse.attacks.search.population import Population, draw
+from robustparse.attacks.search.requests import (
+    Answer,
+    Expand,
+    Outcome,
+    Propose,
+    Request,
+    Score,
+    Search,
+)
+from robustparse.errors import InputError
+
+_FASTEST = 3.0  # velocities begin in (-3, 3), and each elite pulls by this much
+_SLOW, _FAST = 0.2, 0.8  # ends of the inertia's and of both elites' schedules
+
+
+@dataclass(frozen=True, eq=False)
+class _Neighbourhood:
+    """The best single changes of some states.
+
+    Args:
+        judged: all single changes.
+        best: which of them is the best at each word, `int64 (states, words)`, -1 where there is
+            none.
+        gains: how far it raises the score, at least 0, `float64 (states, words)`; all 1 for a
+            state that no change helps.
+    """
+
+    judged: Population
+    best: NDArray[np.int64]
+    gains: NDArray[np.float64]
+
+    def drawn(
+        self, states: Population, bases: NDArray[np.int64], rng: np.random.Generator
+    ) -> Population:
+        """The states at `bases`, each changed in one word drawn in proportion to the gains.
+
+        One that draws a word without a change stays as it is.
+        """
+        words = draw(self.gains[bases], rng)
+        rows = self.best[bases, words]
+        result, changed = states.part(bases), np.flatnonzero(rows >= 0)
+        result.put(changed, self.judged, rows[changed])
+        return result
+
+
+class ParticleSwarm(Search):
+    """Moves changed sentences towards the best ones found.
+
+    Args:
+        population: particles (60).
+        iterations: how often they move (20).
+        direction: how a particle turns towards an elite: `openattack`, as the paper's authors do,
+            keeps the particle and takes each word of the elite with probability sigmoid(velocity);
+            `textattack` keeps the elite and takes each word of the particle with that probability.
+
+    Raises:
+        InputError: a setting is out of range.
+    """
+
+    def __init__(
+        self,
+        *,
+        population: int = 60,
+        iterations: int = 20,
+        direction: Literal["openattack", "textattack"] = "openattack",
+    ) -> None:
+        for key, number in (("population", population), ("iterations", iterations)):
+            if number < 1:
+                raise InputError(f"search: {key} must be at least 1, got {number}")
+        if direction not in ("openattack", "textattack"):
+            raise InputError(
+                f"search: direction must be one of openattack, textattack, got {direction!r}"
+            )
+        self.population, self.iterations, self.direction = population, iterations, direction
+
+    def run(
+        self, problem: Problem, clean: Answer, rng: np.random.Generator
+    ) -> Generator[Request, Answer, Outcome]:
+        """See `Search.run`."""
+        start = problem.start()
+        problem = (yield Propose(np.flatnonzero(problem.eligible))).problem
+        if not problem.changeable(start).any():
+            return Outcome(start)
+        alone = Population(start[None], clean.scores, clean.success)
+        around, over = yield from _neighbourhood(problem, alone)
+        particles = around.drawn(alone, np.zeros(self.population, dtype=np.int64), rng)
+        best = particles.best()
+        if over or particles.success[best]:
+            return Outcome(particles.states[best])
+        elites, leader = particles.part(np.arange(len(particles))), best
+        velocities = np.repeat(
+            rng.uniform(-_FASTEST, _FASTEST, (self.population, 1)), len(start), axis=1
+        )
+        for iteration in range(self.iterations):
+            self._move(iteration, particles, velocities, elites, elites.states[leader], rng)
+            answer = yield Score(particles.states)
+            # The budget may have cut some particles off.
+            particles = Population(answer.states.copy(), answer.scores, answer.success)
+            best = particles.best()
+            if answer.over or particles.success[best]:
+                return Outcome(particles.states[best])
+            changed = (particles.states != 0).mean(axis=1)
+            mutating = np.flatnonzero(rng.random(len(particles)) < 1 - 2 * changed)
+            chosen = particles.part(mutating)
+            around, over = yield from _neighbourhood(problem, chosen)
+            mutants = around.drawn(chosen, np.arange(len(chosen)), rng)
+            particles.put(mutating, mutants, np.arange(len(chosen)))
+            best = particles.best()
+            if over or particles.success[best]:
+                return Outcome(particles.states[best])
+            # The leader's own elite is the best state of all.
+            if particles.scores[best] > elites.scores[leader]:
+                leader = best
+            better = np.flatnonzero(particles.scores > elites.scores)
+            elites.put(better, particles, better)
+        return Outcome(elites.states[leader])
+
+    def _move(
+        self,
+        iteration: int,
+        particles: Population,
+        velocities: NDArray[np.float64],
+        elites: Population,
+        leader: NDArray[np.int16],
+        rng: np.random.Generator,
+    ) -> None:
+        """Update the velocities `(particles, words)` and turn the particles, both in place."""
+        done = iteration / self.iterations
+        inertia = _FAST - (_FAST - _SLOW) * done
+        own, common = _FAST - (_FAST - _SLOW) * done, _SLOW + (_FAST - _SLOW) * done
+        pull = _pull(particles.states, elites.states) + _pull(particles.states, leader[None])
+        velocities[:] = inertia * velocities + (1 - inertia) * pull
+        likely = 1 / (1 + np.exp(-velocities))
+        for chance, elite in ((own, elites.states), (common, leader[None])):
+            turning = rng.random(len(particles)) < chance
+            drawn = rng.random(likely.shape) < likely
+            from_elite = drawn if self.direction == "openattack" else ~drawn
+            turned = np.where(from_elite, elite, particles.states)
+            particles.states[turning] = turned[turning]
+
+
+def _pull(states: NDArray[np.int16], elites: NDArray[np.int16]) -> NDArray[np.float64]:
+    """How an elite changes velocities: down where the words agree, up where they differ."""
+    return np.where(states == elites, -_FASTEST, _FASTEST)
+
+
+def _neighbourhood(
+    problem: Problem, states: Population
+) -> Generator[Request, Answer, tuple[_Neighbourhood, bool]]:
+    """The best change at every word of each state; and whether the budget is spent."""
+    bases, positions = np.nonzero(problem.changeable(states.states))
+    answer = yield Expand(states.states, positions, bases=bases)
+    places, rows = answer.best_of_each()
+    bases, positions = bases[places], positions[places]
+    best = np.full(states.states.shape, -1, dtype=np.int64)
+    best[bases, positions] = rows
+    gains = np.zeros(states.states.shape)
+    gains[bases, positions] = np.maximum(0.0, answer.scores[rows] - states.scores[bases])
+    gains[~gains.any(axis=1)] = 1.0
+    judged = Population(answer.states, answer.scores, answer.success)
+    return _Neighbourhood(judged, best, gains), answer.over

@@ -1,0 +1,164 @@
+"""In which order a greedy search visits the words: five rankings by importance.
+
+Each asks what it needs and ranks the eligible positions once, on the sentence as it is: by the
+score with the unknown word in a word's place (Gao et al. 2018), without the word (Li et al. 2016;
+Jin et al. 2020), by probability weighted word saliency (Ren et al. 2019), by the norm of the loss
+gradient (Yoo and Qi 2021), or at random. The position with the highest importance comes first, the
+leftmost one on ties.
+
+For two classes deletion ranks as TextFooler does; for more of them TextFooler also adds how far the
+new label's probability rises, which a score does not tell.
+"""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustparse.attacks.problem import DELETED, UNKNOWN, Problem, one_changed
+from robustparse.attacks.search.requests import Answer, Expand, Gradient, Propose, Request, Score
+from robustparse.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """Positions by falling importance, `(positions,)`.
+
+    Args:
+        positions: the positions.
+        over: whether the budget is spent, so that nothing more may be asked.
+        choices: the best candidate found at each position, 0 where there is none; None from
+            rankings that ask about no candidates.
+    """
+
+    positions: NDArray[np.int64]
+    over: bool
+    choices: NDArray[np.int64] | None = None
+
+
+class Ranking(Protocol):
+    """Ranks the eligible positions of one sentence."""
+
+    def rank(
+        self, problem: Problem, clean: Answer, rng: np.random.Generator
+    ) -> Generator[Request, Answer, Ranked]:
+        """Rank; arguments as in `Search.run`."""
+        ...
+
+
+class UnknownWord(Ranking):
+    """By the score with the unknown word in the word's place (UNK)."""
+
+    def rank(
+        self, problem: Problem, clean: Answer, rng: np.random.Generator
+    ) -> Generator[Request, Answer, Ranked]:
+        """See `Ranking.rank`."""
+        return (yield from _by_score(problem, UNKNOWN))
+
+
+class DeletedWord(Ranking):
+    """By the score without the word (DEL)."""
+
+    def rank(
+        self, problem: Problem, clean: Answer, rng: np.random.Generator
+    ) -> Generator[Request, Answer, Ranked]:
+        """See `Ranking.rank`."""
+        return (yield from _by_score(problem, DELETED))
+
+
+class WeightedSaliency(Ranking):
+    """By probability weighted word saliency (PWWS; Ren et al. 2019, equations 5 to 9).
+
+    Saliency, a softmax over the scores with the unknown word, times the best that a candidate does
+    in the word's place, which is 0 for a word without candidates.
+
+    Args:
+        gain: what the best candidate is measured by: `increase`, how far it raises the score of
+            the sentence as it is (the paper), or `score`, its score itself (TextAttack).
+
+    Raises:
+        InputError: gain is neither.
+    """
+
+    def __init__(self, *, gain: Literal["increase", "score"] = "increase") -> None:
+        if gain not in ("increase", "score"):
+            raise InputError(f"ranking: gain must be one of increase, score, got {gain!r}")
+        self.gain = gain
+
+    def rank(
+        self, problem: Problem, clean: Answer, rng: np.random.Generator
+    ) -> Generator[Request, Answer, Ranked]:
+        """See `Ranking.rank`."""
+        start, positions = problem.start(), np.flatnonzero(problem.eligible)
+        if not len(positions):
+            return Ranked(positions, clean.over)
+        answer = yield Score(one_changed(start, positions, UNKNOWN))
+        if answer.over:
+            return Ranked(positions, over=True)
+        exponentials = np.exp(answer.scores - answer.scores.max())
+        saliency = exponentials / exponentials.sum()
+        problem = (yield Propose(positions)).problem
+        answer = yield Expand(start, positions)
+        places, best = answer.best_of_each()
+        gains = np.zeros(len(positions))
+        gains[places] = answer.scores[best]
+        if self.gain == "increase":
+            gains[places] -= clean.scores[0]
+        choices = np.zeros(len(positions), dtype=np.int64)
+        choices[places] = answer.states[best, positions[places]]
+        order = np.argsort(-saliency * gains, kind="stable")
+        return Ranked(positions[order], answer.over, choices[order])
+
+
+class GradientNorm(Ranking):
+    """By the norm of the loss gradient towards the word's embedding; nothing is charged.
+
+    Args:
+        norm: `l1` (TextAttack) or `l2` (Zheng et al. 2020, section 3.2, white box).
+
+    Raises:
+        InputError: norm is neither.
+    """
+
+    def __init__(self, *, norm: Literal["l1", "l2"] = "l1") -> None:
+        if norm not in ("l1", "l2"):
+            raise InputError(f"ranking: norm must be one of l1, l2, got {norm!r}")
+        self.norm = norm
+
+    def rank(
+        self, problem: Problem, clean: Answer, rng: np.random.Generator
+    ) -> Generator[Request, Answer, Ranked]:
+        """See `Ranking.rank`."""
+        answer = yield Gradient(problem.start())
+        norms = np.linalg.norm(_given(answer), ord=1 if self.norm == "l1" else 2, axis=1)
+        positions = np.flatnonzero(problem.eligible)
+        order = np.argsort(-norms[positions], kind="stable")
+        return Ranked(positions[order], clean.over)
+
+
+class RandomOrder(Ranking):
+    """In random order; nothing is asked (RAND)."""
+
+    def rank(
+        self, problem: Problem, clean: Answer, rng: np.random.Generator
+    ) -> Generator[Request, Answer, Ranked]:
+        """See `Ranking.rank`."""
+        yield from ()
+        return Ranked(rng.permutation(np.flatnonzero(problem.eligible)), clean.over)
+
+
+def _by_score(problem: Problem, choice: int) -> Generator[Request, Answer, Ranked]:
+    """By the score with one choice at the position."""
+    positions = np.flatnonzero(problem.eligible)
+    answer = yield Score(one_changed(problem.start(), positions, choice))
+    # What the budget cut off is not ranked; nothing more may be asked then in any case.
+    order = np.argsort(-answer.scores, kind="stable")
+    return Ranked(positions[order], answer.over)
+
+
+def _given(answer: Answer) -> NDArray[Any]:
+    if answer.gradient is None:
+        raise RuntimeError("a request for a gradient was answered without one")
+    return answer.gradient

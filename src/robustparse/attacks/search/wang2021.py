@@ -1,0 +1,73 @@
+"""Black-box word substitution of Wang et al. 2021, algorithm 1.
+
+Words are ranked once, by what the unknown word does in their place; then each is replaced by the
+candidate that does the most harm to the sentence as it stands by then, if it does any, until so
+many words as the budget allows are changed. Harm is the mean of the drops of the unlabelled and of
+the labelled attachment score (equation 3 with lambda 0.5): attack with the goal
+`AttachmentDrop(metric="mean")`.
+
+The released code counts errors where the paper speaks of scores, which ranks alike; its weight of
+fluency is 0 as published and left out here.
+"""
+
+from collections.abc import Generator
+from typing import Literal
+
+import numpy as np
+
+from robustparse.attacks.problem import Problem
+from robustparse.attacks.search.rankings import Ranking, UnknownWord
+from robustparse.attacks.search.requests import Answer, Expand, Outcome, Propose, Request, Search
+from robustparse.errors import InputError
+
+
+class Wang2021(Search):
+    """Rank once, then substitute one after the other, as long as it does harm.
+
+    The search does not stop at the first success. Ties break by position, then by candidate index.
+
+    Args:
+        gamma: share of the words that may be changed; at most max(1, floor(gamma * L)) are (0.15).
+        length: what L is: `words` (paper), or `rooted`, one more for ROOT (released code).
+        ranking: in which order words are visited; by default by the unknown word.
+
+    Raises:
+        InputError: a setting is out of range.
+    """
+
+    def __init__(
+        self,
+        *,
+        gamma: float = 0.15,
+        length: Literal["words", "rooted"] = "words",
+        ranking: Ranking | None = None,
+    ) -> None:
+        if not 0.0 < gamma <= 1.0:
+            raise InputError(f"search: gamma must be in (0, 1], got {gamma}")
+        if length not in ("words", "rooted"):
+            raise InputError(f"search: length must be one of words, rooted, got {length!r}")
+        self.gamma, self.length = gamma, length
+        self.ranking = ranking or UnknownWord()
+
+    def run(
+        self, problem: Problem, clean: Answer, rng: np.random.Generator
+    ) -> Generator[Request, Answer, Outcome]:
+        """See `Search.run`."""
+        state, score = problem.start(), float(clean.scores[0])
+        ranked = yield from self.ranking.rank(problem, clean, rng)
+        if ranked.over:
+            return Outcome(state)
+        length = len(problem) + (self.length == "rooted")
+        # In exact arithmetic 0.15 * 20 is 3; in floating point 0.29 * 100 falls short of 29.
+        budget = max(1, int(np.floor(self.gamma * length + 1e-9)))
+        for position in ranked.positions[:, None]:
+            if np.count_nonzero(state) == budget:
+                break
+            yield Propose(position)
+            answer = yield Expand(state, position)
+            if len(answer.scores) and answer.scores.max() > score:
+                best = answer.scores.argmax()
+                state, score = answer.states[best], float(answer.scores[best])
+            if answer.over:
+                break
+        return Outcome(state)
