@@ -4,8 +4,8 @@ A population of adversaries evolves: the best member lives on, the others are ch
 each word from one of two parents and then have one word changed for the better. The children of the
 last generation are not looked at any more, in the paper as in TextAttack.
 
-A crossover of states that keep every constraint on single words keeps them too, so that no child has
-to be checked again.
+A crossover of states that keep every constraint on single words keeps them too, so that no child is
+checked again.
 """
 
 from collections.abc import Generator
@@ -28,6 +28,8 @@ from robustparse.attacks.search.requests import (
 )
 from robustparse.errors import InputError
 
+_REDRAWS = 20
+
 
 @dataclass(eq=False)
 class _Members:
@@ -49,6 +51,9 @@ class Genetic(Search):
         selection: how parents are drawn: `paper` in proportion to their scores, `textattack` in
             proportion to exp(-score / temperature), which favours weak members.
         temperature: of that exponential (0.3).
+        repeats: what becomes of a child that is no different from its parent: `ask` asks about it
+            like any other; `redraw`, as TextAttack, draws it again up to 20 times and, if that does
+            not help, takes one of the parents, which is not charged.
         give_up: stop at a generation whose best score is not above the one before.
 
     Sizes and temperature are the defaults of TextAttack.
@@ -64,6 +69,7 @@ class Genetic(Search):
         generations: int = 20,
         selection: Literal["paper", "textattack"] = "paper",
         temperature: float = 0.3,
+        repeats: Literal["ask", "redraw"] = "ask",
         give_up: bool = False,
     ) -> None:
         for key, number in (("population", population), ("generations", generations)):
@@ -71,18 +77,19 @@ class Genetic(Search):
                 raise InputError(f"search: {key} must be at least 1, got {number}")
         if selection not in ("paper", "textattack"):
             raise InputError(f"search: selection must be one of paper, textattack: {selection!r}")
+        if repeats not in ("ask", "redraw"):
+            raise InputError(f"search: repeats must be one of ask, redraw, got {repeats!r}")
         if temperature <= 0:
             raise InputError(f"search: temperature must be above 0, got {temperature}")
         self.population, self.generations = population, generations
-        self.selection, self.temperature, self.give_up = selection, temperature, give_up
+        self.selection, self.temperature = selection, temperature
+        self.repeats, self.give_up = repeats, give_up
 
     def run(
         self, problem: Problem, clean: Answer, rng: np.random.Generator
     ) -> Generator[Request, Answer, Outcome]:
         """See `Search.run`."""
         problem = (yield Propose(np.flatnonzero(problem.eligible))).problem
-        if not problem.changeable(problem.start()).any():
-            return Outcome(problem.start())
         members = self._start(problem, clean)
         over = yield from self._perturb(problem, members, rng)
         highest = float(clean.scores[0])
@@ -149,19 +156,32 @@ class Genetic(Search):
         self, members: _Members, rng: np.random.Generator
     ) -> Generator[Request, Answer, tuple[_Members, bool]]:
         """One child less than there are members; and whether all is over."""
-        states, weights = members.population.states, members.weights
+        states = members.population.states
         likely = np.repeat(self._fitness(members.population.scores)[None], len(states) - 1, axis=0)
         first, second = draw(likely, rng), draw(likely, rng)
         of_second = rng.random((len(first), states.shape[1])) < 0.5
-        answer = yield Score(np.where(of_second, states[second], states[first]))
-        picked = np.where(of_second, weights[second], weights[first])[: len(answer.scores)]
-        children = Population(answer.states.copy(), answer.scores, answer.success)
-        return _Members(children, picked), answer.over
+        repeats = np.zeros(len(first), dtype=np.bool_)
+        if self.repeats == "redraw":
+            repeats = _redraw(of_second, states[first], states[second], rng)
+        asked = np.flatnonzero(~repeats)
+        crossed = np.where(of_second, states[second], states[first])
+        answer = yield Score(crossed[asked])
+        asked, cut = asked[: len(answer.scores)], asked[len(answer.scores) :]
+        # What is not asked about is one of the parents.
+        heirs = np.where(rng.random(len(first)) < 0.5, first, second)
+        population, weights = members.population.part(heirs), members.weights[heirs]
+        judged = Population(answer.states, answer.scores, answer.success)
+        population.put(asked, judged, np.arange(len(asked)))
+        mixed = np.where(of_second, members.weights[second], members.weights[first])
+        weights[asked] = mixed[asked]
+        kept = np.setdiff1d(np.arange(len(first)), cut)
+        return _Members(population.part(kept), weights[kept]), answer.over
 
     def _fitness(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """What each member's chance to be a parent is proportional to, `(members,)`."""
         if self.selection == "textattack":
-            return np.exp((scores.min() - scores) / self.temperature)
+            fitness: NDArray[np.float64] = np.exp((scores.min() - scores) / self.temperature)
+            return fitness
         positive = np.maximum(scores, 0.0)
         return positive if positive.any() else np.ones_like(positive)
 
@@ -188,6 +208,36 @@ def _pick(
         picks[rows[found]] = words[found]
         searching &= (picks < 0) & (left > 0)
     return picks
+
+
+def _redraw(
+    of_second: NDArray[np.bool_],
+    first: NDArray[np.int16],
+    second: NDArray[np.int16],
+    rng: np.random.Generator,
+) -> NDArray[np.bool_]:
+    """Redraw, in place, the words of children that are no different from a parent.
+
+    The parent is the first one if it is changed at all, else the second; two unchanged parents may
+    have an unchanged child. Arguments are `(children, words)`.
+
+    Returns:
+        Which children are still the same after so many tries, `(children,)`.
+    """
+    changed: NDArray[np.bool_] = first.any(axis=1)
+    parent = np.where(changed[:, None], first, second)
+    checked = changed | second.any(axis=1)
+    hopeless: NDArray[np.bool_] = (first == second).all(axis=1)
+    for _ in range(_REDRAWS):
+        same = np.where(of_second, second, first) == parent
+        again = np.flatnonzero(same.all(axis=1) & checked & ~hopeless)
+        if not len(again):
+            break
+        of_second[again] = rng.random((len(again), first.shape[1])) < 0.5
+    repeats: NDArray[np.bool_] = (np.where(of_second, second, first) == parent).all(
+        axis=1
+    ) & checked
+    return repeats
 
 
 def _with_elite(members: _Members, best: int, children: _Members) -> _Members:

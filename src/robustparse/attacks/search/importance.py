@@ -2,8 +2,8 @@
 
 Algorithm 1 of Jin et al. 2020 (TextFooler) in the form of Yoo et al. 2020, section 3: at each word
 the candidates are asked about in the sentence as it stands by then, and the best is taken if the
-score rises. PWWS as its authors describe it (Ren et al. 2019, algorithm 1) takes the candidates that
-were the best in the original sentence, and puts them in one after the other.
+score rises. PWWS as its authors describe it (Ren et al. 2019, algorithm 1) takes the candidates
+that were the best in the original sentence, and puts them in one after the other.
 """
 
 from collections.abc import Generator

@@ -51,4 +51,5 @@ def draw(weights: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.i
     points = rng.random(len(weights)) * heights[:, -1]
     # A point may be rounded up to the last height: then the last column with a weight is meant.
     last = weights.shape[1] - 1 - (weights[:, ::-1] > 0).argmax(axis=1)
-    return np.minimum((heights <= points[:, None]).sum(axis=1), last)
+    columns: NDArray[np.int64] = np.minimum((heights <= points[:, None]).sum(axis=1), last)
+    return columns

@@ -100,8 +100,6 @@ class ParticleSwarm(Search):
         """See `Search.run`."""
         start = problem.start()
         problem = (yield Propose(np.flatnonzero(problem.eligible))).problem
-        if not problem.changeable(start).any():
-            return Outcome(start)
         alone = Population(start[None], clean.scores, clean.success)
         around, over = yield from _neighbourhood(problem, alone)
         particles = around.drawn(alone, np.zeros(self.population, dtype=np.int64), rng)

@@ -1,0 +1,136 @@
+"""Small text classifiers as victims of the attack engine.
+
+They belong to the benches alone: what robustparse trains and ships are parsers. A classifier file
+is what ``torch.save`` makes of ``{"arch": "bow" or "lstm", "vocab": {word: id}, "state_dict": …}``
+with id 0 for padding and 1 for the unknown word: the mean of the word embeddings, or one BiLSTM
+layer and its maximum over time, and a linear layer.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from robustparse.errors import InputError
+
+PADDING, UNKNOWN = 0, 1
+
+
+class Classifier(nn.Module):
+    """Embeddings, mean or BiLSTM with maximum over time, linear layer.
+
+    Args:
+        weights: named as in the file; they say the sizes.
+        arch: ``bow`` or ``lstm``.
+    """
+
+    def __init__(self, weights: Mapping[str, Tensor], arch: str) -> None:
+        super().__init__()
+        words, dim = weights["emb.weight"].shape
+        classes, inputs = weights["out.weight"].shape
+        self.emb = nn.Embedding(words, dim, padding_idx=PADDING)
+        self.rnn = (
+            nn.LSTM(dim, inputs // 2, batch_first=True, bidirectional=True)
+            if arch == "lstm"
+            else None
+        )
+        self.out = nn.Linear(inputs, classes)
+        self.load_state_dict(dict(weights))
+
+    def forward(self, embeddings: Tensor, lengths: Tensor) -> Tensor:
+        """``(batch, length, dim)`` -> logits ``(batch, classes)``."""
+        mask = (torch.arange(embeddings.shape[1]) < lengths[:, None]).unsqueeze(-1)
+        if self.rnn is None:
+            return self.out((embeddings * mask).sum(1) / lengths[:, None])
+        packed = nn.utils.rnn.pack_padded_sequence(
+            embeddings, lengths, batch_first=True, enforce_sorted=False
+        )
+        states, _ = nn.utils.rnn.pad_packed_sequence(self.rnn(packed)[0], batch_first=True)
+        return self.out(states.masked_fill(~mask, float("-inf")).amax(1))
+
+
+class ClassifierVictim:
+    """Fulfils the protocols of ``robustparse.attacks.victim`` with a classifier.
+
+    A row is the id of a word; labels are the numbers of the classes, written out.
+
+    Args:
+        model: the classifier.
+        vocabulary: word -> id.
+    """
+
+    unknown = UNKNOWN
+    training_tags: Mapping[str, str] = {}
+
+    def __init__(self, model: Classifier, vocabulary: Mapping[str, int]) -> None:
+        self.model, self.vocabulary = model, vocabulary
+        self.classes = model.out.out_features
+
+    @classmethod
+    def load(cls, path: Path, dtype: torch.dtype = torch.float32) -> "ClassifierVictim":
+        """Read a classifier file.
+
+        Raises:
+            InputError: the file is none.
+        """
+        try:
+            saved = torch.load(path, weights_only=True, map_location="cpu")
+            model = Classifier(saved["state_dict"], saved["arch"]).to(dtype)
+        except (OSError, KeyError, RuntimeError, TypeError) as error:
+            raise InputError(f"classifier {path}: cannot be read ({error})") from error
+        return cls(model.eval(), saved["vocab"])
+
+    def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
+        """Word ids, ``(words,)``."""
+        return np.array([self.vocabulary.get(word.lower(), UNKNOWN) for word in words], np.int32)
+
+    def intern_tags(self, tags: Sequence[str]) -> NDArray[np.int32]:
+        """Tags are not read: zeros, ``(tags,)``."""
+        return np.zeros(len(tags), dtype=np.int32)
+
+    def label_ids(self, labels: Sequence[str]) -> NDArray[np.int32]:
+        """Numbers of classes, -1 for what is none."""
+        known = {str(number): number for number in range(self.classes)}
+        return np.array([known.get(label, -1) for label in labels], dtype=np.int32)
+
+    def label_names(self, ids: NDArray[Any]) -> list[str]:
+        """The inverse of ``label_ids``."""
+        return [str(number) for number in ids.tolist()]
+
+    def parse(
+        self, words: NDArray[np.int32], tags: NDArray[np.int32], lengths: NDArray[np.int32]
+    ) -> tuple[NDArray[np.float64]]:
+        """Probabilities, ``(n, classes)``; softmax in float64."""
+        ids, sizes = _tensors(words, lengths)
+        return (torch.softmax(self.model(self.model.emb(ids), sizes).double(), -1).numpy(),)
+
+    def gradient(
+        self,
+        words: NDArray[np.int32],
+        tags: NDArray[np.int32],
+        lengths: NDArray[np.int32],
+        gold: Sequence[Any],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Gradients of the cross-entropy of the *predicted* label, as TextAttack takes them."""
+        ids, sizes = _tensors(words, lengths)
+        vectors = self.model.emb(ids).detach().requires_grad_()
+        with torch.enable_grad():
+            logits = self.model(vectors, sizes)
+            loss = nn.functional.cross_entropy(logits, logits.argmax(-1), reduction="sum")
+            (gradient,) = torch.autograd.grad(loss, vectors)
+        return gradient.double().numpy(), vectors.detach().double().numpy()
+
+    @contextmanager
+    def evaluating(self) -> Iterator[None]:
+        """No gradients; the classifier has no dropout and always is in evaluation mode."""
+        with torch.no_grad():
+            yield
+
+
+def _tensors(words: NDArray[np.int32], lengths: NDArray[np.int32]) -> tuple[Tensor, Tensor]:
+    return torch.from_numpy(words.astype(np.int64)), torch.from_numpy(lengths.astype(np.int64))

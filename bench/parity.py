@@ -1,0 +1,193 @@
+"""Our searches against outcomes of TextAttack on the same closed problem: texts, victim, synonyms.
+
+    python bench/parity.py --victim V.pt --texts T.tsv --synonyms S.json --stopwords W.txt \
+        --runs R.jsonl --json
+
+The runs are one JSON line per method and text: ``method, index, kind, queries, changed,
+adversarial``. Deterministic searches are compared text by text: status, charged queries, changed
+positions, text. Random ones are compared by distribution over ten seeds, as the two draw from
+different generators.
+"""
+
+import argparse
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from classifier import ClassifierVictim
+from robustparse.attacks.attack import Attack
+from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.attacks.label_flip import LabelFlip
+from robustparse.attacks.live import LiveSentence
+from robustparse.attacks.search.beam import Beam, Greedy
+from robustparse.attacks.search.genetic import Genetic
+from robustparse.attacks.search.importance import GreedyByImportance
+from robustparse.attacks.search.pso import ParticleSwarm
+from robustparse.attacks.search.rankings import (
+    DeletedWord,
+    GradientNorm,
+    RandomOrder,
+    UnknownWord,
+    WeightedSaliency,
+)
+from robustparse.attacks.search.requests import Search
+from robustparse.attacks.statistics import Statistics
+from robustparse.types import Sentence
+
+DETERMINISTIC: dict[str, Search] = {
+    "greedy": Greedy(),
+    "beam4": Beam(width=4, members="concatenate"),
+    "beam8": Beam(width=8, members="concatenate"),
+    "wir_unk": GreedyByImportance(UnknownWord()),
+    "wir_delete": GreedyByImportance(DeletedWord()),
+    "wir_pwws": GreedyByImportance(WeightedSaliency(gain="score")),
+    "wir_gradient": GreedyByImportance(GradientNorm()),
+}
+RANDOM: dict[str, Search] = {
+    "wir_random": GreedyByImportance(RandomOrder()),
+    "pso": ParticleSwarm(direction="textattack"),
+    "genetic": Genetic(selection="textattack", repeats="redraw"),
+}
+KINDS = {"succeeded": "success", "failed": "failed", "skipped": "skipped"}
+SEEDS = 10
+
+
+@dataclass(frozen=True)
+class Text:
+    """A sentence with its class; what the engine needs of an example."""
+
+    id: int
+    sentence: Sentence
+    gold: str
+
+
+class StopWords(Constraint):
+    """Words of a list are never changed; case counts, as in TextAttack."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = frozenset(words)
+
+    def attackable(self, examples: Sequence[Any]) -> list[NDArray[np.bool_]]:
+        """See `Constraint.attackable`."""
+        return [
+            np.array([word not in self.words for word in example.sentence.words], np.bool_)
+            for example in examples
+        ]
+
+
+def read_texts(path: Path, limit: int | None) -> list[Text]:
+    rows = [line.split("\t") for line in path.read_text("utf-8").splitlines() if line.strip()]
+    return [
+        Text(number, Sentence(tuple(text.split())), label.strip())
+        for number, (text, label) in enumerate(rows[:limit])
+    ]
+
+
+def attacked(
+    search: Search, texts: list[Text], victim: ClassifierVictim, args: argparse.Namespace, seed: int
+) -> list[dict[str, Any]]:
+    """What becomes of each text, as the runs say it."""
+    table = json.loads(args.synonyms.read_text("utf-8"))
+    # TextAttack sorts candidates by their texts, which decides between equal scores.
+    lexicon = Lexicon({word: sorted(words) for word, words in table.items()})
+    stop = StopWords(args.stopwords.read_text("utf-8").split())
+    attack = Attack(LabelFlip(), lexicon, search, [stop], seed=seed)
+    sentences = attack.sentences(texts, victim, Statistics())  # type: ignore[arg-type]
+    return sorted(map(line, sentences), key=lambda one: int(one["index"]))
+
+
+def line(sentence: LiveSentence) -> dict[str, Any]:
+    return {
+        "index": sentence.problem.id,
+        "kind": KINDS[sentence.status.value],
+        "queries": sentence.charged,
+        "unique_texts": sentence.unique,
+        "changed": np.flatnonzero(sentence.outcome).tolist(),
+        "adversarial": " ".join(sentence.problem.text(sentence.outcome)),
+    }
+
+
+def compared(ours: list[dict[str, Any]], theirs: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    """Shares of texts with the same outcome, altogether and key by key."""
+    keys = ("kind", "queries", "changed", "adversarial")
+    equal = np.array([[one[key] == theirs[one["index"]][key] for key in keys] for one in ours])
+    return {
+        "agreement": round(float(equal.all(axis=1).mean()), 4),
+        **{f"same_{key}": round(float(equal[:, at].mean()), 4) for at, key in enumerate(keys)},
+        "differing": [
+            one["index"] for one, same in zip(ours, equal, strict=True) if not same.all()
+        ],
+        **summary(ours),
+    }
+
+
+def summary(lines: list[dict[str, Any]]) -> dict[str, float]:
+    """Success in percent and mean queries, over the texts that were not skipped."""
+    tried = [one for one in lines if one["kind"] != "skipped"]
+    return {
+        "success": round(100 * float(np.mean([one["kind"] == "success" for one in tried])), 2),
+        "charged": round(float(np.mean([one["queries"] for one in tried])), 3),
+        "unique": round(float(np.mean([one["unique_texts"] for one in tried])), 3),
+    }
+
+
+def distribution(
+    runs: list[list[dict[str, Any]]], theirs: dict[int, dict[str, Any]]
+) -> dict[str, Any]:
+    """Means over seeds against TextAttack's run; agreement is that of the texts' status."""
+    kinds = [[one["kind"] == theirs[one["index"]]["kind"] for one in lines] for lines in runs]
+    ours = [summary(lines) for lines in runs]
+    means = {key: round(float(np.mean([one[key] for one in ours])), 3) for key in ours[0]}
+    charged = [one["charged"] for one in ours]
+    reference = summary(list(theirs.values()))
+    return {
+        "agreement": round(float(np.mean(kinds)), 4),
+        **means,
+        "charged_lowest": min(charged),
+        "charged_highest": max(charged),
+        "success_difference": round(means["success"] - reference["success"], 3),
+        "charged_ratio": round(means["charged"] / reference["charged"], 4),
+        "seeds": len(runs),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for name in ("victim", "texts", "synonyms", "stopwords", "runs"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="of the random methods")
+    parser.add_argument("--methods", nargs="+", help="by default all that the runs hold")
+    parser.add_argument("--json", action="store_true", help="print the figures as one line")
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    runs: dict[str, dict[int, dict[str, Any]]] = defaultdict(dict)
+    for row in map(json.loads, args.runs.read_text("utf-8").splitlines()):
+        runs[row["method"]][row["index"]] = row
+    victim = ClassifierVictim.load(args.victim)
+    figures: dict[str, Any] = {}
+    for method in args.methods or [name for name in (*DETERMINISTIC, *RANDOM) if name in runs]:
+        texts = read_texts(args.texts, 1 + max(runs[method]))
+        if method in DETERMINISTIC:
+            ours = attacked(DETERMINISTIC[method], texts, victim, args, 0)
+            figures[method] = compared(ours, runs[method])
+        else:
+            several = [
+                attacked(RANDOM[method], texts, victim, args, seed) for seed in range(args.seeds)
+            ]
+            figures[method] = distribution(several, runs[method])
+        if not args.json:
+            print(method, figures[method], flush=True)
+    if args.json:
+        print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()
