@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.search.population import Population, draw
+from robustparse.attacks.search.population import Population, draw, redraw_repeats
 from robustparse.attacks.search.requests import (
     Answer,
     Expand,
@@ -27,8 +27,6 @@ from robustparse.attacks.search.requests import (
     Search,
 )
 from robustparse.errors import InputError
-
-_REDRAWS = 20
 
 
 @dataclass(eq=False)
@@ -162,7 +160,7 @@ class Genetic(Search):
         of_second = rng.random((len(first), states.shape[1])) < 0.5
         repeats = np.zeros(len(first), dtype=np.bool_)
         if self.repeats == "redraw":
-            repeats = _redraw(of_second, states[first], states[second], rng)
+            repeats = redraw_repeats(of_second, states[first], states[second], rng)
         asked = np.flatnonzero(~repeats)
         crossed = np.where(of_second, states[second], states[first])
         answer = yield Score(crossed[asked])
@@ -208,36 +206,6 @@ def _pick(
         picks[rows[found]] = words[found]
         searching &= (picks < 0) & (left > 0)
     return picks
-
-
-def _redraw(
-    of_second: NDArray[np.bool_],
-    first: NDArray[np.int16],
-    second: NDArray[np.int16],
-    rng: np.random.Generator,
-) -> NDArray[np.bool_]:
-    """Redraw, in place, the words of children that are no different from a parent.
-
-    The parent is the first one if it is changed at all, else the second; two unchanged parents may
-    have an unchanged child. Arguments are `(children, words)`.
-
-    Returns:
-        Which children are still the same after so many tries, `(children,)`.
-    """
-    changed: NDArray[np.bool_] = first.any(axis=1)
-    parent = np.where(changed[:, None], first, second)
-    checked = changed | second.any(axis=1)
-    hopeless: NDArray[np.bool_] = (first == second).all(axis=1)
-    for _ in range(_REDRAWS):
-        same = np.where(of_second, second, first) == parent
-        again = np.flatnonzero(same.all(axis=1) & checked & ~hopeless)
-        if not len(again):
-            break
-        of_second[again] = rng.random((len(again), first.shape[1])) < 0.5
-    repeats: NDArray[np.bool_] = (np.where(of_second, second, first) == parent).all(
-        axis=1
-    ) & checked
-    return repeats
 
 
 def _with_elite(members: _Members, best: int, children: _Members) -> _Members:

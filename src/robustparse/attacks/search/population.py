@@ -1,9 +1,11 @@
-"""What the population-based searches share: members as arrays, and weighted draws."""
+"""What the population-based searches work with: members as arrays, and draws."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+_REDRAWS = 20  # as in TextAttack, after the first draw
 
 
 @dataclass(eq=False)
@@ -53,3 +55,35 @@ def draw(weights: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.i
     last = weights.shape[1] - 1 - (weights[:, ::-1] > 0).argmax(axis=1)
     columns: NDArray[np.int64] = np.minimum((heights <= points[:, None]).sum(axis=1), last)
     return columns
+
+
+def redraw_repeats(
+    of_second: NDArray[np.bool_],
+    first: NDArray[np.int16],
+    second: NDArray[np.int16],
+    rng: np.random.Generator,
+) -> NDArray[np.bool_]:
+    """Redraw, in place, the words of children that are no different from a parent.
+
+    The parent is the first one if it is changed at all, else the second; two unchanged parents may
+    have an unchanged child. Arguments are `(children, words)`.
+
+    Returns:
+        Which children are still the same after so many tries, `(children,)`.
+    """
+    changed = (first != 0).any(axis=1)
+    parent = np.where(changed[:, None], first, second)
+    checked = changed | (second != 0).any(axis=1)
+    differ = (first != second).any(axis=1)
+
+    def same() -> NDArray[np.bool_]:
+        children = np.where(of_second, second, first)
+        equal: NDArray[np.bool_] = (children == parent).all(axis=1) & checked
+        return equal
+
+    for _ in range(_REDRAWS):
+        again = np.flatnonzero(same() & differ)
+        if not len(again):
+            break
+        of_second[again] = rng.random((len(again), first.shape[1])) < 0.5
+    return same()

@@ -1,0 +1,159 @@
+"""A classifier from a table, scripted random numbers, and searches that tell what they ask."""
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from attack_fakes import FakeVictim
+from numpy.typing import NDArray
+
+from robustparse.attacks.attack import Attack
+from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.attacks.label_flip import LabelFlip
+from robustparse.attacks.problem import Problem
+from robustparse.attacks.search.requests import (
+    Answer,
+    Expand,
+    Gradient,
+    Outcome,
+    Request,
+    Score,
+    Search,
+)
+from robustparse.attacks.statistics import Statistics
+from robustparse.types import Sentence
+
+
+class TableClassifier(FakeVictim):
+    """Two classes; a table says 1 - F_y by text, 0.1 where it says nothing."""
+
+    def __init__(
+        self, table: Mapping[str, float], gradients: Sequence[Sequence[float]] = ()
+    ) -> None:
+        super().__init__()
+        self.table = table
+        self.gradients = gradients
+
+    def label_ids(self, labels: Sequence[str]) -> NDArray[np.int32]:
+        return np.array([("y", "n").index(label) for label in labels], dtype=np.int32)
+
+    def parse(
+        self, words: NDArray[np.int32], tags: NDArray[np.int32], lengths: NDArray[np.int32]
+    ) -> tuple[NDArray[Any], ...]:
+        assert words.shape == tags.shape == (len(lengths), lengths.max())
+        texts = [
+            " ".join(self.names[number] for number in row[:length])
+            for row, length in zip(words.tolist(), lengths.tolist(), strict=True)
+        ]
+        self.batches.append([tuple(text.split()) for text in texts])
+        scores = np.array([self.table.get(text, 0.1) for text in texts])
+        return (np.stack([1 - scores, scores], axis=1),)
+
+    def gradient(
+        self,
+        words: NDArray[np.int32],
+        tags: NDArray[np.int32],
+        lengths: NDArray[np.int32],
+        gold: Sequence[Any],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        assert gold == [0]
+        gradient = np.array([self.gradients])
+        return gradient, np.zeros_like(gradient)
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A sentence with its class."""
+
+    id: int
+    sentence: Sentence
+    gold: str = "y"
+
+
+class Scripted:
+    """Random numbers in the order in which they are to be drawn."""
+
+    def __init__(self, *draws: Sequence[float]) -> None:
+        self.draws = list(draws)
+
+    def random(self, size: int | tuple[int, ...]) -> NDArray[np.float64]:
+        draw = np.array(self.draws.pop(0), dtype=np.float64)
+        assert draw.size == np.prod(size), f"{size} drawn, {draw} scripted"
+        return draw.reshape(size)
+
+    def uniform(self, low: float, high: float, size: tuple[int, ...]) -> NDArray[np.float64]:
+        return low + (high - low) * self.random(size)
+
+
+class Traced(Search):
+    """Writes down what a search asks: states as one code a word, U unknown and D deleted."""
+
+    def __init__(self, search: Search, rng: Any = None) -> None:
+        self.search, self.rng = search, rng
+        self.requests: list[str] = []
+
+    def run(
+        self, problem: Problem, clean: Answer, rng: np.random.Generator
+    ) -> Generator[Request, Answer, Outcome]:
+        run = self.search.run(problem, clean, rng if self.rng is None else self.rng)
+        try:
+            request = next(run)
+            while True:
+                self._note(request, problem)
+                answer = yield request
+                problem = answer.problem
+                request = run.send(answer)
+        except StopIteration as stop:
+            outcome: Outcome = stop.value
+            return outcome
+
+    def _note(self, request: Request, problem: Problem) -> None:
+        name = type(request).__name__
+        if isinstance(request, Score | Expand):
+            codes = {-1: "U", -2: "D"}
+            states = request.rows(problem).tolist()
+            texts = ["".join(codes.get(code, str(code)) for code in state) for state in states]
+            self.requests.append(" ".join([name, *texts]))
+        elif isinstance(request, Gradient):
+            self.requests.append(name)
+        else:
+            self.requests.append(" ".join([name, *map(str, request.positions.tolist())]))
+
+
+@dataclass
+class Trace:
+    """What a search asked and what came of it."""
+
+    requests: list[str]
+    words: str
+    status: str
+    charged: int
+    unique: int
+    asked: list[str] = field(default_factory=list)
+
+
+def trace(
+    search: Search,
+    text: str,
+    lexicon: dict[str, list[str]],
+    victim: FakeVictim,
+    *,
+    rng: Scripted | None = None,
+    budget: int | None = None,
+    seed: int = 0,
+) -> Trace:
+    """Attack one sentence of class y."""
+    traced = Traced(search, rng)
+    attack = Attack(LabelFlip(), Lexicon(lexicon), traced, budget=budget, seed=seed)
+    example: Any = Labelled(0, Sentence(tuple(text.split())))
+    (sentence,) = attack.sentences([example], victim, Statistics())
+    assert rng is None or not rng.draws, f"not drawn: {rng.draws}"
+    return Trace(
+        traced.requests,
+        " ".join(sentence.problem.text(sentence.outcome)),
+        sentence.status.value,
+        sentence.charged,
+        sentence.unique,
+        victim.texts,
+    )

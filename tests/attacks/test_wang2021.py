@@ -1,0 +1,85 @@
+"""Wang et al. 2021 against a trace worked out by hand."""
+
+import pytest
+from attack_fakes import TableVictim, example
+from search_fakes import Traced
+
+from robustparse.attacks.attack import Attack, AttackResult
+from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.search.rankings import DeletedWord
+from robustparse.attacks.search.wang2021 import Wang2021
+from robustparse.errors import InputError
+
+GOLD = (0, 1, 2, 3)
+SENTENCE = example("a b c d", "NN NN NN NN", GOLD)
+LEXICON = {"a": ["m"], "b": ["x", "y"], "c": ["k"], "d": ["u"]}
+
+
+def wrong(count: int) -> tuple[int, ...]:
+    """Heads with `count` errors."""
+    return tuple(head if index >= count else 4 - index for index, head in enumerate(GOLD))
+
+
+TABLE = {
+    "<unk> b c d": wrong(2),
+    "a <unk> c d": wrong(3),
+    "a b <unk> d": wrong(1),
+    "a b c <unk>": wrong(2),
+    "a x c d": wrong(1),
+    "a y c d": wrong(1),
+    "m x c d": wrong(1),
+    "a x c u": wrong(2),
+    "a x k u": wrong(3),
+}
+
+
+def attack(budget: int | None = None, **settings) -> tuple[AttackResult, list[str]]:
+    search = Traced(Wang2021(**({"gamma": 0.5} | settings)))
+    engine = Attack(AttachmentDrop(metric="mean"), Lexicon(LEXICON), search, budget=budget)
+    (result,) = engine.run([SENTENCE], TableVictim(GOLD, TABLE))
+    return result, search.requests
+
+
+def test_hand_trace() -> None:
+    result, requests = attack()
+    # Two of four words may be changed. By errors under the unknown word: b, a before d on a tie, c.
+    # x before y on a tie; m does no further harm; u does, and the budget of edits is full: c,
+    # whose candidate would do more, is not visited.
+    assert requests == [
+        "Score U000 0U00 00U0 000U",
+        *("Propose 1", "Expand 0100 0200"),
+        *("Propose 0", "Expand 1100"),
+        *("Propose 3", "Expand 0101"),
+    ]
+    assert (" ".join(result.words), result.edited, result.success) == ("a x c u", (1, 3), True)
+    assert (result.charged, result.unique) == (9, 9)
+    assert (result.clean.correct_heads, result.attacked.correct_heads) == (4, 2)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"gamma": 0.1}, "a x c d"),  # one word at least
+        ({"gamma": 0.4}, "a x c d"),  # floor(0.4 * 4) = 1
+        ({"gamma": 0.4, "length": "rooted"}, "a x c u"),  # floor(0.4 * 5) = 2
+        ({"gamma": 0.75}, "a x k u"),
+        ({"budget": 5}, "a b c d"),  # the ranking has spent it
+        ({"budget": 7}, "a x c d"),
+    ],
+)
+def test_budgets(settings: dict, words: str) -> None:
+    assert " ".join(attack(**settings)[0].words) == words
+
+
+def test_another_ranking() -> None:
+    assert attack(ranking=DeletedWord())[1][0] == "Score D000 0D00 00D0 000D"
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [({"gamma": 0.0}, "gamma must be in"), ({"length": "all"}, "length must be one of words")],
+)
+def test_bad_settings(setting: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Wang2021(**setting)
