@@ -188,6 +188,5 @@ def _rows(victim: Victim, words: Sequence[str]) -> NDArray[np.int32]:
 
 
 def _tags(example: Example) -> tuple[str, ...]:
-    """The tags a victim may read: Penn tags, or universal ones where the corpus has no others."""
-    sentence = example.sentence
-    return sentence.xpos or sentence.upos or ("_",) * len(sentence)
+    """The tags a victim may read; one that reads them has been asked whether they are there."""
+    return example.sentence.tags or ("_",) * len(example.sentence)

@@ -48,10 +48,13 @@ def read_treebank(path: str | Path, max_length: int | None = None) -> list[Examp
 
 
 def _example(index: int, row: dict[str, Any]) -> Example:
-    xpos = () if all(tag == "_" for tag in row["xpos"]) else tuple(row["xpos"])
-    sentence = Sentence(tuple(row["words"]), tuple(row["upos"]), xpos)
+    sentence = Sentence(tuple(row["words"]), _tags(row["upos"]), _tags(row["xpos"]))
     tree = DependencyTree(tuple(row["heads"]), tuple(row["labels"]))
     return Example(index, sentence, tree, row["block"])
+
+
+def _tags(column: list[str]) -> tuple[str, ...]:
+    return () if all(tag == "_" for tag in column) else tuple(column)
 
 
 def _cached_rows(path: Path, key: str) -> list[dict[str, Any]]:

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
-from robustparse.attacks.candidates.pretrained import (
-    Precision,
-    files_digest,
-    load_pretrained,
-    model_folder,
-)
 from robustparse.attacks.randomness import stream
 from robustparse.errors import InputError
+from robustparse.pretrained import (
+    Precision,
+    files_digest,
+    load_masked_lm,
+    model_folder,
+)
 
 
 class MaskedLM(CandidateGenerator):
@@ -106,7 +106,7 @@ class MaskedLM(CandidateGenerator):
 
     @cached_property
     def _loaded(self) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-        return load_pretrained(self.model, self.download, self.precision, self._device)
+        return load_masked_lm(self.model, self.download, self.precision, self._device)
 
     @cached_property
     def _pieces(self) -> "_Pieces":

@@ -1,4 +1,7 @@
-"""Finding, naming and loading a pretrained masked language model, offline unless told otherwise."""
+"""Finding and loading pretrained Transformers, offline unless told otherwise.
+
+Only safetensors weights are read: nothing is unpickled. Every error names what the model is for.
+"""
 
 import hashlib
 from collections.abc import Iterator
@@ -8,6 +11,7 @@ from typing import Any, Literal
 
 import torch
 from transformers import (
+    AutoModel,
     AutoModelForMaskedLM,
     AutoTokenizer,
     PreTrainedModel,
@@ -20,11 +24,19 @@ from robustparse.errors import InputError
 
 _TOKENIZER_FILES = "expected tokenizer.json or vocab.txt beside config.json"
 
+MASKED_LM = "masked language model"
+ENCODER = "pretrained encoder"
+
 Precision = Literal["float32", "bfloat16", "float64"]
 
 
-def model_folder(model: str, download: bool) -> Path:
+def model_folder(model: str, download: bool, kind: str = MASKED_LM) -> Path:
     """The folder a model's files lie in: itself, or the hub cache's snapshot of a name.
+
+    Args:
+        model: a folder, or a name in the local cache.
+        download: fetch by name what is not in the cache.
+        kind: what the model is, for errors.
 
     Raises:
         InputError: there is no such folder, or nothing of that name in the local cache.
@@ -33,7 +45,7 @@ def model_folder(model: str, download: bool) -> Path:
     if path.is_dir():
         if not (path / "config.json").is_file():
             raise InputError(
-                f"masked language model {model}: the folder has no config.json; expected what "
+                f"{kind} {model}: the folder has no config.json; expected what "
                 "save_pretrained writes (config.json, model.safetensors, tokenizer files)"
             )
         return path
@@ -46,8 +58,7 @@ def model_folder(model: str, download: bool) -> Path:
             else "give the folder of a saved model, or set `download: true` to fetch it by name"
         )
         raise InputError(
-            f"masked language model {model!r}: neither a folder nor a model in the local cache; "
-            f"{remedy}"
+            f"{kind} {model!r}: neither a folder nor a model in the local cache; {remedy}"
         ) from error
     return Path(str(config)).parent
 
@@ -63,68 +74,89 @@ def files_digest(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def load_pretrained(
+def load_masked_lm(
     model: str, download: bool, precision: Precision, device: torch.device
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """The masked language model in evaluation mode, and its tokenizer.
 
-    Only safetensors weights are read: nothing is unpickled.
-
     Raises:
         InputError: the model is missing, has no tokenizer or no mask token, or cannot be loaded.
     """
-    folder = model_folder(model, download)
-    # A name stays a name: where only its config.json is cached, the rest is still to be fetched.
-    named = not Path(model).expanduser().is_dir()
-    source, local = (model, not download) if named else (str(folder), True)
-    with _quiet():
-        tokenizer = _tokenizer(model, source, local)
-        network = _network(model, source, local)
-    if len(tokenizer) > network.config.vocab_size:
+    network, tokenizer = _load(AutoModelForMaskedLM, MASKED_LM, model, download)
+    if tokenizer.mask_token_id is None:
         raise InputError(
-            f"masked language model {model}: its tokenizer has {len(tokenizer)} pieces, its "
-            f"weights only {network.config.vocab_size}; expected the tokenizer it was trained with"
+            f"{MASKED_LM} {model}: its tokenizer has no mask token; expected a tokenizer "
+            "of a masked language model such as BERT's"
         )
     module: torch.nn.Module = network
     module.to(device=device, dtype=getattr(torch, precision)).eval().requires_grad_(False)
     return network, tokenizer
 
 
-def _tokenizer(model: str, source: str, local: bool) -> PreTrainedTokenizerBase:
+def load_encoder(model: str, download: bool) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """A Transformer without a head, in float32, and its tokenizer.
+
+    Raises:
+        InputError: the model is missing, has no tokenizer or one of another vocabulary, or cannot
+            be loaded.
+    """
+    network, tokenizer = _load(AutoModel, ENCODER, model, download, add_prefix_space=True)
+    module: torch.nn.Module = network
+    module.to(dtype=torch.float32)
+    return network, tokenizer
+
+
+def _load(
+    auto_class: Any, kind: str, model: str, download: bool, **tokenizer_options: bool
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    folder = model_folder(model, download, kind)
+    # A name stays a name: where only its config.json is cached, the rest is still to be fetched.
+    named = not Path(model).expanduser().is_dir()
+    source, local = (model, not download) if named else (str(folder), True)
+    with _quiet():
+        tokenizer = _tokenizer(kind, model, source, local, tokenizer_options)
+        network = _network(auto_class, kind, model, source, local)
+    if len(tokenizer) > network.config.vocab_size:
+        raise InputError(
+            f"{kind} {model}: its tokenizer has {len(tokenizer)} pieces, its weights only "
+            f"{network.config.vocab_size}; expected the tokenizer it was trained with"
+        )
+    return network, tokenizer
+
+
+def _tokenizer(
+    kind: str, model: str, source: str, local: bool, options: dict[str, bool]
+) -> PreTrainedTokenizerBase:
     try:
-        tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=local)
+        tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=local, **options)
     except Exception as error:  # transformers raises many types for a bad or missing tokenizer
         raise InputError(
-            f"masked language model {model}: its tokenizer cannot be loaded ({_first(error)}); "
-            f"{_TOKENIZER_FILES}"
+            f"{kind} {model}: its tokenizer cannot be loaded ({_first(error)}); {_TOKENIZER_FILES}"
         ) from error
     # Without any file transformers makes up a tokenizer that knows special tokens only.
     if len(tokenizer) <= len(tokenizer.all_special_tokens):
-        raise InputError(f"masked language model {model}: it has no tokenizer; {_TOKENIZER_FILES}")
-    if tokenizer.mask_token_id is None:
-        raise InputError(
-            f"masked language model {model}: its tokenizer has no mask token; expected a tokenizer "
-            "of a masked language model such as BERT's"
-        )
+        raise InputError(f"{kind} {model}: it has no tokenizer; {_TOKENIZER_FILES}")
     return tokenizer
 
 
-def _network(model: str, source: str, local: bool) -> PreTrainedModel:
+def _network(auto_class: Any, kind: str, model: str, source: str, local: bool) -> PreTrainedModel:
     try:
         # Loading may draw initial weights; the caller's random state is not ours to advance.
         with torch.random.fork_rng(devices=[]):
-            network, report = AutoModelForMaskedLM.from_pretrained(
+            network, report = auto_class.from_pretrained(
                 source, local_files_only=local, use_safetensors=True, output_loading_info=True
             )
     except Exception as error:  # as above: a bad config, missing or truncated weights
         raise InputError(
-            f"masked language model {model}: transformers cannot load it ({_first(error)}); "
-            "expected a masked language model with weights in model.safetensors"
+            f"{kind} {model}: transformers cannot load it ({_first(error)}); "
+            f"expected a {kind} with weights in model.safetensors"
         ) from error
-    if report["missing_keys"]:
+    # A pooler is a head of its own, which a model saved for another task comes without.
+    missing = sorted(key for key in report["missing_keys"] if not key.startswith("pooler."))
+    if missing:
         raise InputError(
-            f"masked language model {model}: its weights lack {sorted(report['missing_keys'])[0]} "
-            "and would be random there; expected a model saved with its masked language model head"
+            f"{kind} {model}: its weights lack {missing[0]} and would be random there; expected a "
+            f"model saved as a {kind}"
         )
     checked: PreTrainedModel = network
     return checked
