@@ -24,6 +24,7 @@ from robustparse.cli.tables import summary_table
 from robustparse.errors import InputError
 from robustparse.evaluation.robustness import attack_into
 from robustparse.files import read_text
+from robustparse.parsers.decoders import Decoder
 from robustparse.parsers.load import load
 from robustparse.parsers.victim import ParserVictim
 
@@ -37,16 +38,18 @@ def attack(
     out: str,
     limit: int | None = None,
     seed: int = 0,
+    decoder: Decoder | None = None,
 ) -> None:
     """Attack a checkpoint on a data file; run again on the same folder, it goes on.
 
     Args:
         attack: a recipe, for example configs/attack/zheng2020_blackbox.yaml.
         checkpoint: the parser to attack.
-        data: a CoNLL-U file, or ``sample`` for the embedded test sentences.
-        out: folder for examples.jsonl, adversarial.conllu and summary.json.
+        data: a CoNLL-U or CoNLL-X file, or ``sample`` for the embedded test sentences.
+        out: folder for examples.jsonl, adversarial.conllu (or .conllx) and summary.json.
         limit: attack only so many sentences, from the front.
         seed: of the attack's random choices, and of the sample's grammar.
+        decoder: instead of the one the parser was trained with.
     """
 
 
@@ -60,7 +63,7 @@ def command(arguments: Sequence[str]) -> None:
     given: dict[str, Any] = instantiate_options(parser, options)
     chosen: Attack = given["attack"]
     chosen.seed = given["seed"]
-    module = load(given["checkpoint"])
+    module = load(given["checkpoint"], given["decoder"])
     examples = load_examples(given["data"], given["limit"], given["seed"], module)
     run = {
         "attack": name,
@@ -68,6 +71,7 @@ def command(arguments: Sequence[str]) -> None:
         "seed": given["seed"],
         "settings": settings,
         "limit": given["limit"],
+        "decoder": given["decoder"],
         "data": given["data"],
         "sha256": {"checkpoint": digest(given["checkpoint"]), "data": digest(given["data"])},
     }

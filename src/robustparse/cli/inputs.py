@@ -73,7 +73,7 @@ def load_examples(
     """The sentences of a file, or of the sample's test split, whose labels the parser knows.
 
     Args:
-        data: a CoNLL-U file, or ``sample``.
+        data: a CoNLL-U or CoNLL-X file, or ``sample``.
         limit: take only so many sentences from the front.
         seed: of the sample's grammar.
         parser: the parser that will be scored on them.
@@ -90,6 +90,10 @@ def load_examples(
     whole = sample_treebank(seed).test if data == SAMPLE else read_treebank(data, max_length)
     examples = whole[:limit]
     check_labels(examples, data, parser.vocabulary.label_ids)
+    try:
+        parser.check(examples)
+    except InputError as error:
+        raise InputError(f"{data}: {error}") from None
     return examples
 
 

@@ -28,11 +28,11 @@ class Numberer(Protocol):
 
 
 class TreebankDataModule(pl.LightningDataModule):
-    """A treebank in CoNLL-U.
+    """A treebank in CoNLL-U or CoNLL-X.
 
     Args:
-        folder: holds the three files, named ``*train.conllu``, ``*dev.conllu``, ``*test.conllu``;
-            ``sample`` stands for the embedded sample treebank.
+        folder: holds the three files, named ``*train.conllu``, ``*dev.conllu``, ``*test.conllu``
+            (or ``.conllx``, ``.conll``); ``sample`` stands for the embedded sample treebank.
         train_file, dev_file, test_file: name files one by one, over ``folder``.
         batch_words: words of a global batch, over all processes.
         eval_batch_words: words of an evaluation batch.
@@ -72,15 +72,25 @@ class TreebankDataModule(pl.LightningDataModule):
 
     def examples(self, split: str) -> list[Example]:
         """The examples of ``train``, ``dev`` or ``test``."""
-        named = self.files[split]
-        if named is None and self.folder == "sample":
+        path = self.path(split)
+        if path is None:
             from robustparse.data.sample import sample_treebank
 
             return getattr(sample_treebank(self.seed), split)  # type: ignore[no-any-return]
+        return read_treebank(path, self.max_length)
+
+    def path(self, split: str) -> Path | None:
+        """The file of a split; None for the embedded sample.
+
+        Raises:
+            InputError: no file is named, or the folder has none.
+        """
+        named = self.files[split]
+        if named is None and self.folder == "sample":
+            return None
         if named is None and self.folder is None:
             raise InputError(f"no {split} data: set data.init_args.folder or {split}_file")
-        path = Path(named) if named is not None else find_split(str(self.folder), split)
-        return read_treebank(path, self.max_length)
+        return Path(named) if named is not None else find_split(str(self.folder), split)
 
     @cached_property
     def train_examples(self) -> list[Example]:

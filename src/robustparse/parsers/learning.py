@@ -101,6 +101,20 @@ class LearningModule(pl.LightningModule, ABC):
         schedule = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: chosen.factor(step, total))
         return {"optimizer": adam, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
+    def configure_gradient_clipping(
+        self,
+        optimizer: torch.optim.Optimizer,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        """Clip as the trainer says; Lightning's own way refuses a fused optimiser in bf16."""
+        if not gradient_clip_val:
+            return
+        if gradient_clip_algorithm == "value":
+            torch.nn.utils.clip_grad_value_(self.parameters(), gradient_clip_val)
+        else:
+            torch.nn.utils.clip_grad_norm_(self.parameters(), gradient_clip_val)
+
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Add what makes the parser anew."""
         checkpoint[KEY] = describe(self, self.vocabulary)
