@@ -82,9 +82,7 @@ LONG = " ".join(["dog", "cats", "sawing"] * 6)  # 30 pieces; the network takes 2
 
 def test_a_sentence_over_the_limit_is_an_error_that_says_what_to_do(folder, vocabulary):
     parser = BiaffineParser(TransformerEncoder(str(folder), mix=1), vocabulary=vocabulary)
-    with pytest.raises(
-        InputError, match=r"sentence 2: 30 word pieces.*limit of 22.*split or trunc"
-    ):
+    with pytest.raises(InputError, match=r"sentence 2: 30 word pieces.*limit of 22.*split or"):
         parser.number(examples(("dog", LONG)))
     with pytest.raises(InputError, match="sentence 1: 30 word pieces"):
         parser.parse([LONG.split()])

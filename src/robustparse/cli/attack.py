@@ -39,6 +39,7 @@ def attack(
     limit: int | None = None,
     seed: int = 0,
     decoder: Decoder | None = None,
+    share: float = 1.0,
 ) -> None:
     """Attack a checkpoint on a data file; run again on the same folder, it goes on.
 
@@ -50,6 +51,7 @@ def attack(
         limit: attack only so many sentences, from the front.
         seed: of the attack's random choices, and of the sample's grammar.
         decoder: instead of the one the parser was trained with.
+        share: attack only this share of the sentences, drawn at random from the seed.
     """
 
 
@@ -64,7 +66,9 @@ def command(arguments: Sequence[str]) -> None:
     chosen: Attack = given["attack"]
     chosen.seed = given["seed"]
     module = load(given["checkpoint"], given["decoder"])
-    examples = load_examples(given["data"], given["limit"], given["seed"], module)
+    examples = load_examples(
+        given["data"], given["limit"], given["seed"], module, share=given["share"]
+    )
     run = {
         "attack": name,
         "victims": [given["checkpoint"]],
@@ -72,6 +76,7 @@ def command(arguments: Sequence[str]) -> None:
         "settings": settings,
         "limit": given["limit"],
         "decoder": given["decoder"],
+        "share": given["share"],
         "data": given["data"],
         "sha256": {"checkpoint": digest(given["checkpoint"]), "data": digest(given["data"])},
     }

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from jsonargparse import ArgumentError, ArgumentParser, Namespace
 
 from robustparse.cli.config_errors import check_config_file, config_files, mistake_in, shorten
@@ -68,7 +69,12 @@ def instantiate_options(parser: ArgumentParser, options: Namespace) -> dict[str,
 
 
 def load_examples(
-    data: str, limit: int | None, seed: int, parser: ParserModule, max_length: int = MAX_LENGTH
+    data: str,
+    limit: int | None,
+    seed: int,
+    parser: ParserModule,
+    max_length: int = MAX_LENGTH,
+    share: float = 1.0,
 ) -> list[Example]:
     """The sentences of a file, or of the sample's test split, whose labels the parser knows.
 
@@ -78,6 +84,7 @@ def load_examples(
         seed: of the sample's grammar.
         parser: the parser that will be scored on them.
         max_length: longest allowed sentence.
+        share: take only this share of the sentences, drawn from (seed).
 
     Raises:
         InputError: the file cannot be used, or holds a label the parser has never seen, or a
@@ -87,8 +94,12 @@ def load_examples(
         raise InputError(f"--seed must be >= 0, got {seed}")
     if limit is not None and limit < 1:
         raise InputError(f"--limit must be >= 1, got {limit}")
+    if not 0 < share <= 1:
+        raise InputError(f"--share must be above 0 and at most 1, got {share}")
     whole = sample_treebank(seed).test if data == SAMPLE else read_treebank(data, max_length)
-    examples = whole[:limit]
+    chosen = np.random.Generator(np.random.Philox(key=seed)).permutation(len(whole))
+    kept = set(chosen[: max(1, round(share * len(whole)))].tolist())
+    examples = [example for example in whole if example.id in kept][:limit]
     check_labels(examples, data, parser.vocabulary.label_ids)
     try:
         parser.check(examples)
