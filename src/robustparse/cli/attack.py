@@ -16,6 +16,7 @@ from robustparse.cli.inputs import (
     digest,
     instantiate_options,
     load_examples,
+    load_parser,
     options_of,
     parse_options,
 )
@@ -25,7 +26,6 @@ from robustparse.errors import InputError
 from robustparse.evaluation.robustness import attack_into
 from robustparse.files import read_text
 from robustparse.parsers.decoders import Decoder
-from robustparse.parsers.load import load
 from robustparse.parsers.victim import ParserVictim
 
 _READ_TWICE = re.compile(r"Config file loop detected: (?:.* -> )?(\S+)$")
@@ -40,6 +40,7 @@ def attack(
     seed: int = 0,
     decoder: Decoder | None = None,
     share: float = 1.0,
+    device: str = "auto",
 ) -> None:
     """Attack a checkpoint on a data file; run again on the same folder, it goes on.
 
@@ -52,6 +53,7 @@ def attack(
         seed: of the attack's random choices, and of the sample's grammar.
         decoder: instead of the one the parser was trained with.
         share: attack only this share of the sentences, drawn at random from the seed.
+        device: where the parser computes: auto, cpu or cuda.
     """
 
 
@@ -65,7 +67,7 @@ def command(arguments: Sequence[str]) -> None:
     given: dict[str, Any] = instantiate_options(parser, options)
     chosen: Attack = given["attack"]
     chosen.seed = given["seed"]
-    module = load(given["checkpoint"], given["decoder"])
+    module = load_parser(given["checkpoint"], given["decoder"], given["device"])
     examples = load_examples(
         given["data"], given["limit"], given["seed"], module, share=given["share"]
     )

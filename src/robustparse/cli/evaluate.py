@@ -12,6 +12,7 @@ from robustparse import __version__
 from robustparse.cli.inputs import (
     instantiate_options,
     load_examples,
+    load_parser,
     options_of,
     parse_options,
 )
@@ -22,7 +23,6 @@ from robustparse.evaluation.evaluate import predictions
 from robustparse.files import make_folder, write_text
 from robustparse.metrics import PunctuationPolicy
 from robustparse.parsers.decoders import Decoder
-from robustparse.parsers.load import load
 
 
 def evaluate(
@@ -33,6 +33,7 @@ def evaluate(
     limit: int | None = None,
     seed: int = 0,
     decoder: Decoder | None = None,
+    device: str = "auto",
 ) -> None:
     """Score a checkpoint on a data file.
 
@@ -44,8 +45,9 @@ def evaluate(
         limit: score only so many sentences, from the front.
         seed: of the sample's grammar.
         decoder: instead of the one the parser was trained with.
+        device: where the parser computes: auto, cpu or cuda.
     """
-    module = load(checkpoint, decoder)
+    module = load_parser(checkpoint, decoder, device)
     examples = load_examples(data, limit, seed, module)
     folder = None if out is None else make_folder(Path(out))
     scores = {

@@ -1,11 +1,13 @@
 """What the commands share: reading their checkpoint and data, and parsing their options."""
 
 import hashlib
+import re
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from jsonargparse import ArgumentError, ArgumentParser, Namespace
 
 from robustparse.cli.config_errors import check_config_file, config_files, mistake_in, shorten
@@ -14,6 +16,8 @@ from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.data.sample import sample_treebank
 from robustparse.errors import InputError
 from robustparse.parsers.base import ParserModule
+from robustparse.parsers.decoders import Decoder
+from robustparse.parsers.load import load
 from robustparse.types import Example
 
 SAMPLE = "sample"
@@ -66,6 +70,28 @@ def instantiate_options(parser: ArgumentParser, options: Namespace) -> dict[str,
         raise
     arguments.pop("config", None)
     return arguments
+
+
+def load_parser(checkpoint: str, decoder: Decoder | None, device: str) -> ParserModule:
+    """The parser of a checkpoint, on a device.
+
+    Args:
+        checkpoint: its path.
+        decoder: instead of the one it was trained with.
+        device: ``cpu``, ``cuda``, ``cuda:1`` and so on; ``auto`` takes a GPU where there is one.
+
+    Raises:
+        InputError: see ``load``, or there is no such device.
+    """
+    gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    named = re.fullmatch(r"auto|cpu|cuda(?::([0-9]{1,3}))?", device)
+    if named is None or (device.startswith("cuda") and int(named[1] or 0) >= gpus):
+        raise InputError(
+            f"--device {device}: expected auto, cpu or cuda (or cuda:1 and so on), and this "
+            f"machine has {gpus} GPUs that torch can use"
+        )
+    parser = load(checkpoint, decoder)
+    return parser.to(("cuda" if gpus else "cpu") if device == "auto" else device)
 
 
 def load_examples(
