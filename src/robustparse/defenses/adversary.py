@@ -12,7 +12,7 @@ A first pass that shall count less is scaled before its backward pass, through a
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import pytorch_lightning as pl
@@ -27,17 +27,6 @@ from robustparse.errors import InputError
 from robustparse.parsers.base import ParserModule
 
 WHO = "a gradient adversary"
-
-
-class Common(TypedDict, total=False):
-    """Options that every gradient adversary takes; see ``EmbeddingAdversary``."""
-
-    norm: Norm
-    per: Per
-    seed: int
-    start_step: int
-    every: int
-    epsilon_warmup_steps: int
 
 
 class EmbeddingAdversary(pl.Callback, ABC):

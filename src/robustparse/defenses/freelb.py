@@ -9,13 +9,13 @@ parameters' gradients,
     r_t = project(r_{t-1} + step_size * normalize(d loss(x + r_{t-1}) / d r), epsilon)
 """
 
-from typing import Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from robustparse.defenses.adversary import Common, EmbeddingAdversary, positive
+from robustparse.defenses.adversary import EmbeddingAdversary, positive
 from robustparse.defenses.passes import Passes
 
 
@@ -51,7 +51,7 @@ class FreeLB(EmbeddingAdversary):
         start_size: float | None = None,
         random_start: bool = True,
         same_dropout: bool = True,
-        **common: Unpack[Common],
+        **common: Any,
     ) -> None:
         super().__init__(
             epsilon=epsilon,

@@ -10,9 +10,8 @@ their words' frequencies (eq. 1), lest the parser outgrow epsilon by longer embe
 change of the encoder, which an additive offset cannot make, and is not done here.
 """
 
-from typing import Unpack
+from typing import Any
 
-from robustparse.defenses.adversary import Common
 from robustparse.defenses.pgd import PGD, Mix
 
 
@@ -29,7 +28,7 @@ class GradientAdversary(PGD):
         mix: ``sum``, ``mean`` or ``adv``, as in ``PGD``.
         same_dropout: draw the clean pass's dropout masks in the adversarial pass again.
         common: ``norm``, ``per``, ``seed``, ``start_step``, ``every``, ``epsilon_warmup_steps``,
-            as in ``EmbeddingAdversary``.
+            as in ``EmbeddingAdversary``; ``random_start`` as in ``PGD``, at the cost of one pass.
 
     Raises:
         InputError: a setting is out of range.
@@ -42,7 +41,7 @@ class GradientAdversary(PGD):
         weight: float = 1.0,
         mix: Mix = "sum",
         same_dropout: bool = False,
-        **common: Unpack[Common],
+        **common: Any,
     ) -> None:
         super().__init__(
             epsilon=epsilon,

@@ -10,11 +10,11 @@ Madry et al. train on the loss at the last r alone (``mix: adv``), from a random
 clean loss is kept (``mix: sum``); these are the defaults.
 """
 
-from typing import Literal, Unpack
+from typing import Any, Literal
 
 from torch import Tensor
 
-from robustparse.defenses.adversary import Common, EmbeddingAdversary, positive
+from robustparse.defenses.adversary import EmbeddingAdversary, positive
 from robustparse.defenses.passes import Passes
 from robustparse.errors import InputError
 
@@ -62,7 +62,7 @@ class PGD(EmbeddingAdversary):
         mix: Mix = "sum",
         weight: float = 1.0,
         same_dropout: bool = False,
-        **common: Unpack[Common],
+        **common: Any,
     ) -> None:
         super().__init__(
             epsilon=epsilon,
