@@ -14,12 +14,13 @@ FILES = sorted(SOURCE.rglob("*.py"))
 NAMES = [str(path.relative_to(SOURCE)) for path in FILES]
 
 # "" is the package root, which holds the version alone.
-LEAVES = {"", "errors", "types", "metrics", "files"}
+LEAVES = {"", "errors", "types", "metrics", "files", "vectors"}
 ROOMS = {
     "": set(),
     "errors": set(),
     "types": set(),
     "files": {"errors"},
+    "vectors": {"errors", "files"},
     "metrics": {"errors", "types"},
     "data": LEAVES,
     "grammars": LEAVES,
