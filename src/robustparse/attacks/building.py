@@ -9,6 +9,7 @@ from itertools import chain, compress
 import numpy as np
 from numpy.typing import NDArray
 
+from robustparse.attacks.candidates.casing import as_they_are, in_casing_of
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.problem import Problem
@@ -116,9 +117,9 @@ class ProblemBuilder:
         """The candidates of each slot that pass all constraints, in the generator's order."""
         with self._timed(self._candidates):
             proposals = self._candidates.propose(slots, self._seed)
+        cased = as_they_are if self._candidates.verbatim() else in_casing_of
         words = [
-            in_casing_of(slot.word, proposal)
-            for slot, proposal in zip(slots, proposals, strict=True)
+            cased(slot.word, proposal) for slot, proposal in zip(slots, proposals, strict=True)
         ]
         for constraint in self._constraints:
             with self._timed(constraint):
@@ -136,25 +137,6 @@ class ProblemBuilder:
         yield
         if part.is_model():
             self._statistics.add_model_seconds(part, time.perf_counter() - begin)
-
-
-def in_casing_of(original: str, candidates: Sequence[str]) -> list[str]:
-    """Candidates in the casing of the original word (lower, UPPER, Capitalised; else as they are).
-
-    Repeats after the first are dropped, and so is the original word in any casing.
-    """
-    if original.isupper() and len(original) > 1:
-        cased = dict.fromkeys(map(str.upper, candidates))
-    elif original[:1].isupper():
-        cased = dict.fromkeys([word[:1].upper() + word[1:] for word in candidates])
-    elif original.islower():
-        cased = dict.fromkeys(map(str.lower, candidates))
-        cased.pop(original, None)
-        return list(cased)
-    else:
-        cased = dict.fromkeys(candidates)
-    lower = original.lower()
-    return [word for word in cased if word.lower() != lower]
 
 
 def _with_candidates(
