@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from robustparse.attacks.candidates.casing import as_they_are, in_casing_of
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.attacks.constraints.sentence_filter import Edit, SentenceFilter
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.statistics import Statistics
 from robustparse.attacks.victim import Victim
@@ -45,6 +46,7 @@ class ProblemBuilder:
         self._victim = victim
         self._candidates = candidates.for_victim(victim)
         self._constraints = constraints
+        self._filters = [one for one in constraints if isinstance(one, SentenceFilter)]
         self._punctuation = punctuation
         self._seed = seed
         self._statistics = statistics
@@ -103,6 +105,20 @@ class ProblemBuilder:
             extended.append(_with_candidates(problem, some, mine, rows[row : row + count]))
             slot, row = slot + len(some), row + count
         return extended
+
+    @property
+    def filtered(self) -> bool:
+        """Whether any constraint judges changed sentences."""
+        return bool(self._filters)
+
+    def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
+        """Which edits pass all filters on sentences, `(edits,)`; each judges the survivors."""
+        passed = np.ones(len(edits), dtype=np.bool_)
+        for one in self._filters:
+            left = np.flatnonzero(passed)
+            with self._timed(one):
+                passed[left] = one.admits([edits[index] for index in left.tolist()])
+        return passed
 
     def _eligible(self, examples: Sequence[Example]) -> _Masks:
         masks: _Masks = [np.ones(len(example.sentence), dtype=np.bool_) for example in examples]
