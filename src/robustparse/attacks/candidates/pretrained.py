@@ -1,13 +1,14 @@
-"""Finding, naming and loading a pretrained masked language model, offline unless told otherwise."""
+"""Finding, naming and loading a pretrained language model, offline unless told otherwise."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 from transformers import (
+    AutoModelForCausalLM,
     AutoModelForMaskedLM,
     AutoTokenizer,
     PreTrainedModel,
@@ -21,9 +22,10 @@ from robustparse.errors import InputError
 _TOKENIZER_FILES = "expected tokenizer.json or vocab.txt beside config.json"
 
 Precision = Literal["float32", "bfloat16", "float64"]
+Kind = Literal["masked", "causal"]
 
 
-def model_folder(model: str, download: bool) -> Path:
+def model_folder(model: str, download: bool, kind: Kind = "masked") -> Path:
     """The folder a model's files lie in: itself, or the hub cache's snapshot of a name.
 
     Raises:
@@ -33,7 +35,7 @@ def model_folder(model: str, download: bool) -> Path:
     if path.is_dir():
         if not (path / "config.json").is_file():
             raise InputError(
-                f"masked language model {model}: the folder has no config.json; expected what "
+                f"{kind} language model {model}: the folder has no config.json; expected what "
                 "save_pretrained writes (config.json, model.safetensors, tokenizer files)"
             )
         return path
@@ -46,7 +48,7 @@ def model_folder(model: str, download: bool) -> Path:
             else "give the folder of a saved model, or set `download: true` to fetch it by name"
         )
         raise InputError(
-            f"masked language model {model!r}: neither a folder nor a model in the local cache; "
+            f"{kind} language model {model!r}: neither a folder nor a model in the local cache; "
             f"{remedy}"
         ) from error
     return Path(str(config)).parent
@@ -64,25 +66,30 @@ def files_digest(folder: Path) -> str:
 
 
 def load_pretrained(
-    model: str, download: bool, precision: Precision, device: torch.device
+    model: str,
+    download: bool,
+    precision: Precision,
+    device: torch.device,
+    kind: Kind = "masked",
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """The masked language model in evaluation mode, and its tokenizer.
+    """The language model in evaluation mode, and its tokenizer.
 
     Only safetensors weights are read: nothing is unpickled.
 
     Raises:
-        InputError: the model is missing, has no tokenizer or no mask token, or cannot be loaded.
+        InputError: the model is missing, has no tokenizer, no mask token if it is a masked one, or
+            cannot be loaded.
     """
-    folder = model_folder(model, download)
+    folder = model_folder(model, download, kind)
     # A name stays a name: where only its config.json is cached, the rest is still to be fetched.
     named = not Path(model).expanduser().is_dir()
     source, local = (model, not download) if named else (str(folder), True)
     with _quiet():
-        tokenizer = _tokenizer(model, source, local)
-        network = _network(model, source, local)
+        tokenizer = _tokenizer(model, source, local, kind)
+        network = _network(model, source, local, kind)
     if len(tokenizer) > network.config.vocab_size:
         raise InputError(
-            f"masked language model {model}: its tokenizer has {len(tokenizer)} pieces, its "
+            f"{kind} language model {model}: its tokenizer has {len(tokenizer)} pieces, its "
             f"weights only {network.config.vocab_size}; expected the tokenizer it was trained with"
         )
     module: torch.nn.Module = network
@@ -90,44 +97,86 @@ def load_pretrained(
     return network, tokenizer
 
 
-def _tokenizer(model: str, source: str, local: bool) -> PreTrainedTokenizerBase:
+def _tokenizer(model: str, source: str, local: bool, kind: Kind) -> PreTrainedTokenizerBase:
     try:
         tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=local)
     except Exception as error:  # transformers raises many types for a bad or missing tokenizer
         raise InputError(
-            f"masked language model {model}: its tokenizer cannot be loaded ({_first(error)}); "
+            f"{kind} language model {model}: its tokenizer cannot be loaded ({_first(error)}); "
             f"{_TOKENIZER_FILES}"
         ) from error
     # Without any file transformers makes up a tokenizer that knows special tokens only.
     if len(tokenizer) <= len(tokenizer.all_special_tokens):
-        raise InputError(f"masked language model {model}: it has no tokenizer; {_TOKENIZER_FILES}")
-    if tokenizer.mask_token_id is None:
+        raise InputError(f"{kind} language model {model}: it has no tokenizer; {_TOKENIZER_FILES}")
+    if kind == "masked" and tokenizer.mask_token_id is None:
         raise InputError(
-            f"masked language model {model}: its tokenizer has no mask token; expected a tokenizer "
+            f"{kind} language model {model}: its tokenizer has no mask token; expected a tokenizer "
             "of a masked language model such as BERT's"
         )
     return tokenizer
 
 
-def _network(model: str, source: str, local: bool) -> PreTrainedModel:
+def _network(model: str, source: str, local: bool, kind: Kind) -> PreTrainedModel:
     try:
         # Loading may draw initial weights; the caller's random state is not ours to advance.
         with torch.random.fork_rng(devices=[]):
-            network, report = AutoModelForMaskedLM.from_pretrained(
+            loader: Any = AutoModelForMaskedLM if kind == "masked" else AutoModelForCausalLM
+            network, report = loader.from_pretrained(
                 source, local_files_only=local, use_safetensors=True, output_loading_info=True
             )
     except Exception as error:  # as above: a bad config, missing or truncated weights
         raise InputError(
-            f"masked language model {model}: transformers cannot load it ({_first(error)}); "
-            "expected a masked language model with weights in model.safetensors"
+            f"{kind} language model {model}: transformers cannot load it ({_first(error)}); "
+            f"expected a {kind} language model with weights in model.safetensors"
         ) from error
     if report["missing_keys"]:
         raise InputError(
-            f"masked language model {model}: its weights lack {sorted(report['missing_keys'])[0]} "
-            "and would be random there; expected a model saved with its masked language model head"
+            f"{kind} language model {model}: its weights lack {sorted(report['missing_keys'])[0]} "
+            f"and would be random there; expected a model saved with its {kind} language model head"
         )
     checked: PreTrainedModel = network
     return checked
+
+
+@torch.inference_mode()
+def masked_row_head(
+    network: PreTrainedModel, mask_id: int, device: torch.device
+) -> torch.nn.Module | None:
+    """The part of a model that turns one hidden row into logits, if it can be run on its own.
+
+    The head costs more than the encoder when it runs on every row. Classes name it differently and
+    some put more between encoder and head, so it is used only where it reproduces the logits.
+    """
+    probe = torch.full((1, 3), mask_id, device=device)
+    expected = network(input_ids=probe).logits[0, 1]
+    for name in ("cls", "lm_head"):
+        head = getattr(network, name, None)
+        if isinstance(head, torch.nn.Module):
+            hidden = network.base_model(input_ids=probe).last_hidden_state[:, 1]
+            logits = head(hidden)
+            if logits.shape[1:] == expected.shape and torch.allclose(
+                logits[0].float(), expected.float(), rtol=1e-2, atol=1e-2
+            ):
+                return head
+    return None
+
+
+def device_of(name: str) -> torch.device:
+    """The device of a name; `auto` takes a GPU if there is one."""
+    if name != "auto":
+        return torch.device(name)
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+    """Rows of similar length, the longest first; each list within a budget of padded tokens."""
+    order = sorted(range(len(lengths)), key=lambda row: -lengths[row])
+    begin = 0
+    while begin < len(order):
+        # The longest comes first: it fixes how many rows fit the budget.
+        rows = order[begin : begin + max(1, budget // max(1, lengths[order[begin]]))]
+        begin += len(rows)
+        yield rows
 
 
 @contextmanager
