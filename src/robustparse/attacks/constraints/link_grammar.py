@@ -9,6 +9,7 @@ import selectors
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Literal
 
 from robustparse.attacks.constraints.grammar import GrammarChecker
@@ -33,7 +34,7 @@ class LinkGrammar(GrammarChecker):
         language: its dictionary, a name or a folder.
         seconds: the time limit for one sentence, and for starting.
         count: `sentence` counts one error in a sentence without a complete linkage; `words` counts
-            the words left out, which takes ten times as long and seconds for 30 words.
+            the words left out, which may take a hundred times as long, seconds for 30 words.
         longest: words of a sentence that is parsed; longer ones, whose parsing may take minutes,
             count no error. None parses all.
 
@@ -50,6 +51,7 @@ class LinkGrammar(GrammarChecker):
         seconds: float = 60.0,
         longest: int | None = 40,
     ) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
         if count not in _ANSWERS:
             raise InputError(f"link grammar: count must be sentence or words, got {count!r}")
         if not seconds > 0:
@@ -61,7 +63,6 @@ class LinkGrammar(GrammarChecker):
         self.count = count
         self.seconds = seconds
         self.longest = longest
-        self._process: subprocess.Popen[bytes] | None = None
 
     def errors(self, texts: Sequence[str]) -> list[int]:
         """See `GrammarChecker.errors`."""
@@ -91,11 +92,9 @@ class LinkGrammar(GrammarChecker):
     def _ask(self, process: subprocess.Popen[bytes], line: str) -> int:
         if process.stdin is None or process.stdout is None:
             raise RuntimeError("the process has no pipes")
-        try:
+        with suppress(BrokenPipeError):  # what it said before it died is still to be read
             process.stdin.write(line.encode("utf-8", errors="replace") + b"\n")
             process.stdin.flush()
-        except BrokenPipeError:
-            pass  # what it said before it died is still to be read
         deadline = time.monotonic() + self.seconds
         answer = b""
         with selectors.DefaultSelector() as selector:
