@@ -102,7 +102,7 @@ def _tokenizer(model: str, source: str, local: bool, kind: Kind) -> PreTrainedTo
         tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=local)
     except Exception as error:  # transformers raises many types for a bad or missing tokenizer
         raise InputError(
-            f"{kind} language model {model}: its tokenizer cannot be loaded ({_first(error)}); "
+            f"{kind} language model {model}: its tokenizer cannot be loaded ({first_line(error)}); "
             f"{_TOKENIZER_FILES}"
         ) from error
     # Without any file transformers makes up a tokenizer that knows special tokens only.
@@ -126,7 +126,7 @@ def _network(model: str, source: str, local: bool, kind: Kind) -> PreTrainedMode
             )
     except Exception as error:  # as above: a bad config, missing or truncated weights
         raise InputError(
-            f"{kind} language model {model}: transformers cannot load it ({_first(error)}); "
+            f"{kind} language model {model}: transformers cannot load it ({first_line(error)}); "
             f"expected a {kind} language model with weights in model.safetensors"
         ) from error
     if report["missing_keys"]:
@@ -194,7 +194,7 @@ def _quiet() -> Iterator[None]:
             log.enable_progress_bar()
 
 
-def _first(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     """The first line of an error's message."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__

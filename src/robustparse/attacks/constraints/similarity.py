@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from robustparse.attacks.candidates.pretrained import first_line
 from robustparse.attacks.constraints.recent import Recent
 from robustparse.attacks.constraints.sentence_filter import Edit, SentenceFilter
 from robustparse.errors import InputError
@@ -150,6 +151,6 @@ class SentenceSimilarity(SentenceFilter):
         except Exception as error:  # the library raises many types for a missing or bad model
             raise InputError(
                 f"similarity: the sentence encoder {self.model!r} cannot be loaded "
-                f"({str(error).strip().splitlines()[0] if str(error).strip() else error!r}); give "
-                "the folder of a saved one, or set `download: true` to fetch it by name"
+                f"({first_line(error)}); give the folder of a saved one, "
+                "or set `download: true` to fetch it by name"
             ) from error
