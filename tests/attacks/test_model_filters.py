@@ -191,6 +191,10 @@ class Encoder:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
+    def to(self, dtype: torch.dtype) -> "Encoder":
+        assert dtype == torch.float32
+        return self
+
     def eval(self) -> "Encoder":
         return self
 

@@ -84,7 +84,7 @@ def load_pretrained(
     # A name stays a name: where only its config.json is cached, the rest is still to be fetched.
     named = not Path(model).expanduser().is_dir()
     source, local = (model, not download) if named else (str(folder), True)
-    with _quiet():
+    with quiet():
         tokenizer = _tokenizer(model, source, local, kind)
         network = _network(model, source, local, kind)
     if len(tokenizer) > network.config.vocab_size:
@@ -180,7 +180,7 @@ def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep transformers' progress bars and load reports off the terminal: errors say it all."""
     log: Any = logging  # untyped in transformers
     verbosity, bars = log.get_verbosity(), log.is_progress_bar_enabled()

@@ -126,7 +126,7 @@ class LanguageTool(GrammarChecker):
             library = import_module("language_tool_python")
         except ImportError as error:
             raise InputError(
-                "LanguageTool: language_tool_python is not installed; run "
+                f"LanguageTool: language_tool_python cannot be imported ({error}); run "
                 "`pip install language_tool_python` (it needs Java), or use LinkGrammar"
             ) from error
         folder = Path(os.environ.get("LTP_PATH", "~/.cache/language_tool_python")).expanduser()

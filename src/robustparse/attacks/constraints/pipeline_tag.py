@@ -100,8 +100,8 @@ class PipelineTag(Constraint):
             library = import_module(self.library)
         except ImportError as error:
             raise InputError(
-                f"tagger: {self.library} is not installed; run `pip install {self.library}`, or "
-                "use tag_filter.TaggerTag, which needs NLTK only"
+                f"tagger: {self.library} cannot be imported ({error}); run `pip install "
+                f"{self.library}`, or use tag_filter.TaggerTag, which needs NLTK only"
             ) from error
         try:
             if self.library == "stanza":

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from robustparse.attacks.candidates.pretrained import first_line
+from robustparse.attacks.candidates.pretrained import Precision, first_line, quiet
 from robustparse.attacks.constraints.recent import Recent
 from robustparse.attacks.constraints.sentence_filter import Edit, SentenceFilter
 from robustparse.errors import InputError
@@ -41,6 +42,8 @@ class SentenceSimilarity(SentenceFilter):
         short: what becomes of sentences shorter than the window: `check` them whole, or let them
             `pass` (as Yoo et al. 2020 do, which leaves short sentences unconstrained).
         batch_texts: texts of one forward pass.
+        precision: number format of the encoder; float64 makes similarities independent of batching
+            to the last digits, the others up to rounding.
         device: `auto` takes a GPU if there is one.
         download: whether a name that is not in the local cache may be fetched.
 
@@ -58,6 +61,7 @@ class SentenceSimilarity(SentenceFilter):
         window: int | None = None,
         short: Literal["check", "pass"] = "check",
         batch_texts: int = 64,
+        precision: Precision = "float32",
         device: str = "auto",
         download: bool = False,
     ) -> None:
@@ -81,6 +85,7 @@ class SentenceSimilarity(SentenceFilter):
         self.window = window
         self.short = short
         self.batch_texts = batch_texts
+        self.precision: Precision = precision
         self.device = device
         self.download = download
         self._known: Recent[str, NDArray[np.float64]] = Recent(_REMEMBERED)
@@ -136,18 +141,21 @@ class SentenceSimilarity(SentenceFilter):
             library = import_module("sentence_transformers")
         except ImportError as error:
             raise InputError(
-                "similarity: sentence-transformers is not installed; run "
+                f"similarity: sentence-transformers cannot be imported ({first_line(error)}); run "
                 "`pip install sentence-transformers`"
             ) from error
         path = Path(self.model).expanduser()
         try:
-            # Only safetensors weights are read: nothing is unpickled.
-            return library.SentenceTransformer(
-                str(path) if path.is_dir() else self.model,
-                device=None if self.device == "auto" else self.device,
-                local_files_only=path.is_dir() or not self.download,
-                model_kwargs={"use_safetensors": True},
-            ).eval()
+            # Loading may draw initial weights; the caller's random state is not ours to advance.
+            with quiet(), torch.random.fork_rng(devices=[]):
+                encoder = library.SentenceTransformer(
+                    str(path) if path.is_dir() else self.model,
+                    device=None if self.device == "auto" else self.device,
+                    local_files_only=path.is_dir() or not self.download,
+                    # Only safetensors weights are read: nothing is unpickled.
+                    model_kwargs={"use_safetensors": True},
+                )
+            return encoder.to(getattr(torch, self.precision)).eval()
         except Exception as error:  # the library raises many types for a missing or bad model
             raise InputError(
                 f"similarity: the sentence encoder {self.model!r} cannot be loaded "
