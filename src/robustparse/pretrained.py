@@ -4,7 +4,7 @@ Only safetensors weights are read: nothing is unpickled. Every error names what 
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -12,6 +12,7 @@ from typing import Any, Literal
 import torch
 from transformers import (
     AutoModel,
+    AutoModelForCausalLM,
     AutoModelForMaskedLM,
     AutoTokenizer,
     PreTrainedModel,
@@ -24,13 +25,13 @@ from robustparse.errors import InputError
 
 _TOKENIZER_FILES = "expected tokenizer.json or vocab.txt beside config.json"
 
-MASKED_LM = "masked language model"
 ENCODER = "pretrained encoder"
 
 Precision = Literal["float32", "bfloat16", "float64"]
+Kind = Literal["masked", "causal"]
 
 
-def model_folder(model: str, download: bool, kind: str = MASKED_LM) -> Path:
+def model_folder(model: str, download: bool, kind: str = "masked language model") -> Path:
     """The folder a model's files lie in: itself, or the hub cache's snapshot of a name.
 
     Args:
@@ -74,18 +75,24 @@ def files_digest(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def load_masked_lm(
-    model: str, download: bool, precision: Precision, device: torch.device
+def load_pretrained(
+    model: str,
+    download: bool,
+    precision: Precision,
+    device: torch.device,
+    kind: Kind = "masked",
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """The masked language model in evaluation mode, and its tokenizer.
+    """The language model in evaluation mode, and its tokenizer.
 
     Raises:
-        InputError: the model is missing, has no tokenizer or no mask token, or cannot be loaded.
+        InputError: the model is missing, has no tokenizer, no mask token if it is a masked one, or
+            cannot be loaded.
     """
-    network, tokenizer = _load(AutoModelForMaskedLM, MASKED_LM, model, download)
-    if tokenizer.mask_token_id is None:
+    auto_class = AutoModelForMaskedLM if kind == "masked" else AutoModelForCausalLM
+    network, tokenizer = _load(auto_class, f"{kind} language model", model, download)
+    if kind == "masked" and tokenizer.mask_token_id is None:
         raise InputError(
-            f"{MASKED_LM} {model}: its tokenizer has no mask token; expected a tokenizer "
+            f"{kind} language model {model}: its tokenizer has no mask token; expected a tokenizer "
             "of a masked language model such as BERT's"
         )
     module: torch.nn.Module = network
@@ -113,7 +120,7 @@ def _load(
     # A name stays a name: where only its config.json is cached, the rest is still to be fetched.
     named = not Path(model).expanduser().is_dir()
     source, local = (model, not download) if named else (str(folder), True)
-    with _quiet():
+    with quiet():
         tokenizer = _tokenizer(kind, model, source, local, tokenizer_options)
         network = _network(auto_class, kind, model, source, local)
     if len(tokenizer) > network.config.vocab_size:
@@ -131,7 +138,8 @@ def _tokenizer(
         tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=local, **options)
     except Exception as error:  # transformers raises many types for a bad or missing tokenizer
         raise InputError(
-            f"{kind} {model}: its tokenizer cannot be loaded ({_first(error)}); {_TOKENIZER_FILES}"
+            f"{kind} {model}: its tokenizer cannot be loaded ({first_line(error)}); "
+            f"{_TOKENIZER_FILES}"
         ) from error
     # Without any file transformers makes up a tokenizer that knows special tokens only.
     if len(tokenizer) <= len(tokenizer.all_special_tokens):
@@ -148,7 +156,7 @@ def _network(auto_class: Any, kind: str, model: str, source: str, local: bool) -
             )
     except Exception as error:  # as above: a bad config, missing or truncated weights
         raise InputError(
-            f"{kind} {model}: transformers cannot load it ({_first(error)}); "
+            f"{kind} {model}: transformers cannot load it ({first_line(error)}); "
             f"expected a {kind} with weights in model.safetensors"
         ) from error
     # A pooler is a head of its own, which a model saved for another task comes without.
@@ -162,8 +170,49 @@ def _network(auto_class: Any, kind: str, model: str, source: str, local: bool) -
     return checked
 
 
+@torch.inference_mode()
+def masked_row_head(
+    network: PreTrainedModel, mask_id: int, device: torch.device
+) -> torch.nn.Module | None:
+    """The part of a model that turns one hidden row into logits, if it can be run on its own.
+
+    The head costs more than the encoder when it runs on every row. Classes name it differently and
+    some put more between encoder and head, so it is used only where it reproduces the logits.
+    """
+    probe = torch.full((1, 3), mask_id, device=device)
+    expected = network(input_ids=probe).logits[0, 1]
+    for name in ("cls", "lm_head"):
+        head = getattr(network, name, None)
+        if isinstance(head, torch.nn.Module):
+            hidden = network.base_model(input_ids=probe).last_hidden_state[:, 1]
+            logits = head(hidden)
+            if logits.shape[1:] == expected.shape and torch.allclose(
+                logits[0].float(), expected.float(), rtol=1e-2, atol=1e-2
+            ):
+                return head
+    return None
+
+
+def device_of(name: str) -> torch.device:
+    """The device of a name; `auto` takes a GPU if there is one."""
+    if name != "auto":
+        return torch.device(name)
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+    """Rows of similar length, the longest first; each list within a budget of padded tokens."""
+    order = sorted(range(len(lengths)), key=lambda row: -lengths[row])
+    begin = 0
+    while begin < len(order):
+        # The longest comes first: it fixes how many rows fit the budget.
+        rows = order[begin : begin + max(1, budget // max(1, lengths[order[begin]]))]
+        begin += len(rows)
+        yield rows
+
+
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep transformers' progress bars and load reports off the terminal: errors say it all."""
     log: Any = logging  # untyped in transformers
     verbosity, bars = log.get_verbosity(), log.is_progress_bar_enabled()
@@ -177,7 +226,7 @@ def _quiet() -> Iterator[None]:
             log.enable_progress_bar()
 
 
-def _first(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     """The first line of an error's message."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__

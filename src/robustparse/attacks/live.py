@@ -1,16 +1,19 @@
 """One sentence under attack: its search, what is known of its states, and its query count.
 
 Its life: the clean parse (query 1), the search's requests, the closing parse of the outcome (not
-charged). Between them `pending` holds the states that only the victim can answer, and `wanted` the
-positions for which candidates are to be made.
+charged). Between them `pending` holds the states that only the victim can answer, `wanted` the
+positions for which candidates are to be made, and `unjudged` the changes that filters must judge.
 """
 
 from collections.abc import Generator
+from dataclasses import replace
 from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robustparse.attacks.admission import Admission, limited
+from robustparse.attacks.constraints.sentence_filter import Edit
 from robustparse.attacks.goals import Goal, Verdict
 from robustparse.attacks.problem import Parse, Problem, State
 from robustparse.attacks.search.requests import (
@@ -19,7 +22,6 @@ from robustparse.attacks.search.requests import (
     Outcome,
     Propose,
     Request,
-    Score,
     Search,
 )
 
@@ -44,6 +46,7 @@ class LiveSentence:
         search: the strategy.
         rng: the sentence's own random stream.
         budget: queries it may charge, the clean parse included; None is unlimited.
+        filtered: whether filters judge changed sentences.
     """
 
     clean: Parse
@@ -58,6 +61,7 @@ class LiveSentence:
         search: Search,
         rng: np.random.Generator,
         budget: int | None,
+        filtered: bool = False,
     ) -> None:
         self.problem = problem
         self.phase = Phase.CLEAN
@@ -68,6 +72,11 @@ class LiveSentence:
         self._rng = rng
         self._budget = budget
         self.wanted: NDArray[np.int64] | None = None
+        self.unjudged: list[Edit] = []
+        self._filtered = filtered
+        self._admission = Admission()
+        self._expand: Expand
+        self._rebuilding: Generator[list[Edit], None, State] | None = None
         self._proposed = ~problem.eligible
         self._origin, self._table = problem.table()
         # Key of a state to its number in `_scores`; the clean state, whose key is 0, is number 0.
@@ -121,7 +130,11 @@ class LiveSentence:
         self._follow(first=True)
 
     def _settle(self, outcome: State) -> None:
-        """Let the outcome be parsed once more."""
+        """Let the outcome be parsed once more, as far as the filters admit it."""
+        if self._filtered and not self._admission.admissible(outcome):
+            self._rebuilding = self._admission.rebuilt(self.problem, outcome)
+            self._rebuild(self._rebuilding)
+            return
         self.outcome = outcome
         self.phase = Phase.FINAL
         self._wait_for(outcome[None])
@@ -131,6 +144,23 @@ class LiveSentence:
         self.problem, self.wanted = problem, None
         self._origin, self._table = problem.table()
         self._follow(first=False)
+
+    def take_judgement(self, admitted: NDArray[np.bool_]) -> None:
+        """Take in which of the unjudged changes are admissible, and go on."""
+        self._admission.take(admitted)
+        self.unjudged = []
+        if self._rebuilding is not None:
+            self._rebuild(self._rebuilding)
+        elif not self._charge(limited(self._expand, self._admission.survivors())):
+            self._follow(first=False)
+
+    def _rebuild(self, rebuilding: Generator[list[Edit], None, State]) -> None:
+        """Go on with taking the outcome apart."""
+        try:
+            self.unjudged = next(rebuilding)
+        except StopIteration as stop:
+            self._rebuilding = None
+            self._settle(stop.value)
 
     def _judge(self) -> Verdict:
         return self._goal.judge(self.problem, self.clean, self.pending, self.heads, self.labels)
@@ -158,20 +188,31 @@ class LiveSentence:
 
     def _must_wait(self, request: Request) -> bool:
         """Take up a request; whether it takes the victim or a candidate generator to answer it."""
+        if self._filtered and isinstance(request, Expand):
+            return self._ask_filters(request)
         if not isinstance(request, Propose):
-            return self._charge(request)
+            return self._charge(request.rows(self.problem))
         self._request, self._numbers = self._request[:0], self._numbers[:0]
         wanted = np.unique(request.positions[~self._proposed[request.positions]])
         self._proposed[wanted] = True
         self.wanted = wanted if len(wanted) else None
         return self.wanted is not None
 
-    def _charge(self, request: Score | Expand) -> bool:
-        """Count a request, cut to the budget; whether any of its states is new."""
+    def _ask_filters(self, request: Expand) -> bool:
+        """Let the changes be judged; whether it takes the filters or the victim to answer."""
+        self._expand = request
+        states = replace(request, limits=None).rows(self.problem)
+        self.unjudged = self._admission.ask(self.problem, request.state, states)
+        if self.unjudged:
+            return True
+        return self._charge(limited(request, self._admission.survivors()))
+
+    def _charge(self, states: NDArray[np.int16]) -> bool:
+        """Count states asked about, cut to the budget; whether any of them is new."""
         left = self._left()
         if left == 0:
             raise RuntimeError(f"{type(self._search).__name__} asks on after its budget was spent")
-        states = request.rows(self.problem)[:left]
+        states = states[:left]
         self.charged += len(states)
         before, known = len(self._known), self._known
         numbers = [known.setdefault(key, len(known)) for key in _zobrist_keys(states).tolist()]

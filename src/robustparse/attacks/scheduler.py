@@ -2,8 +2,8 @@
 
 The design follows from what slows attack libraries down: one sentence at a time and a handful of
 texts a forward pass. Here every live sentence has one request outstanding: candidates are made for
-all that want some in one call, and the states not asked about before are sorted by length and
-parsed in batches up to a word budget.
+all that want some in one call, filters that are models judge them in another, and the states not
+asked about before are sorted by length and parsed in batches up to a word budget.
 """
 
 import time
@@ -43,7 +43,7 @@ class Scheduler:
 
     Args:
         victim: the parser under attack.
-        builder: makes candidates.
+        builder: makes candidates and judges changes.
         goal: judges its answers.
         search: the strategy, one generator a sentence.
         seed: with a sentence's id, seeds its search.
@@ -101,8 +101,8 @@ class Scheduler:
             sentences += map(self._open, islice(waiting, self._live - searching))
             if not sentences:
                 return
-            while wanting := [one for one in sentences if one.wanted is not None]:
-                self._supply(wanting)
+            while self._prepare(sentences):
+                pass
             for batch in self._batches(sentences):
                 self._parse(batch)
             for sentence in sentences:
@@ -115,7 +115,27 @@ class Scheduler:
 
     def _open(self, problem: Problem) -> LiveSentence:
         rng = stream(self._seed, problem.id)
-        return LiveSentence(problem, self._goal, self._search, rng, self._budget)
+        filtered = self._builder.filtered
+        return LiveSentence(problem, self._goal, self._search, rng, self._budget, filtered)
+
+    def _prepare(self, sentences: Sequence[LiveSentence]) -> bool:
+        """Serve all that wait for candidates or filters; whether there were any."""
+        wanting = [one for one in sentences if one.wanted is not None]
+        if wanting:
+            self._supply(wanting)
+        judging = [one for one in sentences if one.unjudged]
+        if judging:
+            self._judge(judging)
+        return bool(wanting or judging)
+
+    def _judge(self, sentences: Sequence[LiveSentence]) -> None:
+        """Let the filters judge the changes that sentences consider, all in one go."""
+        admitted = self._builder.admits([edit for one in sentences for edit in one.unjudged])
+        begin = 0
+        for sentence in sentences:
+            end = begin + len(sentence.unjudged)
+            sentence.take_judgement(admitted[begin:end])
+            begin = end
 
     def _supply(self, sentences: Sequence[LiveSentence]) -> None:
         """Make the candidates that sentences want, all in one go."""
