@@ -14,12 +14,14 @@ FILES = sorted(SOURCE.rglob("*.py"))
 NAMES = [str(path.relative_to(SOURCE)) for path in FILES]
 
 # "" is the package root, which holds the version alone.
-LEAVES = {"", "errors", "types", "metrics", "files"}
+LEAVES = {"", "errors", "types", "metrics", "files", "vectors", "pretrained"}
 ROOMS = {
     "": set(),
     "errors": set(),
     "types": set(),
     "files": {"errors"},
+    "vectors": {"errors", "files"},
+    "pretrained": {"errors"},
     "metrics": {"errors", "types"},
     "data": LEAVES,
     "grammars": LEAVES,
@@ -36,11 +38,11 @@ EVERYWHERE = set(ROOMS) | {"cli"}
 # Where a third party may come in: files without their ending, or whole folders with a slash.
 THIRD_PARTIES = {
     "pytorch_lightning": (
-        *("data/datamodule", "parsers/base"),
+        *("data/datamodule", "parsers/learning"),
         *("defenses/", "evaluation/", "tracking/", "cli/"),
     ),
     "transformers": (
-        *("parsers/encoders", "attacks/candidates/", "attacks/constraints/"),
+        *("pretrained", "parsers/transformer", "attacks/candidates/", "attacks/constraints/"),
         *("perturbations/", "cli/"),
     ),
     "wandb": ("tracking/", "cli/"),

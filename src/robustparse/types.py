@@ -20,6 +20,11 @@ class Sentence:
     def __len__(self) -> int:
         return len(self.words)
 
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags a parser reads: Penn tags, or universal ones where the corpus has no others."""
+        return self.xpos or self.upos
+
 
 @dataclass(frozen=True, slots=True)
 class DependencyTree:

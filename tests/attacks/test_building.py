@@ -8,8 +8,9 @@ from attack_fakes import HashVictim, TableVictim, example
 from jsonargparse import ArgumentParser
 
 from robustparse.attacks.attack import Attack
-from robustparse.attacks.building import ProblemBuilder, in_casing_of
+from robustparse.attacks.building import ProblemBuilder
 from robustparse.attacks.candidates.cache import CachedCandidates
+from robustparse.attacks.candidates.casing import as_they_are, in_casing_of
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.candidates.masked_lm import MaskedLM
 from robustparse.attacks.constraints.constraint import Constraint
@@ -65,6 +66,10 @@ def build(constraints: list[Constraint]) -> list[Problem]:
 )
 def test_casing(original: str, expected: list[str]) -> None:
     assert in_casing_of(original, ["cat", "NASA", "miXed", "cat"]) == expected
+
+
+def test_casing_chosen_on_purpose_stays() -> None:
+    assert as_they_are("dog", ["dOg", "dog", "Dog", "dOg", "d0g"]) == ["dOg", "Dog", "d0g"]
 
 
 def test_candidates_are_cased_deduplicated_and_never_the_word_itself() -> None:

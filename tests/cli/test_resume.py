@@ -20,6 +20,14 @@ GRADIENT: Settings = {
     "class_path": "robustparse.defenses.gradient.GradientAdversary",
     "init_args": {"epsilon": 3.0},
 }
+PGD: Settings = {
+    "class_path": "robustparse.defenses.pgd.PGD",
+    "init_args": {"epsilon": 3.0, "random_start": True, "start_step": 4, "every": 3},
+}
+FREELB: Settings = {
+    "class_path": "robustparse.defenses.freelb.FreeLB",
+    "init_args": {"epsilon": 3.0, "norm": "l2", "epsilon_warmup_steps": 40},
+}
 ATTACK: Settings = {
     "class_path": "robustparse.attacks.attack.Attack",
     "init_args": {
@@ -49,6 +57,8 @@ RUNS: dict[str, dict[str, Any]] = {
     "validation within epochs": {"val_check_interval": 10},
     "no validation": {"limit_val_batches": 0},
     "gradient adversary": {"callbacks": [GRADIENT], "max_steps": 60},
+    "PGD": {"callbacks": [PGD], "max_steps": 60},
+    "FreeLB": {"callbacks": [FREELB], "max_steps": 60},
     "substitution adversary": {"callbacks": [SUBSTITUTION, MONITOR], "max_steps": 60},
 }
 

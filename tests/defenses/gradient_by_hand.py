@@ -1,8 +1,14 @@
-"""The loss of the fast gradient method and steps on it, written out."""
+"""Gradient ascent on offsets, the loss of the fast gradient method and steps on it, written out.
 
-from collections.abc import Sequence
+And what hears which offsets a parser gets, and which gradients its optimiser.
+"""
+
+from collections.abc import Callable, Sequence
 from types import MethodType
+from typing import Any
 
+import numpy as np
+import pytorch_lightning as pl
 import torch
 
 from robustparse.data.batch import Batch
@@ -23,42 +29,104 @@ def with_sgd(parser: BiaffineParser, rate: float = RATE) -> BiaffineParser:
     return parser
 
 
-def batches(parser: BiaffineParser, data: TreebankDataModule, epochs: int = 1) -> list[Batch]:
+def batches(parser: BiaffineParser, data: TreebankDataModule, epochs: int = 1) -> list[list[Batch]]:
+    """Those of each epoch."""
     loader = TrainingLoader(parser.number(data.train_examples), data.batch_words, data.seed)
     found = []
     for epoch in range(epochs):
         loader.sampler.set_epoch(epoch)
-        found += loader
+        found.append(list(loader))
     return found
 
 
-def offset_by_hand(parser: BiaffineParser, batch: Batch, epsilon: float) -> torch.Tensor:
-    """Each sentence alone: its loss's gradient on its own words, stretched to epsilon."""
-    result = torch.zeros_like(parser.embed(batch))
-    for row, length in enumerate(batch.lengths.tolist()):
-        at = torch.zeros_like(result).requires_grad_()
-        (gradient,) = torch.autograd.grad(parser.loss(batch, at)[0][row], at)
-        assert gradient[row, 0].abs().max() > 1e-6  # ROOT has a gradient, which must not count
-        own = gradient[row, 1 : 1 + length]
-        result[row, 1 : 1 + length] = epsilon * own / (own**2).sum().sqrt()
-    return result.detach()
+def sentence_step(offset: torch.Tensor, gradient: torch.Tensor, size: float) -> torch.Tensor:
+    """``(length, dim)``, up the gradient, back into the L2 ball."""
+    moved = offset + size * gradient / (gradient**2).sum().sqrt()
+    norm = float((moved**2).sum().sqrt())
+    return moved if norm <= EPSILON else moved / norm * EPSILON
 
 
-def total_by_hand(parser: BiaffineParser, batch: Batch) -> torch.Tensor:
-    offset = offset_by_hand(parser, batch, EPSILON)
-    words = batch.lengths.sum()
-    clean = parser.loss(batch)[0].sum() / words
-    return clean + WEIGHT * parser.loss(batch, offset)[0].sum() / words
+def token_step(offset: torch.Tensor, gradient: torch.Tensor, size: float) -> torch.Tensor:
+    """The same, each word on its own."""
+    rows = zip(offset, gradient, strict=True)
+    return torch.stack([sentence_step(word, towards, size) for word, towards in rows])
+
+
+def linf_step(offset: torch.Tensor, gradient: torch.Tensor, size: float) -> torch.Tensor:
+    """Every number on its own."""
+    moved = torch.where(gradient > 0, offset + size, offset - size)
+    moved = torch.where(moved > EPSILON, torch.full_like(moved, EPSILON), moved)
+    return torch.where(moved < -EPSILON, torch.full_like(moved, -EPSILON), moved)
+
+
+Step = Callable[[torch.Tensor, torch.Tensor, float], torch.Tensor]
+
+
+def ascent_by_hand(
+    parser: BiaffineParser,
+    batch: Batch,
+    start: torch.Tensor,
+    steps: int,
+    size: float,
+    step: Step = sentence_step,
+) -> list[torch.Tensor]:
+    """Where each sentence alone gets to on its own words, from the start to the last step."""
+    places = [start]
+    for _ in range(steps):
+        place = torch.zeros_like(start)
+        for row, length in enumerate(batch.lengths.tolist()):
+            at = places[-1].clone().requires_grad_()
+            (gradient,) = torch.autograd.grad(parser.loss(batch, at)[0][row], at)
+            assert gradient[row, 0].abs().max() > 1e-6  # ROOT has a gradient, which must not count
+            own = slice(1, 1 + length)
+            place[row, own] = step(places[-1][row, own], gradient[row, own], size)
+        places.append(place)
+    return places
+
+
+def start_by_hand(
+    parser: BiaffineParser,
+    batch: Batch,
+    seed: int,
+    epoch: int,
+    draw: Callable[[np.random.Generator, int, int], np.ndarray],
+) -> torch.Tensor:
+    """A random start, sentence by sentence."""
+    start = torch.zeros_like(parser.embed(batch)).detach()
+    for row, (id_, length) in enumerate(zip(batch.ids.tolist(), batch.lengths, strict=True)):
+        rng = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, epoch, id_])))
+        drawn = draw(rng, int(length), start.shape[2])
+        start[row, 1 : 1 + length] = EPSILON * torch.from_numpy(drawn)
+    return start
+
+
+def loss_at(parser: BiaffineParser, batch: Batch, offset: torch.Tensor | None) -> torch.Tensor:
+    return parser.loss(batch, offset)[0].sum() / batch.lengths.sum()
+
+
+def total_by_hand(parser: BiaffineParser, batch: Batch, epoch: int = 0) -> torch.Tensor:
+    """Of the fast gradient method."""
+    zeros = torch.zeros_like(parser.embed(batch)).detach()
+    _, offset = ascent_by_hand(parser, batch, zeros, 1, EPSILON)
+    return loss_at(parser, batch, None) + WEIGHT * loss_at(parser, batch, offset)
+
+
+Total = Callable[[BiaffineParser, Batch, int], torch.Tensor]
 
 
 def steps_by_hand(
-    parser: BiaffineParser, given: Sequence[Batch], accumulate: int, clip: float | None
+    parser: BiaffineParser,
+    epochs: Sequence[Sequence[Batch]],
+    accumulate: int,
+    clip: float | None,
+    total_of: Total = total_by_hand,
 ) -> list[dict[str, torch.Tensor]]:
     """SGD, written out; the gradients before clipping."""
     gradients = []
     parameters = list(parser.parameters())
+    given = [(batch, epoch) for epoch, batches in enumerate(epochs) for batch in batches]
     for start in range(0, len(given), accumulate):
-        total = sum(total_by_hand(parser, batch) for batch in given[start : start + accumulate])
+        total = sum(total_of(parser, *each) for each in given[start : start + accumulate])
         found = torch.autograd.grad(total / accumulate, parameters)
         names = [name for name, _ in parser.named_parameters()]
         gradients.append(dict(zip(names, found, strict=True)))
@@ -68,3 +136,34 @@ def steps_by_hand(
             for parameter, gradient in zip(parameters, found, strict=True):
                 parameter -= RATE * factor * gradient
     return gradients
+
+
+class Recorder(pl.Callback):
+    """Keeps the gradients of every step, before they are clipped."""
+
+    def __init__(self) -> None:
+        self.gradients: list[dict[str, torch.Tensor]] = []
+
+    def on_before_optimizer_step(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, optimizer: Any
+    ) -> None:
+        self.gradients.append(
+            {name: weight.grad.clone() for name, weight in pl_module.named_parameters()}
+        )
+
+
+def listen(parser: BiaffineParser) -> list[tuple[Batch, torch.Tensor | None]]:
+    """The batch and the offset of every loss asked for from now on."""
+    heard: list[tuple[Batch, torch.Tensor | None]] = []
+    loss = parser.loss
+
+    def listened(batch: Batch, offset: torch.Tensor | None = None) -> Any:
+        heard.append((batch, None if offset is None else offset.detach().clone()))
+        return loss(batch, offset)
+
+    parser.loss = listened
+    return heard
+
+
+def same(first: torch.Tensor, second: torch.Tensor) -> None:
+    torch.testing.assert_close(first, second, rtol=0, atol=1e-12)

@@ -8,8 +8,10 @@ import pytorch_lightning as pl
 import torch
 
 from robustparse.data.datamodule import TreebankDataModule
+from robustparse.defenses.freelb import FreeLB
 from robustparse.defenses.gradient import GradientAdversary
 from robustparse.defenses.monitor import RobustnessEvaluation
+from robustparse.defenses.pgd import PGD
 from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.parsers.biaffine import BiaffineParser
 from sample_runs import lexicon_attack, sentences, trained_parser, trainer, write_sample
@@ -36,13 +38,16 @@ def defense(name: str) -> list[pl.Callback]:
     substitution = SubstitutionAdversary(lexicon_attack(CHEAP), share=0.4, budget=6, seed=2)
     return {
         "gradient": [GradientAdversary(epsilon=1.5, weight=0.7)],
+        "pgd": [PGD(epsilon=1.5, random_start=True, mix="mean", seed=4)],
+        "pgd alone": [PGD(epsilon=1.5, random_start=True, mix="adv", seed=4)],
+        "freelb": [FreeLB(epsilon=1.5, seed=4)],
         "substitution": [substitution],
-        "both": [substitution, GradientAdversary(epsilon=1.5)],
+        "both": [substitution, PGD(epsilon=1.5, random_start=True)],
     }[name]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["gradient", "substitution", "both"])
+@pytest.mark.parametrize("name", ["gradient", "pgd", "pgd alone", "freelb", "substitution", "both"])
 def test_two_processes_equal_one(tmp_path, name):
     path = write_sample(tmp_path / "s-train.conllu", sentences(40))
     write_sample(tmp_path / "s-dev.conllu", sentences(15, "dev"))
@@ -55,12 +60,13 @@ def test_two_processes_equal_one(tmp_path, name):
         run = trainer(
             *callbacks,
             **settings,
-            max_epochs=2,
+            max_epochs=3,
             accumulate_grad_batches=2,
             gradient_clip_val=0.5,
             default_root_dir=str(tmp_path),
         )
         run.fit(parser, datamodule=data)
+        assert run.global_step == 6 or settings["devices"] == 2  # its steps are its children's
         figures = {key: float(value) for key, value in run.callback_metrics.items()}
         runs.append((parser.state_dict(), figures))
     (one, figures), (two, others) = runs

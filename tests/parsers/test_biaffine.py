@@ -33,7 +33,7 @@ def batch_of(parser: BiaffineParser, examples: list[Example]) -> Batch:
 
 
 def states_of(parser: BiaffineParser, batch: Batch) -> torch.Tensor:
-    return parser.encoder(parser.embed(batch), batch.lengths)
+    return parser.encoder(parser.embed(batch), batch.words, batch.lengths)
 
 
 def mlp(parser: BiaffineParser, name: str, state: torch.Tensor) -> torch.Tensor:
@@ -130,7 +130,7 @@ def test_every_parse_is_a_tree_with_one_root(make_parser):
     for seed in range(5):
         parser = make_parser(seed)
         batch = batch_of(parser, made_up(seed, 25))
-        heads, labels = parser.parse(batch.words, batch.tags, batch.lengths)
+        heads, labels = parser.parse_ids(batch.words, batch.tags, batch.lengths)
         assert is_tree(heads, batch.lengths.numpy()).all()
         assert not heads[~batch.mask.numpy()].any()
         assert labels.min() >= 0

@@ -33,7 +33,7 @@ def test_shapes_and_sizes(encoder):
     embeddings = encoder.embed(words, words)
     assert embeddings.shape == (2, 6, encoder.dim)
     assert encoder.dim == 9
-    states = encoder(embeddings, lengths)
+    states = encoder(embeddings, words, lengths)
     assert states.shape == (2, 6, encoder.out_dim)
     assert encoder.out_dim == 12
 
@@ -75,7 +75,7 @@ def test_without_characters_unknown_words_are_alike(vocabulary):
     embeddings = encoder.embed(words, words)[0]
     assert torch.equal(embeddings[1], embeddings[2])
     assert not torch.equal(embeddings[1], embeddings[3])
-    assert encoder(embeddings[None], lengths).shape == (1, 4, 12)
+    assert encoder(embeddings[None], words, lengths).shape == (1, 4, 12)
 
 
 def test_tags_are_not_read(encoder):
@@ -86,17 +86,17 @@ def test_tags_are_not_read(encoder):
 def test_a_sentence_is_read_the_same_alone_and_in_a_batch(encoder):
     sentences = ("the cats saw the dog yesterday", "Yes", "zebra feed the extraordinarily cats")
     words, lengths = rows(encoder, *sentences)
-    together = encoder(encoder.embed(words, words), lengths)
+    together = encoder(encoder.embed(words, words), words, lengths)
     for at, sentence in enumerate(sentences):
         alone, length = rows(encoder, sentence)
-        expected = encoder(encoder.embed(alone, alone), length)[0]
+        expected = encoder(encoder.embed(alone, alone), alone, length)[0]
         torch.testing.assert_close(together[at, : length + 1], expected, rtol=0, atol=1e-12)
 
 
 def test_every_state_has_read_every_word(encoder):
     words, lengths = rows(encoder, "the cats saw the dog", "Yes zebra")
     embeddings = encoder.embed(words, words).detach().requires_grad_()
-    states = encoder(embeddings, lengths)
+    states = encoder(embeddings, words, lengths)
     for row, length in enumerate(lengths.tolist()):
         for at in range(length + 1):
             total = states[row, at].sum()
@@ -112,7 +112,9 @@ def test_offsets_on_padding_are_ignored(encoder):
     noisy = embeddings.clone()
     noisy[1, 2:] += 100.0
     inside = torch.arange(4) <= lengths[:, None]
-    assert torch.equal(encoder(noisy, lengths)[inside], encoder(embeddings, lengths)[inside])
+    assert torch.equal(
+        encoder(noisy, words, lengths)[inside], encoder(embeddings, words, lengths)[inside]
+    )
 
 
 def test_the_table_grows_without_changing_what_was_known(encoder):
@@ -125,12 +127,12 @@ def test_the_table_grows_without_changing_what_was_known(encoder):
 def test_dropout_acts_in_training_alone_and_behind_the_embeddings(encoder):
     words, lengths = rows(encoder, "the cats saw the dog")
     embeddings = encoder.embed(words, words)
-    calm = encoder(embeddings, lengths)
+    calm = encoder(embeddings, words, lengths)
     encoder.train()
     assert torch.equal(encoder.embed(words, words), embeddings)
-    assert not torch.equal(encoder(embeddings, lengths), calm)
+    assert not torch.equal(encoder(embeddings, words, lengths), calm)
     encoder.dropout = encoder.lstm.dropout = 0.0
-    assert torch.equal(encoder(embeddings, lengths), calm)
+    assert torch.equal(encoder(embeddings, words, lengths), calm)
 
 
 def test_padding_has_no_embedding(encoder):
@@ -141,11 +143,13 @@ def test_padding_has_no_embedding(encoder):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"word_dim": 0}, "word_dim, hidden and layers must be >= 1, got 0, 400, 3"),
-        ({"hidden": 0}, "got 100, 0, 3"),
-        ({"layers": 0}, "got 100, 400, 0"),
-        ({"character_dim": -1}, "character_dim must be >= 0"),
-        ({"character_out": 5}, "even and >= 2, got 50 and 5"),
+        ({"word_dim": 0, "character_dim": 0}, "nothing tells words apart"),
+        ({"tag_dim": -1}, "got 400, 3, 100, 50 and -1"),
+        ({"word_dim": 0, "vectors": "a.txt"}, "set word_dim to their width"),
+        ({"hidden": 0}, "got 0, 3, 100"),
+        ({"layers": 0}, "got 400, 0, 100"),
+        ({"character_dim": -1}, "character_dim and tag_dim >= 0"),
+        ({"character_out": 5}, "even and >= 2, got 5"),
         ({"dropout": 1.0}, r"dropout must be in \[0, 1\), got 1.0"),
         ({"dropout": -0.1}, r"got -0.1"),
     ],

@@ -9,8 +9,10 @@ from itertools import chain, compress
 import numpy as np
 from numpy.typing import NDArray
 
+from robustparse.attacks.candidates.casing import as_they_are, in_casing_of
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.attacks.constraints.sentence_filter import Edit, SentenceFilter
 from robustparse.attacks.goals import Goal
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.statistics import Statistics
@@ -45,6 +47,7 @@ class ProblemBuilder:
         self._victim = victim
         self._candidates = candidates.for_victim(victim)
         self._constraints = constraints
+        self._filters = [one for one in constraints if isinstance(one, SentenceFilter)]
         self._goal = goal
         self._seed = seed
         self._statistics = statistics
@@ -103,6 +106,20 @@ class ProblemBuilder:
             slot, row = slot + len(some), row + count
         return extended
 
+    @property
+    def filtered(self) -> bool:
+        """Whether any constraint judges changed sentences."""
+        return bool(self._filters)
+
+    def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
+        """Which edits pass all filters on sentences, `(edits,)`; each judges the survivors."""
+        passed = np.ones(len(edits), dtype=np.bool_)
+        for one in self._filters:
+            left = np.flatnonzero(passed)
+            with self._timed(one):
+                passed[left] = one.admits([edits[index] for index in left.tolist()])
+        return passed
+
     def _eligible(self, examples: Sequence[Example]) -> _Masks:
         masks: _Masks = [np.ones(len(example.sentence), dtype=np.bool_) for example in examples]
         for constraint in self._constraints:
@@ -116,9 +133,9 @@ class ProblemBuilder:
         """The candidates of each slot that pass all constraints, in the generator's order."""
         with self._timed(self._candidates):
             proposals = self._candidates.propose(slots, self._seed)
+        cased = as_they_are if self._candidates.verbatim() else in_casing_of
         words = [
-            in_casing_of(slot.word, proposal)
-            for slot, proposal in zip(slots, proposals, strict=True)
+            cased(slot.word, proposal) for slot, proposal in zip(slots, proposals, strict=True)
         ]
         for constraint in self._constraints:
             with self._timed(constraint):
@@ -136,25 +153,6 @@ class ProblemBuilder:
         yield
         if part.is_model():
             self._statistics.add_model_seconds(part, time.perf_counter() - begin)
-
-
-def in_casing_of(original: str, candidates: Sequence[str]) -> list[str]:
-    """Candidates in the casing of the original word (lower, UPPER, Capitalised; else as they are).
-
-    Repeats after the first are dropped, and so is the original word in any casing.
-    """
-    if original.isupper() and len(original) > 1:
-        cased = dict.fromkeys(map(str.upper, candidates))
-    elif original[:1].isupper():
-        cased = dict.fromkeys([word[:1].upper() + word[1:] for word in candidates])
-    elif original.islower():
-        cased = dict.fromkeys(map(str.lower, candidates))
-        cased.pop(original, None)
-        return list(cased)
-    else:
-        cased = dict.fromkeys(candidates)
-    lower = original.lower()
-    return [word for word in cased if word.lower() != lower]
 
 
 def _with_candidates(
@@ -188,6 +186,5 @@ def _rows(victim: Victim, words: Sequence[str]) -> NDArray[np.int32]:
 
 
 def _tags(example: Example) -> tuple[str, ...]:
-    """The tags a victim may read: Penn tags, or universal ones where the corpus has no others."""
-    sentence = example.sentence
-    return sentence.xpos or sentence.upos or ("_",) * len(sentence)
+    """The tags a victim may read; one that reads them has been asked whether they are there."""
+    return example.sentence.tags or ("_",) * len(example.sentence)

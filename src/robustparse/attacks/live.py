@@ -2,8 +2,8 @@
 
 Its life: the clean prediction (query 1), the search's requests, the closing prediction for the
 outcome (not charged). Between them `pending` holds the states that only the victim can answer,
-`wanted` the positions for which candidates are to be made, and `sloped` the state whose gradient is
-to be taken.
+`wanted` the positions for which candidates are to be made, `unjudged` the changes that filters must
+judge, and `sloped` the text whose gradient is to be taken.
 """
 
 from collections.abc import Generator
@@ -12,6 +12,8 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
+from robustparse.attacks.admission import Admission
+from robustparse.attacks.constraints.sentence_filter import Edit
 from robustparse.attacks.goals import Goal, Verdict
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.search.requests import (
@@ -19,8 +21,8 @@ from robustparse.attacks.search.requests import (
     Expand,
     Gradient,
     Outcome,
+    Propose,
     Request,
-    Score,
     Search,
 )
 from robustparse.attacks.texts import Reader, Texts, zobrist_keys
@@ -53,6 +55,7 @@ class LiveSentence:
         search: the strategy.
         rng: the sentence's own random stream.
         budget: queries it may charge, the clean prediction included; None is unlimited.
+        filtered: whether filters judge changed sentences.
     """
 
     clean: Predictions
@@ -68,6 +71,7 @@ class LiveSentence:
         search: Search,
         rng: np.random.Generator,
         budget: int | None,
+        filtered: bool = False,
     ) -> None:
         self.problem = problem
         self.phase = Phase.CLEAN
@@ -78,7 +82,11 @@ class LiveSentence:
         self._rng = rng
         self._budget = budget
         self.wanted: NDArray[np.int64] | None = None
-        self.sloped: State | None = None
+        self.unjudged: list[Edit] = []
+        self.sloped: Texts | None = None
+        self._filtered = filtered
+        self._admission = Admission()
+        self._rebuilding: Generator[list[Edit], None, State] | None = None
         self._proposed = ~problem.eligible
         self._reader = Reader(problem)
         # Key of a state to its number in `_scores`; the clean state, whose key is 0, is number 0.
@@ -106,11 +114,6 @@ class LiveSentence:
         # An unchanged sentence is no adversary, whatever rounding does to its second prediction.
         reached = bool(self.outcome.any()) and bool(self.verdict.success[0])
         return Status.SUCCEEDED if reached else Status.FAILED
-
-    @property
-    def waits_for_others(self) -> bool:
-        """Whether candidates are to be made or a gradient is to be taken."""
-        return self.wanted is not None or self.sloped is not None
 
     def _wait_for(self, states: NDArray[np.int16]) -> None:
         """Let `states (n, words)` be predicted next."""
@@ -149,7 +152,10 @@ class LiveSentence:
         self._follow(first=True)
 
     def _settle(self, outcome: State) -> None:
-        """Let the outcome be predicted once more."""
+        """Let the outcome be predicted once more, as far as the filters admit it."""
+        if self._filtered and not self._admission.admissible(outcome):
+            self._rebuild(self._admission.rebuilt(self.problem, outcome))
+            return
         self.outcome = outcome
         self.phase = Phase.FINAL
         self._wait_for(outcome[None])
@@ -160,14 +166,27 @@ class LiveSentence:
         self._reader = Reader(problem)
         self._follow(first=False)
 
+    def take_judgement(self, admitted: NDArray[np.bool_]) -> None:
+        """Take in which of the unjudged changes are admissible, and go on."""
+        self._admission.take(admitted)
+        self.unjudged = []
+        if self._rebuilding is not None:
+            self._rebuild(self._rebuilding)
+        elif not self._charge(*self._admission.answered()):
+            self._follow(first=False)
+
+    def _rebuild(self, rebuilding: Generator[list[Edit], None, State]) -> None:
+        """Make the outcome again, up to the next change that filters must judge."""
+        try:
+            self._rebuilding, self.unjudged = rebuilding, next(rebuilding)
+        except StopIteration as stop:
+            self._rebuilding = None
+            self._settle(stop.value)
+
     def differentiate(self, gradient: NDArray[np.float64], vectors: NDArray[np.float64]) -> None:
         """Take in the gradient that was asked for and its embeddings, `(words, dim)`; go on."""
         self._slope, self.sloped = (gradient, vectors), None
         self._follow(first=False)
-
-    def read(self, state: State) -> Texts:
-        """One state as a text."""
-        return self._reader.read(state[None])
 
     def _answer(self) -> Answer:
         gradient, vectors = self._slope or (None, None)
@@ -197,29 +216,31 @@ class LiveSentence:
     def _must_wait(self, request: Request) -> bool:
         """Take up a request; whether it takes a model to answer it."""
         self._slope = None
-        if isinstance(request, Score | Expand):
-            return self._charge(request)
+        if self._filtered and isinstance(request, Expand):
+            self.unjudged = self._admission.expand(self.problem, request)
+            return bool(self.unjudged) or self._charge(*self._admission.answered())
+        if not isinstance(request, Propose | Gradient):
+            return self._charge(request.rows(self.problem), request.places(self.problem))
         self._request, self._numbers = self._request[:0], self._numbers[:0]
         self._places = self._places[:0]
         if isinstance(request, Gradient):
-            self.sloped = request.state
+            self.sloped = self._reader.read(request.state[None])
             return True
         wanted = np.unique(request.positions[~self._proposed[request.positions]])
         self._proposed[wanted] = True
         self.wanted = wanted if len(wanted) else None
         return self.wanted is not None
 
-    def _charge(self, request: Score | Expand) -> bool:
-        """Count a request, cut to the budget; whether any of its states is new."""
+    def _charge(self, states: NDArray[np.int16], places: NDArray[np.int64]) -> bool:
+        """Count states asked about, cut to the budget; whether any of them is new."""
         left = self._left()
         if left == 0:
             raise RuntimeError(f"{type(self._search).__name__} asks on after its budget was spent")
-        states = request.rows(self.problem)[:left]
+        states, self._places = states[:left], places[:left]
         self.charged += len(states)
         before, known = len(self._known), self._known
         numbers = [known.setdefault(key, len(known)) for key in zobrist_keys(states).tolist()]
         self._request, self._numbers = states, np.array(numbers, dtype=np.int64)
-        self._places = request.places(self.problem)[:left]
         if len(known) == before:
             return False
         # Numbers rise in order of first appearance: a state is new where they reach a new height.

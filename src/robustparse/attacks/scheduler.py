@@ -2,8 +2,9 @@
 
 The design follows from what slows attack libraries down: one sentence at a time and a handful of
 texts a forward pass. Here every live sentence has one request outstanding: candidates are made for
-all that want some in one call, gradients are taken together, and the states not asked about before
-are sorted by length and predicted in batches up to a word budget.
+all that want some in one call, filters that are models judge them in another, gradients are taken
+together, and the states not asked about before are sorted by length and predicted in batches up to
+a word budget.
 """
 
 import time
@@ -22,7 +23,7 @@ from robustparse.attacks.problem import Problem
 from robustparse.attacks.randomness import stream
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.statistics import Statistics
-from robustparse.attacks.texts import Texts
+from robustparse.attacks.texts import Texts, padded
 from robustparse.attacks.victim import DifferentiableVictim, Victim
 from robustparse.errors import InputError
 
@@ -47,7 +48,7 @@ class Scheduler:
 
     Args:
         victim: the model under attack.
-        builder: makes candidates.
+        builder: makes candidates and judges changes.
         goal: judges its answers.
         search: the strategy, one generator a sentence.
         seed: with a sentence's id, seeds its search.
@@ -106,8 +107,8 @@ class Scheduler:
             sentences += map(self._open, islice(rest, self._live - searching))
             if not sentences:
                 return
-            while waiting := [one for one in sentences if one.waits_for_others]:
-                self._answer_others(waiting)
+            while self._prepare(sentences):
+                pass
             for batch in self._batches(sentences):
                 self._parse(batch)
             for sentence in sentences:
@@ -120,20 +121,38 @@ class Scheduler:
 
     def _open(self, problem: Problem) -> LiveSentence:
         rng = stream(self._seed, problem.id)
-        return LiveSentence(problem, self._goal, self._search, rng, self._budget)
+        filtered = self._builder.filtered
+        return LiveSentence(problem, self._goal, self._search, rng, self._budget, filtered)
 
-    def _answer_others(self, waiting: Sequence[LiveSentence]) -> None:
-        """Answer requests for candidates and for gradients."""
-        wanting = [one for one in waiting if one.wanted is not None]
-        sloped = [one for one in waiting if one.sloped is not None]
+    def _prepare(self, sentences: Sequence[LiveSentence]) -> bool:
+        """Serve all that wait for candidates, filters or gradients; whether there were any."""
+        wanting = [one for one in sentences if one.wanted is not None]
         if wanting:
             self._supply(wanting)
+        judging = [one for one in sentences if one.unjudged]
+        if judging:
+            self._judge(judging)
+        sloped = [one for one in sentences if one.sloped is not None]
         sloped.sort(key=lambda one: -len(one.problem))
-        while sloped:
-            longest = max(1, len(sloped[0].problem))
-            room = min(self._batch_queries, max(1, self._batch_words // longest))
-            self._differentiate(sloped[:room])
-            sloped = sloped[room:]
+        at = 0
+        while at < len(sloped):
+            room = self._room(len(sloped[at].problem))
+            self._differentiate(sloped[at : at + room])
+            at += room
+        return bool(wanting or judging or sloped)
+
+    def _room(self, longest: int) -> int:
+        """Texts of a forward pass whose longest one has so many words."""
+        return min(self._batch_queries, max(1, self._batch_words // max(1, longest)))
+
+    def _judge(self, sentences: Sequence[LiveSentence]) -> None:
+        """Let the filters judge the changes that sentences consider, all in one go."""
+        admitted = self._builder.admits([edit for one in sentences for edit in one.unjudged])
+        begin = 0
+        for sentence in sentences:
+            end = begin + len(sentence.unjudged)
+            sentence.take_judgement(admitted[begin:end])
+            begin = end
 
     def _supply(self, sentences: Sequence[LiveSentence]) -> None:
         """Make the candidates that sentences want, all in one go."""
@@ -149,8 +168,8 @@ class Scheduler:
                 f"attack: the search asks for gradients and {type(self._victim).__name__} gives "
                 "none; choose a black-box search or another victim"
             )
-        texts = [one.read(one.sloped) for one in sentences if one.sloped is not None]
-        words, tags, lengths = _padded(texts)
+        texts = [one.sloped for one in sentences if one.sloped is not None]
+        words, tags, lengths = padded(texts)
         gold = [one.problem.gold for one in sentences]
         begin = time.perf_counter()
         gradients, vectors = self._victim.gradient(words, tags, lengths, gold)
@@ -174,7 +193,7 @@ class Scheduler:
                     batch = []
                 if not batch:
                     longest, padding = max(1, length), 0
-                    room = min(self._batch_queries, max(1, self._batch_words // longest))
+                    room = self._room(longest)
                 end = min(rows, begin + room)
                 batch.append(_Piece(sentence, begin, end))
                 room -= end - begin
@@ -185,7 +204,7 @@ class Scheduler:
     def _parse(self, batch: Sequence[_Piece]) -> None:
         """One forward pass; the predictions go back to their sentences."""
         texts = [piece.sentence.texts.part(piece.begin, piece.end) for piece in batch]
-        words, tags, lengths = _padded(texts)
+        words, tags, lengths = padded(texts)
         begin = time.perf_counter()
         predictions = self._victim.parse(words, tags, lengths)
         self._statistics.victim_seconds += time.perf_counter() - begin
@@ -206,24 +225,8 @@ class Scheduler:
         self._statistics.unique_words += sum(int(texts.lengths.sum()) for texts in sentence.asked)
         place = self._statistics.sampled()
         if place is not None:
-            words, tags, lengths = _padded(sentence.asked)
+            words, tags, lengths = padded(sentence.asked)
             self._statistics.keep(place, Texts(words, tags, lengths))
-
-
-def _padded(
-    parts: Sequence[Texts],
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Words and tags `(n, longest)` and lengths `(n,)` of all texts, the widest part first."""
-    lengths = np.concatenate([part.lengths for part in parts])
-    words = np.zeros((len(lengths), max(1, parts[0].words.shape[1])), dtype=np.int32)
-    tags = np.zeros_like(words)
-    at = 0
-    for part in parts:
-        count, width = part.words.shape
-        words[at : at + count, :width], tags[at : at + count, :width] = part.words, part.tags
-        at += count
-    longest = int(lengths.max())  # all texts may have lost words
-    return words[:, :longest], tags[:, :longest], lengths
 
 
 def _with_columns(array: NDArray[Any], width: int) -> NDArray[Any]:

@@ -4,6 +4,7 @@ A deleted word is left out of its text, so that the words after it move up; a te
 its words is read as the unknown word alone, as a victim needs something to read.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,6 +63,22 @@ class Reader:
         words[beyond], tags[beyond] = 0, 0
         words[lengths == 0, 0] = self._problem.unknown
         return Texts(words, tags, np.maximum(lengths, 1))
+
+
+def padded(
+    parts: Sequence[Texts],
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Words and tags `(n, longest)` and lengths `(n,)` of all texts, the widest part first."""
+    lengths = np.concatenate([part.lengths for part in parts])
+    words = np.zeros((len(lengths), max(1, parts[0].words.shape[1])), dtype=np.int32)
+    tags = np.zeros_like(words)
+    at = 0
+    for part in parts:
+        count, width = part.words.shape
+        words[at : at + count, :width], tags[at : at + count, :width] = part.words, part.tags
+        at += count
+    longest = int(lengths.max())  # all texts may have lost words
+    return words[:, :longest], tags[:, :longest], lengths
 
 
 def restored(

@@ -16,6 +16,7 @@ from robustparse.cli.inputs import (
     digest,
     instantiate_options,
     load_examples,
+    load_parser,
     options_of,
     parse_options,
 )
@@ -24,7 +25,7 @@ from robustparse.cli.tables import summary_table
 from robustparse.errors import InputError
 from robustparse.evaluation.robustness import attack_into
 from robustparse.files import read_text
-from robustparse.parsers.load import load
+from robustparse.parsers.decoders import Decoder
 from robustparse.parsers.victim import ParserVictim
 
 _READ_TWICE = re.compile(r"Config file loop detected: (?:.* -> )?(\S+)$")
@@ -37,16 +38,22 @@ def attack(
     out: str,
     limit: int | None = None,
     seed: int = 0,
+    decoder: Decoder | None = None,
+    share: float = 1.0,
+    device: str = "auto",
 ) -> None:
     """Attack a checkpoint on a data file; run again on the same folder, it goes on.
 
     Args:
         attack: a recipe, for example configs/attack/zheng2020_blackbox.yaml.
         checkpoint: the parser to attack.
-        data: a CoNLL-U file, or ``sample`` for the embedded test sentences.
-        out: folder for examples.jsonl, adversarial.conllu and summary.json.
+        data: a CoNLL-U or CoNLL-X file, or ``sample`` for the embedded test sentences.
+        out: folder for examples.jsonl, adversarial.conllu (or .conllx) and summary.json.
         limit: attack only so many sentences, from the front.
         seed: of the attack's random choices, and of the sample's grammar.
+        decoder: instead of the one the parser was trained with.
+        share: attack only this share of the sentences, drawn at random from the seed.
+        device: where the parser computes: auto, cpu or cuda.
     """
 
 
@@ -60,14 +67,18 @@ def command(arguments: Sequence[str]) -> None:
     given: dict[str, Any] = instantiate_options(parser, options)
     chosen: Attack = given["attack"]
     chosen.seed = given["seed"]
-    module = load(given["checkpoint"])
-    examples = load_examples(given["data"], given["limit"], given["seed"], module)
+    module = load_parser(given["checkpoint"], given["decoder"], given["device"])
+    examples = load_examples(
+        given["data"], given["limit"], given["seed"], module, share=given["share"]
+    )
     run = {
         "attack": name,
         "victims": [given["checkpoint"]],
         "seed": given["seed"],
         "settings": settings,
         "limit": given["limit"],
+        "decoder": given["decoder"],
+        "share": given["share"],
         "data": given["data"],
         "sha256": {"checkpoint": digest(given["checkpoint"]), "data": digest(given["data"])},
     }

@@ -12,16 +12,17 @@ from robustparse import __version__
 from robustparse.cli.inputs import (
     instantiate_options,
     load_examples,
+    load_parser,
     options_of,
     parse_options,
 )
 from robustparse.cli.tables import score_table
-from robustparse.data.conllu import block_of, with_parse, write_treebank
+from robustparse.data.conllu import block_of, file_ending, with_parse, write_treebank
 from robustparse.evaluation.evaluate import evaluate as score
 from robustparse.evaluation.evaluate import predictions
 from robustparse.files import make_folder, write_text
 from robustparse.metrics import PunctuationPolicy
-from robustparse.parsers.load import load
+from robustparse.parsers.decoders import Decoder
 
 
 def evaluate(
@@ -31,18 +32,22 @@ def evaluate(
     punctuation: PunctuationPolicy = "none",
     limit: int | None = None,
     seed: int = 0,
+    decoder: Decoder | None = None,
+    device: str = "auto",
 ) -> None:
     """Score a checkpoint on a data file.
 
     Args:
         checkpoint: the parser.
-        data: a CoNLL-U file, or ``sample`` for the embedded test sentences.
-        out: folder for scores.json and predictions.conllu.
+        data: a CoNLL-U or CoNLL-X file, or ``sample`` for the embedded test sentences.
+        out: folder for scores.json and predictions.conllu (or .conllx).
         punctuation: which words count; ``none`` leaves none out.
         limit: score only so many sentences, from the front.
         seed: of the sample's grammar.
+        decoder: instead of the one the parser was trained with.
+        device: where the parser computes: auto, cpu or cuda.
     """
-    module = load(checkpoint)
+    module = load_parser(checkpoint, decoder, device)
     examples = load_examples(data, limit, seed, module)
     folder = None if out is None else make_folder(Path(out))
     scores = {
@@ -53,12 +58,14 @@ def evaluate(
         trees = {prediction.id: prediction.tree for prediction in predictions(module, examples)}
         blocks = (each.block or block_of(each.sentence, each.gold) for each in examples)
         parses = (trees[each.id] for each in examples)
-        write_treebank(folder / "predictions.conllu", map(with_parse, blocks, parses))
+        path = folder / f"predictions{file_ending(data)}"
+        write_treebank(path, map(with_parse, blocks, parses))
         report = {
             "task": "dependency",
             "checkpoint": checkpoint,
             "data": data,
             "punctuation": punctuation,
+            "decoder": decoder,
             "n_sentences": len(examples),
             "n_words": sum(len(example.sentence) for example in examples),
             **scores,

@@ -1,10 +1,13 @@
 """What the commands share: reading their checkpoint and data, and parsing their options."""
 
 import hashlib
+import re
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
 from jsonargparse import ArgumentError, ArgumentParser, Namespace
 
 from robustparse.cli.config_errors import check_config_file, config_files, mistake_in, shorten
@@ -13,6 +16,8 @@ from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.data.sample import sample_treebank
 from robustparse.errors import InputError
 from robustparse.parsers.base import ParserModule
+from robustparse.parsers.decoders import Decoder
+from robustparse.parsers.load import load
 from robustparse.types import Example
 
 SAMPLE = "sample"
@@ -67,17 +72,45 @@ def instantiate_options(parser: ArgumentParser, options: Namespace) -> dict[str,
     return arguments
 
 
+def load_parser(checkpoint: str, decoder: Decoder | None, device: str) -> ParserModule:
+    """The parser of a checkpoint, on a device.
+
+    Args:
+        checkpoint: its path.
+        decoder: instead of the one it was trained with.
+        device: ``cpu``, ``cuda``, ``cuda:1`` and so on; ``auto`` takes a GPU where there is one.
+
+    Raises:
+        InputError: see ``load``, or there is no such device.
+    """
+    gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    named = re.fullmatch(r"auto|cpu|cuda(?::([0-9]{1,3}))?", device)
+    if named is None or (device.startswith("cuda") and int(named[1] or 0) >= gpus):
+        raise InputError(
+            f"--device {device}: expected auto, cpu or cuda (or cuda:1 and so on), and this "
+            f"machine has {gpus} GPUs that torch can use"
+        )
+    parser = load(checkpoint, decoder)
+    return parser.to(("cuda" if gpus else "cpu") if device == "auto" else device)
+
+
 def load_examples(
-    data: str, limit: int | None, seed: int, parser: ParserModule, max_length: int = MAX_LENGTH
+    data: str,
+    limit: int | None,
+    seed: int,
+    parser: ParserModule,
+    max_length: int = MAX_LENGTH,
+    share: float = 1.0,
 ) -> list[Example]:
     """The sentences of a file, or of the sample's test split, whose labels the parser knows.
 
     Args:
-        data: a CoNLL-U file, or ``sample``.
+        data: a CoNLL-U or CoNLL-X file, or ``sample``.
         limit: take only so many sentences from the front.
         seed: of the sample's grammar.
         parser: the parser that will be scored on them.
         max_length: longest allowed sentence.
+        share: take only this share of the sentences, drawn from (seed).
 
     Raises:
         InputError: the file cannot be used, or holds a label the parser has never seen, or a
@@ -87,9 +120,17 @@ def load_examples(
         raise InputError(f"--seed must be >= 0, got {seed}")
     if limit is not None and limit < 1:
         raise InputError(f"--limit must be >= 1, got {limit}")
+    if not 0 < share <= 1:
+        raise InputError(f"--share must be above 0 and at most 1, got {share}")
     whole = sample_treebank(seed).test if data == SAMPLE else read_treebank(data, max_length)
-    examples = whole[:limit]
+    chosen = np.random.Generator(np.random.Philox(key=seed)).permutation(len(whole))
+    kept = set(chosen[: max(1, round(share * len(whole)))].tolist())
+    examples = [example for example in whole if example.id in kept][:limit]
     check_labels(examples, data, parser.vocabulary.label_ids)
+    try:
+        parser.check(examples)
+    except InputError as error:
+        raise InputError(f"{data}: {error}") from None
     return examples
 
 

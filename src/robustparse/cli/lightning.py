@@ -19,7 +19,6 @@ from pytorch_lightning.utilities import rank_zero_only
 from robustparse.cli import outputs
 from robustparse.cli.config_errors import check_config_file, config_files, mistake_in, shorten
 from robustparse.cli.noise import quiet
-from robustparse.cli.predictions import FILE as PREDICTIONS
 from robustparse.cli.predictions import PredictionFile
 from robustparse.errors import InputError
 from robustparse.files import make_folder
@@ -100,13 +99,14 @@ class Cli(LightningCLI):
             kwargs |= {"callbacks": chosen, "enable_checkpointing": checkpoints}
         elif self.subcommand == "predict":
             wished = outputs.as_list(settings.callbacks)
-            kwargs["callbacks"] = [*wished, PredictionFile(self.folder)]
+            self.predictions = PredictionFile(self.folder)
+            kwargs["callbacks"] = [*wished, self.predictions]
         return super().instantiate_trainer(**kwargs)
 
     def predict(self, **kwargs: Any) -> None:
         """Parse the test sentences; a callback writes them."""
         self.trainer.predict(**{**kwargs, "return_predictions": False})
-        rank_zero_only(_say)(f"the parses are in {self.folder / PREDICTIONS}")
+        rank_zero_only(_say)(f"the parses are in {self.predictions.path}")
 
 
 def run(arguments: Sequence[str]) -> None:

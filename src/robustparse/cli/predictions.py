@@ -1,4 +1,4 @@
-"""``predict``: the test sentences with their predicted parses, as CoNLL-U."""
+"""``predict``: the test sentences with their predicted parses, in the format of their file."""
 
 from pathlib import Path
 from typing import Any
@@ -6,22 +6,27 @@ from typing import Any
 import pytorch_lightning as pl
 import torch
 
-from robustparse.data.conllu import block_of, with_parse, write_treebank
+from robustparse.data.conllu import block_of, file_ending, with_parse, write_treebank
+from robustparse.data.datamodule import TreebankDataModule
 from robustparse.types import Prediction
 
-FILE = "predictions.conllu"
+NAME = "predictions"
 
 
 class PredictionFile(pl.Callback):
     """Collects what ``predict`` says and writes each sentence as it stands in its file.
 
     Args:
-        folder: where ``predictions.conllu`` goes.
+        folder: where ``predictions.conllu`` (or ``.conllx``) goes.
+
+    Attributes:
+        path: of the file, once it is written.
     """
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
-        self.path = folder / FILE
+        self.folder = folder
+        self.path: Path | None = None
         self._own: list[Prediction] = []
 
     def on_predict_batch_end(
@@ -40,9 +45,11 @@ class PredictionFile(pl.Callback):
         """Gather the predictions of all processes, write them on the first."""
         trees = {prediction.id: prediction.tree for prediction in _gather(self._own)}
         if trainer.is_global_zero:
-            examples = trainer.datamodule.examples("test")  # type: ignore[attr-defined]
+            data: TreebankDataModule = trainer.datamodule  # type: ignore[attr-defined]
+            examples = data.examples("test")
             blocks = (each.block or block_of(each.sentence, each.gold) for each in examples)
             parses = (trees[each.id] for each in examples)
+            self.path = self.folder / f"{NAME}{file_ending(data.path('test') or '')}"
             write_treebank(self.path, map(with_parse, blocks, parses))
 
 

@@ -1,4 +1,4 @@
-"""CoNLL-U in and out: treebanks as examples, parses back into the lines they came from.
+"""CoNLL-U and CoNLL-X in and out: treebanks as examples, parses back into the lines they came from.
 
 A treebank is parsed once and then cached through ``datasets`` under the hash of the file's content.
 Writing edits the lines of an example's block and copies everything else, so that comments, ranges,
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from robustparse import __version__
-from robustparse.data.conllu_rows import blocks, is_word, parse_rows
+from robustparse.data.conllu_rows import blocks, is_conllx, is_word, parse_rows
 from robustparse.errors import InputError
 from robustparse.files import read_text, write_text
 from robustparse.types import DependencyTree, Example, Sentence
@@ -22,20 +22,20 @@ _TEXT_COMMENT = re.compile(r"#\s*text\s*=")
 
 
 def read_treebank(path: str | Path, max_length: int | None = None) -> list[Example]:
-    """The examples of a CoNLL-U file, from the cache where its content was read before.
+    """The examples of a file, from the cache where its content was read before.
 
     Args:
-        path: the file.
+        path: the file; CoNLL-X if it ends in ``.conllx`` or ``.conll``, otherwise CoNLL-U.
         max_length: longest allowed sentence in words; None allows any.
 
     Raises:
-        InputError: the file is missing, empty, not UTF-8, not CoNLL-U, holds a parse that is no
-            single-root tree, or a sentence over ``max_length``.
+        InputError: the file is missing, empty, not UTF-8, not in its format, holds a parse that
+            is no tree (in CoNLL-U with a single root), or a sentence over ``max_length``.
     """
     path = Path(path)
     content = read_text(path)
     # The version is in the key so that a newer reader, with other checks, reads again.
-    key = hashlib.sha256(f"{__version__}\n{content}".encode()).hexdigest()
+    key = hashlib.sha256(f"{__version__} {file_ending(path)}\n{content}".encode()).hexdigest()
     examples = []
     for index, row in enumerate(_cached_rows(path, key)):
         if max_length is not None and len(row["words"]) > max_length:
@@ -48,10 +48,13 @@ def read_treebank(path: str | Path, max_length: int | None = None) -> list[Examp
 
 
 def _example(index: int, row: dict[str, Any]) -> Example:
-    xpos = () if all(tag == "_" for tag in row["xpos"]) else tuple(row["xpos"])
-    sentence = Sentence(tuple(row["words"]), tuple(row["upos"]), xpos)
+    sentence = Sentence(tuple(row["words"]), _tags(row["upos"]), _tags(row["xpos"]))
     tree = DependencyTree(tuple(row["heads"]), tuple(row["labels"]))
     return Example(index, sentence, tree, row["block"])
+
+
+def _tags(column: list[str]) -> tuple[str, ...]:
+    return () if all(tag == "_" for tag in column) else tuple(column)
 
 
 def _cached_rows(path: Path, key: str) -> list[dict[str, Any]]:
@@ -162,8 +165,13 @@ def write_treebank(path: str | Path, sentences: Iterable[str]) -> None:
     write_text(Path(path), "".join(f"{block}\n\n" for block in sentences))
 
 
+def file_ending(path: str | Path) -> str:
+    """``.conllx`` or ``.conllu``: what a file made from this one is to end in."""
+    return ".conllx" if is_conllx(path) else ".conllu"
+
+
 def find_split(folder: str | Path, split: str) -> Path:
-    """The one ``*{split}.conllu`` file of a folder.
+    """The one ``*{split}.conllu``, ``.conllx`` or ``.conll`` file of a folder.
 
     Raises:
         InputError: none or several.
@@ -171,7 +179,7 @@ def find_split(folder: str | Path, split: str) -> Path:
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; expected one with *-{split}.conllu in it")
-    found = sorted(name for name in os.listdir(folder) if re.search(rf"{split}\.conllu$", name))
+    found = sorted(name for name in os.listdir(folder) if re.search(rf"{split}\.conll[ux]?$", name))
     if len(found) != 1:
         raise InputError(
             f"{folder}: expected one file ending in {split}.conllu, found "

@@ -1,4 +1,8 @@
-"""CoNLL-U text to checked rows, one a sentence (universaldependencies.org/format.html).
+"""CoNLL-U or CoNLL-X text to checked rows, one a sentence.
+
+CoNLL-U: universaldependencies.org/format.html; CoNLL-X: Buchholz and Marsi (2006). They share their
+first eight columns. CoNLL-X allows several roots, and its last two columns hold a second,
+projective parse, which is left out: it would contradict any other.
 
 Every row of a file is checked and every complaint names file and line. Multiword ranges and empty
 nodes are no words of the parse: they stay in the block of lines that goes with each sentence.
@@ -18,11 +22,16 @@ _NUMBER = re.compile(r"[0-9]{1,9}")
 _RANGE_OR_EMPTY = re.compile(r"[0-9]+[-.][0-9]+")
 
 
+def is_conllx(path: str | Path) -> bool:
+    """Whether a file is CoNLL-X, by its name."""
+    return Path(path).suffix.lower() in (".conllx", ".conll")
+
+
 def parse_rows(path: str, key: str) -> Iterator[dict[str, Any]]:
     """Check and yield each sentence as a dictionary of its columns, first line and block.
 
     Args:
-        path: the file.
+        path: the file; CoNLL-X if it ends in ``.conllx`` or ``.conll``, otherwise CoNLL-U.
         key: identifies content and reader to the cache; not read here.
 
     Raises:
@@ -33,7 +42,7 @@ def parse_rows(path: str, key: str) -> Iterator[dict[str, Any]]:
         found = True
         yield _parse_block(path, line, block)
     if not found:
-        raise InputError(f"{path}: no sentence in it; expected CoNLL-U, ten columns a word")
+        raise InputError(f"{path}: no sentence in it; expected ten columns a word")
 
 
 def blocks(content: str) -> Iterator[tuple[int, list[str]]]:
@@ -57,7 +66,8 @@ def is_word(line: str) -> bool:
     return _NUMBER.fullmatch(line.split("\t", 1)[0]) is not None
 
 
-def _parse_block(path: str, start: int, block: Sequence[str]) -> dict[str, Any]:
+def _parse_block(path: str, start: int, block: list[str]) -> dict[str, Any]:
+    conllx = is_conllx(path)
     rows: list[list[str]] = []
     lines: list[int] = []
     for number, line in enumerate(block, start=start):
@@ -69,7 +79,7 @@ def _parse_block(path: str, start: int, block: Sequence[str]) -> dict[str, Any]:
                 f"{path}:{number}: {len(columns)} columns, expected {COLUMNS} separated by tabs: "
                 f"{line[:60]!r}"
             )
-        if _RANGE_OR_EMPTY.fullmatch(columns[0]):
+        if _RANGE_OR_EMPTY.fullmatch(columns[0]) and not conllx:
             continue
         if not _NUMBER.fullmatch(columns[0]) or int(columns[0]) != len(rows) + 1:
             raise InputError(
@@ -78,12 +88,14 @@ def _parse_block(path: str, start: int, block: Sequence[str]) -> dict[str, Any]:
             )
         if not columns[1]:
             raise InputError(f"{path}:{number}: the form (column 2) is empty; expected a word")
+        if conllx:
+            block[number - start] = "\t".join([*columns[:8], "_", "_"])
         rows.append(columns)
         lines.append(number)
     if not rows:
         raise InputError(f"{path}:{start}: a sentence without words; expected one line a word")
     heads = [_head(path, line, row[6], len(rows)) for line, row in zip(lines, rows, strict=True)]
-    _check_tree(path, lines, heads)
+    _check_tree(path, lines, heads, single_root=not conllx)
     names = {"words": 1, "upos": 3, "xpos": 4, "labels": 7}
     fields: dict[str, Any] = {key: [row[at] for row in rows] for key, at in names.items()}
     return {**fields, "heads": heads, "line": start, "block": "\n".join(block)}
@@ -95,10 +107,10 @@ def _head(path: str, line: int, text: str, words: int) -> int:
     return int(text)
 
 
-def _check_tree(path: str, lines: Sequence[int], heads: Sequence[int]) -> None:
-    """One root, and every word reaches it."""
+def _check_tree(path: str, lines: Sequence[int], heads: Sequence[int], single_root: bool) -> None:
+    """One root, or in CoNLL-X any number, and every word reaches one."""
     roots = [line for line, head in zip(lines, heads, strict=True) if head == 0]
-    if len(roots) > 1:
+    if len(roots) > 1 and single_root:
         raise InputError(
             f"{path}:{roots[1]}: a second root (the first is on line {roots[0]}); a tree has one "
             "word with head 0"

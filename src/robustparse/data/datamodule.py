@@ -1,6 +1,7 @@
 """A treebank as a LightningDataModule: files in, numbered batches out."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
@@ -8,7 +9,7 @@ from typing import Protocol
 import pytorch_lightning as pl
 
 from robustparse.data.batch import Numbered
-from robustparse.data.conllu import find_split, read_treebank
+from robustparse.data.conllu import check_labels, find_split, read_treebank
 from robustparse.data.sampler import EvaluationLoader, TrainingLoader
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
@@ -28,12 +29,14 @@ class Numberer(Protocol):
 
 
 class TreebankDataModule(pl.LightningDataModule):
-    """A treebank in CoNLL-U.
+    """A treebank in CoNLL-U or CoNLL-X.
 
     Args:
-        folder: holds the three files, named ``*train.conllu``, ``*dev.conllu``, ``*test.conllu``;
-            ``sample`` stands for the embedded sample treebank.
+        folder: holds the three files, named ``*train.conllu``, ``*dev.conllu``, ``*test.conllu``
+            (or ``.conllx``, ``.conll``); ``sample`` stands for the embedded sample treebank.
         train_file, dev_file, test_file: name files one by one, over ``folder``.
+        augmented_files: perturbed copies of training sentences, as ``attack`` writes them, to train
+            on too; the vocabulary stays that of the training file (Zheng et al. 2020).
         batch_words: words of a global batch, over all processes.
         eval_batch_words: words of an evaluation batch.
         max_length: longest allowed sentence; a longer one is an error that names it.
@@ -51,6 +54,7 @@ class TreebankDataModule(pl.LightningDataModule):
         train_file: str | None = None,
         dev_file: str | None = None,
         test_file: str | None = None,
+        augmented_files: list[str] | None = None,
         batch_words: int = 2000,
         eval_batch_words: int = 8000,
         max_length: int = MAX_LENGTH,
@@ -66,26 +70,47 @@ class TreebankDataModule(pl.LightningDataModule):
             )
         self.folder = folder
         self.files = {"train": train_file, "dev": dev_file, "test": test_file}
+        self.augmented_files = augmented_files
         self.batch_words, self.eval_batch_words = batch_words, eval_batch_words
         self.max_length, self.min_count = max_length, min_count
         self.punctuation, self.seed = punctuation, seed
 
     def examples(self, split: str) -> list[Example]:
         """The examples of ``train``, ``dev`` or ``test``."""
-        named = self.files[split]
-        if named is None and self.folder == "sample":
+        path = self.path(split)
+        if path is None:
             from robustparse.data.sample import sample_treebank
 
             return getattr(sample_treebank(self.seed), split)  # type: ignore[no-any-return]
+        return read_treebank(path, self.max_length)
+
+    def path(self, split: str) -> Path | None:
+        """The file of a split; None for the embedded sample.
+
+        Raises:
+            InputError: no file is named, or the folder has none.
+        """
+        named = self.files[split]
+        if named is None and self.folder == "sample":
+            return None
         if named is None and self.folder is None:
             raise InputError(f"no {split} data: set data.init_args.folder or {split}_file")
-        path = Path(named) if named is not None else find_split(str(self.folder), split)
-        return read_treebank(path, self.max_length)
+        return Path(named) if named is not None else find_split(str(self.folder), split)
 
     @cached_property
     def train_examples(self) -> list[Example]:
         """The training sentences, read once."""
         return self.examples("train")
+
+    def _augmented(self) -> list[Example]:
+        """The perturbed copies, numbered on from the training sentences."""
+        copies = []
+        for path in self.augmented_files or ():
+            read = read_treebank(path, self.max_length)
+            check_labels(read, path, self.vocabulary.label_ids)
+            copies += read
+        first = len(self.train_examples)
+        return [replace(copy, id=id_) for id_, copy in enumerate(copies, start=first)]
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -101,7 +126,7 @@ class TreebankDataModule(pl.LightningDataModule):
 
     def train_dataloader(self) -> TrainingLoader:
         """Global batches of fixed content, this process's share."""
-        data = self._number(self.train_examples)
+        data = self._number([*self.train_examples, *self._augmented()])
         return TrainingLoader(data, self.batch_words, self.seed, *self._place())
 
     def val_dataloader(self) -> EvaluationLoader:

@@ -19,7 +19,7 @@ class Vocabulary:
         tags: the most frequent Penn tag of each word of ``tagged`` (Zheng et al. 2020, their
             dictionary for the part-of-speech filter).
         characters: single characters, case kept.
-        xpos: Penn tags.
+        xpos: Penn tags, or universal ones where the corpus has no others.
         labels: dependency labels.
     """
 
@@ -52,7 +52,7 @@ class Vocabulary:
             characters.update("".join(example.sentence.words))
             for word, tag in zip(lowered, example.sentence.xpos, strict=False):
                 tags[word][tag] += 1
-            xpos.update(example.sentence.xpos)
+            xpos.update(example.sentence.tags)
             labels.update(example.gold.labels)
         tagged = [word for word, count in _ranked(words) if count >= tag_count and tags[word]]
         return cls(

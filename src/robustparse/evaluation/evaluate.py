@@ -30,7 +30,7 @@ def evaluate(
     with ParserVictim(parser).evaluating():
         for batch in loader:
             batch = batch.to(parser.device)
-            heads, labels = parser.parse(batch.words, batch.tags, batch.lengths)
+            heads, labels = parser.parse_ids(batch.words, batch.tags, batch.lengths)
             right_heads = torch.from_numpy(heads) == batch.heads.cpu()
             right_labels = torch.from_numpy(labels) == batch.labels.cpu()
             score.update(right_heads, right_labels, batch.counted.cpu())

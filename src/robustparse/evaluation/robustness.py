@@ -16,7 +16,7 @@ from robustparse import __version__
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.statistics import Statistics, victim_seconds_alone
 from robustparse.attacks.victim import Victim
-from robustparse.data.conllu import block_of, with_parse, write_treebank
+from robustparse.data.conllu import block_of, file_ending, with_parse, write_treebank
 from robustparse.errors import InputError
 from robustparse.evaluation.tally import Tally, result_line
 from robustparse.files import make_folder, read_text, write_text
@@ -34,6 +34,8 @@ def attack_into(
     on_sentence: Callable[[Tally], None] = lambda tally: None,
 ) -> Summary:
     """Attack examples, write ``examples.jsonl``, ``adversarial.conllu`` and ``summary.json``.
+
+    Examples of a CoNLL-X file give ``adversarial.conllx``.
 
     Args:
         folder: where to; continued if it holds the same run.
@@ -63,7 +65,8 @@ def attack_into(
     statistics = _attack_pending(folder, attack, pending, victim, lines, tally, on_sentence)
     lines.sort(key=lambda line: line["id"])
     write_text(folder / "examples.jsonl", "".join(_json_line(line) for line in lines))
-    _write_adversarial(folder / "adversarial.conllu", examples, lines)
+    ending = file_ending(str(run.get("data", "")))
+    _write_adversarial(folder / f"adversarial{ending}", examples, lines)
     summary = {
         "task": "dependency",
         **{key: run[key] for key in ("attack", "victims", "seed")},

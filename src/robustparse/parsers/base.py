@@ -1,50 +1,44 @@
-"""One base for every parser: the only training step, the offset interface, evaluation.
+"""One base for every parser: embed, encode, score, decode, and the offset interface.
 
 Offset interface: an additive tensor on the embeddings after look-up and before dropout, one row a
-word (ROOT at position 0 and padding must get zeros). White-box attacks and gradient adversaries use
-nothing else of a parser's inside.
+word or sub-word piece (what is no word's, as ROOT and padding, must get zeros). White-box attacks
+and gradient adversaries use nothing else of a parser's inside.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pytorch_lightning as pl
 import torch
 from numpy.typing import NDArray
-from pytorch_lightning.utilities.types import OptimizerLRScheduler
 from torch import Tensor
 
 from robustparse.data.batch import Batch, Numbered
+from robustparse.data.sampler import EvaluationLoader
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
-from robustparse.metrics import AttachmentScore, PunctuationPolicy, counted_words
-from robustparse.parsers.checkpoint import KEY, describe, fill_weights, read_checkpoint
+from robustparse.metrics import PunctuationPolicy, counted_words
+from robustparse.parsers.checkpoint import KEY, fill_weights, read_checkpoint
 from robustparse.parsers.encoders import Encoder
+from robustparse.parsers.evaluating import evaluating
+from robustparse.parsers.learning import LearningModule
 from robustparse.parsers.optimization import Optimization
-from robustparse.types import DependencyTree, Example, Prediction
+from robustparse.types import DependencyTree, Example, Prediction, Sentence
 
 
-class ParserModule(pl.LightningModule, ABC):
-    """Embeds, encodes, scores, learns and decodes; subclasses say how scores come about.
+class ParserModule(LearningModule):
+    """Embeds, encodes, scores and decodes; subclasses say how scores come about.
 
     Args:
         encoder: gives a vector a word.
         optimization: optimiser and schedule.
         seed: of initialisation and dropout.
-
-    Attributes:
-        offset_source: set by a gradient adversary while it trains: called with each batch, gives
-            the offset of ``loss``.
     """
 
     def __init__(self, encoder: Encoder, optimization: Optimization, seed: int) -> None:
-        super().__init__()
-        self.encoder, self.optimization, self.seed = encoder, optimization, seed
-        self.offset_source: Callable[[Batch], Tensor] | None = None
-        self.validation_score, self.test_score = AttachmentScore(), AttachmentScore()
-        self._loader_states: list[dict[str, int]] = []
+        super().__init__(optimization, seed)
+        self.encoder = encoder
 
     def initialize(self, vocabulary: Vocabulary | None, init_from: str | None) -> None:
         """Make the layers from (seed, vocabulary), or from a checkpoint's vocabulary and weights.
@@ -86,41 +80,42 @@ class ParserModule(pl.LightningModule, ABC):
     # Forward
 
     def embed(self, batch: Batch) -> Tensor:
-        """``(batch, 1 + length, dim)``; position 0 is ROOT."""
+        """``(batch, units, dim)``; ROOT comes first."""
         return self.encoder.embed(batch.words, batch.tags)
 
     def zero_offset(self, batch: Batch) -> Tensor:
-        """``(batch, 1 + length, dim)`` zeros, of the embeddings' shape."""
-        shape = (len(batch), 1 + batch.words.shape[1], self.encoder.dim)
+        """``(batch, units, dim)`` zeros, of the embeddings' shape."""
+        shape = (*self.encoder.offset_mask(batch.words, batch.lengths).shape, self.encoder.dim)
         return next(self.parameters()).new_zeros(shape)
 
     def offset_mask(self, batch: Batch) -> Tensor:
-        """``(batch, 1 + length, 1)``: 1 where an offset may stand, on words."""
-        return torch.nn.functional.pad(batch.mask, (1, 0)).unsqueeze(-1).to(self.dtype)
+        """``(batch, units, 1)``: 1 where an offset may stand, on words or their pieces."""
+        mask = self.encoder.offset_mask(batch.words, batch.lengths)
+        return mask.unsqueeze(-1).to(next(self.parameters()).dtype)
 
     def loss(self, batch: Batch, offset: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Loss sums and word counts of each sentence, both ``(batch,)``.
 
         Args:
             batch: the sentences.
-            offset: ``(batch, 1 + length, dim)``, added to the embeddings.
+            offset: ``(batch, units, dim)``, added to the embeddings.
         """
         embeddings = self.embed(batch)
         if offset is not None:
             embeddings = embeddings + offset
-        scores = self.score(self.encoder(embeddings, batch.lengths), batch.lengths)
-        return self.losses(scores, batch), batch.lengths
+        states = self.encoder(embeddings, batch.words, batch.lengths)
+        return self.losses(self.score(states, batch.lengths), batch), batch.lengths
 
-    def parse(
+    def parse_ids(
         self, words: Tensor, tags: Tensor, lengths: Tensor
     ) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
         """Rows of the word table and tag ids -> heads and label ids, all ``(batch, length)``."""
-        states = self.encoder(self.encoder.embed(words, tags), lengths)
+        states = self.encoder(self.encoder.embed(words, tags), words, lengths)
         return self.parse_scores(self.score(states, lengths), lengths)
 
     def decode(self, batch: Batch) -> list[Prediction]:
         """The parse of each sentence."""
-        heads, labels = self.parse(batch.words, batch.tags, batch.lengths)
+        heads, labels = self.parse_ids(batch.words, batch.tags, batch.lengths)
         names = self.vocabulary.labels
         return [
             Prediction(
@@ -135,13 +130,54 @@ class ParserModule(pl.LightningModule, ABC):
             )
         ]
 
+    def parse(
+        self, sentences: Sequence[Sentence | Sequence[str]], batch_words: int = 8000
+    ) -> list[DependencyTree]:
+        """The trees of sentences, each a list of words or a ``Sentence`` with tags.
+
+        Args:
+            sentences: what to parse.
+            batch_words: words of a forward pass, padding included.
+
+        Raises:
+            InputError: a sentence that this parser cannot read.
+        """
+        examples = [
+            _without_gold(index, words if isinstance(words, Sentence) else Sentence(tuple(words)))
+            for index, words in enumerate(sentences)
+        ]
+        trees: dict[int, DependencyTree] = {}
+        with evaluating(self):
+            for batch in EvaluationLoader(self.number(examples), batch_words):
+                trees.update((p.id, p.tree) for p in self.decode(batch.to(self.device)))
+        return [trees[index] for index in range(len(examples))]
+
     # Data
+
+    def check(self, examples: Sequence[Example]) -> None:
+        """Refuse sentences that this parser cannot read.
+
+        Raises:
+            InputError: names the first such sentence, counted from 1.
+        """
+        for example in examples:
+            try:
+                self.encoder.check(example.sentence)
+            except InputError as error:
+                raise InputError(f"sentence {example.id + 1}: {error}") from None
 
     def number(
         self, examples: Sequence[Example], punctuation: PunctuationPolicy = "none"
     ) -> Numbered:
-        """Sentences as rows of the word table and ids of the vocabulary."""
+        """Sentences as rows of the word table and ids of the vocabulary.
+
+        Raises:
+            InputError: see ``check``.
+        """
+        self.check(examples)
         words = [word for example in examples for word in example.sentence.words]
+        tags = [tag for example in examples for tag in example.sentence.tags]
+        tags = tags if len(tags) == len(words) else ["_"] * len(words)  # where they are not read
         labels = [label for example in examples for label in example.gold.labels]
         ids = self.vocabulary.label_ids
         lengths = [len(example.sentence) for example in examples]
@@ -151,100 +187,19 @@ class ParserModule(pl.LightningModule, ABC):
             ids=np.array([example.id for example in examples], dtype=np.int64),
             start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
             words=self.encoder.intern(words).astype(np.int64),
-            tags=np.zeros(len(words), dtype=np.int64),
+            tags=self.encoder.intern_tags(tags).astype(np.int64),
             heads=np.array(heads, dtype=np.int64),
             labels=np.array([ids.get(label, -1) for label in labels], dtype=np.int64),
             counted=np.concatenate(counted) if counted else np.zeros(0, dtype=np.bool_),
         )
 
-    # Training
+    def pretrained_parameters(self) -> list[torch.nn.Parameter]:
+        """The encoder's."""
+        return self.encoder.pretrained_parameters()
 
-    def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
-        """Seed dropout from (seed, epoch, batch, process): a resumed run draws the same masks."""
-        place = [self.seed, self.current_epoch, batch_idx, self.global_rank]
-        torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1, np.uint64)[0]))
 
-    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """The batch's share of the loss per word of the global batch.
-
-        Multiplied by the number of processes, over which gradients are averaged afterwards.
-        """
-        offset = None if self.offset_source is None else self.offset_source(batch)
-        sums, _ = self.loss(batch, offset)
-        return sums.sum() / batch.weight * self.trainer.world_size
-
-    def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
-        """Log the loss here, where an adversary's second pass does not come by."""
-        self.log("train/loss", outputs["loss"], prog_bar=True)
-
-    def configure_optimizers(self) -> OptimizerLRScheduler:
-        """Adam with its schedule, stepped every batch."""
-        chosen = self.optimization
-        adam = torch.optim.Adam(
-            self.parameters(), chosen.learning_rate, betas=chosen.betas, eps=chosen.eps
-        )
-        total = self.trainer.estimated_stepping_batches if chosen.schedule == "linear" else 0
-        schedule = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: chosen.factor(step, total))
-        return {"optimizer": adam, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
-
-    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Add what makes the parser anew."""
-        checkpoint[KEY] = describe(self, self.vocabulary)
-
-    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Refuse to continue with another vocabulary, whose rows would mean other words.
-
-        Raises:
-            InputError: the vocabulary or the weights are another parser's.
-        """
-        held = checkpoint.get(KEY, {}).get("vocabulary")
-        if held != self.vocabulary.to_lists():
-            raise InputError(
-                "the checkpoint was trained with another vocabulary than this data gives; resume "
-                "with the same training file, or start from it with model.init_args.init_from"
-            )
-        fill_weights(self, "the checkpoint", checkpoint["state_dict"])
-        fit_loop = checkpoint.get("loops", {}).get("fit_loop", {})
-        self._loader_states = fit_loop.get("state_dict", {}).get("combined_loader", [])
-
-    def on_train_start(self) -> None:
-        """Put the loader where the checkpoint says.
-
-        Lightning does so only if nothing has asked for the loader before; a linear schedule has.
-        """
-        for state in self._loader_states:
-            self.trainer.train_dataloader.load_state_dict(state)  # type: ignore[union-attr]
-        self._loader_states = []
-
-    # Evaluation
-
-    def _update(self, score: AttachmentScore, batch: Batch) -> None:
-        answer = self.parse(batch.words, batch.tags, batch.lengths)
-        heads, labels = (torch.from_numpy(part) for part in answer)
-        right_heads = heads.to(self.device) == batch.heads
-        score.update(right_heads, labels.to(self.device) == batch.labels, batch.counted)
-
-    def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        """Count correct arcs."""
-        self._update(self.validation_score, batch)
-
-    def test_step(self, batch: Batch, batch_idx: int) -> None:
-        """Count correct arcs."""
-        self._update(self.test_score, batch)
-
-    def predict_step(self, batch: Batch, batch_idx: int) -> list[Prediction]:
-        """The parse of each sentence."""
-        return self.decode(batch)
-
-    def on_validation_epoch_end(self) -> None:
-        """Log ``val/uas`` and so on, summed over processes."""
-        self._log_scores("val", self.validation_score)
-
-    def on_test_epoch_end(self) -> None:
-        """Log ``test/uas`` and so on."""
-        self._log_scores("test", self.test_score)
-
-    def _log_scores(self, split: str, score: AttachmentScore) -> None:
-        for name, value in score.compute().items():
-            self.log(f"{split}/{name}", value, prog_bar=name == "las")
-        score.reset()
+def _without_gold(index: int, sentence: Sentence) -> Example:
+    if not len(sentence):
+        raise InputError(f"sentence {index + 1} has no words")
+    unknown = DependencyTree((0,) * len(sentence), ("",) * len(sentence))
+    return Example(index, sentence, unknown)

@@ -14,10 +14,10 @@ from torch import Tensor, nn
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
 from robustparse.parsers.base import ParserModule
+from robustparse.parsers.decoders import Decoder, check_decoder, decode_heads
 from robustparse.parsers.dropout import shared_dropout
 from robustparse.parsers.encoders import Encoder, LSTMEncoder
 from robustparse.parsers.optimization import Optimization
-from robustparse.parsers.trees import greedy_with_repair
 
 
 @dataclass
@@ -57,10 +57,16 @@ class BiaffineParser(ParserModule):
         arc_dim: of the arc MLPs (500).
         label_dim: of the label MLPs (100).
         dropout: in the MLPs (0.33).
+        decoder: see ``decode_heads``; greedy heads, repaired where they are no tree (SuPar).
+        labelled: score an arc by log p(head) + log p(its best label) instead of p(head) alone (Wang
+            et al. 2021).
         optimization: optimiser and schedule.
         seed: of initialisation and dropout.
         init_from: a checkpoint to start from: its weights and its vocabulary, with a new optimiser.
         vocabulary: given by the data module or a checkpoint.
+
+    Raises:
+        InputError: an unknown decoder, or see ``initialize``.
     """
 
     def __init__(
@@ -69,13 +75,17 @@ class BiaffineParser(ParserModule):
         arc_dim: int = 500,
         label_dim: int = 100,
         dropout: float = 0.33,
+        decoder: Decoder = "repair",
+        labelled: bool = False,
         optimization: Optimization | None = None,
         seed: int = 0,
         init_from: str | None = None,
         vocabulary: Vocabulary | None = None,
     ) -> None:
         super().__init__(encoder or LSTMEncoder(), optimization or Optimization(), seed)
+        check_decoder(decoder)
         self.arc_dim, self.label_dim, self.dropout = arc_dim, label_dim, dropout
+        self.decoder, self.labelled = decoder, labelled
         self.initialize(vocabulary, init_from)
 
     def build(self, vocabulary: Vocabulary) -> None:
@@ -109,6 +119,17 @@ class BiaffineParser(ParserModule):
         labels = torch.einsum("ale,ae->al", mixed, governors)
         return labels.float() if labels.dtype in (torch.bfloat16, torch.float16) else labels
 
+    def _labelled_arcs(self, scores: Scores) -> Tensor:
+        """Log p(head) + log p(best label | head), ``(batch, 1 + length, 1 + length)``."""
+        dependents, governors = _with_one(scores.label_dep), _with_one(scores.label_head)
+        mixed = torch.einsum("bid,lde->bile", dependents, self.label_weight)
+        # [batch, 1 + length, 1 + length, labels], a sentence at a time: it is the largest tensor
+        best = [
+            torch.einsum("ile,je->ijl", one, heads).log_softmax(-1).amax(-1)
+            for one, heads in zip(mixed, governors, strict=True)
+        ]
+        return scores.arcs.log_softmax(-1) + torch.stack(best).to(scores.arcs.dtype)
+
     def losses(self, scores: Scores, batch: Batch) -> Tensor:
         """Cross-entropy of heads and of labels at gold heads, summed by sentence, ``(batch,)``."""
         rows, words = batch.mask.nonzero(as_tuple=True)
@@ -128,8 +149,9 @@ class BiaffineParser(ParserModule):
     def parse_scores(
         self, scores: Scores, lengths: Tensor
     ) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
-        """Greedy heads, repaired by single-root maximum spanning tree, and their best labels."""
-        heads = greedy_with_repair(scores.arcs.detach().cpu().numpy(), lengths.cpu().numpy())
+        """The decoder's heads, and their best labels."""
+        arcs = self._labelled_arcs(scores) if self.labelled else scores.arcs
+        heads = decode_heads(arcs.detach().cpu().numpy(), lengths.cpu().numpy(), self.decoder)
         width = heads.shape[1]
         mask = torch.arange(width, device=lengths.device) < lengths[:, None]
         rows, words = mask.nonzero(as_tuple=True)

@@ -1,4 +1,4 @@
-"""From words to one vector each: the encoder of a parser.
+"""From words to one vector each: what every encoder of a parser offers, and the LSTM encoder.
 
 An encoder is configured by plain numbers, gets its layers when the vocabulary is known, and splits
 its work in two, so that offsets can be added in between: ``embed`` looks words up, ``forward``
@@ -7,6 +7,7 @@ reads the sentence.
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -17,19 +18,25 @@ from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.parsers.dropout import shared_dropout, word_dropout
 from robustparse.parsers.lstm import BiLSTM
-from robustparse.parsers.word_table import PADDING, RESERVED, ROOT, WordTable
+from robustparse.parsers.word_table import PADDING, RESERVED, ROOT, UNKNOWN, WordTable
+from robustparse.types import Sentence
+from robustparse.vectors import read_vectors
 
 
 class Encoder(nn.Module, ABC):
     """One interface for every encoder.
 
+    A *unit* is what has an embedding of its own: a word or ROOT, or a sub-word piece.
+
     Attributes:
         dim: of the embeddings, to which offsets are added.
         out_dim: of the vectors that a parser scores.
+        reads_tags: whether part-of-speech tags are part of the input.
     """
 
     dim: int
     out_dim: int
+    reads_tags = False
 
     @abstractmethod
     def build(self, vocabulary: Vocabulary) -> None:
@@ -39,36 +46,75 @@ class Encoder(nn.Module, ABC):
     def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
         """The rows of words, by which ``embed`` knows them."""
 
+    def intern_tags(self, tags: Sequence[str]) -> NDArray[np.int32]:
+        """The ids of tags, ``(tags,)``; zeros unless tags are read."""
+        return np.zeros(len(tags), dtype=np.int32)
+
+    def check(self, sentence: Sentence) -> None:
+        """Refuse what this encoder cannot read.
+
+        Raises:
+            InputError: says what about the sentence is in the way.
+        """
+        if self.reads_tags and not sentence.tags:
+            raise InputError(
+                "the parser reads part-of-speech tags, and the sentence has none; expected them in "
+                "column 5 (or 4) of the file, or in Sentence(words, xpos=...)"
+            )
+
     @abstractmethod
     def embed(self, words: Tensor, tags: Tensor) -> Tensor:
-        """Rows ``(batch, length)`` and tag ids -> embeddings ``(batch, 1 + length, dim)``.
+        """Rows ``(batch, length)`` and tag ids -> embeddings ``(batch, units, dim)``.
 
-        Position 0 is ROOT; padding embeds to whatever ``forward`` then ignores.
+        ROOT comes first; padding embeds to whatever ``forward`` then ignores.
         """
 
     @abstractmethod
-    def forward(self, embeddings: Tensor, lengths: Tensor) -> Tensor:
-        """``(batch, 1 + length, dim)`` -> ``(batch, 1 + length, out_dim)``; dropout is in here.
+    def forward(self, embeddings: Tensor, words: Tensor, lengths: Tensor) -> Tensor:
+        """``(batch, units, dim)`` -> ``(batch, 1 + length, out_dim)``; dropout is in here.
 
         Args:
             embeddings: what ``embed`` gave, plus an offset where there is one.
+            words: the rows it was given, ``(batch, length)``.
             lengths: ``(batch,)`` words a sentence, ROOT not counted.
         """
 
+    def offset_mask(self, words: Tensor, lengths: Tensor) -> Tensor:
+        """``(batch, units)`` booleans: true where an offset may stand, on what words embed to."""
+        inside = torch.arange(words.shape[1], device=words.device) < lengths[:, None]
+        return nn.functional.pad(inside, (1, 0))
+
+    def pretrained_parameters(self) -> list[nn.Parameter]:
+        """Those that learn at the optimisation's ``pretrained_learning_rate``."""
+        return []
+
 
 class LSTMEncoder(Encoder):
-    """Word and character embeddings, read by a stacked BiLSTM (Dozat and Manning 2017).
+    """Word, character and tag embeddings, read by a stacked BiLSTM (Dozat and Manning 2017).
 
-    A word's character vector is the last states of a BiLSTM over its characters (Zheng et al. 2020,
-    character variant), computed once for each different word of a batch.
+    Zheng et al. (2020) call their parsers word (the default without characters), word + POS
+    (``tag_dim: 100``) and character (``word_dim: 0``, ``character_dim: 100``,
+    ``character_out: 200``). A word's character vector is the last states of a BiLSTM over its
+    characters, computed once for each different word of a batch.
 
     Args:
-        word_dim: of the word embeddings (100); the first ``word_dim`` of ``dim`` are the word's.
+        word_dim: of the word embeddings (100); 0 leaves words out. The first ``word_dim`` of
+            ``dim`` are the word's.
         character_dim: of the character embeddings (50, SuPar); 0 leaves characters out.
         character_out: of a word's character vector (100, SuPar).
         hidden: LSTM units a direction (400).
         layers: of the LSTM (3).
         dropout: of whole embeddings and, with masks shared over time, between layers (0.33).
+        tag_dim: of the embeddings of part-of-speech tags (0: tags are not read).
+        vectors: a text file of word vectors, plain or .gz. They are divided by their standard
+            deviation and added to the trained embeddings, which then start at zero (SuPar).
+        max_vectors: how many of the file's vectors are taken, from its front; None takes all.
+        tune_vectors: train them too.
+        vector_words: the words of the vectors, where a checkpoint holds them; the file is then not
+            read again.
+
+    Raises:
+        InputError: a size is out of range, or no embedding is left.
     """
 
     def __init__(
@@ -79,62 +125,107 @@ class LSTMEncoder(Encoder):
         hidden: int = 400,
         layers: int = 3,
         dropout: float = 0.33,
+        tag_dim: int = 0,
+        vectors: str | None = None,
+        max_vectors: int | None = None,
+        tune_vectors: bool = False,
+        vector_words: list[str] | None = None,
     ) -> None:
         super().__init__()
-        if min(word_dim, hidden, layers) < 1:
+        if min(hidden, layers) < 1 or min(word_dim, character_dim, tag_dim) < 0:
             raise InputError(
-                f"word_dim, hidden and layers must be >= 1, got {word_dim}, {hidden}, {layers}"
+                "hidden and layers must be >= 1, word_dim, character_dim and tag_dim >= 0, got "
+                f"{hidden}, {layers}, {word_dim}, {character_dim} and {tag_dim}"
             )
-        if character_dim < 0 or (character_dim and (character_out < 2 or character_out % 2)):
-            raise InputError(
-                "character_dim must be >= 0 and character_out even and >= 2, got "
-                f"{character_dim} and {character_out}"
-            )
+        if not word_dim and not character_dim:
+            raise InputError("word_dim and character_dim are both 0: nothing tells words apart")
+        if character_dim and (character_out < 2 or character_out % 2):
+            raise InputError(f"character_out must be even and >= 2, got {character_out}")
         if not 0.0 <= dropout < 1.0:
             raise InputError(f"dropout must be in [0, 1), got {dropout}")
+        if vectors is not None and not word_dim:
+            raise InputError("vectors are added to word embeddings: set word_dim to their width")
         self.word_dim, self.hidden, self.layers = word_dim, hidden, layers
         self.character_dim, self.character_out = character_dim, character_out
-        self.dropout = dropout
-        self.dim = word_dim + (character_out if character_dim else 0)
+        self.dropout, self.tag_dim = dropout, tag_dim
+        self.vectors, self.max_vectors, self.tune_vectors = vectors, max_vectors, tune_vectors
+        self.vector_words = vector_words
+        self.reads_tags = tag_dim > 0
+        self.dim = word_dim + (character_out if character_dim else 0) + tag_dim
         self.out_dim = 2 * hidden
 
     def build(self, vocabulary: Vocabulary) -> None:
         """Make the layers."""
-        self.table = WordTable(vocabulary)
-        self.words = nn.Embedding(
-            RESERVED + len(vocabulary.words), self.word_dim, padding_idx=PADDING
-        )
+        if self.word_dim:
+            size = RESERVED + len(vocabulary.words)
+            self.words = nn.Embedding(size, self.word_dim, padding_idx=PADDING)
         if self.character_dim:
-            self.characters = nn.Embedding(
-                RESERVED + len(vocabulary.characters), self.character_dim, padding_idx=PADDING
-            )
+            size = RESERVED + len(vocabulary.characters)
+            self.characters = nn.Embedding(size, self.character_dim, padding_idx=PADDING)
             self.character_lstm = BiLSTM(self.character_dim, self.character_out // 2)
         self.lstm = BiLSTM(self.dim, self.hidden, self.layers, self.dropout)
+        if self.tag_dim:
+            self._tag_ids = {tag: RESERVED + i for i, tag in enumerate(vocabulary.xpos)}
+            size = RESERVED + len(vocabulary.xpos)
+            self.tags = nn.Embedding(size, self.tag_dim, padding_idx=PADDING)
+        if self.vectors is not None:
+            self._add_vectors(self.vectors)
+        self.table = WordTable(vocabulary, self.vector_words or ())
+
+    def _add_vectors(self, path: str) -> None:
+        matrix: NDArray[np.float32] = np.zeros((0, self.word_dim), dtype=np.float32)
+        if self.vector_words is None:
+            self.vector_words, matrix = read_vectors(Path(path), self.max_vectors)
+            if matrix.shape[1] != self.word_dim:
+                raise InputError(
+                    f"{path}: vectors of {matrix.shape[1]} numbers, and word_dim is "
+                    f"{self.word_dim}; set word_dim to {matrix.shape[1]}"
+                )
+            matrix = matrix / matrix.std()
+        self.static = nn.Embedding(1 + len(self.vector_words), self.word_dim, padding_idx=0)
+        with torch.no_grad():
+            self.static.weight[1 : 1 + len(matrix)] = torch.from_numpy(matrix)
+        self.static.requires_grad_(self.tune_vectors)
+        nn.init.zeros_(self.words.weight)
 
     def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
         """Rows of the word table."""
         return self.table.intern(words)
 
+    def intern_tags(self, tags: Sequence[str]) -> NDArray[np.int32]:
+        """Ids of tags; one never seen in training is the unknown tag."""
+        if not self.tag_dim:
+            return super().intern_tags(tags)
+        return np.array([self._tag_ids.get(tag, UNKNOWN) for tag in tags], dtype=np.int32)
+
     def embed(self, words: Tensor, tags: Tensor) -> Tensor:
-        """Look words and characters up; tags are not read."""
+        """Look words, characters and tags up, joined in this order."""
         rows = nn.functional.pad(words, (1, 0), value=ROOT)
-        word_ids, character_ids = self.table.tensors(words.device)
-        embeddings = self.words(word_ids[rows])
-        if not self.character_dim:
-            return embeddings  # type: ignore[no-any-return]
-        different, where = _in_order_met(rows)
-        spelled = self._spell(character_ids[different])[where]
-        return torch.cat([embeddings, spelled.to(embeddings.dtype)], dim=-1)
+        word_ids, character_ids, vector_rows = self.table.tensors(words.device)
+        parts = []
+        if self.word_dim:
+            parts.append(self.words(word_ids[rows, 0]))
+        if self.vectors is not None:
+            parts[0] = parts[0] + self.static(vector_rows[rows, 0])
+        if self.character_dim:
+            different, where = _in_order_met(rows)
+            parts.append(self._spell(character_ids[different])[where])
+        if self.tag_dim:
+            parts.append(self.tags(nn.functional.pad(tags, (1, 0), value=ROOT)))
+        return torch.cat(parts, dim=-1)
 
     def _spell(self, character_ids: Tensor) -> Tensor:
         """``(words, max_characters)`` -> ``(words, character_out)``."""
         lengths = (character_ids != PADDING).sum(1)
         width = max(1, int(lengths.max()))
-        return self.character_lstm.last_states(self.characters(character_ids[:, :width]), lengths)
+        spelled = self.character_lstm.last_states(
+            self.characters(character_ids[:, :width]), lengths
+        )
+        return spelled.to(self.characters.weight.dtype)
 
-    def forward(self, embeddings: Tensor, lengths: Tensor) -> Tensor:
+    def forward(self, embeddings: Tensor, words: Tensor, lengths: Tensor) -> Tensor:
         """Drop whole embeddings, read the sentence."""
-        sizes = [self.word_dim, self.dim - self.word_dim]
+        sizes = [self.word_dim, self.character_out if self.character_dim else 0, self.tag_dim]
         parts = list(torch.split(embeddings, [size for size in sizes if size], dim=-1))
         kept = torch.cat(word_dropout(parts, self.dropout, self.training), dim=-1)
         states = self.lstm(kept, lengths + 1)

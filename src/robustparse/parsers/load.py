@@ -5,22 +5,34 @@ from pathlib import Path
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.parsers.base import ParserModule
+from robustparse.parsers.biaffine import BiaffineParser
 from robustparse.parsers.checkpoint import KEY, fill_weights, instantiate, read_checkpoint
+from robustparse.parsers.decoders import Decoder, check_decoder
 
 
-def load(path: str | Path) -> ParserModule:
+def load(path: str | Path, decoder: Decoder | None = None) -> ParserModule:
     """The parser a checkpoint holds, on the CPU, in evaluation mode.
 
+    Args:
+        path: the checkpoint.
+        decoder: instead of the one the parser was trained with.
+
     Raises:
-        InputError: see ``read_checkpoint``; or what it holds makes no parser.
+        InputError: see ``read_checkpoint``; or what it holds makes no parser, or one without a
+            choice of decoders.
     """
     content = read_checkpoint(path)
     try:
         vocabulary = Vocabulary.from_lists(content[KEY]["vocabulary"])
-        parser = instantiate(content[KEY]["parser"], vocabulary=vocabulary)
+        parser: object = instantiate(content[KEY]["parser"], vocabulary=vocabulary)
     except (InputError, TypeError) as error:
         raise InputError(f"{path}: {error}") from error
     if not isinstance(parser, ParserModule):
         raise InputError(f"{path}: {content[KEY]['parser']['class_path']!r} is no parser")
+    if decoder is not None:
+        check_decoder(decoder)
+        if not isinstance(parser, BiaffineParser):
+            raise InputError(f"{path}: its parser has one way to decode; leave decoder out")
+        parser.decoder = decoder
     fill_weights(parser, path, content["state_dict"])
     return parser.eval()

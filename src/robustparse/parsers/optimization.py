@@ -19,6 +19,8 @@ class Optimization:
         warmup_steps: the rate rises linearly over so many steps (0).
         schedule: ``exponential``, ``linear`` (down to 0 at the last step of the run) or
             ``constant``.
+        pretrained_learning_rate: of a pretrained encoder's own weights, at its peak (5e-5, SuPar);
+            None takes ``learning_rate``.
     """
 
     def __init__(
@@ -30,12 +32,18 @@ class Optimization:
         decay_steps: int = 5000,
         warmup_steps: int = 0,
         schedule: Schedule = "exponential",
+        pretrained_learning_rate: float | None = 5e-5,
     ) -> None:
         if learning_rate <= 0 or decay_steps < 1 or warmup_steps < 0 or not 0 < decay <= 1:
             raise InputError(
                 "learning_rate must be > 0, decay in (0, 1], decay_steps >= 1 and warmup_steps >= "
                 f"0, got {learning_rate}, {decay}, {decay_steps} and {warmup_steps}"
             )
+        if pretrained_learning_rate is not None and pretrained_learning_rate <= 0:
+            raise InputError(
+                f"pretrained_learning_rate must be > 0 or null, got {pretrained_learning_rate}"
+            )
+        self.pretrained_learning_rate = pretrained_learning_rate
         self.learning_rate, self.betas, self.eps = learning_rate, betas, eps
         self.decay, self.decay_steps = decay, decay_steps
         self.warmup_steps, self.schedule = warmup_steps, schedule

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from robustparse.data.batch import Batch
 from robustparse.parsers.base import ParserModule
+from robustparse.parsers.evaluating import evaluating
 from robustparse.parsers.word_table import UNKNOWN
 
 
@@ -34,8 +35,8 @@ class ParserVictim:
         return self.parser.encoder.intern(words)
 
     def intern_tags(self, tags: Sequence[str]) -> NDArray[np.int32]:
-        """Tag ids, ``(tags,)``; no encoder reads them yet."""
-        return np.zeros(len(tags), dtype=np.int32)
+        """Tag ids, ``(tags,)``."""
+        return self.parser.encoder.intern_tags(tags)
 
     def label_ids(self, labels: Sequence[str]) -> NDArray[np.int32]:
         """Label ids, -1 for a label never seen in training."""
@@ -54,7 +55,7 @@ class ParserVictim:
         rows, tag_ids, sizes = (
             torch.from_numpy(part.astype(np.int64)).to(device) for part in (words, tags, lengths)
         )
-        return self.parser.parse(rows, tag_ids, sizes)
+        return self.parser.parse_ids(rows, tag_ids, sizes)
 
     def gradient(
         self,
@@ -90,11 +91,5 @@ class ParserVictim:
     @contextmanager
     def evaluating(self) -> Iterator[None]:
         """Evaluation mode without gradients; afterwards every module's mode is what it was."""
-        modes = {module: module.training for module in self.parser.modules()}
-        self.parser.eval()
-        try:
-            with torch.no_grad():
-                yield
-        finally:
-            for module, training in modes.items():
-                module.training = training
+        with evaluating(self.parser):
+            yield

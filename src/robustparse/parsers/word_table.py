@@ -1,9 +1,11 @@
-"""A growing table of word forms: what an encoder needs of each, looked up once.
+"""Growing tables of word forms: what an encoder needs of each, looked up once.
 
-Training, prediction and attacks all hand words to a parser as rows of this table. Rows carry no
-meaning of their own and are not part of a checkpoint.
+Training, prediction and attacks all hand words to a parser as rows of its table. Rows carry no
+meaning of their own and are not part of a checkpoint. Rows 0, 1 and 2 are padding, the unknown word
+and ROOT.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,25 +19,21 @@ PADDING, UNKNOWN, ROOT = 0, 1, 2
 RESERVED = 3
 
 
-class WordTable:
-    """Row -> word id and character ids.
-
-    Ids 0, 1 and 2 are padding, unknown and ROOT, for words and for characters; row 1 is the unknown
-    word itself, whose characters are one unknown character.
+class FormTable(ABC):
+    """Row -> columns of ids; a form not met before gets a new row.
 
     Args:
-        vocabulary: gives the ids.
-        max_characters: longer words are cut (20 as in Zheng et al. 2020).
+        reserved: the first three rows of each column, ``(3, width)`` each.
     """
 
-    def __init__(self, vocabulary: Vocabulary, max_characters: int = 20) -> None:
-        self._word_ids = {word: RESERVED + i for i, word in enumerate(vocabulary.words)}
-        self._character_ids = {c: RESERVED + i for i, c in enumerate(vocabulary.characters)}
+    def __init__(self, reserved: Sequence[NDArray[np.int64]]) -> None:
+        self._columns = [np.array(column, dtype=np.int64) for column in reserved]
         self._rows: dict[str, int] = {}
-        self._words = np.arange(RESERVED, dtype=np.int64)
-        self._characters = np.zeros((RESERVED, max_characters), dtype=np.int64)
-        self._characters[:, 0] = np.arange(RESERVED)
-        self._tensors: tuple[Tensor, Tensor] | None = None
+        self._tensors: tuple[Tensor, ...] | None = None
+
+    @abstractmethod
+    def describe(self, words: Sequence[str]) -> list[NDArray[np.int64]]:
+        """The rows of new words, ``(words, width)`` a column."""
 
     def __len__(self) -> int:
         return RESERVED + len(self._rows)
@@ -48,25 +46,57 @@ class WordTable:
         return np.fromiter((self._rows[word] for word in words), dtype=np.int32, count=len(words))
 
     def _add(self, new: Sequence[str]) -> None:
-        first = len(self)
-        if first + len(new) > len(self._words):
-            room = max(first + len(new), 2 * len(self._words)) - len(self._words)
-            self._words = np.pad(self._words, (0, room))
-            self._characters = np.pad(self._characters, ((0, room), (0, 0)))
-        width = self._characters.shape[1]
-        for row, word in enumerate(new, start=first):
-            self._rows[word] = row
-            self._words[row] = self._word_ids.get(word.lower(), UNKNOWN)
-            ids = [self._character_ids.get(character, UNKNOWN) for character in word[:width]]
-            self._characters[row, : len(ids)] = ids
+        first, needed = len(self), len(self) + len(new)
+        held = len(self._columns[0])
+        if needed > held:
+            room = max(needed, 2 * held) - held
+            self._columns = [np.pad(column, ((0, room), (0, 0))) for column in self._columns]
+        for column, values in zip(self._columns, self.describe(new), strict=True):
+            column[first:needed] = values
+        self._rows.update((word, row) for row, word in enumerate(new, start=first))
         self._tensors = None
 
-    def tensors(self, device: torch.device) -> tuple[Tensor, Tensor]:
-        """Word ids ``(rows,)`` and character ids ``(rows, max_characters)`` on a device."""
+    def tensors(self, device: torch.device) -> tuple[Tensor, ...]:
+        """The columns on a device, ``(rows, width)`` each."""
         if self._tensors is None or self._tensors[0].device != device:
             size = len(self)
-            self._tensors = (
-                torch.from_numpy(self._words[:size]).to(device),
-                torch.from_numpy(self._characters[:size]).to(device),
-            )
+            self._tensors = tuple(torch.from_numpy(c[:size]).to(device) for c in self._columns)
         return self._tensors
+
+
+class WordTable(FormTable):
+    """Row -> word id, character ids and row of a vector file.
+
+    Ids 0, 1 and 2 are padding, unknown and ROOT, for words and for characters; the unknown word's
+    characters are one unknown character. A form with no vector has 0 there.
+
+    Args:
+        vocabulary: gives the ids.
+        vector_words: the words of a vector file; a form is looked up as it is, then lower-cased.
+        max_characters: longer words are cut (20 as in Zheng et al. 2020).
+    """
+
+    def __init__(
+        self, vocabulary: Vocabulary, vector_words: Sequence[str] = (), max_characters: int = 20
+    ) -> None:
+        ids = np.arange(RESERVED)[:, None]
+        characters = np.zeros((RESERVED, max_characters), dtype=np.int64)
+        characters[:, :1] = ids
+        super().__init__([ids, characters, np.zeros_like(ids)])
+        self._word_ids = {word: RESERVED + i for i, word in enumerate(vocabulary.words)}
+        self._character_ids = {c: RESERVED + i for i, c in enumerate(vocabulary.characters)}
+        self._vector_rows = {word: 1 + i for i, word in enumerate(vector_words)}
+
+    def describe(self, words: Sequence[str]) -> list[NDArray[np.int64]]:
+        """Word id, character ids and vector row of each word."""
+        width = self._columns[1].shape[1]
+        ids = np.zeros((len(words), 1), dtype=np.int64)
+        characters = np.zeros((len(words), width), dtype=np.int64)
+        vectors = np.zeros((len(words), 1), dtype=np.int64)
+        for row, word in enumerate(words):
+            lower = word.lower()
+            ids[row] = self._word_ids.get(lower, UNKNOWN)
+            spelled = [self._character_ids.get(character, UNKNOWN) for character in word[:width]]
+            characters[row, : len(spelled)] = spelled
+            vectors[row] = self._vector_rows.get(word, self._vector_rows.get(lower, 0))
+        return [ids, characters, vectors]

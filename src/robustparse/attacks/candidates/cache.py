@@ -56,6 +56,10 @@ class CachedCandidates(CandidateGenerator):
             known |= found
         return [list(known[key]) for key in keys]
 
+    def verbatim(self) -> bool:
+        """See `CandidateGenerator.verbatim`."""
+        return self.generator.verbatim()
+
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""
         return self.generator.fingerprint()

@@ -36,6 +36,10 @@ class Slot:
 class CandidateGenerator(Protocol):
     """Proposes words for slots. Casing, duplicates and the original word are seen to elsewhere."""
 
+    def verbatim(self) -> bool:
+        """Whether candidates stand as they are, instead of taking on the original's casing."""
+        return False
+
     def for_victim(self, victim: Victim) -> "CandidateGenerator":
         """The generator to use against a victim; it differs only where candidates depend on it."""
         return self

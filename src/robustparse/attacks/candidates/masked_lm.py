@@ -16,14 +16,17 @@ from numpy.typing import NDArray
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
-from robustparse.attacks.candidates.pretrained import (
-    Precision,
-    files_digest,
-    load_pretrained,
-    model_folder,
-)
 from robustparse.attacks.randomness import stream
 from robustparse.errors import InputError
+from robustparse.pretrained import (
+    Precision,
+    batches,
+    device_of,
+    files_digest,
+    load_pretrained,
+    masked_row_head,
+    model_folder,
+)
 
 
 class MaskedLM(CandidateGenerator):
@@ -100,9 +103,7 @@ class MaskedLM(CandidateGenerator):
 
     @cached_property
     def _device(self) -> torch.device:
-        if self.device != "auto":
-            return torch.device(self.device)
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        return device_of(self.device)
 
     @cached_property
     def _loaded(self) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
@@ -115,20 +116,14 @@ class MaskedLM(CandidateGenerator):
 
     @cached_property
     def _head(self) -> torch.nn.Module | None:
-        return _masked_row_head(self._loaded[0], self._loaded[1].mask_token_id, self._device)
+        return masked_row_head(self._loaded[0], self._loaded[1].mask_token_id, self._device)
 
     def _top(
         self, slots: Sequence[Slot]
     ) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float64]]]:
         """(slot, ids, logits) of the top_k pieces of each slot, ids and logits `(top_k,)`."""
         inputs = self._pieces.masked(slots)
-        order = sorted(range(len(slots)), key=lambda index: -len(inputs[index][0]))
-        begin = 0
-        while begin < len(order):
-            # The longest comes first: it fixes how many rows fit the budget.
-            longest = len(inputs[order[begin]][0])
-            rows = order[begin : begin + max(1, self.batch_tokens // longest)]
-            begin += len(rows)
+        for rows in batches([len(ids) for ids, _ in inputs], self.batch_tokens):
             logits = self._logits([inputs[row] for row in rows])
             values, ids = logits.topk(min(self.top_k, logits.shape[1]), dim=1)
             yield from zip(rows, ids.cpu().numpy(), values.double().cpu().numpy(), strict=True)
@@ -149,29 +144,6 @@ class MaskedLM(CandidateGenerator):
         else:
             logits = self._head(network.base_model(**batch).last_hidden_state[rows, columns])
         return logits if self.precision == "float64" else logits.float()
-
-
-@torch.inference_mode()
-def _masked_row_head(
-    network: PreTrainedModel, mask_id: int, device: torch.device
-) -> torch.nn.Module | None:
-    """The part of a model that turns one hidden row into logits, if it can be run on its own.
-
-    The head costs more than the encoder when it runs on every row. Classes name it differently and
-    some put more between encoder and head, so it is used only where it reproduces the logits.
-    """
-    probe = torch.full((1, 3), mask_id, device=device)
-    expected = network(input_ids=probe).logits[0, 1]
-    for name in ("cls", "lm_head"):
-        head = getattr(network, name, None)
-        if isinstance(head, torch.nn.Module):
-            hidden = network.base_model(input_ids=probe).last_hidden_state[:, 1]
-            logits = head(hidden)
-            if logits.shape[1:] == expected.shape and torch.allclose(
-                logits[0].float(), expected.float(), rtol=1e-2, atol=1e-2
-            ):
-                return head
-    return None
 
 
 class _Pieces:

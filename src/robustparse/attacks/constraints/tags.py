@@ -1,6 +1,7 @@
-"""Attackable words by their Penn tag: the white list of Zheng et al. 2020's released code."""
+"""Attackable words by their Penn tag: lists of what may be changed, and of what may not."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,19 +24,30 @@ NEVER_ATTACKED = frozenset(["HYPH", "NFP", "ADD", "GW", "AFX", "XX"])
 addresses, parts of words, and unknown matter."""
 
 
+WANG_2021_FORBIDDEN = frozenset(
+    {"PRP", "PRP$", "DT", "CC", "IN", "CD", "UH", "WDT", "WP", "WP$"}
+    | {"-LRB-", "-RRB-", ".", "``", "''", ":", ",", "?", ";"}
+)
+"""What Wang et al. 2021's released code skips; unlike the paper's list it names IN."""
+
+
 class AttackableTags(Constraint):
     """Only words with one of these tags may be changed.
 
     Args:
         tags: Penn tags; by default those of Zheng et al. 2020. Their experiment on prepositions
-            (Table 3) is `tags: [IN]`.
+            (Table 3) is `tags: [IN]`. `any` allows every tag but `NEVER_ATTACKED`, and all words of
+            a sentence without tags.
 
     Raises:
         InputError: the list is empty or holds a tag that is never attacked.
     """
 
-    def __init__(self, tags: list[str] | None = None) -> None:
-        self.tags = ZHENG_2020_TAGS if tags is None else frozenset(tags)
+    def __init__(self, tags: list[str] | Literal["any"] | None = None) -> None:
+        self.any = tags == "any"
+        self.tags = frozenset(tags or ()) if tags not in (None, "any") else ZHENG_2020_TAGS
+        if isinstance(tags, str) and not self.any:
+            raise InputError(f"attackable tags: got {tags!r}, expected a list of tags, or any")
         if not self.tags:
             raise InputError("attackable tags: the list is empty; give at least one Penn tag")
         if never := sorted(self.tags & NEVER_ATTACKED):
@@ -46,12 +58,41 @@ class AttackableTags(Constraint):
 
     def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
         """See `Constraint.attackable`."""
-        masks = []
-        for example in examples:
-            if len(example.sentence.xpos) != len(example.sentence):
-                raise InputError(
-                    f"sentence {example.id}: no Penn tag for every word, which this attack needs; "
-                    "expected them in the XPOS column (the fifth) of the data file"
-                )
-            masks.append(np.array([tag in self.tags for tag in example.sentence.xpos], np.bool_))
-        return masks
+        if self.any:
+            return [_tagged(example, NEVER_ATTACKED, forbidden=True) for example in examples]
+        _check_tags(examples)
+        return [_tagged(example, self.tags) for example in examples]
+
+
+class ForbiddenTags(Constraint):
+    """Words with one of these tags, and those of `NEVER_ATTACKED`, may not be changed.
+
+    Args:
+        tags: Penn tags; by default those that the released code of Wang et al. 2021 skips.
+    """
+
+    def __init__(self, tags: list[str] | None = None) -> None:
+        listed = WANG_2021_FORBIDDEN if tags is None else frozenset(tags)
+        self.tags = listed | NEVER_ATTACKED
+
+    def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
+        """See `Constraint.attackable`."""
+        _check_tags(examples)
+        return [_tagged(example, self.tags, forbidden=True) for example in examples]
+
+
+def _check_tags(examples: Sequence[Example]) -> None:
+    for example in examples:
+        if len(example.sentence.xpos) != len(example.sentence):
+            raise InputError(
+                f"sentence {example.id}: no Penn tag for every word, which this attack needs; "
+                "expected them in the XPOS column (the fifth) of the data file"
+            )
+
+
+def _tagged(
+    example: Example, tags: frozenset[str], *, forbidden: bool = False
+) -> NDArray[np.bool_]:
+    """Which words have one of the tags, or have none of them, `(words,)`."""
+    xpos = example.sentence.xpos or ("",) * len(example.sentence)
+    return np.array([(tag in tags) != forbidden for tag in xpos], dtype=np.bool_)

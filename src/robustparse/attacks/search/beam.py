@@ -51,6 +51,8 @@ class Beam(Search):
         while (changeable := problem.changeable(beam)).any():
             bases, positions = np.nonzero(changeable)
             answer = yield Expand(beam, positions, bases=bases, distinct=self.members == "unite")
+            if not len(answer.scores):  # filters admit none
+                break
             best = answer.states[answer.best()]
             if answer.success.any() or answer.over:
                 break

@@ -40,7 +40,8 @@ class Expand:
     Args:
         state: the state to change, `int16 (words,)`, or several, `(states, words)`.
         positions: where, `(positions,)`.
-        limits: at most so many candidates of each position, the first ones, `(positions,)`.
+        limits: at most so many candidates of each position, the first ones that filters admit,
+            `(positions,)`.
         bases: which of several states each position belongs to, `(positions,)`.
         distinct: leave out states that come a second time, from another base.
     """
@@ -53,28 +54,49 @@ class Expand:
 
     def rows(self, problem: Problem) -> NDArray[np.int16]:
         """The states asked about, `(n, words)`."""
-        return self._changes(problem)[0]
+        return self._asked(problem)[0]
 
     def places(self, problem: Problem) -> NDArray[np.int64]:
         """Which of `positions` each row changes, `(n,)`, rising."""
-        return self._changes(problem)[1]
+        return self._asked(problem)[1]
 
-    def _changes(self, problem: Problem) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
-        counts = problem.ptr[self.positions + 1] - problem.ptr[self.positions]
+    def _asked(self, problem: Problem) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
+        _, states, places = self.changes(problem)
+        return self.first(states, places)
+
+    def first(
+        self, states: NDArray[np.int16], places: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
+        """What is asked about of the changes that are left, and their places."""
         if self.limits is not None:
-            counts = np.minimum(counts, self.limits)
+            rank = np.arange(len(places)) - np.searchsorted(places, places)
+            kept = rank < self.limits[places]
+            states, places = states[kept], places[kept]
+        if self.distinct:
+            fresh = np.sort(np.unique(states, axis=0, return_index=True)[1])
+            states, places = states[fresh], places[fresh]
+        return states, places
+
+    def changes(
+        self, problem: Problem
+    ) -> tuple[NDArray[np.int16], NDArray[np.int16], NDArray[np.int64]]:
+        """All changes, without regard to limits and repeats.
+
+        Returns:
+            The states to change and the changed ones, both `(n, words)`, and which of `positions`
+            each changes, `(n,)`, rising.
+        """
+        counts = problem.ptr[self.positions + 1] - problem.ptr[self.positions]
         place = np.repeat(np.arange(len(counts)), counts)
         choice = np.arange(1, len(place) + 1) - np.repeat(np.cumsum(counts) - counts, counts)
         several = np.atleast_2d(self.state)
         base = np.zeros(len(place), np.int64) if self.bases is None else self.bases[place]
         new = choice != several[base, self.positions[place]]
         place, choice = place[new], choice[new]
-        states = several[base[new]]
+        bases = several[base[new]]
+        states = bases.copy()
         states[np.arange(len(place)), self.positions[place]] = choice
-        if self.distinct:
-            first = np.sort(np.unique(states, axis=0, return_index=True)[1])
-            states, place = states[first], place[first]
-        return states, place
+        return bases, states, place
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,167 @@
+"""What a training step with each gradient adversary costs, in clean steps, in one run.
+
+    python bench/cost.py --folder UD_English-EWT --json
+
+One Trainer trains one BiLSTM biaffine parser on one thread. Every batch comes once clean and once
+with each adversary, in turn and in an order that rotates, so that the load of the machine and what
+caches hold fall on all alike; a step's time is that between Lightning's hooks around it: the
+passes, clipping and Adam. A figure is the median over the batches of (seconds with the adversary) /
+(seconds clean), which is the cost a word too.
+"""
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+from torch import Tensor
+
+from robustparse.data.batch import Batch
+from robustparse.data.datamodule import TreebankDataModule
+from robustparse.data.vocab import Vocabulary
+from robustparse.defenses.adversary import EmbeddingAdversary
+from robustparse.defenses.freelb import FreeLB
+from robustparse.defenses.gradient import GradientAdversary
+from robustparse.defenses.pgd import PGD
+from robustparse.parsers.biaffine import BiaffineParser
+from robustparse.parsers.encoders import LSTMEncoder
+from step import CLIP, chosen_batches
+
+CLEAN = "clean"
+
+
+def adversaries() -> dict[str, EmbeddingAdversary]:
+    """The adversaries that are measured."""
+    return {
+        "fgm": GradientAdversary(),
+        "pgd3": PGD(steps=3),
+        "pgd3_random_start": PGD(steps=3, random_start=True),
+        "freelb3": FreeLB(steps=3),
+    }
+
+
+class Repeated:
+    """Every batch so many times in a row, over several rounds."""
+
+    def __init__(self, batches: list[Batch], times: int, rounds: int) -> None:
+        self.batches, self.times, self.rounds = batches, times, rounds
+
+    def __len__(self) -> int:
+        return len(self.batches) * self.times * self.rounds
+
+    def __iter__(self) -> Iterator[Batch]:
+        for _ in range(self.rounds):
+            for batch in self.batches:
+                for _ in range(self.times):
+                    yield batch
+
+
+class Turns(pl.Callback):
+    """Hands the hooks of each step to the adversary whose turn it is, and takes the time.
+
+    Args:
+        systems: the adversaries; clean steps have a turn too.
+    """
+
+    def __init__(self, systems: dict[str, EmbeddingAdversary]) -> None:
+        self.systems, self.names = systems, [CLEAN, *systems]
+        self.seconds: list[dict[str, float]] = []
+        self._turn, self._start = CLEAN, 0.0
+
+    def on_train_batch_start(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
+    ) -> None:
+        """The next one's turn."""
+        group, place = divmod(batch_idx, len(self.names))
+        if not place:
+            self.seconds.append({})
+        self._turn = self.names[(group + place) % len(self.names)]
+        self._start = time.perf_counter()
+        if self._turn in self.systems:
+            self.systems[self._turn].on_train_batch_start(trainer, pl_module, batch, batch_idx)
+
+    def on_before_backward(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, loss: Tensor
+    ) -> None:
+        """Theirs."""
+        if self._turn in self.systems:
+            self.systems[self._turn].on_before_backward(trainer, pl_module, loss)
+
+    def on_after_backward(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Theirs."""
+        if self._turn in self.systems:
+            self.systems[self._turn].on_after_backward(trainer, pl_module)
+
+    def on_train_batch_end(
+        self,
+        trainer: pl.Trainer,
+        pl_module: pl.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+    ) -> None:
+        """Theirs, and the time."""
+        if self._turn in self.systems:
+            system = self.systems[self._turn]
+            system.on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx)
+        self.seconds[-1][self._turn] = time.perf_counter() - self._start
+
+
+def measure(options: argparse.Namespace) -> dict[str, float]:
+    """Cost of a step in clean ones by adversary, and clean words a second."""
+    examples = TreebankDataModule(folder=options.folder).examples("train")
+    parser = BiaffineParser(
+        LSTMEncoder(hidden=options.hidden, layers=options.layers),
+        vocabulary=Vocabulary.from_examples(examples),
+    ).train()
+    batches = chosen_batches(parser, examples, options)
+    turns = Turns(adversaries())
+    trainer = pl.Trainer(
+        accelerator="cpu",
+        devices=1,
+        max_epochs=1,
+        precision=options.precision,
+        gradient_clip_val=CLIP,
+        callbacks=[turns],
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
+    trainer.fit(parser, Repeated(batches, len(turns.names), 1 + options.rounds))
+    measured = turns.seconds[len(batches) :]  # the first round warms up
+    figures = {
+        name: statistics.median(each[name] / each[CLEAN] for each in measured)
+        for name in turns.systems
+    }
+    words = options.rounds * sum(int(batch.lengths.sum()) for batch in batches)
+    return {**figures, "clean_words_per_second": words / sum(each[CLEAN] for each in measured)}
+
+
+def main() -> None:
+    """Print the figures; with ``--json`` as one object on the last line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", default="sample", help="a treebank's folder, or sample")
+    parser.add_argument("--hidden", type=int, default=300, help="LSTM units a direction")
+    parser.add_argument("--layers", type=int, default=2, help="LSTM layers")
+    parser.add_argument("--precision", default="32-true", help="of the Trainer, as bf16-mixed")
+    parser.add_argument("--batch_words", type=int, default=2000, help="words a batch")
+    parser.add_argument("--batches", type=int, default=6, help="batches, from short to long")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds over them, after a first")
+    parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    figures = measure(options)
+    for name, value in figures.items():
+        unit = "words/s" if name == "clean_words_per_second" else "clean steps"
+        print(f"{name:>22} {value:9.2f} {unit}")
+    if options.json:
+        print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()

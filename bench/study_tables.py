@@ -1,0 +1,77 @@
+"""The tables of ``docs/results.md``, from the figures that ``study.py`` keeps."""
+
+import json
+
+import numpy as np
+
+from robustparse.evaluation.significance import (
+    Interval,
+    recovered_share,
+    recovered_share_difference,
+)
+from studies import STUDIES, result
+
+
+def kept(study: str) -> dict[tuple[str, float], dict]:
+    """The figures of all finished rows, by name and budget."""
+    paths = {
+        (row.name, gamma): result(study, row, gamma)
+        for row in STUDIES[study].rows
+        for gamma in STUDIES[study].gammas
+    }
+    return {key: json.loads(p.read_text("utf-8")) for key, p in paths.items() if p.exists()}
+
+
+def budget_table(study: str) -> str:
+    """Rows by budget, as Table 1 of Zheng et al. (2020); static scores as in their Table 2."""
+    lines = [
+        "| parser | budget % | clean UAS | clean LAS | attacked UAS | attacked LAS | success % "
+        "| edits | on the clean parser's adversaries, UAS / LAS |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for (_, gamma), row in kept(study).items():
+        clean, attacked, static = row["clean"], row["attacked"], row.get("static")
+        figures = [clean["uas"], clean["las"], attacked["uas"], attacked["las"]]
+        figures += [row["success_rate"], row["edits_per_sentence"]]
+        cells = [row["title"], f"{100 * gamma:.0f}", *(f"{value:.2f}" for value in figures)]
+        cells.append(f"{static['uas']:.2f} / {static['las']:.2f}" if static else "-")
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def defence_table(study: str) -> str:
+    """The finished rows as a Markdown table, defences with the share of lost LAS they win back."""
+    finished = {name: figures for (name, _), figures in kept(study).items()}
+    baseline, control = (row.name for row in STUDIES[study].rows[:2])
+    lines = [
+        "| system | clean UAS | clean LAS | attacked UAS | attacked LAS | success % | won back % "
+        "| over control, points |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name, row in finished.items():
+        back = over = "-"
+        if name != baseline:
+            back = shown(recovered_share(*_sides(finished[baseline], row), seed=0))
+        if name not in (baseline, control) and control in finished:
+            over = shown(_over_control(finished[baseline], row, finished[control]))
+        scores = (row["clean"]["uas"], row["clean"]["las"], row["attacked"]["uas"])
+        figures = [*scores, row["attacked"]["las"], row["success_rate"]]
+        cells = [row["title"], *(f"{value:.2f}" for value in figures), back, over]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _sides(baseline: dict, row: dict) -> tuple[np.ndarray, ...]:
+    counts, own = baseline["counts"], row["counts"]
+    columns = (counts["attacked"], counts["clean"], own["attacked"], counts["words"])
+    return tuple(np.array(column) for column in columns)
+
+
+def _over_control(baseline: dict, row: dict, control: dict) -> Interval:
+    attacked, clean, defended, words = _sides(baseline, row)
+    other = np.array(control["counts"]["attacked"])
+    return recovered_share_difference(attacked, clean, defended, other, words, seed=0)
+
+
+def shown(interval: Interval) -> str:
+    return f"{interval.estimate:.1f} [{interval.lower:.1f}, {interval.upper:.1f}]"

@@ -1,0 +1,99 @@
+"""What the filters on sentences have said of one sentence's states.
+
+A state is admissible if a chain of admissible one-word changes leads to it from the original
+sentence. The states that `Expand` answers continue such a chain; an outcome that a search put
+together itself is taken apart again and loses the changes that do not pass. States with the unknown
+word or without a word are no texts that a filter could judge: they may be asked about, to see what
+a word is worth, and are never admissible.
+"""
+
+from collections.abc import Generator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustparse.attacks.constraints.sentence_filter import Edit
+from robustparse.attacks.problem import Problem, State
+from robustparse.attacks.search.requests import Expand
+
+_Link = tuple[bytes, bytes]  # a state and the changed state
+
+
+class Admission:
+    """The judgements on one sentence so far; no change is judged twice."""
+
+    def __init__(self) -> None:
+        self._judged: dict[_Link, bool] = {}
+        self._reached: set[bytes] = set()
+        self._open: list[_Link] = []
+        self._request: Expand
+        self._states: NDArray[np.int16]
+        self._places: NDArray[np.int64]
+        self._links: list[_Link]
+
+    def expand(self, problem: Problem, request: Expand) -> list[Edit]:
+        """Take up a request; what the filters must judge before `answered` can tell its states."""
+        bases, self._states, self._places = request.changes(problem)
+        self._request = request
+        return self._ask(problem, bases, self._states)
+
+    def take(self, admitted: NDArray[np.bool_]) -> None:
+        """Take in the filters' answer to the edits asked about last."""
+        self._judged.update(zip(self._open, admitted.tolist(), strict=True))
+
+    def answered(self) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
+        """What `Expand` asks about among the admissible changes, and the places."""
+        passed = self._passed()
+        return self._request.first(self._states[passed], self._places[passed])
+
+    def admissible(self, state: State) -> bool:
+        """Whether a chain of admissible changes is known to lead to the state."""
+        return not state.any() or state.tobytes() in self._reached
+
+    def rebuilt(self, problem: Problem, outcome: State) -> Generator[list[Edit], None, State]:
+        """The outcome made again, one change after the other, without those that do not pass.
+
+        Yields the edits to be judged; `take` must have been called before it goes on.
+        """
+        state = problem.start()
+        for position in np.flatnonzero(outcome).tolist():
+            step = state.copy()
+            step[position] = outcome[position]
+            if edits := self._ask(problem, state[None], step[None]):
+                yield edits
+            if self._passed().all():
+                state = step
+        return state
+
+    def _ask(
+        self, problem: Problem, bases: NDArray[np.int16], states: NDArray[np.int16]
+    ) -> list[Edit]:
+        """What must be judged of changes of one word each, from and to states `(n, words)`."""
+        self._reached.add(problem.start().tobytes())
+        positions = (states != bases).argmax(axis=1).tolist()
+        spelt = (bases >= 0).all(axis=1).tolist()
+        self._links = [
+            (base.tobytes(), state.tobytes()) for base, state in zip(bases, states, strict=True)
+        ]
+        fresh: dict[_Link, Edit] = {}
+        texts: dict[bytes, tuple[str, ...]] = {}
+        for row, link in enumerate(self._links):
+            if link in self._judged or link in fresh:
+                continue
+            if not spelt[row]:
+                self._judged[link] = True
+                continue
+            if link[0] not in texts:
+                texts[link[0]] = problem.text(bases[row])
+            word = problem.text(states[row])[positions[row]]
+            fresh[link] = Edit(problem.sentence, texts[link[0]], positions[row], word)
+        self._open = list(fresh)
+        return list(fresh.values())
+
+    def _passed(self) -> NDArray[np.bool_]:
+        """Which of the changes asked about last are admissible, `(n,)`."""
+        passed = [self._judged[link] for link in self._links]
+        for (base, state), good in zip(self._links, passed, strict=True):
+            if good and base in self._reached:
+                self._reached.add(state)
+        return np.array(passed, dtype=np.bool_)

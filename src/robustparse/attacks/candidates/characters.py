@@ -1,0 +1,153 @@
+"""Candidates by editing characters: typing errors, and the character attack of Zheng et al. 2020.
+
+Whatever is drawn follows from (seed, sentence id, position). Candidates keep the casing they are
+made with: a character may become any other of the alphabet.
+"""
+
+import string
+from collections.abc import Callable, Sequence
+
+from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+from robustparse.attacks.randomness import stream
+from robustparse.errors import InputError
+
+ALPHANUMERIC = string.ascii_letters + string.digits
+
+
+class _Characters(CandidateGenerator):
+    """What both share."""
+
+    def verbatim(self) -> bool:
+        """See `CandidateGenerator.verbatim`."""
+        return True
+
+    def draws(self) -> bool:
+        """See `CandidateGenerator.draws`."""
+        return True
+
+    def is_model(self) -> bool:
+        """See `CandidateGenerator.is_model`."""
+        return False
+
+
+class CharacterVariant(_Characters):
+    """One random character of the word becomes a different one: one candidate a slot.
+
+    The character variant of Zheng et al. 2020's black-box attack (released code): both the
+    character and what replaces it are drawn uniformly.
+
+    Args:
+        alphabet: what may stand in a character's place (their code: the letters and digits that
+            the parser's vocabulary holds).
+
+    Raises:
+        InputError: the alphabet has fewer than two characters, one of them twice, or a blank.
+    """
+
+    def __init__(self, *, alphabet: str = ALPHANUMERIC) -> None:
+        self.alphabet = _checked_alphabet(alphabet)
+
+    def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
+        """See `CandidateGenerator.propose`."""
+        return [self._draw(slot, seed) for slot in slots]
+
+    def _draw(self, slot: Slot, seed: int) -> list[str]:
+        rng, word = stream(seed, slot.id, 1 + slot.position), slot.word
+        at = int(rng.integers(len(word)))
+        others = self.alphabet.replace(word[at], "")
+        return [word[:at] + others[int(rng.integers(len(others)))] + word[at + 1 :]]
+
+    def fingerprint(self) -> str:
+        """See `CandidateGenerator.fingerprint`."""
+        return f"CharacterVariant {self.alphabet}"
+
+
+class CharacterEdits(_Characters):
+    """Random words at one edit from the original, drawn uniformly without replacement.
+
+    Args:
+        edits: the kinds of edit: `insert` a character anywhere, `delete` one (never the only
+            one), `swap` two neighbours, `substitute` one by another; by default all four.
+        sample: candidates a slot; None takes all, in the order of the kinds, then of the places.
+        alphabet: what is inserted and what substitutes.
+
+    Raises:
+        InputError: an unknown kind or none, sample below 1, or an alphabet as above.
+    """
+
+    def __init__(
+        self,
+        *,
+        edits: list[str] | None = None,
+        sample: int | None = 50,
+        alphabet: str = string.ascii_lowercase,
+    ) -> None:
+        self.edits = list(_EDITS) if edits is None else list(edits)
+        unknown = sorted(set(self.edits) - set(_EDITS))
+        if unknown or not self.edits:
+            raise InputError(
+                f"character edits: edits are of {', '.join(_EDITS)}; got "
+                f"{', '.join(unknown) or 'none'}"
+            )
+        if sample is not None and sample < 1:
+            raise InputError(f"character edits: sample must be at least 1, got {sample}")
+        self.sample = sample
+        self.alphabet = _checked_alphabet(alphabet)
+
+    def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
+        """See `CandidateGenerator.propose`."""
+        return [self._draw(slot, seed) for slot in slots]
+
+    def _draw(self, slot: Slot, seed: int) -> list[str]:
+        # Different edits may make the same word, "aab" from "ab" for one; it counts once.
+        made = dict.fromkeys(
+            word for kind in self.edits for word in _EDITS[kind](slot.word, self.alphabet)
+        )
+        made.pop(slot.word, None)
+        words = list(made)
+        if self.sample is None:
+            return words
+        order = stream(seed, slot.id, 1 + slot.position).permutation(len(words))[: self.sample]
+        return [words[index] for index in order.tolist()]
+
+    def fingerprint(self) -> str:
+        """See `CandidateGenerator.fingerprint`."""
+        return f"CharacterEdits {self.edits} {self.sample} {self.alphabet}"
+
+    def draws(self) -> bool:
+        """See `CandidateGenerator.draws`."""
+        return self.sample is not None
+
+
+def _insertions(word: str, alphabet: str) -> list[str]:
+    return [word[:at] + new + word[at:] for at in range(len(word) + 1) for new in alphabet]
+
+
+def _deletions(word: str, alphabet: str) -> list[str]:
+    return [word[:at] + word[at + 1 :] for at in range(len(word))] if len(word) > 1 else []
+
+
+def _swaps(word: str, alphabet: str) -> list[str]:
+    return [word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in range(len(word) - 1)]
+
+
+def _substitutions(word: str, alphabet: str) -> list[str]:
+    return [word[:at] + new + word[at + 1 :] for at in range(len(word)) for new in alphabet]
+
+
+_EDITS: dict[str, Callable[[str, str], list[str]]] = {
+    "insert": _insertions,
+    "delete": _deletions,
+    "swap": _swaps,
+    "substitute": _substitutions,
+}
+
+
+def _checked_alphabet(alphabet: str) -> str:
+    repeated = sorted({character for character in alphabet if alphabet.count(character) > 1})
+    if len(alphabet) < 2 or repeated or any(map(str.isspace, alphabet)):
+        raise InputError(
+            f"characters: the alphabet {alphabet!r} cannot be used; expected at least two "
+            "characters, none of them a blank or repeated"
+        )
+    return alphabet

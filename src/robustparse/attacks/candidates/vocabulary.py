@@ -1,0 +1,87 @@
+"""Candidates from a list of words, whatever the slot: a vocabulary file or the training words.
+
+Uniform draws from the vocabulary are the black-box phrase-level attack's substitutes in Zheng et
+al. 2020; with filters behind them they are the plainest attack there is.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+from robustparse.attacks.randomness import stream
+from robustparse.attacks.victim import Victim
+from robustparse.errors import InputError
+from robustparse.files import read_text
+
+
+class VocabularyWords(CandidateGenerator):
+    """Proposes words of one list, drawn uniformly without replacement, or all of them.
+
+    Args:
+        path: a text file with one word a line; None takes the victim's training words (lower-cased,
+            those seen at least twice).
+        sample: words a slot, drawn from (seed, sentence id, position); None proposes the whole
+            list, in its order.
+
+    Raises:
+        InputError: sample is below 1; the file cannot be read, or a line holds more than a word.
+    """
+
+    def __init__(self, path: str | None = None, *, sample: int | None = 50) -> None:
+        if sample is not None and sample < 1:
+            raise InputError(f"vocabulary: sample must be at least 1, got {sample}")
+        self.path = path
+        self.sample = sample
+        self._words = [] if path is None else read_words(Path(path).expanduser())
+
+    def for_victim(self, victim: Victim) -> CandidateGenerator:
+        """See `CandidateGenerator.for_victim`."""
+        if self.path is not None:
+            return self
+        bound = VocabularyWords(sample=self.sample)
+        bound._words = list(victim.training_tags)
+        return bound
+
+    def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
+        """See `CandidateGenerator.propose`."""
+        return [self._draw(slot, seed) for slot in slots]
+
+    def _draw(self, slot: Slot, seed: int) -> list[str]:
+        words = self._words
+        if self.sample is None:
+            return list(words)
+        rng = stream(seed, slot.id, 1 + slot.position)
+        drawn = rng.choice(len(words), min(self.sample, len(words)), replace=False)
+        return [words[index] for index in drawn.tolist()]
+
+    def fingerprint(self) -> str:
+        """See `CandidateGenerator.fingerprint`."""
+        words = hashlib.sha256(json.dumps(self._words).encode()).hexdigest()
+        return f"VocabularyWords {words}, sample {self.sample}"
+
+    def draws(self) -> bool:
+        """See `CandidateGenerator.draws`."""
+        return self.sample is not None
+
+    def is_model(self) -> bool:
+        """See `CandidateGenerator.is_model`."""
+        return False
+
+
+def read_words(path: Path) -> list[str]:
+    """The distinct words of a text file with one word a line, in its order.
+
+    Raises:
+        InputError: the file cannot be read, or a line holds more than one word.
+    """
+    words: dict[str, None] = {}
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        fields = line.split()
+        if len(fields) > 1:
+            raise InputError(
+                f"{path}:{number}: found {len(fields)} words, expected one word a line"
+            )
+        words.update(dict.fromkeys(fields))
+    return list(words)

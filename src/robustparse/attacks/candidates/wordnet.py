@@ -1,0 +1,102 @@
+"""Candidates that share a synset with the word in WordNet (Miller 1995), read through NLTK.
+
+Ren et al. 2019 and Wang et al. 2021 substitute such synonyms; they are base forms and are not
+inflected again, so that a filter on tags keeps those of uninflected words only.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, Literal
+
+from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+from robustparse.errors import InputError
+
+_PARTS = {"NN": "n", "VB": "v", "JJ": "a", "RB": "r"}
+"""WordNet's part of speech by the first two letters of a Penn tag."""
+
+
+class WordNetSynonyms(CandidateGenerator):
+    """Proposes the lemmas of all synsets of a word, the most frequent sense first.
+
+    The word is looked up by its base form. Lemmas of several words are left out, the word's own
+    base form too, and "be", which stands for nearly everything (Wang et al. 2021).
+
+    Args:
+        parts: `slot` takes synsets of the part of speech that the slot's Penn tag names, and none
+            for other tags; `all` takes every part of speech (Yoo et al. 2020).
+
+    Raises:
+        InputError: an unknown option; when first used: NLTK's WordNet is missing.
+    """
+
+    def __init__(self, *, parts: Literal["slot", "all"] = "slot") -> None:
+        if parts not in ("slot", "all"):
+            raise InputError(f"WordNet: parts must be slot or all, got {parts!r}")
+        self.parts = parts
+
+    def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
+        """See `CandidateGenerator.propose`."""
+        if not slots:
+            return []
+        wordnet = load_wordnet()
+        known: dict[tuple[str, str], list[str]] = {}
+        proposals = []
+        for slot in slots:
+            part = "nvar" if self.parts == "all" else part_of(slot.tag)
+            key = (slot.word.lower(), part)
+            if key not in known:
+                known[key] = _synonyms(wordnet, *key)
+            proposals.append(list(known[key]))
+        return proposals
+
+    def fingerprint(self) -> str:
+        """See `CandidateGenerator.fingerprint`."""
+        return f"WordNetSynonyms {load_wordnet().get_version()} {self.parts}"
+
+    def draws(self) -> bool:
+        """See `CandidateGenerator.draws`."""
+        return False
+
+    def is_model(self) -> bool:
+        """See `CandidateGenerator.is_model`."""
+        return False
+
+
+def part_of(tag: str) -> str:
+    """WordNet's part of speech of a Penn tag: n, v, a or r; "" for other tags (RP among them)."""
+    return _PARTS.get(tag[:2], "")
+
+
+@cache
+def load_wordnet() -> Any:
+    """NLTK's WordNet.
+
+    Raises:
+        InputError: it is not in NLTK's data folders.
+    """
+    from nltk.corpus import wordnet
+
+    try:
+        wordnet.ensure_loaded()
+    except (LookupError, OSError) as error:
+        raise InputError(
+            "WordNet: NLTK's copy cannot be loaded; run `python -m nltk.downloader wordnet`, or "
+            "set NLTK_DATA to a folder that holds corpora/wordnet"
+        ) from error
+    return wordnet
+
+
+def base_form(wordnet: Any, word: str, part: str) -> str:
+    """The shortest base form WordNet's rules give a lower-cased word, or the word itself."""
+    forms = wordnet._morphy(word, part)
+    return str(min(forms, key=len)) if forms else word
+
+
+def _synonyms(wordnet: Any, word: str, parts: str) -> list[str]:
+    own = {word, "be", *(base_form(wordnet, word, part) for part in parts)}
+    found: dict[str, None] = {}
+    # Adjectives of the cluster heads and their satellites both count as "a" here.
+    senses = [sense for part in parts for sense in wordnet.synsets(word, part)]
+    for sense in senses:
+        found.update(dict.fromkeys(sense.lemma_names()))
+    return [name for name in found if "_" not in name and name.lower() not in own]

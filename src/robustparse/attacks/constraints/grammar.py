@@ -1,0 +1,169 @@
+"""Candidates must add no grammatical error: the grammar filter of Wang et al. 2021.
+
+The paper counts the matches of LanguageTool's rules. A parser of link grammar can judge as well.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustparse.attacks.constraints.recent import Recent
+from robustparse.attacks.constraints.sentence_filter import Edit, SentenceFilter
+from robustparse.errors import InputError
+
+_REMEMBERED = 1 << 16  # texts
+_GLUED = frozenset([".", ",", "!", ":", ";", "?", "'s", "n't"])
+
+
+class GrammarChecker(Protocol):
+    """Counts the errors of texts."""
+
+    def errors(self, texts: Sequence[str]) -> list[int]:
+        """Errors of each text, independent of the others.
+
+        Raises:
+            InputError: the checker is missing, has died or gives no answer in time.
+        """
+        ...
+
+
+class GrammarErrors(SentenceFilter):
+    """A change adds no error, by the count of a checker.
+
+    Compares with the *current* sentence, just before the change (Wang et al. 2021).
+
+    Args:
+        checker: counts errors.
+        more: how many errors a change may add (0 there).
+
+    Raises:
+        InputError: more is below 0; when first used: the checker is missing. A checker that dies or
+            hangs ends the run so; the sentences finished by then are kept, and the same command
+            goes on behind them.
+    """
+
+    def __init__(self, checker: GrammarChecker, *, more: int = 0) -> None:
+        if more < 0:
+            raise InputError(f"grammar: more must be at least 0, got {more}")
+        self.checker = checker
+        self.more = more
+        self._known: Recent[str, int] = Recent(_REMEMBERED)
+
+    def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
+        """See `SentenceFilter.admits`."""
+        texts = [written(edit.changed) for edit in edits]
+        texts += [written(edit.current) for edit in edits]
+        counts = np.array(self._known.of(texts, self.checker.errors), dtype=np.int64)
+        changed, current = counts.reshape(2, len(edits))
+        admitted: NDArray[np.bool_] = changed <= current + self.more
+        return admitted
+
+
+def written(words: Sequence[str]) -> str:
+    """Words as running text: blanks between them, save before `. , ! : ; ?`, `'s` and `n't`."""
+    text = "".join(word if word in _GLUED else f" {word}" for word in words)
+    return text.removeprefix(" ")
+
+
+class LanguageTool(GrammarChecker):
+    """LanguageTool through language_tool_python: all matches of all rules.
+
+    Args:
+        language: of the rules.
+        server: address of a running LanguageTool server; None starts the local copy, which needs
+            Java.
+        download: whether a copy that is not there may be fetched.
+        seconds: the time limit for one text.
+
+    Raises:
+        InputError: the time limit is not positive; when first used: something is missing.
+    """
+
+    def __init__(
+        self,
+        language: str = "en-US",
+        *,
+        server: str | None = None,
+        download: bool = False,
+        seconds: float = 30.0,
+    ) -> None:
+        if not seconds > 0:
+            raise InputError(f"LanguageTool: seconds must be > 0, got {seconds}")
+        self.language = language
+        self.server = server
+        self.download = download
+        self.seconds = seconds
+
+    def errors(self, texts: Sequence[str]) -> list[int]:
+        """See `GrammarChecker.errors`."""
+        return [self._count(text) for text in texts]
+
+    def _count(self, text: str) -> int:
+        tool = self._tool
+        try:
+            return len(within(self.seconds, lambda: tool.check(text)))
+        except TimeoutError:
+            raise InputError(
+                f"LanguageTool: no answer within {self.seconds} s to {text!r}; raise `seconds`, or "
+                "check that the server is alive"
+            ) from None
+        except Exception as error:  # the library raises types of its own and of requests
+            raise InputError(
+                f"LanguageTool: it failed on {text!r} ({error}); check that Java and the server "
+                "are alive, then run again to go on"
+            ) from error
+
+    @cached_property
+    def _tool(self) -> Any:
+        try:
+            library = import_module("language_tool_python")
+        except ImportError as error:
+            raise InputError(
+                f"LanguageTool: language_tool_python cannot be imported ({error}); run "
+                "`pip install language_tool_python` (it needs Java), or use LinkGrammar"
+            ) from error
+        folder = Path(os.environ.get("LTP_PATH", "~/.cache/language_tool_python")).expanduser()
+        if self.server is None and not self.download and not any(folder.glob("LanguageTool*")):
+            raise InputError(
+                f"LanguageTool: no copy in {folder} (set LTP_PATH to another folder); set "
+                "`download: true` to fetch it, or `server` to the address of a running one"
+            )
+        try:
+            return library.LanguageTool(self.language, remote_server=self.server)
+        except Exception as error:  # no Java, no server, an unknown language
+            raise InputError(
+                f"LanguageTool: it cannot be started for {self.language} ({error}); install Java, "
+                "or give the address of a running `server`"
+            ) from error
+
+
+def within(seconds: float, call: Callable[[], Any]) -> Any:
+    """What a call returns or raises.
+
+    Raises:
+        TimeoutError: it takes longer than `seconds`; the call is left behind.
+    """
+    outcome: list[Any] = []
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(call())
+        except BaseException as error:
+            failure.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if failure:
+        raise failure[0]
+    if not outcome:
+        raise TimeoutError
+    return outcome[0]

@@ -1,0 +1,175 @@
+"""Perplexity of sentences under a causal or a masked language model, many at a time.
+
+Causal: exp of the mean negative log-likelihood of every piece but the first given those before it;
+no piece marks the beginning (Wang et al. 2021). Masked: the pseudo-perplexity of Salazar et al.
+2020, where every piece in turn is masked and predicted from all the others.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from robustparse.errors import InputError
+from robustparse.pretrained import (
+    Kind,
+    Precision,
+    batches,
+    device_of,
+    load_pretrained,
+    masked_row_head,
+)
+
+
+class LanguageModel:
+    """A language model that is loaded when first asked.
+
+    Args:
+        model: folder of a saved model, or a hub name (read from the local cache).
+        kind: `causal` (`AutoModelForCausalLM`) or `masked` (`AutoModelForMaskedLM`).
+        longest: pieces of a sentence that are read, those behind them are cut off (128 in the
+            released code of Wang et al. 2021).
+        batch_tokens: padded tokens of one forward pass.
+        precision: number format of the model; float64 makes perplexities independent of batching
+            to the last digits, the others up to rounding.
+        device: `auto` takes a GPU if there is one.
+        download: whether a name that is not in the local cache may be fetched.
+
+    Raises:
+        InputError: a setting is out of range.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        kind: Kind = "causal",
+        *,
+        longest: int = 128,
+        batch_tokens: int = 2048,
+        precision: Precision = "float32",
+        device: str = "auto",
+        download: bool = False,
+    ) -> None:
+        if kind not in ("causal", "masked"):
+            raise InputError(f"language model: kind must be causal or masked, got {kind!r}")
+        for key, value, least in (("longest", longest, 2), ("batch_tokens", batch_tokens, 1)):
+            if value < least:
+                raise InputError(f"language model: {key} must be at least {least}, got {value}")
+        self.model = model
+        self.kind: Kind = kind
+        self.longest = longest
+        self.batch_tokens = batch_tokens
+        self.precision: Precision = precision
+        self.device = device
+        self.download = download
+
+    def perplexities(self, texts: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+        """The perplexity of each list of words, joined by blanks, `(texts,)`.
+
+        A causal model has nothing to predict in a text of one piece: its perplexity is then 1.
+        """
+        if not texts:
+            return np.zeros(0)
+        losses = self._causal(texts) if self.kind == "causal" else self._masked(texts)
+        perplexities: NDArray[np.float64] = np.exp(losses)
+        return perplexities
+
+    def _causal(self, texts: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+        encoded = self._loaded[1]([" ".join(words) for words in texts], add_special_tokens=False)
+        inputs = [ids[: self._room] for ids in encoded["input_ids"]]
+        losses = np.zeros(len(texts))
+        for rows in batches([len(ids) for ids in inputs], self.batch_tokens):
+            losses[rows] = self._causal_losses([inputs[row] for row in rows])
+        return losses
+
+    @torch.inference_mode()
+    def _causal_losses(self, inputs: Sequence[list[int]]) -> NDArray[np.float64]:
+        """Mean loss of each text, `(rows,)`."""
+        ids, mask = self._padded(inputs)
+        if ids.shape[1] < 2:
+            return np.zeros(len(inputs))
+        logits = self._loaded[0](input_ids=ids, attention_mask=mask).logits[:, :-1]
+        # (rows, pieces, vocabulary) to (rows, vocabulary, pieces), as the loss wants it
+        losses = torch.nn.functional.cross_entropy(
+            self._wide(logits).transpose(1, 2), ids[:, 1:], reduction="none"
+        )
+        predicted = mask[:, 1:]
+        means = (losses.double() * predicted).sum(dim=1) / predicted.sum(dim=1).clamp(min=1)
+        return means.cpu().numpy()
+
+    def _masked(self, texts: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+        tokenizer = self._loaded[1]
+        encoded = tokenizer(
+            [" ".join(words) for words in texts],
+            truncation=True,
+            max_length=self._room,
+            return_special_tokens_mask=True,
+        )
+        # One row for every piece of a text: (text, index of the piece that is masked).
+        places = [
+            (text, at)
+            for text, special in enumerate(encoded["special_tokens_mask"])
+            for at, known in enumerate(special)
+            if not known
+        ]
+        inputs: list[list[int]] = encoded["input_ids"]
+        losses = np.zeros(len(places))
+        for rows in batches([len(inputs[text]) for text, _ in places], self.batch_tokens):
+            losses[rows] = self._masked_losses(inputs, [places[row] for row in rows])
+        owners = np.array([text for text, _ in places], dtype=np.int64)
+        sums = np.bincount(owners, weights=losses, minlength=len(texts))
+        means: NDArray[np.float64] = sums / np.bincount(owners, minlength=len(texts)).clip(min=1)
+        return means
+
+    @torch.inference_mode()
+    def _masked_losses(
+        self, inputs: Sequence[list[int]], places: Sequence[tuple[int, int]]
+    ) -> NDArray[np.float64]:
+        """Loss of the masked piece of each row, `(rows,)`."""
+        network, tokenizer = self._loaded
+        ids, mask = self._padded([inputs[text] for text, _ in places])
+        rows = torch.arange(len(places), device=ids.device)
+        columns = torch.tensor([at for _, at in places], device=ids.device)
+        targets = ids[rows, columns]
+        ids[rows, columns] = tokenizer.mask_token_id
+        batch = {"input_ids": ids, "attention_mask": mask}
+        if self._head is None:
+            logits = network(**batch).logits[rows, columns]
+        else:
+            logits = self._head(network.base_model(**batch).last_hidden_state[rows, columns])
+        losses = torch.nn.functional.cross_entropy(self._wide(logits), targets, reduction="none")
+        return losses.double().cpu().numpy()
+
+    def _padded(self, inputs: Sequence[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Ids and attention mask, `(rows, pieces)` each; padding is masked."""
+        width = max(len(ids) for ids in inputs)
+        padding = self._loaded[1].pad_token_id or 0
+        ids = torch.tensor([ids + [padding] * (width - len(ids)) for ids in inputs]).long()
+        mask = torch.tensor([[1] * len(ids) + [0] * (width - len(ids)) for ids in inputs]).long()
+        return ids.to(self._device), mask.to(self._device)
+
+    def _wide(self, logits: torch.Tensor) -> torch.Tensor:
+        return logits if self.precision == "float64" else logits.float()
+
+    @cached_property
+    def _device(self) -> torch.device:
+        return device_of(self.device)
+
+    @cached_property
+    def _loaded(self) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+        return load_pretrained(self.model, self.download, self.precision, self._device, self.kind)
+
+    @cached_property
+    def _head(self) -> torch.nn.Module | None:
+        return masked_row_head(self._loaded[0], self._loaded[1].mask_token_id, self._device)
+
+    @cached_property
+    def _room(self) -> int:
+        """Pieces the model reads of a text, special ones included."""
+        network, tokenizer = self._loaded
+        # RoBERTa numbers positions from 2: two places fewer than the table has fit every model.
+        positions = int(getattr(network.config, "max_position_embeddings", 1 << 20)) - 2
+        return min(self.longest, positions, int(tokenizer.model_max_length))

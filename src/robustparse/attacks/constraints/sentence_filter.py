@@ -1,0 +1,51 @@
+"""The protocol of filters that are models and judge a changed sentence as a whole.
+
+What they say depends on what the sentence has become, so that no mask can be made in advance: the
+scheduler asks them about every candidate of an `Expand`, all live sentences at once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.types import Sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One word of a sentence under attack, about to be changed.
+
+    Args:
+        sentence: the original sentence.
+        current: the words before the change, other changes included.
+        position: the word's index, from 0.
+        word: the new word.
+    """
+
+    sentence: Sentence
+    current: tuple[str, ...]
+    position: int
+    word: str
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The words after the change."""
+        return (*self.current[: self.position], self.word, *self.current[self.position + 1 :])
+
+
+class SentenceFilter(Constraint):
+    """A constraint on changed sentences; each says whether it compares with the original one.
+
+    Such filters come after all other constraints, and then in listed order.
+    """
+
+    def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
+        """Which edits are admissible, `(edits,)`; each is judged independently of the others."""
+        raise NotImplementedError
+
+    def is_model(self) -> bool:
+        """See `Constraint.is_model`."""
+        return True

@@ -1,0 +1,164 @@
+"""Candidates must keep a sentence's meaning, as a sentence encoder sees it.
+
+Jin et al. 2020 use the Universal Sentence Encoder; here any encoder of the library
+sentence-transformers does, if that is installed.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from robustparse.attacks.constraints.recent import Recent
+from robustparse.attacks.constraints.sentence_filter import Edit, SentenceFilter
+from robustparse.errors import InputError
+from robustparse.pretrained import Precision, first_line, quiet
+
+_REMEMBERED = 1 << 14  # texts, some kilobytes each
+_MEASURES = ("cosine", "angular", "textfooler")
+_REFERENCES = ("original", "current")
+
+
+class SentenceSimilarity(SentenceFilter):
+    """The changed sentence is similar enough to its reference.
+
+    With theta the angle between the two embeddings, in radians, the measures are `cosine`:
+    cos(theta); `angular`: 1 - theta / pi; `textfooler`: 1 - theta, as the released code of
+    Jin et al. 2020 has it. A threshold of 0.9 means cos(theta) >= 0.9, 0.951 and 0.995.
+
+    Args:
+        model: folder of a saved encoder, or a hub name (read from the local cache).
+        minimum: the least similarity (Yoo et al. 2020: 0.9, angular).
+        measure: what is compared with it.
+        reference: the `original` sentence, or the `current` one just before the change (Jin et al.
+            2020, Yoo et al. 2020).
+        window: compare only so many words around the change on both sides of the comparison, fewer
+            in shorter sentences; an odd number (15 there). None compares whole sentences.
+        short: what becomes of sentences shorter than the window: `check` them whole, or let them
+            `pass` (as Yoo et al. 2020 do, which leaves short sentences unconstrained).
+        batch_texts: texts of one forward pass.
+        precision: number format of the encoder; float64 makes similarities independent of batching
+            to the last digits, the others up to rounding.
+        device: `auto` takes a GPU if there is one.
+        download: whether a name that is not in the local cache may be fetched.
+
+    Raises:
+        InputError: a setting is out of range; when first used: the library or model is missing.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        minimum: float = 0.9,
+        measure: Literal["cosine", "angular", "textfooler"] = "angular",
+        reference: Literal["original", "current"] = "original",
+        window: int | None = None,
+        short: Literal["check", "pass"] = "check",
+        batch_texts: int = 64,
+        precision: Precision = "float32",
+        device: str = "auto",
+        download: bool = False,
+    ) -> None:
+        for key, value, allowed in (
+            ("measure", measure, _MEASURES),
+            ("reference", reference, _REFERENCES),
+            ("short", short, ("check", "pass")),
+        ):
+            if value not in allowed:
+                raise InputError(
+                    f"similarity: {key} must be one of {', '.join(allowed)}, got {value!r}"
+                )
+        if window is not None and (window < 1 or window % 2 == 0):
+            raise InputError(f"similarity: window must be an odd number of words, got {window}")
+        if batch_texts < 1:
+            raise InputError(f"similarity: batch_texts must be at least 1, got {batch_texts}")
+        self.model = model
+        self.minimum = minimum
+        self.measure = measure
+        self.reference = reference
+        self.window = window
+        self.short = short
+        self.batch_texts = batch_texts
+        self.precision: Precision = precision
+        self.device = device
+        self.download = download
+        self._known: Recent[str, NDArray[np.float64]] = Recent(_REMEMBERED)
+
+    def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
+        """See `SentenceFilter.admits`."""
+        passed = np.array([self._passes_unchecked(edit) for edit in edits], dtype=np.bool_)
+        checked = [edit for edit, free in zip(edits, passed.tolist(), strict=True) if not free]
+        passed[~passed] = self.similarities(checked) >= self.minimum
+        return passed
+
+    def similarities(self, edits: Sequence[Edit]) -> NDArray[np.float64]:
+        """The similarity of each changed sentence to its reference, `(edits,)`."""
+        if not edits:
+            return np.zeros(0)
+        by_original = self.reference == "original"
+        texts = [self._text(edit, edit.changed) for edit in edits]
+        texts += [
+            self._text(edit, edit.sentence.words if by_original else edit.current) for edit in edits
+        ]
+        vectors = np.stack(self._known.of(texts, self._embed))
+        cosines: NDArray[np.float64] = np.einsum(
+            "nd,nd->n", vectors[: len(edits)], vectors[len(edits) :]
+        )
+        if self.measure == "cosine":
+            return cosines
+        theta: NDArray[np.float64] = np.arccos(np.clip(cosines, -1.0, 1.0))
+        return 1.0 - (theta / np.pi if self.measure == "angular" else theta)
+
+    def _passes_unchecked(self, edit: Edit) -> bool:
+        small = self.window is not None and len(edit.current) < self.window
+        return small and self.short == "pass"
+
+    def _text(self, edit: Edit, words: Sequence[str]) -> str:
+        """The part of the words that is compared; at the ends it keeps its size."""
+        if self.window is None:
+            return " ".join(words)
+        begin = min(edit.position - self.window // 2, len(words) - self.window)
+        begin = max(0, begin)
+        return " ".join(words[begin : begin + self.window])
+
+    def _embed(self, texts: list[str]) -> list[NDArray[np.float64]]:
+        """Unit vectors."""
+        vectors = self._encoder.encode(
+            texts, batch_size=self.batch_texts, convert_to_numpy=True, show_progress_bar=False
+        ).astype(np.float64)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return list(vectors / np.where(lengths > 0, lengths, 1.0))
+
+    @cached_property
+    def _encoder(self) -> Any:
+        try:
+            library = import_module("sentence_transformers")
+        except ImportError as error:
+            raise InputError(
+                f"similarity: sentence-transformers cannot be imported ({first_line(error)}); run "
+                "`pip install sentence-transformers`"
+            ) from error
+        path = Path(self.model).expanduser()
+        try:
+            # Loading may draw initial weights; the caller's random state is not ours to advance.
+            with quiet(), torch.random.fork_rng(devices=[]):
+                encoder = library.SentenceTransformer(
+                    str(path) if path.is_dir() else self.model,
+                    device=None if self.device == "auto" else self.device,
+                    local_files_only=path.is_dir() or not self.download,
+                    # Only safetensors weights are read: nothing is unpickled.
+                    model_kwargs={"use_safetensors": True},
+                )
+            return encoder.to(getattr(torch, self.precision)).eval()
+        except Exception as error:  # the library raises many types for a missing or bad model
+            raise InputError(
+                f"similarity: the sentence encoder {self.model!r} cannot be loaded "
+                f"({first_line(error)}); give the folder of a saved one, "
+                "or set `download: true` to fetch it by name"
+            ) from error

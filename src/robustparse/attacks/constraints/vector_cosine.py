@@ -1,0 +1,83 @@
+"""Candidates must be near the word they replace in an embedding space."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustparse.attacks.candidates.generator import Slot
+from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.attacks.victim import Victim
+from robustparse.errors import InputError
+from robustparse.vectors import read_vectors
+
+
+class WordVectorCosine(Constraint):
+    """The cosine of the candidate's and the word's vectors reaches a minimum.
+
+    Compares with the *original* word, whatever stands in its place by then. Words are looked up
+    lower-cased; of several forms in the file the first counts.
+
+    Args:
+        vectors: a text file of word vectors (`vectors.read_vectors`).
+        minimum: in [-1, 1] (0.7, Wang et al. 2021 and Jin et al. 2020; the latter's code uses 0.5,
+            Yoo et al. 2020 use 0.9).
+        unknown: what becomes of a candidate if it or the word has no vector, or one of zeros:
+            `reject` (Wang et al. 2021) or `accept` (Jin et al. 2020).
+        limit: the first so many words of the file; None is all.
+
+    Raises:
+        InputError: a setting is out of range; when first used: the file is malformed.
+    """
+
+    def __init__(
+        self,
+        vectors: str,
+        *,
+        minimum: float = 0.7,
+        unknown: Literal["reject", "accept"] = "reject",
+        limit: int | None = None,
+    ) -> None:
+        if not -1.0 <= minimum <= 1.0:
+            raise InputError(f"vector cosine: minimum must be in [-1, 1], got {minimum}")
+        if unknown not in ("reject", "accept"):
+            raise InputError(f"vector cosine: unknown must be reject or accept, got {unknown!r}")
+        self.vectors = vectors
+        self.minimum = minimum
+        self.unknown = unknown
+        self.limit = limit
+
+    def accept(
+        self, slots: Sequence[Slot], candidates: Sequence[Sequence[str]], victim: Victim
+    ) -> list[NDArray[np.bool_]]:
+        """See `Constraint.accept`."""
+        if not slots:
+            return []
+        counts = [len(words) for words in candidates]
+        originals = np.repeat(self._rows([slot.word for slot in slots]), counts)
+        others = self._rows([word for words in candidates for word in words])
+        vectors = self._table[1]
+        cosines = np.einsum("nd,nd->n", vectors[originals], vectors[others])
+        near = cosines >= self.minimum - 1e-9  # rounding must not part a word from its like
+        known = (originals >= 0) & (others >= 0)
+        accepted = np.where(known, near, self.unknown == "accept")
+        return np.split(accepted, np.cumsum(counts)[:-1])
+
+    def _rows(self, words: Sequence[str]) -> NDArray[np.int64]:
+        """Rows of the words, -1 for one without a vector, `(words,)`."""
+        row_of = self._table[0]
+        return np.array([row_of.get(word.lower(), -1) for word in words], dtype=np.int64)
+
+    @cached_property
+    def _table(self) -> tuple[dict[str, int], NDArray[np.float64]]:
+        """Row of each lower-cased word, and unit vectors `(words, dim)`."""
+        words, vectors = read_vectors(Path(self.vectors).expanduser(), self.limit)
+        lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
+        row_of: dict[str, int] = {}
+        for row, word in enumerate(words):
+            if lengths[row] > 0:
+                row_of.setdefault(word.lower(), row)
+        return row_of, vectors / np.where(lengths > 0, lengths, 1.0)

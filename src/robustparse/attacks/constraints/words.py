@@ -1,0 +1,130 @@
+"""Filters on the words themselves: stop words, length, position, and what training has seen."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustparse.attacks.candidates.generator import Slot
+from robustparse.attacks.candidates.vocabulary import read_words
+from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.attacks.victim import Victim
+from robustparse.errors import InputError
+from robustparse.types import Example
+
+
+class StopWords(Constraint):
+    """Stop words may not be changed; looks at the original word alone.
+
+    Args:
+        path: a text file with one word a line; None takes NLTK's English list.
+        fold: whether casing does not count (TextAttack compares words as they are: false).
+
+    Raises:
+        InputError: the file cannot be read; NLTK's list is missing (when first used).
+    """
+
+    def __init__(self, path: str | None = None, *, fold: bool = True) -> None:
+        self.path = path
+        self.fold = fold
+        if path is not None:
+            self._words = self._folded(read_words(Path(path).expanduser()))
+
+    def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
+        """See `Constraint.attackable`."""
+        return [
+            np.array(
+                [(word.lower() if self.fold else word) not in self._words for word in words],
+                dtype=np.bool_,
+            )
+            for words in (example.sentence.words for example in examples)
+        ]
+
+    def _folded(self, words: Sequence[str]) -> frozenset[str]:
+        return frozenset(map(str.lower, words) if self.fold else words)
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        from nltk.corpus import stopwords
+
+        try:
+            return self._folded(stopwords.words("english"))
+        except (LookupError, OSError) as error:
+            raise InputError(
+                "stop words: NLTK's English list cannot be loaded; run `python -m nltk.downloader "
+                "stopwords`, set NLTK_DATA to a folder that holds corpora/stopwords, or give a file"
+            ) from error
+
+
+class MinimumLength(Constraint):
+    """Shorter words may not be changed; looks at the original word alone.
+
+    Args:
+        characters: the fewest a word must have.
+
+    Raises:
+        InputError: fewer than one.
+    """
+
+    def __init__(self, characters: int) -> None:
+        if characters < 1:
+            raise InputError(f"minimum length: characters must be at least 1, got {characters}")
+        self.characters = characters
+
+    def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
+        """See `Constraint.attackable`."""
+        return [
+            np.array([len(word) >= self.characters for word in example.sentence.words], np.bool_)
+            for example in examples
+        ]
+
+
+class ProtectedPositions(Constraint):
+    """Words at these positions may not be changed.
+
+    Args:
+        positions: counted from 0, or from the end if negative (-1 is the last word). Positions
+            that a sentence does not have protect nothing in it.
+    """
+
+    def __init__(self, positions: list[int]) -> None:
+        self.positions = list(positions)
+
+    def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
+        """See `Constraint.attackable`."""
+        masks = []
+        for example in examples:
+            mask = np.ones(len(example.sentence), dtype=np.bool_)
+            mask[[at for at in self.positions if -len(mask) <= at < len(mask)]] = False
+            masks.append(mask)
+        return masks
+
+
+class SeenInTraining(Constraint):
+    """Candidates must be known from training, as they are or lower-cased; looks at them alone.
+
+    The setting `400k(T)` of Wang et al. 2021, Table 7, against substitutes out of training.
+
+    Args:
+        path: a text file with the training words, one a line; None takes the victim's, which are
+            lower-cased and seen at least twice.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+
+    def __init__(self, path: str | None = None) -> None:
+        self.path = path
+        self._words = frozenset(read_words(Path(path).expanduser()) if path is not None else ())
+
+    def accept(
+        self, slots: Sequence[Slot], candidates: Sequence[Sequence[str]], victim: Victim
+    ) -> list[NDArray[np.bool_]]:
+        """See `Constraint.accept`."""
+        seen = victim.training_tags if self.path is None else self._words
+        return [
+            np.array([word in seen or word.lower() in seen for word in words], dtype=np.bool_)
+            for words in candidates
+        ]

@@ -1,0 +1,86 @@
+"""FreeLB: free large-batch adversarial training (Zhu et al. 2020, algorithm 1).
+
+Gradient ascent on the offset and the parameters' gradients share their passes: each of the K
+passes, at offsets r_0 to r_{K-1}, gives both, and the optimiser steps once along the average of the
+parameters' gradients,
+
+    r_0 ~ uniform(-epsilon, epsilon) / sqrt(N), N the numbers in a sentence's offset
+    g_t = g_{t-1} + 1/K * d loss(x + r_{t-1}) / d parameters
+    r_t = project(r_{t-1} + step_size * normalize(d loss(x + r_{t-1}) / d r), epsilon)
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from robustparse.defenses.adversary import EmbeddingAdversary, positive
+from robustparse.defenses.passes import Passes
+
+
+class FreeLB(EmbeddingAdversary):
+    """Trains on all offsets of one ascent, their gradients averaged.
+
+    A training step costs K clean ones. There is no clean pass; ``train/loss`` shows the loss at
+    the start of the ascent.
+
+    Args:
+        epsilon: norm of an offset, in embedding units.
+        steps: K, passes over a batch (3).
+        step_size: norm of one ascent step; none: 2.5 epsilon / steps (Madry et al. 2018).
+        start_size: takes the place of epsilon in r_0; none: epsilon, as in algorithm 1. The
+            released code has a number of its own there (``adv_init_mag``).
+        random_start: as in algorithm 1; without, r_0 is zero and the first pass a clean one.
+        same_dropout: the same dropout masks in all passes over a batch (section 3.3), or fresh
+            ones, which is ascent on another thinned-out network in each.
+        common: ``norm``, ``per``, ``seed``, ``start_step``, ``every``, ``epsilon_warmup_steps``,
+            as in ``EmbeddingAdversary``. By token, N counts the numbers in a token's offset; under
+            ``linf`` nothing is divided by its root.
+
+    Raises:
+        InputError: a setting is out of range.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        steps: int = 3,
+        step_size: float | None = None,
+        start_size: float | None = None,
+        random_start: bool = True,
+        same_dropout: bool = True,
+        **common: Any,
+    ) -> None:
+        super().__init__(
+            epsilon=epsilon,
+            steps=steps,
+            step_size=step_size,
+            random_start=random_start,
+            same_dropout=same_dropout,
+            **common,
+        )
+        start_size = epsilon if start_size is None else start_size
+        positive(start_size=start_size)
+        self.start_size = start_size
+
+    @property
+    def first_share(self) -> float:
+        """Of every pass."""
+        return 1.0 / self.steps
+
+    def draw(self, rng: np.random.Generator, units: int, dim: int) -> NDArray[np.float64]:
+        """Every number uniform on its own, in the largest cube of the ball."""
+        side = self.ball.half_side(units, dim) * self.start_size / self.epsilon
+        return rng.uniform(-side, side, (units, dim))
+
+    def first(self, passes: Passes) -> Tensor:
+        """r_0, whose gradient is wanted."""
+        return self.start(passes).requires_grad_()
+
+    def later(self, passes: Passes) -> None:
+        """The passes at r_1 to r_{K-1}."""
+        for _ in range(self.steps - 1):
+            offset = self.step(passes, *passes.latest()).requires_grad_()
+            passes.learn(offset, 1.0 / self.steps)

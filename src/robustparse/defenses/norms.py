@@ -1,0 +1,117 @@
+"""Balls that offsets stay in, and what gradient ascent inside one is made of.
+
+Its nouns are those of every such ascent: a random start (``draw``), ``normalize``, ``project``. A
+ball holds the offsets whose norm is at most epsilon, the norm being that of a sentence's offset as
+a whole (Miyato et al. 2017, section 3) or of each of its units, words or word pieces, alone. Rows
+without a unit (ROOT, padding) are zero and stay zero.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from robustparse.errors import InputError
+
+Norm = Literal["l2", "linf"]
+Per = Literal["sentence", "token"]
+
+
+class Ball(ABC):
+    """The offsets of norm at most epsilon."""
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator, units: int, dim: int) -> NDArray[np.float64]:
+        """``(units, dim)`` drawn uniformly from the ball of epsilon 1."""
+
+    @abstractmethod
+    def half_side(self, units: int, dim: int) -> float:
+        """Half the side of the largest cube in the ball of epsilon 1."""
+
+    @abstractmethod
+    def normalize(self, gradient: Tensor) -> Tensor:
+        """Of the directions of norm 1, the one along which a linear function grows fastest.
+
+        Args:
+            gradient: ``(batch, units, dim)`` of that function; where it is zero, the result is.
+        """
+
+    @abstractmethod
+    def project(self, offset: Tensor, epsilon: float) -> Tensor:
+        """The nearest offset in the ball, for each ``(batch, units, dim)``."""
+
+
+class L2Ball(Ball):
+    """Euclidean.
+
+    Args:
+        per: what has the norm: the offset of a ``sentence``, or of each ``token``.
+    """
+
+    def __init__(self, per: Per) -> None:
+        self.per = per
+        self._dims = (1, 2) if per == "sentence" else (2,)
+
+    def draw(self, rng: np.random.Generator, units: int, dim: int) -> NDArray[np.float64]:
+        """A direction, times a radius whose power of the dimension is uniform."""
+        direction = rng.standard_normal((units, dim))
+        if self.per == "sentence":
+            norm = np.linalg.norm(direction)
+            return np.asarray(direction / norm * rng.random() ** (1.0 / (units * dim)))
+        norms = np.linalg.norm(direction, axis=1, keepdims=True)
+        return np.asarray(direction / norms * rng.random((units, 1)) ** (1.0 / dim))
+
+    def half_side(self, units: int, dim: int) -> float:
+        """One over the root of the dimension."""
+        return float((units * dim if self.per == "sentence" else dim) ** -0.5)
+
+    def normalize(self, gradient: Tensor) -> Tensor:
+        """The gradient over its norm."""
+        # Multiplying by one over the smallest number, which is infinite, would make zero no number.
+        return gradient / self._norm(gradient).clamp(min=torch.finfo(gradient.dtype).tiny)
+
+    def project(self, offset: Tensor, epsilon: float) -> Tensor:
+        """Scaled down to the norm epsilon where it is longer."""
+        return offset * (epsilon / self._norm(offset).clamp(min=epsilon))
+
+    def _norm(self, offset: Tensor) -> Tensor:
+        norm: Tensor = torch.linalg.vector_norm(offset, dim=self._dims, keepdim=True)
+        return norm
+
+
+class LinfBall(Ball):
+    """The largest absolute value, which is the same ball by sentence and by token."""
+
+    def draw(self, rng: np.random.Generator, units: int, dim: int) -> NDArray[np.float64]:
+        """Every number uniform on its own."""
+        return rng.uniform(-1.0, 1.0, (units, dim))
+
+    def half_side(self, units: int, dim: int) -> float:
+        """The ball is the cube."""
+        return 1.0
+
+    def normalize(self, gradient: Tensor) -> Tensor:
+        """The gradient's signs."""
+        return gradient.sign()
+
+    def project(self, offset: Tensor, epsilon: float) -> Tensor:
+        """Every number cut off at epsilon."""
+        return offset.clamp(-epsilon, epsilon)
+
+
+def ball(norm: Norm, per: Per) -> Ball:
+    """The ball of a norm.
+
+    Raises:
+        InputError: there is none of that name.
+    """
+    if per not in ("sentence", "token"):
+        raise InputError(f"per must be sentence or token, got {per}")
+    if norm == "l2":
+        return L2Ball(per)
+    if norm == "linf":
+        return LinfBall()
+    raise InputError(f"norm must be l2 or linf, got {norm}")

@@ -1,0 +1,232 @@
+"""Finding and loading pretrained Transformers, offline unless told otherwise.
+
+Only safetensors weights are read: nothing is unpickled. Every error names what the model is for.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from transformers import (
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoTokenizer,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+from transformers.utils import logging
+from transformers.utils.hub import cached_file
+
+from robustparse.errors import InputError
+
+_TOKENIZER_FILES = "expected tokenizer.json or vocab.txt beside config.json"
+
+ENCODER = "pretrained encoder"
+
+Precision = Literal["float32", "bfloat16", "float64"]
+Kind = Literal["masked", "causal"]
+
+
+def model_folder(model: str, download: bool, kind: str = "masked language model") -> Path:
+    """The folder a model's files lie in: itself, or the hub cache's snapshot of a name.
+
+    Args:
+        model: a folder, or a name in the local cache.
+        download: fetch by name what is not in the cache.
+        kind: what the model is, for errors.
+
+    Raises:
+        InputError: there is no such folder, or nothing of that name in the local cache.
+    """
+    path = Path(model).expanduser()
+    if path.is_dir():
+        if not (path / "config.json").is_file():
+            raise InputError(
+                f"{kind} {model}: the folder has no config.json; expected what "
+                "save_pretrained writes (config.json, model.safetensors, tokenizer files)"
+            )
+        return path
+    try:
+        config = cached_file(model, "config.json", local_files_only=not download)
+    except (OSError, ValueError) as error:
+        remedy = (
+            "check the name and the network"
+            if download
+            else "give the folder of a saved model, or set `download: true` to fetch it by name"
+        )
+        raise InputError(
+            f"{kind} {model!r}: neither a folder nor a model in the local cache; {remedy}"
+        ) from error
+    return Path(str(config)).parent
+
+
+def files_digest(folder: Path) -> str:
+    """SHA-256 over the names and contents of a model folder's files."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        if path.is_file() and not path.name.startswith("."):
+            with path.open("rb") as file:
+                content = hashlib.file_digest(file, "sha256").hexdigest()
+            digest.update(f"{path.name} {content}\n".encode())
+    return digest.hexdigest()
+
+
+def load_pretrained(
+    model: str,
+    download: bool,
+    precision: Precision,
+    device: torch.device,
+    kind: Kind = "masked",
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """The language model in evaluation mode, and its tokenizer.
+
+    Raises:
+        InputError: the model is missing, has no tokenizer, no mask token if it is a masked one, or
+            cannot be loaded.
+    """
+    auto_class = AutoModelForMaskedLM if kind == "masked" else AutoModelForCausalLM
+    network, tokenizer = _load(auto_class, f"{kind} language model", model, download)
+    if kind == "masked" and tokenizer.mask_token_id is None:
+        raise InputError(
+            f"{kind} language model {model}: its tokenizer has no mask token; expected a tokenizer "
+            "of a masked language model such as BERT's"
+        )
+    module: torch.nn.Module = network
+    module.to(device=device, dtype=getattr(torch, precision)).eval().requires_grad_(False)
+    return network, tokenizer
+
+
+def load_encoder(model: str, download: bool) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """A Transformer without a head, in float32, and its tokenizer.
+
+    Raises:
+        InputError: the model is missing, has no tokenizer or one of another vocabulary, or cannot
+            be loaded.
+    """
+    network, tokenizer = _load(AutoModel, ENCODER, model, download, add_prefix_space=True)
+    module: torch.nn.Module = network
+    module.to(dtype=torch.float32)
+    return network, tokenizer
+
+
+def _load(
+    auto_class: Any, kind: str, model: str, download: bool, **tokenizer_options: bool
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    folder = model_folder(model, download, kind)
+    # A name stays a name: where only its config.json is cached, the rest is still to be fetched.
+    named = not Path(model).expanduser().is_dir()
+    source, local = (model, not download) if named else (str(folder), True)
+    with quiet():
+        tokenizer = _tokenizer(kind, model, source, local, tokenizer_options)
+        network = _network(auto_class, kind, model, source, local)
+    if len(tokenizer) > network.config.vocab_size:
+        raise InputError(
+            f"{kind} {model}: its tokenizer has {len(tokenizer)} pieces, its weights only "
+            f"{network.config.vocab_size}; expected the tokenizer it was trained with"
+        )
+    return network, tokenizer
+
+
+def _tokenizer(
+    kind: str, model: str, source: str, local: bool, options: dict[str, bool]
+) -> PreTrainedTokenizerBase:
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=local, **options)
+    except Exception as error:  # transformers raises many types for a bad or missing tokenizer
+        raise InputError(
+            f"{kind} {model}: its tokenizer cannot be loaded ({first_line(error)}); "
+            f"{_TOKENIZER_FILES}"
+        ) from error
+    # Without any file transformers makes up a tokenizer that knows special tokens only.
+    if len(tokenizer) <= len(tokenizer.all_special_tokens):
+        raise InputError(f"{kind} {model}: it has no tokenizer; {_TOKENIZER_FILES}")
+    return tokenizer
+
+
+def _network(auto_class: Any, kind: str, model: str, source: str, local: bool) -> PreTrainedModel:
+    try:
+        # Loading may draw initial weights; the caller's random state is not ours to advance.
+        with torch.random.fork_rng(devices=[]):
+            network, report = auto_class.from_pretrained(
+                source, local_files_only=local, use_safetensors=True, output_loading_info=True
+            )
+    except Exception as error:  # as above: a bad config, missing or truncated weights
+        raise InputError(
+            f"{kind} {model}: transformers cannot load it ({first_line(error)}); "
+            f"expected a {kind} with weights in model.safetensors"
+        ) from error
+    # A pooler is a head of its own, which a model saved for another task comes without.
+    missing = sorted(key for key in report["missing_keys"] if not key.startswith("pooler."))
+    if missing:
+        raise InputError(
+            f"{kind} {model}: its weights lack {missing[0]} and would be random there; expected a "
+            f"model saved as a {kind}"
+        )
+    checked: PreTrainedModel = network
+    return checked
+
+
+@torch.inference_mode()
+def masked_row_head(
+    network: PreTrainedModel, mask_id: int, device: torch.device
+) -> torch.nn.Module | None:
+    """The part of a model that turns one hidden row into logits, if it can be run on its own.
+
+    The head costs more than the encoder when it runs on every row. Classes name it differently and
+    some put more between encoder and head, so it is used only where it reproduces the logits.
+    """
+    probe = torch.full((1, 3), mask_id, device=device)
+    expected = network(input_ids=probe).logits[0, 1]
+    for name in ("cls", "lm_head"):
+        head = getattr(network, name, None)
+        if isinstance(head, torch.nn.Module):
+            hidden = network.base_model(input_ids=probe).last_hidden_state[:, 1]
+            logits = head(hidden)
+            if logits.shape[1:] == expected.shape and torch.allclose(
+                logits[0].float(), expected.float(), rtol=1e-2, atol=1e-2
+            ):
+                return head
+    return None
+
+
+def device_of(name: str) -> torch.device:
+    """The device of a name; `auto` takes a GPU if there is one."""
+    if name != "auto":
+        return torch.device(name)
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+    """Rows of similar length, the longest first; each list within a budget of padded tokens."""
+    order = sorted(range(len(lengths)), key=lambda row: -lengths[row])
+    begin = 0
+    while begin < len(order):
+        # The longest comes first: it fixes how many rows fit the budget.
+        rows = order[begin : begin + max(1, budget // max(1, lengths[order[begin]]))]
+        begin += len(rows)
+        yield rows
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep transformers' progress bars and load reports off the terminal: errors say it all."""
+    log: Any = logging  # untyped in transformers
+    verbosity, bars = log.get_verbosity(), log.is_progress_bar_enabled()
+    log.set_verbosity_error()
+    log.disable_progress_bar()
+    try:
+        yield
+    finally:
+        log.set_verbosity(verbosity)
+        if bars:
+            log.enable_progress_bar()
+
+
+def first_line(error: Exception) -> str:
+    """The first line of an error's message."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

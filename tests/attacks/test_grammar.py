@@ -1,0 +1,200 @@
+"""Grammar checkers: errors compared with the current sentence; commands that die, hang or lie."""
+
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from robustparse.attacks.constraints.grammar import (
+    GrammarChecker,
+    GrammarErrors,
+    LanguageTool,
+    within,
+    written,
+)
+from robustparse.attacks.constraints.link_grammar import LinkGrammar
+from robustparse.attacks.constraints.sentence_filter import Edit
+from robustparse.errors import InputError
+from robustparse.types import Sentence
+
+
+def test_words_as_running_text() -> None:
+    words = ["Do", "n't", "they", "say", "'s", ",", "(", "really", ")", "?", "No", "!"]
+    assert written(words) == "Don't they say's, ( really )? No!"
+    assert written([",", "x"]) == ", x"
+    assert written([]) == ""
+
+
+class Bad(GrammarChecker):
+    """Every `bad` is an error."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def errors(self, texts: Sequence[str]) -> list[int]:
+        self.asked += texts
+        return [text.count("bad") for text in texts]
+
+
+def test_a_change_may_not_add_an_error_to_the_current_sentence() -> None:
+    original = Sentence(("one", "bad", "two", "."))
+    current = ("bad", "bad", "two", ".")
+    edits = [
+        Edit(original, words, position, word)
+        for words in (original.words, current)
+        for position, word in ((0, "bad"), (0, "good"), (2, "bad"), (1, "fine"))
+    ]
+    added = [1, 0, 1, -1, 0, -1, 1, -1]
+    for more in (0, 1):
+        checker = Bad()
+        admitted = GrammarErrors(checker, more=more).admits(edits)
+        assert admitted.tolist() == [errors <= more for errors in added]
+        assert len(checker.asked) == len(set(checker.asked))
+    assert GrammarErrors(Bad()).admits([]).shape == (0,)
+    with pytest.raises(InputError, match="more must be at least 0, got -1"):
+        GrammarErrors(Bad(), more=-1)
+
+
+def command(tmp_path: Path, body: str) -> str:
+    """A program that stands in for link-parser; it reads a sentence a line."""
+    path = tmp_path / "parser"
+    path.write_text(f"#!{sys.executable}\nimport sys, time\nsay = lambda s: print(s, flush=True)\n")
+    with path.open("a") as file:
+        file.write(
+            f"say('limit set to 1')\nfor line in sys.stdin:\n    line = line.strip()\n{body}"
+        )
+    path.chmod(0o755)
+    return str(path)
+
+
+COUNTS = """\
+    if 'bad' in line:
+        say('No complete linkages found.')
+        if '-null=1' in sys.argv:
+            say('Found 1 linkage at null count 9')
+            sys.stdout.write('\\tcost vector = (UNUSED= '); sys.stdout.flush(); time.sleep(0.05)
+            say(f"{line.split().count('bad')}2 DIS= 0.00 LEN=7)")
+    else:
+        say('Found 2 linkages'); say('\\tUnique linkage, cost vector = (UNUSED=0 DIS= 3.00 LEN=4)')
+"""
+
+
+def test_link_grammar_counts_sentences_or_words(tmp_path) -> None:
+    program = command(tmp_path, COUNTS)
+    texts = ["a bad bad day", "a good day", "", "! bad", "bad one two three", "!", "fine"]
+    checker = LinkGrammar(program, longest=4)
+    assert checker.errors(texts) == [1, 0, 0, 1, 1, 0, 0]
+    process = checker._process
+    assert checker.errors(texts[::-1]) == [0, 0, 1, 1, 0, 0, 1]
+    assert checker._process is process  # kept
+    words = LinkGrammar(program, count="words", longest=3)
+    assert words.errors(["a bad bad", *texts]) == [22, 0, 0, 0, 12, 0, 0, 0]
+    for one in (checker, words):
+        one.close()
+        one.close()
+    assert process.returncode is not None
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("    time.sleep(60)\n", r"gave no answer within 0\.3 s to 'a day'"),
+        ("    say('UNUSED=0'.replace('U', 'V'))\n", r"gave no answer within 0\.3 s"),
+        ("    say('no dictionary'); sys.exit(3)\n", r"ended with code 3 .*saying: no dictionary"),
+        ("    sys.exit(0)\n", "ended with code 0 at 'a day'"),
+    ],
+)
+def test_a_checker_that_hangs_or_dies(tmp_path, body: str, message: str) -> None:
+    checker = LinkGrammar(command(tmp_path, body), seconds=0.3)
+    if "ended" in message:
+        checker.seconds = 60.0
+    with pytest.raises(InputError, match=message):
+        checker.errors(["a day"])
+    assert checker._process is None
+
+
+def test_a_checker_that_dies_between_two_texts_says_so(tmp_path) -> None:
+    checker = LinkGrammar(command(tmp_path, COUNTS + "    sys.exit(7)\n"))
+    with pytest.raises(InputError, match="ended with code 7"):
+        checker.errors(["a day"] * 3)
+    assert checker.errors(["a day"]) == [0]  # another process
+
+
+def test_bad_settings(tmp_path) -> None:
+    with pytest.raises(InputError, match=r"cannot be run .*apt install link-grammar"):
+        LinkGrammar(str(tmp_path / "absent")).errors(["a"])
+    with pytest.raises(InputError, match="seconds must be > 0"):
+        LinkGrammar(seconds=0)
+    with pytest.raises(InputError, match="longest must be at least 1 word"):
+        LinkGrammar(longest=0)
+    with pytest.raises(InputError, match="count must be sentence or words"):
+        LinkGrammar(count="characters")
+    with pytest.raises(InputError, match="seconds must be > 0"):
+        LanguageTool(seconds=0)
+
+
+def test_the_real_link_grammar() -> None:
+    if shutil.which("link-parser") is None:
+        pytest.skip("link-parser is not installed (Debian: apt install link-grammar)")
+    sentence = Sentence(("The", "cat", "sleeps", "on", "the", "mat", "."))
+    edits = [
+        Edit(sentence, sentence.words, position, word)
+        for position, word in ((2, "sleep"), (2, "lies"), (1, "dog"), (4, "an"), (1, "of"))
+    ]
+    for count in ("sentence", "words"):
+        one = GrammarErrors(LinkGrammar(count=count))
+        assert one.admits(edits).tolist() == [False, True, True, False, False]
+        one.checker.close()
+
+
+@pytest.fixture
+def tool(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A LanguageTool whose matches are the words `bad`."""
+    made = SimpleNamespace(check=lambda text: [word for word in text.split() if word == "bad"])
+    library = ModuleType("language_tool_python")
+    library.LanguageTool = lambda language, remote_server: made
+    monkeypatch.setitem(sys.modules, "language_tool_python", library)
+    return made
+
+
+def test_language_tool_counts_matches(tool, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert LanguageTool(server="http://localhost:1").errors(["bad bad", "good"]) == [2, 0]
+    monkeypatch.setenv("LTP_PATH", str(tmp_path))
+    with pytest.raises(InputError, match=f"no copy in {tmp_path}.*set `download: true`"):
+        LanguageTool().errors(["bad"])
+    (tmp_path / "LanguageTool-6.4").mkdir()
+    assert LanguageTool().errors(["bad"]) == [1]
+
+
+def test_language_tool_that_hangs_fails_or_is_missing(tool, monkeypatch) -> None:
+    done = threading.Event()
+    tool.check = lambda text: done.wait(60)
+    with pytest.raises(InputError, match=r"no answer within 0\.05 s to 'bad'"):
+        LanguageTool(server="x", seconds=0.05).errors(["bad"])
+    done.set()
+
+    def refuse(*_: object, **__: object) -> None:
+        raise ConnectionError("refused")
+
+    tool.check = refuse
+    with pytest.raises(InputError, match=r"it failed on 'bad' \(refused\)"):
+        LanguageTool(server="x").errors(["bad"])
+    sys.modules["language_tool_python"].LanguageTool = refuse
+    with pytest.raises(InputError, match=r"cannot be started for en-US \(refused\)"):
+        LanguageTool(server="x").errors(["bad"])
+    monkeypatch.setitem(sys.modules, "language_tool_python", None)
+    with pytest.raises(InputError, match="run `pip install language_tool_python`"):
+        LanguageTool().errors(["bad"])
+
+
+def test_a_time_limit_on_a_call() -> None:
+    assert within(60.0, lambda: None) is None
+    with pytest.raises(TimeoutError):
+        within(0.01, lambda: time.sleep(5))
+    with pytest.raises(KeyError):
+        within(60.0, lambda: {}["x"])

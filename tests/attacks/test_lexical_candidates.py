@@ -1,0 +1,227 @@
+"""WordNet synonyms, and sememes from a dictionary made by hand."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from attack_fakes import HashVictim, example
+
+from robustparse.attacks.candidates import sememes, wordnet
+from robustparse.attacks.candidates.generator import Slot
+from robustparse.attacks.candidates.sememes import Sememes
+from robustparse.attacks.candidates.wordnet import WordNetSynonyms, part_of
+from robustparse.errors import InputError
+
+
+def slots(text: str) -> list[Slot]:
+    """Slots of words written as word/TAG."""
+    pairs = [token.rsplit("/", 1) for token in text.split()]
+    sentence = example(" ".join(w for w, _ in pairs), " ".join(t for _, t in pairs)).sentence
+    return [Slot(0, sentence, position) for position in range(len(sentence))]
+
+
+class Sense:
+    def __init__(self, *names: str) -> None:
+        self.names = list(names)
+
+    def lemma_names(self) -> list[str]:
+        return self.names
+
+
+BASES = {"dogs": "dog", "dogged": "dog", "hounds": "hound", "cows": "cow", "chased": "chase"}
+SYNSETS = {
+    ("dog", "n"): [Sense("dog", "domestic_dog"), Sense("hound", "Dog", "frank")],
+    ("dog", "v"): [Sense("chase", "track", "be", "dog")],
+    ("big", "a"): [Sense("large", "big"), Sense("large", "great")],
+}
+
+
+class FakeWordNet:
+    """A few senses; like the real one, it returns longer forms too."""
+
+    def _morphy(self, word: str, part: str) -> list[str]:
+        return [word + "ly", BASES[word]] if word in BASES else []
+
+    def synsets(self, word: str, part: str) -> list[Sense]:
+        return SYNSETS.get((BASES.get(word, word), part), [])
+
+    def get_version(self) -> str:
+        return "made by hand"
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (wordnet, sememes):
+        monkeypatch.setattr(module, "load_wordnet", FakeWordNet)
+
+
+@pytest.fixture
+def real(monkeypatch: pytest.MonkeyPatch):
+    import nltk
+
+    if not os.environ.get("NLTK_DATA") and (shared := os.environ.get("ROBUSTPARSE_SHARED")):
+        monkeypatch.setattr(nltk.data, "path", [*nltk.data.path, str(Path(shared) / "nltk_data")])
+    try:
+        return wordnet.load_wordnet()
+    except InputError:
+        pytest.skip("WordNet is not installed (set NLTK_DATA or ROBUSTPARSE_SHARED)")
+
+
+TEXT = "Dogs/NNS dog/NN dogged/VBD big/JJ dog/RB dog/. dog/RP"
+
+
+@pytest.mark.usefixtures("fake")
+def test_synonyms_are_of_the_part_of_speech_of_the_slot() -> None:
+    found = WordNetSynonyms().propose(slots(TEXT), 0)
+    nouns, verbs = ["hound", "frank"], ["chase", "track"]
+    assert found == [nouns, nouns, verbs, ["large", "great"], [], [], []]
+    of_all = WordNetSynonyms(parts="all").propose(slots("dog/NN dog/RB big/NN xyz/NN"), 0)
+    assert of_all == [nouns + verbs, nouns + verbs, ["large", "great"], []]
+
+
+def test_parts_of_speech_by_penn_tag() -> None:
+    tags = "NN NNPS VBG MD JJR RBS RP WRB PRP ''"
+    assert "".join(part_of(tag) or "-" for tag in tags.split()) == "nnv-ar----"
+
+
+def test_the_real_wordnet(real) -> None:
+    found = WordNetSynonyms(parts="all").propose(slots("dogs/NNS"), 0)[0]
+    expected = {
+        name
+        for sense in real.synsets("dog")
+        for name in sense.lemma_names()
+        if "_" not in name and name.lower() != "dog"
+    }
+    assert set(found) == expected
+    assert len(found) > 9
+    nouns = WordNetSynonyms().propose(slots("dogs/NNS dogs/VBZ"), 0)
+    assert "track" in nouns[1]
+    assert "track" not in nouns[0]
+
+
+def test_missing_wordnet(monkeypatch: pytest.MonkeyPatch) -> None:
+    from nltk.corpus import wordnet as reader
+
+    def missing() -> None:
+        raise LookupError("no wordnet")
+
+    monkeypatch.setattr(reader, "ensure_loaded", missing)
+    wordnet.load_wordnet.cache_clear()
+    with pytest.raises(InputError, match=r"nltk\.downloader wordnet"):
+        WordNetSynonyms().propose(slots("dog/NN"), 0)
+    with pytest.raises(InputError, match="parts must be slot or all, got 'verbs'"):
+        WordNetSynonyms(parts="verbs")
+    assert WordNetSynonyms().propose([], 0) == []
+
+
+def sense(word: str, grammar: str, definition: str) -> dict[str, str]:
+    return {"No": "1", "en_word": word, "en_grammar": grammar, "Def": definition}
+
+
+ANIMAL, CHASE = "{livestock|牲畜}", "{follow|跟随:agent={human|人},patient={animal|兽}}"
+SENSES = [
+    sense("dog", "noun", ANIMAL),
+    sense("hound", "noun", "{livestock|牲畜}RMK=用途:{other|别的}"),
+    sense("guard dog", "noun", ANIMAL),
+    sense("hog", "verb", ANIMAL),
+    sense("dog", "verb", CHASE),
+    sense("Chase", "verb", "{follow|跟随:patient={animal|兽},agent={human|人}}"),
+    sense("pursue", "verb", "{follow|跟随}"),
+    sense("cow", "noun", ANIMAL),
+    sense("of", "prep", "{livestock|牲畜}"),
+    {"en_word": "goat", "en_grammar": "noun", "sememes": ["livestock|牲畜"]},
+    sense("quoted", "adj", '{attribute|属性:host={"red dye|红"}}'),
+    {"en_word": "red", "en_grammar": "adj", "sememes": ["attribute|属性", "red dye|红"]},
+    sense("empty", "adj", ""),
+    sense("void", "adj", ""),
+]
+
+
+def dictionary(tmp_path: Path, content: object = SENSES) -> str:
+    path = tmp_path / "hownet.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return str(path)
+
+
+@pytest.mark.usefixtures("fake")
+def test_words_of_the_training_data_keep_tag_and_sememes(tmp_path) -> None:
+    victim = HashVictim()
+    tags = {
+        "hounds": "NNS",
+        "chase": "VB",
+        "cow": "NN",
+        "chased": "VBD",
+        "hound": "NNP",
+        "dogs": "NNS",
+        "hogs": "VBZ",
+        "pursued": "VBD",
+        "cows": "NNS",
+    }
+    victim.training_tags = tags
+    generator = Sememes(dictionary(tmp_path)).for_victim(victim)
+    text = "Dogs/NNS dog/NN dog/VBP dogged/VBD dogged/VBN dogs/VBZ dog/IN hen/NN"
+    assert generator.propose(slots(text), 0) == [
+        ["hounds", "cows"],
+        ["cow", "hound"],
+        ["chase"],
+        ["chased"],
+        [],
+        [],
+        [],
+        [],
+    ]
+    assert Sememes(dictionary(tmp_path)).propose(slots("dog/NN"), 0) == [[]]
+
+
+@pytest.mark.usefixtures("fake")
+@pytest.mark.parametrize("shape", [list, lambda senses: dict(enumerate(senses))])
+def test_words_of_the_dictionary_replace_uninflected_ones(tmp_path, shape) -> None:
+    generator = Sememes(dictionary(tmp_path, shape(SENSES)), words="dictionary")
+    assert generator.for_victim(HashVictim()) is generator
+    text = "dog/NN Dogs/NNS chase/VB quoted/JJ red/JJ pursue/VB empty/JJ"
+    assert generator.propose(slots(text), 0) == [
+        ["hound", "cow", "goat"],
+        [],
+        ["dog"],
+        ["red"],
+        ["quoted"],
+        [],
+        [],
+    ]
+
+
+@pytest.mark.usefixtures("fake")
+def test_the_fingerprint_follows_dictionary_training_words_and_option(tmp_path) -> None:
+    victim = HashVictim()
+    victim.training_tags = {"dog": "NN"}
+    generator = Sememes(dictionary(tmp_path))
+    prints = [generator.fingerprint(), generator.for_victim(victim).fingerprint()]
+    prints.append(Sememes(dictionary(tmp_path), words="dictionary").fingerprint())
+    prints.append(Sememes(dictionary(tmp_path, SENSES[:3])).fingerprint())
+    assert len(set(prints)) == 4
+    assert Sememes(dictionary(tmp_path)).fingerprint() == prints[0]
+
+
+@pytest.mark.usefixtures("fake")
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('[\n{"en_word": }]', r"hownet\.json:2: not JSON"),
+        ('"dog"', r"hownet\.json: found str, expected a JSON list"),
+        ('["dog"]', "sense 0: found str, expected an object"),
+        ([SENSES[0], {"en_word": "x"}], "sense 1: key 'en_grammar' is None, expected text"),
+        ([{"en_word": 3, "en_grammar": "noun"}], "sense 0: key 'en_word' is 3"),
+        ([{"en_word": "x", "en_grammar": "noun"}], "neither `sememes`, a list, nor `Def`"),
+        ([{"en_word": "x", "en_grammar": "noun", "sememes": [1]}], r"'sememes' is \[1\]"),
+        ("", "the file is empty"),
+    ],
+)
+def test_malformed_dictionaries(tmp_path, content: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Sememes(dictionary(tmp_path, content), words="dictionary").propose(slots("dog/NN"), 0)
+
+
+def test_bad_options() -> None:
+    with pytest.raises(InputError, match="words must be training or dictionary"):
+        Sememes("x.json", words="all")

@@ -1,0 +1,231 @@
+"""Filters on changed sentences: true on all that is answered and returned, however it is packed."""
+
+import itertools
+import zlib
+from collections.abc import Callable, Generator, Sequence
+
+import numpy as np
+import pytest
+from attack_fakes import HashVictim, corpus, example
+from numpy.typing import NDArray
+from test_scheduler import Climb
+
+from robustparse.attacks.attack import Attack, AttackResult
+from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.attacks.constraints.recent import Recent
+from robustparse.attacks.constraints.sentence_filter import Edit, SentenceFilter
+from robustparse.attacks.constraints.tags import AttackableTags
+from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.problem import Problem
+from robustparse.attacks.search.random_substitution import RandomSubstitution
+from robustparse.attacks.search.requests import (
+    Answer,
+    Expand,
+    Outcome,
+    Propose,
+    Request,
+    Search,
+)
+from robustparse.attacks.search.zheng2020 import Zheng2020
+from robustparse.errors import InputError
+
+EXAMPLES, LEXICON = corpus(90, seed=4)
+Judge = Callable[[Edit], bool]
+
+
+def code(words: Sequence[str]) -> int:
+    return zlib.crc32(" ".join(words).encode())
+
+
+def rises_slowly(edit: Edit) -> bool:
+    """Compares with the current sentence."""
+    return code(edit.changed) % 100 - code(edit.current) % 100 <= 10
+
+
+def stays_close(edit: Edit) -> bool:
+    """Compares with the original sentence."""
+    return code([*edit.sentence.words, *edit.changed]) % 100 < 60
+
+
+class Asked(SentenceFilter):
+    """A filter from a function; keeps what it was asked, a list for every call."""
+
+    def __init__(self, judge: Judge) -> None:
+        self.judge = judge
+        self.calls: list[list[Edit]] = []
+
+    def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
+        self.calls.append(list(edits))
+        return np.array([self.judge(edit) for edit in edits], dtype=np.bool_)
+
+
+def engine(search: Search, *judges: Judge, **settings) -> Attack:
+    constraints = [Asked(judge) for judge in judges]
+    return Attack(
+        goal=AttachmentDrop(),
+        candidates=Lexicon(LEXICON),
+        search=search,
+        constraints=[*constraints, AttackableTags(["NN", "VB", "DT", "JJ", "."])],
+        **settings,
+    )
+
+
+SEARCHES = [Climb(), Zheng2020(gamma=0.4, psi=4), RandomSubstitution(gamma=0.4, trials=3)]
+
+
+@pytest.fixture(params=SEARCHES, ids=lambda search: type(search).__name__)
+def search(request: pytest.FixtureRequest) -> Search:
+    return request.param
+
+
+def by_id(attack: Attack) -> dict[int, AttackResult]:
+    return {result.id: result for result in attack.run(EXAMPLES, HashVictim())}
+
+
+def has_admissible_chain(result: AttackResult, judges: Sequence[Judge]) -> bool:
+    """Whether one-word changes lead to the result that pass all filters, one after the other."""
+    original, goal = result.example.sentence, result.words
+    choices = [[word, *LEXICON.get(word, [])] for word in original.words]
+    reached, fresh = {original.words}, [original.words]
+    while fresh and goal not in reached:
+        current = fresh.pop()
+        for position in result.edited:
+            for word in choices[position]:
+                edit = Edit(original, current, position, word)
+                if edit.changed not in reached and all(judge(edit) for judge in judges):
+                    reached.add(edit.changed)
+                    fresh.append(edit.changed)
+    return goal in reached
+
+
+@pytest.mark.parametrize("judges", [(rises_slowly,), (stays_close,), (rises_slowly, stays_close)])
+def test_filters_are_true_on_every_returned_sentence(search: Search, judges) -> None:
+    results = by_id(engine(search, *judges))
+    assert sorted(results) == [one.id for one in EXAMPLES]
+    for result in results.values():
+        assert has_admissible_chain(result, judges)
+        if result.edited and stays_close in judges:
+            assert code([*result.example.sentence.words, *result.words]) % 100 < 60
+    # No empty check: without the filters some results break them, and with them some are edited.
+    free = by_id(engine(search)).values()
+    assert not all(has_admissible_chain(result, judges) for result in free)
+    assert sum(bool(result.edited) for result in results.values()) > 20
+    assert max(len(result.edited) for result in results.values()) > 1
+
+
+@pytest.mark.parametrize(
+    "packing", [{"batch_queries": 1}, {"live": 1}, {"live": 7, "batch_words": 50}], ids=str
+)
+@pytest.mark.parametrize("budget", [None, 9])
+def test_packing_changes_nothing(search: Search, packing: dict, budget: int | None) -> None:
+    judges = (rises_slowly, stays_close)
+    reference = by_id(engine(search, *judges, budget=budget))
+    assert by_id(engine(search, *judges, budget=budget, **packing)) == reference
+
+
+def test_a_filter_that_admits_all_changes_nothing(search: Search) -> None:
+    assert by_id(engine(search, lambda edit: True)) == by_id(engine(search))
+
+
+def test_a_filter_that_admits_nothing_leaves_sentences_as_they_are(search: Search) -> None:
+    for result in by_id(engine(search, lambda edit: False)).values():
+        assert (result.words, result.success) == (result.example.sentence.words, False)
+
+
+def test_each_filter_judges_the_survivors_of_the_former_and_nothing_twice(search: Search) -> None:
+    attack = engine(search, rises_slowly, stays_close)
+    by_id(attack)
+    first, second = attack.constraints[:2]
+    asked = [edit for call in first.calls for edit in call]
+    # Sentences differ in their words, so that equal edits would be one sentence's.
+    assert len(set(asked)) == len(asked) > 100
+    survivors = [edit for edit in asked if rises_slowly(edit)]
+    assert [edit for call in second.calls for edit in call] == survivors
+    # Sentences share a call: there are far fewer than sentences.
+    assert len(first.calls) < 40
+
+
+def test_models_seconds_are_counted_apart(search: Search) -> None:
+    run = engine(search, stays_close).run(EXAMPLES, HashVictim())
+    list(run)
+    assert list(run.statistics.model_seconds) == ["Asked"]
+
+
+class Watching(Search):
+    """Expands the original and one state behind it, and keeps the answers."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.answers: list[list[tuple[str, ...]]] = []
+
+    def run(
+        self, problem: Problem, clean: Answer, rng: np.random.Generator
+    ) -> Generator[Request, Answer, Outcome]:
+        positions = np.array([2, 0])
+        problem = (yield Propose(positions)).problem
+        answer = yield Expand(problem.start(), positions, np.array([self.limit, self.limit + 1]))
+        self.answers.append([problem.text(state) for state in answer.states])
+        base = answer.states[0]
+        answer = yield Expand(base, np.array([0]))
+        self.answers.append([problem.text(state) for state in answer.states])
+        return Outcome(base)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 9])
+def test_answers_are_the_first_admissible_candidates(limit: int) -> None:
+    words = [f"w{number}" for number in range(30)]
+    one = example("a b c", "NN NN NN")
+
+    def judge(edit: Edit) -> bool:
+        return code(edit.changed) % 2 == 0
+
+    search = Watching(limit)
+    attack = Attack(
+        AttachmentDrop(), Lexicon({"a": words, "c": words}), search, [Asked(judge)], budget=500
+    )
+    victim = HashVictim()
+    (result,) = attack.run([one], victim)
+    last = [text for text in ((("a"), "b", word) for word in words) if code(text) % 2 == 0]
+    first = [text for text in ((word, "b", "c") for word in words) if code(text) % 2 == 0]
+    expected = [*last[:limit], *first[: limit + 1]]
+    behind = [(word, "b", last[0][2]) for word in words]
+    assert search.answers == [expected, [text for text in behind if code(text) % 2 == 0]]
+    assert result.charged == 1 + sum(map(len, search.answers))
+    assert set(map(tuple, itertools.chain(*victim.batches))) == {
+        one.sentence.words,
+        *itertools.chain(*search.answers),
+    }
+
+
+def test_a_filter_that_fails_ends_the_run_and_keeps_what_is_finished() -> None:
+    reference = by_id(engine(Zheng2020(gamma=0.4), live=4))
+    culprit = next(number for number in range(40, 90) if reference[number].edited)
+
+    def dies(edit: Edit) -> bool:
+        if edit.sentence == EXAMPLES[culprit].sentence:
+            raise InputError("the checker died")
+        return True
+
+    done: dict[int, AttackResult] = {}
+    run = engine(Zheng2020(gamma=0.4), dies, live=4).run(EXAMPLES, HashVictim())
+    with pytest.raises(InputError, match="the checker died"):
+        done.update((result.id, result) for result in run)
+    assert len(done) > 20
+    assert all(reference[number] == result for number, result in done.items())
+
+
+def test_recent_values_are_computed_once_and_forgotten_at_last() -> None:
+    asked: list[list[int]] = []
+
+    def square(keys: list[int]) -> list[int]:
+        asked.append(keys)
+        return [key * key for key in keys]
+
+    recent: Recent[int, int] = Recent(3)
+    assert recent.of([2, 1, 2], square) == [4, 1, 4]
+    assert recent.of([1, 3, 4], square) == [1, 9, 16]
+    assert recent.of([4, 3, 1], square) == [16, 9, 1]
+    assert recent.of([2, 4], square) == [4, 16]
+    assert recent.of([], square) == []
+    assert recent.of([5, 6, 7, 8, 9], square) == [25, 36, 49, 64, 81]
+    assert asked == [[2, 1], [3, 4], [2], [5, 6, 7, 8, 9]]

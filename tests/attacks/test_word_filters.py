@@ -1,0 +1,258 @@
+"""Filters that need no model: tags, stop words, length, positions, training words, vectors."""
+
+import os
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+from attack_fakes import HashVictim, example
+from jsonargparse import ArgumentParser
+
+from robustparse.attacks.attack import Attack
+from robustparse.attacks.candidates.generator import Slot
+from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.attacks.constraints.pipeline_tag import PipelineTag
+from robustparse.attacks.constraints.tags import (
+    NEVER_ATTACKED,
+    WANG_2021_FORBIDDEN,
+    AttackableTags,
+    ForbiddenTags,
+)
+from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
+from robustparse.attacks.constraints.words import (
+    MinimumLength,
+    ProtectedPositions,
+    SeenInTraining,
+    StopWords,
+)
+from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.search.zheng2020 import Zheng2020
+from robustparse.errors import InputError
+
+SENTENCE = example("The OLD man must look up , - in 1999", "DT JJ NN MD VB RP , HYPH IN CD")
+
+
+def allowed(constraint: Constraint, one=SENTENCE) -> str:
+    (mask,) = constraint.attackable([one])
+    return " ".join(
+        word for word, free in zip(one.sentence.words, mask.tolist(), strict=True) if free
+    )
+
+
+def test_lists_of_tags() -> None:
+    assert allowed(ForbiddenTags()) == "OLD man must look up"
+    assert allowed(ForbiddenTags([])) == "The OLD man must look up , in 1999"
+    assert allowed(ForbiddenTags(["NN"])) == "The OLD must look up , in 1999"
+    assert allowed(AttackableTags("any")) == "The OLD man must look up , in 1999"
+    assert allowed(AttackableTags("any"), example("a b", "")) == "a b"
+    listed = "PRP PRP$ DT CC IN CD UH WDT WP WP$ -LRB- -RRB- . `` '' : , ? ;"
+    assert frozenset(listed.split()) == WANG_2021_FORBIDDEN
+    for tag in NEVER_ATTACKED:
+        one = example("x", tag)
+        assert not any(map(allowed, [ForbiddenTags([]), AttackableTags("any")], [one, one]))
+    with pytest.raises(InputError, match="no Penn tag for every word"):
+        ForbiddenTags().attackable([example("a", "")])
+    with pytest.raises(InputError, match="got 'NN', expected a list of tags, or any"):
+        AttackableTags("NN")
+
+
+def test_any_comes_from_yaml() -> None:
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_argument("--constraints", type=list[Constraint])
+    tags = "robustparse.attacks.constraints.tags"
+    for value, expected in (("any", "any"), ("[IN, RP]", ["IN", "RP"])):
+        config = parser.parse_string(
+            f"constraints:\n- class_path: {tags}.AttackableTags\n  init_args:\n    tags: {value}\n"
+        )
+        (one,) = parser.instantiate(config).constraints
+        assert one.any == (expected == "any")
+        assert expected == "any" or one.tags == frozenset(expected)
+
+
+def test_stop_words_lengths_and_positions(tmp_path) -> None:
+    (tmp_path / "stop.txt").write_text("the\nold\nup\n")
+    path = str(tmp_path / "stop.txt")
+    assert allowed(StopWords(path)) == "man must look , - in 1999"
+    assert allowed(StopWords(path, fold=False)) == "The OLD man must look , - in 1999"
+    assert allowed(MinimumLength(4)) == "must look 1999"
+    assert allowed(MinimumLength(1)) == " ".join(SENTENCE.sentence.words)
+    assert allowed(ProtectedPositions([0, -1, 3, 99, -99])) == "OLD man look up , - in"
+    assert allowed(ProtectedPositions([0, -1]), example("a", "NN")) == ""
+    with pytest.raises(InputError, match="at least 1, got 0"):
+        MinimumLength(0)
+    with pytest.raises(InputError, match="no such file"):
+        StopWords(str(tmp_path / "none"))
+
+
+def test_the_real_stop_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    import nltk
+
+    if not os.environ.get("NLTK_DATA") and (shared := os.environ.get("ROBUSTPARSE_SHARED")):
+        monkeypatch.setattr(nltk.data, "path", [str(Path(shared) / "nltk_data")])
+    try:
+        nltk.data.find("corpora/stopwords")
+    except LookupError:
+        pytest.skip("NLTK's stop words are not installed (set NLTK_DATA or ROBUSTPARSE_SHARED)")
+    assert allowed(StopWords()) == "OLD man must look , - 1999"
+
+
+def test_missing_stop_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    from nltk.corpus import stopwords
+
+    def missing(language: str) -> None:
+        raise LookupError("no stop words")
+
+    monkeypatch.setattr(stopwords, "words", missing)
+    with pytest.raises(InputError, match=r"nltk\.downloader stopwords"):
+        StopWords().attackable([SENTENCE])
+
+
+def accepted(constraint: Constraint, word: str, candidates: str, victim=None) -> str:
+    slot, words = Slot(0, example(word, "NN").sentence, 0), candidates.split()
+    other = Slot(0, example("xyz", "NN").sentence, 0)
+    # Beside other slots, as in a batch; they must not mix.
+    masks = constraint.accept([other, slot, other], [[], words, words], victim or HashVictim())
+    assert [len(mask) for mask in masks] == [0, len(words), len(words)]
+    (alone,) = constraint.accept([slot], [words], victim or HashVictim())
+    assert alone.tolist() == masks[1].tolist()
+    return " ".join(word for word, good in zip(words, alone.tolist(), strict=True) if good)
+
+
+def test_candidates_seen_in_training(tmp_path) -> None:
+    victim = HashVictim()
+    victim.training_tags = {"cat": "NN", "bark": "NN"}
+    assert accepted(SeenInTraining(), "dog", "cat Cat cow BARK", victim) == "cat Cat BARK"
+    (tmp_path / "words.txt").write_text("cat\nParis\n")
+    listed = SeenInTraining(str(tmp_path / "words.txt"))
+    assert accepted(listed, "dog", "cat CAT Paris paris bark", victim) == "cat CAT Paris"
+
+
+VECTORS = {"big": (1, 0), "Large": (2, 2), "large": (-1, 0), "huge": (1, 2), "nil": (0, 0)}
+
+
+def vector_file(tmp_path) -> str:
+    rows = "".join(f"{word} {a} {b}\n" for word, (a, b) in VECTORS.items())
+    (tmp_path / "vectors.txt").write_text(rows)
+    return str(tmp_path / "vectors.txt")
+
+
+@pytest.mark.parametrize("minimum", [-1.0, 0.3, 0.5, np.sqrt(0.5), 0.71, 1.0])
+def test_cosines_with_the_original_word(tmp_path, minimum: float) -> None:
+    words = "big BIG large Huge nil unheard"
+    cosine = {"big": 1.0, "BIG": 1.0, "large": np.sqrt(0.5), "Huge": np.sqrt(0.2)}
+    near = [word for word in words.split() if cosine.get(word, -2.0) >= minimum - 1e-9]
+    path = vector_file(tmp_path)
+    assert accepted(WordVectorCosine(path, minimum=minimum), "Big", words) == " ".join(near)
+    lenient = WordVectorCosine(path, minimum=minimum, unknown="accept")
+    assert accepted(lenient, "Big", words) == " ".join([*near, "nil", "unheard"])
+    for unknown in ("nil", "xyz"):
+        assert accepted(WordVectorCosine(path), unknown, words) == ""
+        assert accepted(lenient, unknown, words) == words
+
+
+def test_bad_vector_settings(tmp_path) -> None:
+    with pytest.raises(InputError, match=r"minimum must be in \[-1, 1\], got 70"):
+        WordVectorCosine("v", minimum=70)
+    with pytest.raises(InputError, match="unknown must be reject or accept"):
+        WordVectorCosine("v", unknown="pass")
+    with pytest.raises(InputError, match="no such file"):
+        accepted(WordVectorCosine(str(tmp_path / "none")), "a", "b")
+    assert WordVectorCosine("none").accept([], [], HashVictim()) == []
+
+
+def tag(words: list[str]) -> list[str]:
+    """A tagger that looks at all words: the tag is the word's rank by length."""
+    return [f"T{sorted(map(len, words)).index(len(word))}" for word in words]
+
+
+def fake_library(monkeypatch: pytest.MonkeyPatch, name: str) -> list[list[str]]:
+    """A spaCy or Stanza that tags as above; returns what it was asked, as it comes."""
+    asked: list[list[str]] = []
+
+    def tagged(words: list[str]) -> list[SimpleNamespace]:
+        asked.append(list(words))
+        return [SimpleNamespace(tag_=one, xpos=one) for one in tag(list(words))]
+
+    library = ModuleType(name)
+    if name == "spacy":
+        tokens = ModuleType("spacy.tokens")
+        tokens.Doc = lambda vocab, words: words
+        monkeypatch.setitem(sys.modules, "spacy.tokens", tokens)
+        pipeline = SimpleNamespace(vocab=None, pipe=lambda docs: map(tagged, docs))
+        library.load = lambda model, exclude: pipeline
+    else:
+        library.Pipeline = lambda *_, **__: (
+            lambda texts: SimpleNamespace(
+                sentences=[SimpleNamespace(words=tagged(words)) for words in texts]
+            )
+        )
+    monkeypatch.setitem(sys.modules, name, library)
+    return asked
+
+
+@pytest.mark.parametrize("library", ["spacy", "stanza"])
+@pytest.mark.parametrize("window", [None, 0, 1])
+@pytest.mark.parametrize("reference", ["corpus", "tagger"])
+def test_taggers_see_the_changed_sentence(monkeypatch, library, window, reference) -> None:
+    asked = fake_library(monkeypatch, library)
+    one = example("a bbb cc ddddd", "T0 T1 T9 T3")
+    slots = [Slot(0, one.sentence, position) for position in range(4)]
+    candidates = [["x", "xx", "xxxxxxx"], ["yy", "yyy"], ["z", "zz"], []]
+    constraint = PipelineTag(library, window=window, reference=reference)
+    found = constraint.accept(slots, candidates, HashVictim())
+    for position, (words, mask) in enumerate(zip(candidates, found, strict=True)):
+        reach = 9 if window is None else window
+        begin, end = max(0, position - reach), position + reach + 1
+
+        def tag_of(word: str, at=position, begin=begin, end=end) -> str:
+            words = list(one.sentence.words)
+            words[at] = word
+            return tag(words[begin:end])[at - begin]
+
+        original = one.sentence.words[position]
+        expected = tag_of(original) if reference == "tagger" else one.sentence.xpos[position]
+        assert mask.tolist() == [tag_of(word) == expected for word in words]
+    assert len(asked) == len(set(map(tuple, asked)))
+    assert constraint.accept([], [], HashVictim()) == []
+
+
+@pytest.mark.parametrize("library", ["spacy", "stanza"])
+def test_missing_taggers(monkeypatch, library: str) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    slot = Slot(0, SENTENCE.sentence, 0)
+    with pytest.raises(InputError, match=f"run `pip install {library}`"):
+        PipelineTag(library).accept([slot], [["x"]], HashVictim())
+    module = fake_library(monkeypatch, library) or sys.modules[library]
+    for name in ("load", "Pipeline"):
+        monkeypatch.setattr(module, name, None, raising=False)
+    with pytest.raises(InputError, match=f"{library} cannot load"):
+        PipelineTag(library).accept([slot], [["x"]], HashVictim())
+    with pytest.raises(InputError, match="library must be spacy or stanza"):
+        PipelineTag("flair")
+    with pytest.raises(InputError, match="window must be at least 0"):
+        PipelineTag(library, window=-1)
+
+
+def test_filters_hold_on_every_returned_sentence(tmp_path) -> None:
+    constraints = [
+        AttackableTags("any"),
+        ProtectedPositions([0]),
+        MinimumLength(3),
+        WordVectorCosine(vector_file(tmp_path), minimum=0.3),
+    ]
+    everything = Lexicon({word.lower(): list(VECTORS) for word in VECTORS})
+    text = "big huge Big nil Huge big"
+    examples = [example(text, "NN " * 6, number=number) for number in range(8)]
+    attack = Attack(AttachmentDrop(), everything, Zheng2020(gamma=0.6), constraints)
+    edited = 0
+    for result in attack.run(examples, HashVictim()):
+        for position in result.edited:
+            edited += 1
+            assert position > 0
+            new = VECTORS[result.words[position].lower().replace("large", "Large")]
+            old = VECTORS[text.split()[position].lower()]
+            assert np.dot(new, old) >= 0.3 * np.linalg.norm(new) * np.linalg.norm(old) > 0
+    assert edited > 8

@@ -1,0 +1,67 @@
+"""CoNLL-X: the columns it shares with CoNLL-U, several roots, no second parse."""
+
+import pytest
+
+from robustparse.data.conllu import file_ending, find_split, read_treebank, with_parse
+from robustparse.errors import InputError
+from robustparse.types import DependencyTree
+
+ROWS = [
+    ["1", "#", "_", "#", "#", "_", "2", "nmod", "3", "amod"],
+    ["2", "5", "5", "CD", "CD", "_", "0", "root", "0", "root"],
+    ["3", "Yes", "yes", "UH", "UH", "a|b", "0", "root", "_", "_"],
+]
+TEXT = "\n".join("\t".join(row) for row in ROWS) + "\n\n"
+
+
+@pytest.mark.parametrize("name", ["dev.conllx", "dev.conll", "DEV.CONLL"])
+def test_words_tags_and_several_roots_are_read(tmp_path, name):
+    path = tmp_path / name
+    path.write_text(TEXT)
+    (example,) = read_treebank(path)
+    assert example.sentence.words == ("#", "5", "Yes")
+    assert example.sentence.upos == ("#", "CD", "UH")
+    assert example.gold == DependencyTree((2, 0, 0), ("nmod", "root", "root"))
+    assert file_ending(path) == ".conllx"
+
+
+def test_a_parse_is_written_without_the_second_one(tmp_path):
+    path = tmp_path / "dev.conllx"
+    path.write_text(TEXT)
+    (example,) = read_treebank(path)
+    tree = DependencyTree((3, 1, 0), ("a", "b", "root"))
+    rows = [line.split("\t") for line in with_parse(example.block, tree).split("\n")]
+    assert rows == [
+        [*ROWS[0][:6], "3", "a", "_", "_"],
+        [*ROWS[1][:6], "1", "b", "_", "_"],
+        [*ROWS[2][:6], "0", "root", "_", "_"],
+    ]
+
+
+def test_the_same_content_is_no_good_conllu(tmp_path):
+    path = tmp_path / "dev.conllu"
+    path.write_text(TEXT)
+    with pytest.raises(InputError, match=r"dev.conllu:3: a second root \(the first is on line 2\)"):
+        read_treebank(path)
+
+
+def test_a_range_is_no_word_of_conllx(tmp_path):
+    path = tmp_path / "dev.conllx"
+    path.write_text(TEXT.replace("2\t5\t5", "1-2\t5\t5"))
+    with pytest.raises(InputError, match=r"dev.conllx:2: word id '1-2', expected 2"):
+        read_treebank(path)
+
+
+def test_a_cycle_is_said_with_its_line(tmp_path):
+    path = tmp_path / "dev.conll"
+    path.write_text(TEXT.replace("\t0\troot\t0\troot", "\t1\troot\t0\troot"))
+    with pytest.raises(InputError, match=r"dev.conll:1: following the heads from word 1"):
+        read_treebank(path)
+
+
+def test_a_split_may_be_in_either_format(tmp_path):
+    (tmp_path / "ptb-train.conllx").write_text(TEXT)
+    assert find_split(tmp_path, "train").name == "ptb-train.conllx"
+    (tmp_path / "train.conllu").write_text(TEXT)
+    with pytest.raises(InputError, match=r"found ptb-train.conllx, train.conllu"):
+        find_split(tmp_path, "train")

@@ -1,0 +1,237 @@
+"""What all gradient adversaries share: schedule, dropout, precision, resume, refusals."""
+
+from typing import Any
+
+import pytest
+import pytorch_lightning as pl
+import torch
+from gradient_by_hand import listen, with_sgd
+
+from robustparse.data.batch import Batch
+from robustparse.defenses.freelb import FreeLB
+from robustparse.defenses.gradient import GradientAdversary
+from robustparse.defenses.pgd import PGD
+from robustparse.errors import InputError
+from robustparse.parsers.biaffine import BiaffineParser
+from sample_runs import trainer
+
+METHODS: dict[str, Any] = {
+    "FGM": GradientAdversary,
+    "PGD": PGD,
+    "PGD from a random start": lambda **s: PGD(random_start=True, **s),
+    "PGD alone": lambda **s: PGD(random_start=True, mix="adv", **s),
+    "FreeLB": FreeLB,
+}
+PASSES = {"FGM": 2, "PGD": 4, "PGD from a random start": 5, "PGD alone": 4, "FreeLB": 3}
+
+every_method = pytest.mark.parametrize("name", METHODS)
+
+
+@every_method
+def test_the_schedule_counts_optimizer_steps(make_parser, data, name):
+    """Of 6 steps of two batches each, the second and the fifth have the adversary."""
+    parser = with_sgd(make_parser(dropout=0.0), rate=0.0)
+    heard = listen(parser)
+    adversary = METHODS[name](start_step=1, every=3)
+    trainer(adversary, max_epochs=6, accumulate_grad_batches=2).fit(parser, datamodule=data)
+    passes = PASSES[name]
+    counts = [1, 1, passes, passes, 1, 1, 1, 1, passes, passes, 1, 1]
+    expected = [batch for batch, count in enumerate(counts) for _ in range(count)]
+    met: list[Batch] = []
+    found = []
+    for batch, offset in heard:
+        if not met or batch is not met[-1]:
+            met.append(batch)
+        found.append(len(met) - 1)
+        assert (offset is None) == (counts[len(met) - 1] == 1)
+    assert found == expected
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "FGM"])
+def test_epsilon_warms_up_from_the_start_step(make_parser, data, name):
+    data.batch_words = 15
+    parser = with_sgd(make_parser(dropout=0.0), rate=0.0)
+    heard = listen(parser)
+    adversary = METHODS[name](epsilon=2.0, start_step=1, epsilon_warmup_steps=4, step_size=50.0)
+    trainer(adversary, max_epochs=6).fit(parser, datamodule=data)
+    last = heard[PASSES[name] :: PASSES[name]]
+    norms = [offset.flatten(1).norm(dim=1) for _, offset in last]
+    for norm, epsilon in zip(norms, (0.5, 1.0, 1.5, 2.0, 2.0), strict=True):
+        torch.testing.assert_close(norm, torch.full_like(norm, epsilon))
+
+
+def losses_of(parser: BiaffineParser) -> list[torch.Tensor]:
+    """Every sentence's loss in every pass from now on."""
+    kept = []
+    inner = parser.losses
+
+    def losses(scores: Any, batch: Batch) -> torch.Tensor:
+        kept.append(inner(scores, batch).detach())
+        return inner(scores, batch)
+
+    parser.losses = losses
+    return kept
+
+
+@every_method
+@pytest.mark.parametrize("same_dropout", [False, True])
+def test_dropout_masks_are_the_same_in_all_passes_or_fresh(make_parser, data, name, same_dropout):
+    """So small an offset alone changes no loss by more than rounding."""
+    ends = []
+    for _ in range(2):
+        parser = make_parser(dropout=0.33).train()
+        kept = losses_of(parser)
+        adversary = METHODS[name](epsilon=1e-9, same_dropout=same_dropout)
+        trainer(adversary, max_epochs=2).fit(parser, datamodule=data)
+        ends.append(parser.state_dict())
+    for weight, other in zip(ends[0].values(), ends[1].values(), strict=True):
+        assert torch.equal(weight, other)
+    passes = PASSES[name]
+    assert len(kept) == 4 * passes
+    for start in range(0, len(kept), passes):
+        first, *others = kept[start : start + passes]
+        for other in others:
+            assert ((first - other).abs().max() < 1e-6) == same_dropout
+    firsts = [kept[start] for start in range(0, len(kept), passes)]
+    firsts.sort(key=lambda losses: (len(losses), float(losses[0])))
+    assert (firsts[0] - firsts[1]).abs().max() > 1e-3  # every step has masks of its own
+
+
+@every_method
+def test_half_precision(make_parser, data, name):
+    parser = make_parser().float().train()
+    before = {key: value.clone() for key, value in parser.state_dict().items()}
+    heard = listen(parser)
+    adversary = METHODS[name](epsilon=3.0)
+    trainer(adversary, precision="bf16-mixed").fit(parser, datamodule=data)
+    assert len(heard) == 2 * PASSES[name]
+    for batch, offset in heard[PASSES[name] - 1 :: PASSES[name]]:
+        assert offset.dtype == torch.float32
+        norms = offset.flatten(1).norm(dim=1)
+        torch.testing.assert_close(norms, torch.full((len(batch),), 3.0), rtol=1e-5, atol=0)
+    after = parser.state_dict()
+    assert all(torch.isfinite(weight).all() for weight in after.values())
+    assert not torch.equal(before["arc_weight"], after["arc_weight"])
+
+
+@every_method
+def test_a_run_resumed_within_an_epoch_is_bit_identical(make_parser, data, name, tmp_path):
+    """With a schedule, an epsilon still rising, and dropout."""
+    schedule = {"start_step": 1, "every": 2, "epsilon_warmup_steps": 4}
+    ends = []
+    data.batch_words = 8
+    for checkpoint in (None, tmp_path / "step=3.ckpt"):
+        parser = make_parser(dropout=0.33).train()
+        saver = pl.callbacks.ModelCheckpoint(
+            tmp_path, filename="{step}", every_n_train_steps=3, save_top_k=-1
+        )
+        run = trainer(METHODS[name](**schedule), saver, max_epochs=3, enable_checkpointing=True)
+        run.fit(parser, datamodule=data, ckpt_path=checkpoint)
+        assert run.global_step == 6
+        ends.append(parser.state_dict())
+    for key, weight in ends[0].items():
+        assert torch.equal(weight, ends[1][key])
+
+
+@every_method
+def test_the_loss_of_the_last_pass_is_logged(make_parser, data, name):
+    parser = with_sgd(make_parser(dropout=0.0), rate=0.0)
+    kept = losses_of(parser)
+    run = trainer(METHODS[name](), max_steps=1)
+    run.fit(parser, datamodule=data)
+    words = batch_words(parser, data)
+    assert float(run.callback_metrics["train/loss"]) == pytest.approx(
+        float(kept[-1 if name == "PGD alone" else 0].sum() / words), rel=1e-12
+    )
+    if name == "PGD alone":
+        assert "train/adversarial_loss" not in run.callback_metrics
+    else:
+        logged = float(run.callback_metrics["train/adversarial_loss"])
+        assert logged == pytest.approx(float(kept[-1].sum() / words), rel=1e-12)
+
+
+def batch_words(parser: BiaffineParser, data: Any) -> int:
+    return int(next(iter(data.train_dataloader())).lengths.sum())
+
+
+class Failing(pl.Callback):
+    def on_before_optimizer_step(self, *_: Any) -> None:
+        raise KeyError("broken")
+
+
+@every_method
+def test_the_parser_is_left_without_an_offset(make_parser, data, name):
+    parser = make_parser()
+    trainer(METHODS[name]()).fit(parser, datamodule=data)
+    assert parser.offset_source is None
+    with pytest.raises(KeyError, match="broken"):
+        trainer(METHODS[name](), Failing()).fit(parser, datamodule=data)
+    assert parser.offset_source is None
+
+
+@every_method
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"epsilon": 0.0}, "epsilon must be > 0, got 0.0"),
+        ({"epsilon": -1.0}, "epsilon must be > 0, got -1.0"),
+        ({"epsilon": float("nan")}, "epsilon must be > 0, got nan"),
+        ({"epsilon": float("inf")}, "epsilon must be finite, got inf"),
+        ({"norm": "l1"}, "norm must be l2 or linf, got l1"),
+        ({"per": "batch"}, "per must be sentence or token, got batch"),
+        ({"seed": -1}, "seed must be >= 0, got -1"),
+        ({"start_step": -1}, "start_step must be >= 0, got -1"),
+        ({"every": 0}, "every must be >= 1, got 0"),
+        ({"epsilon_warmup_steps": -1}, "epsilon_warmup_steps must be >= 0, got -1"),
+    ],
+)
+def test_settings_out_of_range(name, settings, says):
+    with pytest.raises(InputError, match=says):
+        METHODS[name](**settings)
+
+
+@pytest.mark.parametrize("method", [PGD, FreeLB])
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"steps": 0}, "steps must be >= 1, got 0"),
+        ({"step_size": 0.0}, "step_size must be > 0, got 0.0"),
+        ({"step_size": -0.5}, "step_size must be > 0, got -0.5"),
+    ],
+)
+def test_an_ascent_out_of_range(method, settings, says):
+    with pytest.raises(InputError, match=says):
+        method(**settings)
+
+
+@pytest.mark.parametrize("method", [GradientAdversary, PGD])
+def test_a_mix_that_does_not_exist_or_leaves_the_weight_without_meaning(method):
+    with pytest.raises(InputError, match="mix must be one of sum, mean, adv, got max"):
+        method(mix="max")
+    with pytest.raises(InputError, match=r"weight is 0\.5, but under mix: adv there is nothing"):
+        method(mix="adv", weight=0.5)
+
+
+@pytest.mark.parametrize("second", [PGD, GradientAdversary, FreeLB])
+def test_two_gradient_adversaries_are_refused(make_parser, data, second):
+    with pytest.raises(InputError, match=f"PGD and {second.__name__}.*one offset"):
+        trainer(PGD(), second()).fit(make_parser(), datamodule=data)
+
+
+class Stranger(pl.LightningModule):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(1, 1)
+
+    def training_step(self, batch: Any, batch_idx: int) -> torch.Tensor:
+        raise AssertionError("never reached")
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.SGD(self.parameters(), 0.1)
+
+
+@every_method
+def test_only_parsers_can_be_trained(name):
+    loader = torch.utils.data.DataLoader([0.0])
+    with pytest.raises(InputError, match="needs a robustparse parser, got Stranger"):
+        trainer(METHODS[name]()).fit(Stranger(), loader)

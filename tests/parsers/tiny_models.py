@@ -1,0 +1,49 @@
+"""Tiny pretrained models, and sentences for them: known and unknown words, one without a piece."""
+
+from pathlib import Path
+
+import torch
+from transformers import BertConfig, BertModel, BertTokenizer
+
+from robustparse.types import DependencyTree, Example, Sentence
+
+PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "##s", "dog", "saw", "##ing"]
+NO_PIECE = "\u200b"  # a zero-width blank, which the tokenizer drops
+
+
+def save_bert(folder: Path, positions: int = 24, layers: int = 2) -> Path:
+    """A random BERT without a pooler's or any head's weights of use."""
+    config = BertConfig(
+        vocab_size=len(PIECES),
+        hidden_size=16,
+        num_hidden_layers=layers,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=positions,
+        initializer_range=0.5,
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        BertModel(config).save_pretrained(folder)
+    BertTokenizer(vocab={piece: id_ for id_, piece in enumerate(PIECES)}).save_pretrained(folder)
+    return folder
+
+
+TEXTS = (
+    "the cats saw the dog",
+    "cats",
+    f"the {NO_PIECE} sawing zebra saw dogs",
+    "dog saw cats sawing the dog the cats saw the dog",
+)
+
+
+def examples(texts: tuple[str, ...] = TEXTS) -> list[Example]:
+    """Sentences with tags, seen and unseen, and chains for trees."""
+    made = []
+    for id_, text in enumerate(texts):
+        words = tuple(text.split(" "))
+        tags = tuple("NN" if "s" in word else "XX" for word in words)
+        labels = ("root", *["obj"] * (len(words) - 1))
+        tree = DependencyTree(tuple(range(len(words))), labels)
+        made.append(Example(id_, Sentence(words, xpos=tags), tree))
+    return made

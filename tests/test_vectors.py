@@ -1,0 +1,108 @@
+import gzip
+
+import numpy as np
+import pytest
+
+from robustparse import vectors
+from robustparse.errors import InputError
+from robustparse.vectors import read_vectors
+
+THREE = "the 0.5 -1 2e-3\nThe .25 +3 0\nß 1. -0.0 7E2\n"
+
+
+def written(tmp_path, content, name="vectors.txt"):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.mark.parametrize("header", ["", "3 3\n", "\ufeff3 3\n", "\ufeff"])
+def test_words_and_values_in_the_order_of_the_file(tmp_path, header):
+    words, values = read_vectors(written(tmp_path, header + THREE))
+    assert words == ["the", "The", "ß"]
+    assert values.dtype == np.float32
+    assert np.array_equal(
+        values, np.array([[0.5, -1, 0.002], [0.25, 3, 0], [1, 0, 700]], np.float32)
+    )
+
+
+def test_compressed_crlf_tabs_and_trailing_blanks_read_the_same(tmp_path):
+    plain = read_vectors(written(tmp_path, THREE))
+    packed = gzip.compress(THREE.encode())
+    odd = THREE.replace("\n", " \r\n").replace(" ", "\t", 2) + "\n"
+    for other in (packed, odd.encode()):
+        words, values = read_vectors(written(tmp_path, other, "other.gz"))
+        assert words == plain[0]
+        assert np.array_equal(values, plain[1])
+
+
+def test_only_newlines_divide_lines_and_only_ascii_blanks_divide_fields(tmp_path):
+    words, _ = read_vectors(written(tmp_path, "a\u00a0b 1\nc\u0085d 2\ne\u2028 3\n"))
+    assert words == ["a\u00a0b", "c\u0085d", "e\u2028"]
+
+
+def test_a_line_that_begins_with_a_blank_holds_the_empty_word(tmp_path):
+    words, values = read_vectors(written(tmp_path, "a 1 2\n 3 4\n"))
+    assert words == ["a", ""]
+    assert values.tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4])
+def test_the_limit_leaves_the_rest_unread(tmp_path, limit):
+    words, values = read_vectors(written(tmp_path, "9 3\n" * (limit < 4) + THREE), limit)
+    assert len(words) == len(values) == min(limit, 3)
+
+
+@pytest.mark.parametrize("lines", [1, 2, 3, 1000])
+def test_the_size_of_a_chunk_changes_nothing(tmp_path, monkeypatch, lines):
+    rng = np.random.default_rng(5)
+    table = rng.normal(size=(11, 4)).astype(np.float32)
+    text = "".join(f"w{i} {' '.join(map(repr, row.tolist()))}\n" for i, row in enumerate(table))
+    monkeypatch.setattr(vectors, "_LINES_AT_ONCE", lines)
+    for header in ("", "11 4\n"):
+        words, values = read_vectors(written(tmp_path, header + text))
+        assert words == [f"w{i}" for i in range(11)]
+        assert np.array_equal(values, table)
+    assert read_vectors(written(tmp_path, text), 7)[0] == words[:7]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a 1 2\nb 1\n", ":2: 1 values behind the word 'b', expected 2"),
+        ("a 1 2\nb 1 2 3\nc 1\n", ":2: 3 values"),
+        ("2 3\na 1 2\nb 1 2\n", ":2: 2 values"),
+        ("a 1 2\n b 1 2\n", ":2: 3 values behind the word ''"),
+        ("a 1 2\n\nb\n", ":3: 0 values"),
+        ("a\nb 1\n", ":1: no values"),
+        ("a 1 2\nb 1 x\n", ":2: 'x' is no number"),
+        ("a 1 2\nb 1.5.2 2\n", ":2: '1.5.2' is no number"),
+        ("a 1 2\nb 1_0 2\n", ":2: '1_0' is no number"),
+        ("a 1 2\nb 1,5 2\n", ":2: '1,5' is no number"),
+        ("a 1 2\nb 0x1 2\n", ":2: '0x1' is no number"),
+        ("a 1 2\nb nan 2\n", ":2: the value 'nan'"),
+        ("a 1 2\nb 1 -inf\n", ":2: the value '-inf'"),
+        ("a 1 2\nb 1 1e39\n", ":2: the value '1e39' is infinite"),
+        ("a 1 2\nb 1 2\na 3 4\n", ":3: the word 'a' stands in line 1 already"),
+        ("3 2\na 1 2\nb 1 2\n", ":1: the header promises 3 words, the file holds 2"),
+        ("", "no word vectors"),
+        ("\n \n", "no word vectors"),
+        ("2 2\n", "no word vectors"),
+        (b"a 1\n\xe4 2\n", ":2: the word '\ufffd' is not UTF-8"),
+        (gzip.compress(THREE.encode())[:-9], "cannot be read"),
+        (b"\x1f\x8bno gzip", "cannot be read"),
+    ],
+)
+def test_bad_files_are_named_with_their_line(tmp_path, content, message):
+    path = written(tmp_path, content)
+    with pytest.raises(InputError) as caught:
+        read_vectors(path)
+    assert str(caught.value).startswith(str(path))
+    assert message in str(caught.value)
+
+
+def test_a_missing_file_and_a_senseless_limit(tmp_path):
+    with pytest.raises(InputError, match="no such file"):
+        read_vectors(tmp_path / "none")
+    with pytest.raises(InputError, match="at least 1"):
+        read_vectors(written(tmp_path, THREE), 0)
