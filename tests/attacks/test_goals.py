@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from attack_fakes import HashVictim, corpus, example
+from search_fakes import Labelled
 
 from robustparse.attacks.building import ProblemBuilder
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.goals import AttachmentDrop, Parse
-from robustparse.attacks.problem import Problem
+from robustparse.attacks.problem import DELETED, Problem
 from robustparse.attacks.statistics import Statistics
 from robustparse.errors import InputError
 
@@ -119,3 +120,39 @@ def test_bad_settings() -> None:
         AttachmentDrop(success="always")
     with pytest.raises(InputError, match="punctuation must be one of"):
         AttachmentDrop(punctuation="ud")
+
+
+def test_the_mean_of_both_scores_succeeds_with_las() -> None:
+    problem = problem_of(example("a b c", "NN NN NN", (0, 1, 2)))
+    # One wrong head, and a wrong label elsewhere: 1 and 2 errors.
+    settings = {"metric": "mean"}
+    assert judge(problem, [0, 1, 2], [1, 0, 0], [0, 1, 1], [1, 0, 0], **settings) == (1.5, True)
+    assert judge(problem, [0, 1, 2], [1, 0, 0], [0, 1, 2], [1, 0, 0], **settings) == (0.5, True)
+    # The head is mended, the label breaks: as many labelled arcs are wrong as before.
+    assert judge(problem, [0, 1, 1], [1, 0, 0], [0, 1, 2], [0, 0, 1], **settings) == (0.5, False)
+
+
+def test_more_than_one_further_error_may_be_wanted() -> None:
+    problem = problem_of(example("a b c", "NN NN NN", (0, 1, 2)))
+    assert judge(problem, [0, 1, 2], [1, 0, 0], [0, 1, 1], least=2) == (1.0, False)
+    assert judge(problem, [0, 1, 2], [1, 0, 0], [2, 1, 1], least=2) == (2.0, True)
+    assert judge(problem, [0, 1, 1], [1, 0, 0], [2, 1, 1], least=2) == (2.0, False)
+    with pytest.raises(InputError, match="least must be at least 1, got 0"):
+        AttachmentDrop(least=0)
+
+
+def test_a_deleted_word_keeps_its_arc_and_the_others_their_places() -> None:
+    problem = problem_of(example("a b c d", "NN NN NN NN", (0, 1, 2, 3)))
+    clean = [0, 1, 2, 3]
+    # Without b, "a c d" is parsed as a <- ROOT, c <- a, d <- c: only c has lost its head.
+    deleted = [0, DELETED, 0, 0]
+    assert judge(problem, clean, deleted, [0, 1, 2, 99]) == (1.0, True)
+    # d <- a is wrong as well.
+    assert judge(problem, clean, deleted, [0, 1, 1, 99]) == (2.0, True)
+    # b's arc was wrong in the clean parse and stays so.
+    assert judge(problem, [0, 3, 2, 3], deleted, [0, 1, 2, 99]) == (2.0, True)
+
+
+def test_trees_are_asked_of_a_goal_for_trees() -> None:
+    with pytest.raises(InputError, match="sentence 3: its gold answer is a str, and Attachment"):
+        problem_of(Labelled(3, example("a", "NN").sentence))

@@ -106,3 +106,35 @@ def test_words_tags_and_the_training_dictionary(parser):
     )
     assert victim.intern_tags(["NN", "DT"]).shape == (2,)
     assert victim.training_tags == {"cats": "NNS", "the": "DT"}
+
+
+def test_gradients_are_those_of_the_loss_by_finite_differences(parser, examples):
+    victim = ParserVictim(parser)
+    numbered = parser.number(examples)
+    batch = numbered.batch(range(len(examples)), 1.0)
+    arrays_ = (
+        batch.words.numpy().astype(np.int32),
+        batch.tags.numpy().astype(np.int32),
+        batch.lengths.numpy().astype(np.int32),
+    )
+    lengths = batch.lengths.tolist()
+    gold = [
+        (batch.heads[row, :length].numpy(), batch.labels[row, :length].numpy())
+        for row, length in enumerate(lengths)
+    ]
+    with victim.evaluating():
+        gradient, vectors = victim.gradient(*arrays_, gold)
+        assert not torch.is_grad_enabled()
+        embedded = parser.embed(batch)[:, 1:].numpy()
+        assert vectors.shape == gradient.shape == embedded.shape
+        rng = np.random.default_rng(0)
+        for row, length in enumerate(lengths):
+            assert np.array_equal(vectors[row, :length], embedded[row, :length])
+            offset = parser.zero_offset(batch)
+            step = torch.from_numpy(rng.normal(size=gradient.shape[2]))
+            word = int(rng.integers(length))
+            offset[row, 1 + word] = 1e-5 * step
+            up, down = parser.loss(batch, offset)[0][row], parser.loss(batch, -offset)[0][row]
+            slope = float(up - down) / 2e-5
+            assert slope == pytest.approx(float(step.numpy() @ gradient[row, word]), abs=1e-6)
+    assert all(weight.grad is None for weight in parser.parameters())

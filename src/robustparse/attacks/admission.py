@@ -70,7 +70,7 @@ class Admission:
     ) -> list[Edit]:
         """What must be judged of changes of one word each, from and to states `(n, words)`."""
         self._reached.add(problem.start().tobytes())
-        positions = (states != bases).argmax(axis=1).tolist()
+        positions = np.not_equal(states, bases).argmax(axis=1).tolist()
         spelt = (bases >= 0).all(axis=1).tolist()
         self._links = [
             (base.tobytes(), state.tobytes()) for base, state in zip(bases, states, strict=True)

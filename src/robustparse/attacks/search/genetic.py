@@ -4,8 +4,8 @@ A population of adversaries evolves: the best member lives on, the others are ch
 each word from one of two parents and then have one word changed for the better. The children of the
 last generation are not looked at any more, in the paper as in TextAttack.
 
-A crossover of states that keep every constraint on single words keeps them too, so that no child is
-checked again.
+A crossover of states that keep every constraint on single words keeps them too. Filters on whole
+sentences do not see a child: it is asked about, and an outcome loses what they do not admit.
 """
 
 from collections.abc import Generator

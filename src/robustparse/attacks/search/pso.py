@@ -6,8 +6,9 @@ likely each word comes along; particles that are still close to the sentence as 
 changed in one more word. A word's velocity falls where particle and elite agree and rises where
 they differ.
 
-As every constraint is on single words and keeps for a mixture of states, no turn has to be checked
-again.
+A turn of states that keep every constraint on single words keeps them too. Filters on whole
+sentences do not see where it leads: that is asked about, and an outcome loses what they do not
+admit.
 """
 
 from collections.abc import Generator

@@ -1,0 +1,122 @@
+"""Goals with a named target, and the goal against classifiers, against cases worked out by hand."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from attack_fakes import HashVictim, TableVictim, example
+from search_fakes import Labelled, TableClassifier
+
+from robustparse.attacks.attack import Attack
+from robustparse.attacks.building import ProblemBuilder
+from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.attacks.goals import Goal
+from robustparse.attacks.label_flip import LabelFlip
+from robustparse.attacks.problem import Problem
+from robustparse.attacks.search.beam import Greedy
+from robustparse.attacks.statistics import Statistics
+from robustparse.attacks.targets import TargetedArc, TargetedSubtree
+from robustparse.errors import InputError
+
+CHAIN = example("a b c d", "NN NN NN NN", (0, 1, 2, 3), number=7)
+
+
+def problem_of(goal: Goal, one: Any = CHAIN, victim: Any = None) -> Problem:
+    builder = ProblemBuilder(victim or HashVictim(), Lexicon({}), [], goal, 0, Statistics())
+    return builder.build([one])[0]
+
+
+def judged(goal: Goal, clean: list[int], *rows: tuple[list[int], list[int]]) -> list[Any]:
+    """(score, success) of states and heads; all labels are right."""
+    problem = problem_of(goal)
+    states, heads = (np.array(part, dtype=np.int16) for part in zip(*rows, strict=True))
+    before = np.array([clean], dtype=np.int16)
+    verdict = goal.judge(
+        problem, (before, np.zeros_like(before)), states, (heads, np.zeros_like(heads))
+    )
+    return list(zip(verdict.scores.tolist(), verdict.success.tolist(), strict=True))
+
+
+def test_a_targeted_arc_is_there_or_not() -> None:
+    verdicts = judged(
+        TargetedArc({7: (3, 1)}),
+        [0, 1, 2, 3],
+        ([1, 0, 0, 0], [0, 1, 1, 3]),  # c hangs from a
+        ([1, 0, 0, 0], [0, 1, 4, 3]),  # from another word
+        ([1, 0, 0, 0], [0, 1, 2, 1]),  # another word from a
+    )
+    assert verdicts == [(1.0, True), (0.0, False), (0.0, False)]
+
+
+def test_a_targeted_subtree_counts_its_own_arcs_but_its_root() -> None:
+    # The phrase "b c d": b, whose head is outside, does not count.
+    verdicts = judged(
+        TargetedSubtree({7: (2, 4)}),
+        [0, 1, 2, 2],  # d's head is wrong before the attack
+        ([1, 0, 0, 0], [0, 4, 2, 2]),  # b's head breaks
+        ([1, 0, 0, 0], [0, 1, 1, 2]),  # c's too: two errors
+        ([1, 0, 0, 0], [0, 1, 1, 3]),  # but d's is mended
+        ([1, 0, 1, 0], [0, 1, 1, 2]),  # c itself was changed
+    )
+    assert verdicts == [(1.0, False), (2.0, True), (1.0, False), (2.0, False)]
+
+
+@pytest.mark.parametrize("goal", [TargetedArc({1: (1, 2)}), TargetedSubtree({1: (1, 2)})])
+def test_sentences_without_a_target_never_succeed(goal: Goal) -> None:
+    assert judged(goal, [0, 1, 2, 3], ([1, 0, 0, 0], [2, 3, 4, 0])) == [(0.0, False)]
+
+
+def test_an_arc_that_is_there_as_it_is_is_skipped() -> None:
+    attack = Attack(TargetedArc({7: (3, 2)}), Lexicon({"a": ["x"]}), Greedy())
+    (sentence,) = attack.sentences([CHAIN], TableVictim((0, 1, 2, 3), {}), Statistics())
+    assert (sentence.status.value, sentence.charged) == ("skipped", 1)
+    (result,) = attack.run([CHAIN], TableVictim((0, 1, 2, 3), {}))
+    assert not result.success
+
+
+@pytest.mark.parametrize(
+    ("target", "scores", "success"),
+    [
+        (None, [0.1, 0.6, 0.5], [False, True, False]),  # 1 - F of y
+        ("n", [0.1, 0.6, 0.5], [False, True, False]),  # F of n; the first label wins a tie
+        ("y", [0.9, 0.4, 0.5], [True, False, True]),
+    ],
+)
+def test_label_flip(target: str | None, scores: list[float], success: list[bool]) -> None:
+    goal = LabelFlip(target=target)
+    one = Labelled(0, CHAIN.sentence)
+    problem = problem_of(goal, one, TableClassifier({}))
+    probabilities = np.array([[0.9, 0.1], [0.4, 0.6], [0.5, 0.5]])
+    states = np.zeros((3, 4), dtype=np.int16)
+    verdict = goal.judge(problem, (probabilities[:1],), states, (probabilities,))
+    assert verdict.scores == pytest.approx(scores)
+    assert verdict.success.tolist() == success
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: TargetedArc({3: (0, 1)}), "arc 0 <- 1 of sentence 3"),
+        (lambda: TargetedArc({3: (2, 2)}), "arc 2 <- 2 of sentence 3"),
+        (lambda: TargetedSubtree({3: (4, 2)}), "span 4 to 2 of sentence 3"),
+        (
+            lambda: judged(TargetedArc({7: (5, 1)}), [0, 1, 2, 3], ([0] * 4, [0] * 4)),
+            r"the arc \(5, 1\) of sentence 7 lies outside its 4 words",
+        ),
+        (
+            lambda: judged(TargetedSubtree({7: (2, 6)}), [0, 1, 2, 3], ([0] * 4, [0] * 4)),
+            r"the span \(2, 6\) of sentence 7 lies outside its 4 words",
+        ),
+        (
+            lambda: problem_of(LabelFlip()),
+            "sentence 7: its gold answer is a DependencyTree, and LabelFlip judges the labels",
+        ),
+        (
+            lambda: problem_of(LabelFlip(), Labelled(2, CHAIN.sentence, "dep2")),
+            "sentence 2: label 'dep2' is none of the classifier's",
+        ),
+    ],
+)
+def test_bad_targets(make, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        make()

@@ -1,0 +1,38 @@
+"""States as texts: unknown and deleted words, and keys that tell states apart."""
+
+from itertools import product
+
+import numpy as np
+from attack_fakes import HashVictim, example
+
+from robustparse.attacks.building import ProblemBuilder
+from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.problem import DELETED, UNKNOWN
+from robustparse.attacks.statistics import Statistics
+from robustparse.attacks.texts import Reader, zobrist_keys
+
+
+def test_every_state_reads_as_its_words() -> None:
+    victim = HashVictim()
+    lexicon = Lexicon({"a": ["x", "y"], "c": ["z"]})
+    builder = ProblemBuilder(victim, lexicon, [], AttachmentDrop(), 0, Statistics())
+    built = builder.build([example("a b c", "DT NN VB")])
+    (problem,) = builder.extend(built, [np.arange(3)])
+    forms = [
+        {0: "a", 1: "x", 2: "y", UNKNOWN: "<unk>"},
+        {0: "b", UNKNOWN: "<unk>"},
+        {0: "c", 1: "z", UNKNOWN: "<unk>"},
+    ]
+    states = np.array(list(product(*[[*form, DELETED] for form in forms])), dtype=np.int16)
+    texts = Reader(problem).read(states)
+    tags = victim.intern_tags(["DT", "NN", "VB"]).tolist()
+    for row, state in enumerate(states.tolist()):
+        kept = [at for at, code in enumerate(state) if code != DELETED]
+        words = [forms[at][state[at]] for at in kept] or ["<unk>"]
+        length = int(texts.lengths[row])
+        assert [victim.names[number] for number in texts.words[row, :length]] == words
+        assert not texts.words[row, length:].any()
+        assert texts.tags[row, : len(kept)].tolist() == [tags[at] for at in kept]
+    assert len(set(zobrist_keys(states).tolist())) == len(states)
+    assert zobrist_keys(np.zeros((1, 3), dtype=np.int16)).tolist() == [0]
