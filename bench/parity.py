@@ -12,19 +12,17 @@ different generators.
 import argparse
 import json
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from classifier import ClassifierVictim
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
-from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.attacks.constraints.words import StopWords
 from robustparse.attacks.label_flip import LabelFlip
 from robustparse.attacks.live import LiveSentence
 from robustparse.attacks.search.beam import Beam, Greedy
@@ -69,20 +67,6 @@ class Text:
     gold: str
 
 
-class StopWords(Constraint):
-    """Words of a list are never changed; case counts, as in TextAttack."""
-
-    def __init__(self, words: Sequence[str]) -> None:
-        self.words = frozenset(words)
-
-    def attackable(self, examples: Sequence[Any]) -> list[NDArray[np.bool_]]:
-        """See `Constraint.attackable`."""
-        return [
-            np.array([word not in self.words for word in example.sentence.words], np.bool_)
-            for example in examples
-        ]
-
-
 def read_texts(path: Path, limit: int | None) -> list[Text]:
     rows = [line.split("\t") for line in path.read_text("utf-8").splitlines() if line.strip()]
     return [
@@ -98,7 +82,7 @@ def attacked(
     table = json.loads(args.synonyms.read_text("utf-8"))
     # TextAttack sorts candidates by their texts, which decides between equal scores.
     lexicon = Lexicon({word: sorted(words) for word, words in table.items()})
-    stop = StopWords(args.stopwords.read_text("utf-8").split())
+    stop = StopWords(str(args.stopwords), fold=False)
     attack = Attack(LabelFlip(), lexicon, search, [stop], seed=seed)
     sentences = attack.sentences(texts, victim, Statistics())  # type: ignore[arg-type]
     return sorted(map(line, sentences), key=lambda one: int(one["index"]))

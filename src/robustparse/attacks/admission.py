@@ -70,8 +70,9 @@ class Admission:
     ) -> list[Edit]:
         """What must be judged of changes of one word each, from and to states `(n, words)`."""
         self._reached.add(problem.start().tobytes())
-        positions = np.not_equal(states, bases).argmax(axis=1).tolist()
-        spelt = (bases >= 0).all(axis=1).tolist()
+        positions = (states != bases).argmax(axis=1).tolist()
+        whole: NDArray[np.bool_] = bases >= 0
+        spelt: list[bool] = np.all(whole, axis=1).tolist()
         self._links = [
             (base.tobytes(), state.tobytes()) for base, state in zip(bases, states, strict=True)
         ]
