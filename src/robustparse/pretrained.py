@@ -89,10 +89,10 @@ def load_pretrained(
         InputError: the model is missing, has no tokenizer, no mask token if it is a masked one, or
             cannot be loaded.
     """
-    masked = (AutoModelForMaskedLM, MASKED_LM)
-    network, tokenizer = _load(
-        *(masked if kind == "masked" else (AutoModelForCausalLM, CAUSAL_LM)), model, download
-    )
+    if kind == "masked":
+        network, tokenizer = _load(AutoModelForMaskedLM, MASKED_LM, model, download)
+    else:
+        network, tokenizer = _load(AutoModelForCausalLM, CAUSAL_LM, model, download)
     module: torch.nn.Module = network
     module.to(device=device, dtype=getattr(torch, precision)).eval().requires_grad_(False)
     return network, tokenizer
