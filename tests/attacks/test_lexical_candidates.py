@@ -85,6 +85,7 @@ def test_parts_of_speech_by_penn_tag() -> None:
     assert "".join(part_of(tag) or "-" for tag in tags.split()) == "nnv-ar----"
 
 
+@pytest.mark.slow
 def test_the_real_wordnet(real) -> None:
     found = WordNetSynonyms(parts="all").propose(slots("dogs/NNS"), 0)[0]
     expected = {
