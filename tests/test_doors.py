@@ -13,10 +13,10 @@ SOURCE = Path(robustparse.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 NAMES = [str(path.relative_to(SOURCE)) for path in FILES]
 
-# "" is the package root, which holds the version alone.
+# "" is the package root, which holds the version and loads parsers.
 LEAVES = {"", "errors", "types", "metrics", "files", "vectors", "pretrained"}
 ROOMS = {
-    "": set(),
+    "": {"parsers"},
     "errors": set(),
     "types": set(),
     "files": {"errors"},

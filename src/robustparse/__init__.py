@@ -1,3 +1,24 @@
 """robustparse: neural parsers that stay right when their input is perturbed."""
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from robustparse.parsers.base import ParserModule
+
 __version__ = "0.1.0"
+
+
+def load(path: str | Path) -> "ParserModule":
+    """The parser a checkpoint holds, on the CPU, in evaluation mode.
+
+    >>> parser = load("runs/ewt_biaffine/best.ckpt")  # doctest: +SKIP
+    >>> parser.parse([["The", "cat", "sleeps"]])  # doctest: +SKIP
+
+    Raises:
+        InputError: the file is missing, broken, or no checkpoint of robustparse.
+    """
+    # Imported on use: torch takes a second, which the command's help need not wait for.
+    from robustparse.parsers.load import load as load_parser
+
+    return load_parser(path)

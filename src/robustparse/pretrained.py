@@ -25,13 +25,14 @@ from robustparse.errors import InputError
 
 _TOKENIZER_FILES = "expected tokenizer.json or vocab.txt beside config.json"
 
+MASKED_LM, CAUSAL_LM = "masked language model", "causal language model"
 ENCODER = "pretrained encoder"
 
 Precision = Literal["float32", "bfloat16", "float64"]
 Kind = Literal["masked", "causal"]
 
 
-def model_folder(model: str, download: bool, kind: str = "masked language model") -> Path:
+def model_folder(model: str, download: bool, kind: str = MASKED_LM) -> Path:
     """The folder a model's files lie in: itself, or the hub cache's snapshot of a name.
 
     Args:
@@ -88,13 +89,10 @@ def load_pretrained(
         InputError: the model is missing, has no tokenizer, no mask token if it is a masked one, or
             cannot be loaded.
     """
-    auto_class = AutoModelForMaskedLM if kind == "masked" else AutoModelForCausalLM
-    network, tokenizer = _load(auto_class, f"{kind} language model", model, download)
-    if kind == "masked" and tokenizer.mask_token_id is None:
-        raise InputError(
-            f"{kind} language model {model}: its tokenizer has no mask token; expected a tokenizer "
-            "of a masked language model such as BERT's"
-        )
+    if kind == "masked":
+        network, tokenizer = _load(AutoModelForMaskedLM, MASKED_LM, model, download)
+    else:
+        network, tokenizer = _load(AutoModelForCausalLM, CAUSAL_LM, model, download)
     module: torch.nn.Module = network
     module.to(device=device, dtype=getattr(torch, precision)).eval().requires_grad_(False)
     return network, tokenizer
@@ -144,6 +142,11 @@ def _tokenizer(
     # Without any file transformers makes up a tokenizer that knows special tokens only.
     if len(tokenizer) <= len(tokenizer.all_special_tokens):
         raise InputError(f"{kind} {model}: it has no tokenizer; {_TOKENIZER_FILES}")
+    if kind == MASKED_LM and tokenizer.mask_token_id is None:
+        raise InputError(
+            f"{kind} {model}: its tokenizer has no mask token; expected a tokenizer of a masked "
+            "language model such as BERT's"
+        )
     return tokenizer
 
 

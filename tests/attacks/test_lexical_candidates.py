@@ -3,7 +3,9 @@
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
+import nltk.corpus
 import pytest
 from attack_fakes import HashVictim, example
 
@@ -85,6 +87,7 @@ def test_parts_of_speech_by_penn_tag() -> None:
     assert "".join(part_of(tag) or "-" for tag in tags.split()) == "nnv-ar----"
 
 
+@pytest.mark.slow
 def test_the_real_wordnet(real) -> None:
     found = WordNetSynonyms(parts="all").propose(slots("dogs/NNS"), 0)[0]
     expected = {
@@ -101,12 +104,11 @@ def test_the_real_wordnet(real) -> None:
 
 
 def test_missing_wordnet(monkeypatch: pytest.MonkeyPatch) -> None:
-    from nltk.corpus import wordnet as reader
-
     def missing() -> None:
         raise LookupError("no wordnet")
 
-    monkeypatch.setattr(reader, "ensure_loaded", missing)
+    # The reader itself is replaced: where there is no data it does not even let itself be patched.
+    monkeypatch.setattr(nltk.corpus, "wordnet", SimpleNamespace(ensure_loaded=missing))
     wordnet.load_wordnet.cache_clear()
     with pytest.raises(InputError, match=r"nltk\.downloader wordnet"):
         WordNetSynonyms().propose(slots("dog/NN"), 0)

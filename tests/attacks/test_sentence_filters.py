@@ -29,7 +29,7 @@ from robustparse.attacks.search.requests import (
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.errors import InputError
 
-EXAMPLES, LEXICON = corpus(90, seed=4)
+EXAMPLES, LEXICON = corpus(60, seed=4)
 Judge = Callable[[Edit], bool]
 
 
@@ -109,7 +109,7 @@ def test_filters_are_true_on_every_returned_sentence(search: Search, judges) -> 
     # No empty check: without the filters some results break them, and with them some are edited.
     free = by_id(engine(search)).values()
     assert not all(has_admissible_chain(result, judges) for result in free)
-    assert sum(bool(result.edited) for result in results.values()) > 20
+    assert sum(bool(result.edited) for result in results.values()) > 10
     assert max(len(result.edited) for result in results.values()) > 1
 
 
@@ -138,7 +138,7 @@ def test_each_filter_judges_the_survivors_of_the_former_and_nothing_twice(search
     first, second = attack.constraints[:2]
     asked = [edit for call in first.calls for edit in call]
     # Sentences differ in their words, so that equal edits would be one sentence's.
-    assert len(set(asked)) == len(asked) > 100
+    assert len(set(asked)) == len(asked) > 50
     survivors = [edit for edit in asked if rises_slowly(edit)]
     assert [edit for call in second.calls for edit in call] == survivors
     # Sentences share a call: there are far fewer than sentences.
@@ -199,7 +199,7 @@ def test_answers_are_the_first_admissible_candidates(limit: int) -> None:
 
 def test_a_filter_that_fails_ends_the_run_and_keeps_what_is_finished() -> None:
     reference = by_id(engine(Zheng2020(gamma=0.4), live=4))
-    culprit = next(number for number in range(40, 90) if reference[number].edited)
+    culprit = next(number for number in range(30, 60) if reference[number].edited)
 
     def dies(edit: Edit) -> bool:
         if edit.sentence == EXAMPLES[culprit].sentence:
@@ -210,7 +210,7 @@ def test_a_filter_that_fails_ends_the_run_and_keeps_what_is_finished() -> None:
     run = engine(Zheng2020(gamma=0.4), dies, live=4).run(EXAMPLES, HashVictim())
     with pytest.raises(InputError, match="the checker died"):
         done.update((result.id, result) for result in run)
-    assert len(done) > 20
+    assert len(done) > 10
     assert all(reference[number] == result for number, result in done.items())
 
 

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
+import nltk.corpus
 import numpy as np
 import pytest
 from attack_fakes import HashVictim, example
@@ -100,12 +101,10 @@ def test_the_real_stop_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_missing_stop_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    from nltk.corpus import stopwords
-
     def missing(language: str) -> None:
         raise LookupError("no stop words")
 
-    monkeypatch.setattr(stopwords, "words", missing)
+    monkeypatch.setattr(nltk.corpus, "stopwords", SimpleNamespace(words=missing))
     with pytest.raises(InputError, match=r"nltk\.downloader stopwords"):
         StopWords().attackable([SENTENCE])
 

@@ -148,8 +148,9 @@ def test_every_tuned_parameter_gets_a_gradient(folder, vocabulary):
 
 
 def test_a_checkpoint_needs_the_folder_no_more(tmp_path, vocabulary):
-    folder = save_bert(tmp_path / "bert")
+    folder = save_bert(tmp_path / "bert", dtype=torch.float16)
     parser = BiaffineParser(TransformerEncoder(str(folder), mix=2), vocabulary=vocabulary).eval()
+    assert {p.dtype for p in parser.parameters()} == {torch.float32}
     held = json.loads(json.dumps(specification(parser)))
     shutil.rmtree(folder)
     again = instantiate(held, vocabulary=vocabulary).eval()

@@ -11,7 +11,9 @@ PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "##s", "do
 NO_PIECE = "\u200b"  # a zero-width blank, which the tokenizer drops
 
 
-def save_bert(folder: Path, positions: int = 24, layers: int = 2) -> Path:
+def save_bert(
+    folder: Path, positions: int = 24, layers: int = 2, dtype: torch.dtype = torch.float32
+) -> Path:
     """A random BERT without a pooler's or any head's weights of use."""
     config = BertConfig(
         vocab_size=len(PIECES),
@@ -24,7 +26,7 @@ def save_bert(folder: Path, positions: int = 24, layers: int = 2) -> Path:
     )
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        BertModel(config).save_pretrained(folder)
+        BertModel(config).to(dtype).save_pretrained(folder)
     BertTokenizer(vocab={piece: id_ for id_, piece in enumerate(PIECES)}).save_pretrained(folder)
     return folder
 

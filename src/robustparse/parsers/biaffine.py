@@ -75,12 +75,12 @@ class BiaffineParser(ParserModule):
         arc_dim: int = 500,
         label_dim: int = 100,
         dropout: float = 0.33,
-        decoder: Decoder = "repair",
-        labelled: bool = False,
         optimization: Optimization | None = None,
         seed: int = 0,
         init_from: str | None = None,
         vocabulary: Vocabulary | None = None,
+        decoder: Decoder = "repair",
+        labelled: bool = False,
     ) -> None:
         super().__init__(encoder or LSTMEncoder(), optimization or Optimization(), seed)
         check_decoder(decoder)

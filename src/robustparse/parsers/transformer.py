@@ -89,7 +89,8 @@ class TransformerEncoder(Encoder):
             held = json.loads(self.stored["config"])
             configs: Any = AutoConfig
             models: Any = AutoModel
-            network = models.from_config(configs.for_model(**held))
+            # The configuration names the precision of its file; ours is float32.
+            network = models.from_config(configs.for_model(**held)).to(dtype=torch.float32)
             special = SpecialPieces(**json.loads(self.stored["special"]))
         network.pooler = None  # its weights would never get a gradient
         # It comes in evaluation mode, and Lightning trains what it finds in training mode.

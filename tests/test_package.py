@@ -1,0 +1,23 @@
+"""The three lines of Python that the README shows."""
+
+import subprocess
+import sys
+
+from robustparse import load
+from robustparse.data.sample import sample_treebank
+from sample_runs import save_checkpoint, trained_parser
+
+
+def test_a_parser_is_loaded_and_parses_lists_of_words(tmp_path):
+    path = save_checkpoint(trained_parser().float(), tmp_path / "tiny.ckpt")
+    parser = load(path)
+    sentences = [example.sentence for example in sample_treebank(0).test[:5]]
+    trees = parser.parse([list(sentence.words) for sentence in sentences])
+    assert trees == parser.parse(sentences)
+    assert [len(tree.heads) for tree in trees] == [len(sentence) for sentence in sentences]
+    assert all(tree.heads.count(0) == 1 for tree in trees)
+
+
+def test_importing_the_package_does_not_wait_for_torch():
+    code = "import robustparse, sys; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
