@@ -10,7 +10,7 @@ import pytorch_lightning as pl
 
 from robustparse.data.batch import Numbered
 from robustparse.data.conllu import check_labels, find_split, read_treebank
-from robustparse.data.sampler import EvaluationLoader, TrainingLoader
+from robustparse.data.sampler import EvaluationLoader, TrainingLoader, forward_words
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.metrics import PunctuationPolicy
@@ -38,7 +38,8 @@ class TreebankDataModule(pl.LightningDataModule):
         augmented_files: perturbed copies of training sentences, as ``attack`` writes them, to train
             on too; the vocabulary stays that of the training file (Zheng et al. 2020).
         batch_words: words of a global batch, over all processes.
-        eval_batch_words: words of an evaluation batch.
+        eval_batch_words: padded words of an evaluation batch; None leaves them to
+            ``forward_words``.
         max_length: longest allowed sentence; a longer one is an error that names it.
         min_count: rarer words have no embedding of their own (2, Zheng et al. 2020).
         punctuation: which words count in scores; ``none`` leaves none out.
@@ -56,14 +57,14 @@ class TreebankDataModule(pl.LightningDataModule):
         test_file: str | None = None,
         augmented_files: list[str] | None = None,
         batch_words: int = 2000,
-        eval_batch_words: int = 8000,
+        eval_batch_words: int | None = None,
         max_length: int = MAX_LENGTH,
         min_count: int = 2,
         punctuation: PunctuationPolicy = "none",
         seed: int = 0,
     ) -> None:
         super().__init__()
-        if batch_words < 1 or eval_batch_words < 1:
+        if min(batch_words, 1 if eval_batch_words is None else eval_batch_words) < 1:
             raise InputError(
                 f"batch_words and eval_batch_words must be >= 1, got {batch_words} and "
                 f"{eval_batch_words}"
@@ -143,4 +144,7 @@ class TreebankDataModule(pl.LightningDataModule):
 
     def _evaluation(self, split: str) -> EvaluationLoader:
         data = self._number(self.examples(split))
-        return EvaluationLoader(data, self.eval_batch_words, *self._place())
+        words = self.eval_batch_words
+        if words is None:
+            words = forward_words(self.trainer.strategy.root_device)  # type: ignore[union-attr]
+        return EvaluationLoader(data, words, *self._place())

@@ -9,6 +9,7 @@ interruption changes what a step is trained on; (epoch, position) is all there i
 from collections.abc import Iterator
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from robustparse.data.batch import Batch, Numbered
@@ -126,6 +127,15 @@ class TrainingLoader:
     def _plan(self) -> dict[str, int]:
         sentences = len(self.data)
         return {"seed": self.seed, "batch_words": self.batch_words, "sentences": sentences}
+
+
+def forward_words(device: torch.device) -> int:
+    """Padded words of a forward pass where nobody says how many.
+
+    On a CPU few: activations stay in its cache, and sentences of nearly the same length need little
+    padding (half as fast again as 8000 for a BiLSTM on UD English EWT). A GPU wants many.
+    """
+    return 1000 if device.type == "cpu" else 20_000
 
 
 class EvaluationLoader:

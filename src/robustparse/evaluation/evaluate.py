@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
-from robustparse.data.sampler import EvaluationLoader
+from robustparse.data.sampler import EvaluationLoader, forward_words
 from robustparse.metrics import AttachmentScore, PunctuationPolicy
 from robustparse.parsers.base import ParserModule
 from robustparse.parsers.victim import ParserVictim
@@ -15,7 +15,7 @@ def evaluate(
     parser: ParserModule,
     examples: Sequence[Example],
     punctuation: PunctuationPolicy = "none",
-    batch_words: int = 8000,
+    batch_words: int | None = None,
 ) -> dict[str, float]:
     """UAS, LAS, UCM and LCM in percent.
 
@@ -23,10 +23,11 @@ def evaluate(
         parser: left as it was found.
         examples: sentences with gold trees.
         punctuation: which words count.
-        batch_words: padded words of a forward pass.
+        batch_words: padded words of a forward pass; None leaves them to `forward_words`.
     """
     score = AttachmentScore()
-    loader = EvaluationLoader(parser.number(examples, punctuation), batch_words)
+    words = forward_words(parser.device) if batch_words is None else batch_words
+    loader = EvaluationLoader(parser.number(examples, punctuation), words)
     with ParserVictim(parser).evaluating():
         for batch in loader:
             batch = batch.to(parser.device)
@@ -38,9 +39,10 @@ def evaluate(
 
 
 def predictions(
-    parser: ParserModule, examples: Sequence[Example], batch_words: int = 8000
+    parser: ParserModule, examples: Sequence[Example], batch_words: int | None = None
 ) -> Iterator[Prediction]:
     """The parse of each example, shortest first; the parser is then left as it was found."""
+    words = forward_words(parser.device) if batch_words is None else batch_words
     with ParserVictim(parser).evaluating():
-        for batch in EvaluationLoader(parser.number(examples), batch_words):
+        for batch in EvaluationLoader(parser.number(examples), words):
             yield from parser.decode(batch.to(parser.device))

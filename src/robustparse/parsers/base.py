@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from robustparse.data.batch import Batch, Numbered
-from robustparse.data.sampler import EvaluationLoader
+from robustparse.data.sampler import EvaluationLoader, forward_words
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.metrics import PunctuationPolicy, counted_words
@@ -131,13 +131,14 @@ class ParserModule(LearningModule):
         ]
 
     def parse(
-        self, sentences: Sequence[Sentence | Sequence[str]], batch_words: int = 8000
+        self, sentences: Sequence[Sentence | Sequence[str]], batch_words: int | None = None
     ) -> list[DependencyTree]:
         """The trees of sentences, each a list of words or a ``Sentence`` with tags.
 
         Args:
             sentences: what to parse.
-            batch_words: words of a forward pass, padding included.
+            batch_words: words of a forward pass, padding included; None leaves them to
+                ``forward_words``.
 
         Raises:
             InputError: a sentence that this parser cannot read.
@@ -147,8 +148,9 @@ class ParserModule(LearningModule):
             for index, words in enumerate(sentences)
         ]
         trees: dict[int, DependencyTree] = {}
+        size = forward_words(self.device) if batch_words is None else batch_words
         with evaluating(self):
-            for batch in EvaluationLoader(self.number(examples), batch_words):
+            for batch in EvaluationLoader(self.number(examples), size):
                 trees.update((p.id, p.tree) for p in self.decode(batch.to(self.device)))
         return [trees[index] for index in range(len(examples))]
 
