@@ -25,6 +25,7 @@ ID_FILE = "wandb_id"
 LEDGER_FILE = "wandb_ledger.csv"
 _STEP = "trainer/global_step"
 _ATTEMPTS = 3
+_CLOSING_SECONDS = 10.0
 
 log = logging.getLogger(__name__)
 
@@ -209,3 +210,17 @@ class WandbLogger(LightningWandbLogger):
             super().finalize(status)
             self._experiment = None
             run.finish(exit_code=0 if status == "success" else 1)
+            self._await_last_point()
+
+    def _await_last_point(self) -> None:
+        """Offline, W&B's service may close its file a moment after ``finish`` has returned."""
+        folder, run_id = self._wandb_init.get("dir"), self._wandb_init.get("id")
+        if self._wandb_init.get("mode") != "offline" or not self._count or folder is None:
+            return
+        deadline = time.monotonic() + _CLOSING_SECONDS
+        while time.monotonic() < deadline:
+            paths = segments(Path(folder), str(run_id))
+            points = read_points(paths[-1]) if paths else []
+            if points and points[-1].step + 1 >= self._count:
+                return
+            time.sleep(0.05)
