@@ -79,7 +79,8 @@ def test_a_step_without_a_gradient_is_left_out(loss: str, tmp_path: Path) -> Non
     moments = [end["optimizer_states"][0]["state"][0]["exp_avg"] for end in (three, five)]
     assert torch.equal(*moments)
     assert [end["global_step"] for end in ends] == [3, 5, 9, 10]
-    assert column(tmp_path / "run", "train/skipped_steps") == [(3, 1.0), (4, 2.0), (8, 3.0)]
+    counts = [1.0, 2.0, 2.0, 2.0, 2.0, 3.0, 3.0]
+    assert column(tmp_path / "run", "train/skipped_steps") == list(enumerate(counts, start=3))
 
 
 def test_without_a_gradient_for_long_a_run_ends(

@@ -38,7 +38,6 @@ class SkipNonFinite(Callback):
             raise InputError(f"most_in_a_row must be >= 1, got {most_in_a_row}")
         self.most_in_a_row = most_in_a_row
         self.skipped = self.in_a_row = 0
-        self._unlogged = False
 
     def on_before_backward(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, loss: Tensor
@@ -60,7 +59,7 @@ class SkipNonFinite(Callback):
         if bool(torch.isfinite(norm)):
             self.in_a_row = 0
             return
-        self.skipped, self.in_a_row, self._unlogged = self.skipped + 1, self.in_a_row + 1, True
+        self.skipped, self.in_a_row = self.skipped + 1, self.in_a_row + 1
         if self.in_a_row >= self.most_in_a_row:
             raise InputError(
                 f"the gradient was infinite or NaN in {self.in_a_row} steps in a row, the last of "
@@ -85,10 +84,9 @@ class SkipNonFinite(Callback):
         batch: Any,
         batch_idx: int,
     ) -> None:
-        """Log how many there were so far."""
-        if self._unlogged:
+        """Log how many there were so far, once there are any."""
+        if self.skipped:
             pl_module.log("train/skipped_steps", float(self.skipped))
-        self._unlogged = False
 
     def state_dict(self) -> dict[str, int]:
         """The counts, which a resumed run goes on with."""

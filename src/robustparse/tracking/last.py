@@ -47,6 +47,10 @@ class LastCheckpoint(Callback):
         self._saved_step = 0
         self._request = StopRequest()
 
+    def on_sanity_check_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """From here on a signal is taken note of."""
+        self._request.install()
+
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """What is resumed from need not be saved again; a new run leaves no other's behind it.
 
@@ -82,6 +86,12 @@ class LastCheckpoint(Callback):
         self._save(trainer)
 
     def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        """Leave signals as they were found."""
+        self._request.remove()
+
+    def on_exception(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
+    ) -> None:
         """Leave signals as they were found."""
         self._request.remove()
 

@@ -37,15 +37,14 @@ class StopRequest:
 
     def install(self) -> None:
         """Handle the signals, in the place of what handled them before."""
-        self._received = 0
-        if threading.current_thread() is threading.main_thread():
+        if not self._before and threading.current_thread() is threading.main_thread():
             self._before = {number: signal.signal(number, self._note) for number in SIGNALS}
 
     def remove(self) -> None:
         """Put back what handled them before."""
         for number, handler in self._before.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
-        self._before = {}
+        self._before, self._received = {}, 0
 
     def agreed(self, trainer: pl.Trainer) -> int:
         """The number of the signal that any process got, 0 for none; called by all of them."""
