@@ -3,10 +3,10 @@
     python bench/kill_resume.py --json
 
 Clean training and each adversary of the shipped recipes run on the sample treebank with a small
-parser, in one process and in two. For every kill a run gets SIGKILL, all its processes at once, at
-a moment drawn evenly between its first step and its end; it is then continued with
-``--ckpt_path last`` and must leave what a run leaves that was never stopped: weights, optimiser,
-schedule, step and epoch in ``last.ckpt`` and the figures in ``metrics.csv``, bit for bit.
+parser, in one process and in two. For every kill a run gets SIGKILL, all its processes at once,
+somewhere in a step drawn at random; it is then continued with ``--ckpt_path last`` and must leave
+what a run leaves that was never stopped: weights, optimiser, schedule, step and epoch in
+``last.ckpt`` and the figures in ``metrics.csv``, bit for bit.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import random
 import shutil
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,13 @@ def figures(folder: Path) -> list[tuple[str, ...]]:
         return sorted(tuple(row) for row in csv.reader(file) if not row[1].endswith(CLOCK))
 
 
+def logged_steps(folder: Path) -> int:
+    """How many steps stand in ``metrics.csv``."""
+    path = folder / "metrics.csv"
+    rows = path.read_text().splitlines()[1:] if path.exists() else []
+    return int(rows[-1].split(",")[0]) + 1 if rows else 0
+
+
 class Victim:
     """One recipe in so many processes, run once without a stop.
 
@@ -69,8 +77,10 @@ class Victim:
         self.config, self.folder, self.processes = config, folder, processes
         self.log, self.whole = folder / "log", folder / "whole"
         run = self._run(self.whole)
-        self.first_step = run.wait(file=self.whole / "metrics.csv")
-        self.seconds = run.finish()
+        first = run.wait(lambda: logged_steps(self.whole) > 0)
+        seconds = run.finish() - first
+        self.steps = logged_steps(self.whole)
+        self.seconds_per_step = seconds / self.steps
 
     def _run(self, folder: Path) -> Run:
         return Run(fit(self.config, folder), self.log, self.processes)
@@ -80,7 +90,9 @@ class Victim:
         folder = self.folder / "killed"
         for _ in range(ATTEMPTS):
             run = self._run(folder)
-            run.wait(dice.uniform(self.first_step, self.seconds))
+            step = dice.randrange(self.steps)
+            run.wait(lambda step=step: logged_steps(folder) > step)
+            time.sleep(dice.uniform(0.0, 2.0 * self.seconds_per_step))
             if run.kill():
                 break
             shutil.rmtree(folder)
@@ -121,7 +133,9 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, dict[str, fl
                 row["mid_epoch"] += mid_epoch
                 row["two_processes"] += processes == 2
         rows[name] = row
-        print(f"{name:>13} " + ", ".join(f"{value} {key}" for key, value in row.items()))
+        print(
+            f"{name:>13} " + ", ".join(f"{value} {key}" for key, value in row.items()), flush=True
+        )
     return rows
 
 
@@ -130,7 +144,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--recipes", nargs="+", choices=list(RECIPES), default=list(RECIPES))
     parser.add_argument("--kills", type=int, default=4, help="of each; a fourth in two processes")
-    parser.add_argument("--steps", type=int, default=80, help="optimiser steps of a run")
+    parser.add_argument("--steps", type=int, default=60, help="optimiser steps of a run")
     parser.add_argument("--seed", type=int, default=0, help="of the moments")
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
     options = parser.parse_args()

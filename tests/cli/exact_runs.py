@@ -34,7 +34,7 @@ def exact(path: Path, name: str, steps: int, faults: tuple[Any, ...] = (), **tra
     return path
 
 
-def fault(name: str, **settings: Any) -> dict[str, Any]:
+def fault(name: str, /, **settings: Any) -> dict[str, Any]:
     """A callback of ``faults``."""
     return {"class_path": f"faults.{name}", "init_args": settings}
 

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -55,8 +56,6 @@ def test_a_signal_ends_a_run_behind_a_checkpoint(
 
 
 def test_signals_are_left_as_they_were_found(tmp_path: Path) -> None:
-    import signal
-
     before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGUSR1)]
     main(fit(write_config(tmp_path / "run.yaml", max_steps=2), tmp_path / "run"))
     assert [signal.getsignal(n) for n in (signal.SIGTERM, signal.SIGUSR1)] == before

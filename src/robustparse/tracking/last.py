@@ -47,6 +47,10 @@ class LastCheckpoint(Callback):
         self._saved_step = 0
         self._request = StopRequest()
 
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Forget what an earlier run was asked."""
+        self._request = StopRequest()
+
     def on_sanity_check_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """From here on a signal is taken note of."""
         self._request.install()
@@ -84,16 +88,6 @@ class LastCheckpoint(Callback):
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Save the end, as the place from which a longer run would go on."""
         self._save(trainer)
-
-    def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
-        """Leave signals as they were found."""
-        self._request.remove()
-
-    def on_exception(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
-    ) -> None:
-        """Leave signals as they were found."""
-        self._request.remove()
 
     def _save(self, trainer: pl.Trainer) -> None:
         unsaved = trainer.global_step != self._saved_step

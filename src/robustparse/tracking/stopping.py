@@ -9,7 +9,6 @@ stop at the same step, behind the same checkpoint.
 import signal
 import threading
 from types import FrameType
-from typing import Any
 
 import pytorch_lightning as pl
 import torch
@@ -29,22 +28,19 @@ class Stopped(SystemExit):
 
 
 class StopRequest:
-    """Takes note of the signals between ``install`` and ``remove``."""
+    """Takes note of the signals of one run."""
 
     def __init__(self) -> None:
         self._received = 0
-        self._before: dict[signal.Signals, Any] = {}
 
     def install(self) -> None:
-        """Handle the signals, in the place of what handled them before."""
-        if not self._before and threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._note) for number in SIGNALS}
+        """Handle the signals from here on.
 
-    def remove(self) -> None:
-        """Put back what handled them before."""
-        for number, handler in self._before.items():
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
-        self._before, self._received = {}, 0
+        To be called within a run: at its end Lightning puts back all handlers of before it.
+        """
+        if threading.current_thread() is threading.main_thread():
+            for number in SIGNALS:
+                signal.signal(number, self._note)
 
     def agreed(self, trainer: pl.Trainer) -> int:
         """The number of the signal that any process got, 0 for none; called by all of them."""
