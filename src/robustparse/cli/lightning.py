@@ -23,6 +23,7 @@ from robustparse.cli.predictions import PredictionFile
 from robustparse.errors import InputError
 from robustparse.files import make_folder
 from robustparse.parsers.base import ParserModule
+from robustparse.tracking.finite import SkipNonFinite
 from robustparse.tracking.last import FILE as LAST
 from robustparse.tracking.last import LastCheckpoint
 
@@ -42,6 +43,7 @@ class Cli(LightningCLI):
             "data.vocabulary", "model.init_args.vocabulary", apply_on="instantiate"
         )
         parser.add_class_arguments(LastCheckpoint, "last_checkpoint")
+        parser.add_lightning_class_args(SkipNonFinite, "skip_non_finite")
 
     @staticmethod
     def subcommands() -> dict[str, set[str]]:

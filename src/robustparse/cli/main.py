@@ -1,7 +1,8 @@
 """The program: ``robustparse COMMAND`` and ``python train.py COMMAND``.
 
 ``fit``, ``validate``, ``test`` and ``predict`` are Lightning's; the other commands are typed
-functions, one file each. A user's mistake ends with exit code 2 and one message.
+functions, one file each. A user's mistake ends with exit code 2 and one message, a training run
+that was asked to stop by a signal with 128 and the signal's number (143 for SIGTERM).
 """
 
 import importlib
@@ -25,7 +26,7 @@ OWN = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and exit: 0 done, 1 a fault of ours, 2 a mistake of the user's."""
+    """Run a command and exit: 0 done, 1 a fault of ours, 2 a mistake of the user's, 143 stopped."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     if not arguments or arguments[0] in ("-h", "--help"):
         print(_usage())

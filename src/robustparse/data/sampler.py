@@ -6,6 +6,7 @@ takes every world_size-th sentence of each batch, so neither the number of proce
 interruption changes what a step is trained on; (epoch, position) is all there is to resume from.
 """
 
+import logging
 from collections.abc import Iterator
 
 import numpy as np
@@ -18,6 +19,8 @@ from robustparse.errors import InputError
 # The last batch, of what is left over, takes sentences from its neighbour until it has this many
 # or half of both, so that every process of a run on one machine has work in every step.
 MIN_SENTENCES = 16
+
+log = logging.getLogger(__name__)
 
 
 def plan_batches(
@@ -107,10 +110,13 @@ class TrainingLoader:
     def state_dict(self) -> dict[str, int]:
         """Where training stands, in batches handed out, and what the plan follows from."""
         position = self._handed_out % self._batches
-        return {"epoch": self.sampler.epoch, "position": position, **self._plan()}
+        place = {"epoch": self.sampler.epoch, "position": position}
+        return {**place, **self._plan(), "world_size": self.world_size}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
         """Go on from there; takes effect at the next first batch.
+
+        Another number of processes is fine: the global batches stay the same.
 
         Raises:
             InputError: the state comes from other batches.
@@ -121,6 +127,14 @@ class TrainingLoader:
                     f"the checkpoint was trained with {name} {state[name]}, now it is {value}; "
                     "resume with the same data, or start anew with model.init_args.init_from"
                 )
+        before = state.get("world_size", self.world_size)
+        if before != self.world_size and self.rank == 0:
+            log.warning(
+                "the checkpoint was written by %d processes, this run has %d: the batches are the "
+                "same and sums round differently, but dropout draws other masks",
+                before,
+                self.world_size,
+            )
         self.sampler.epoch, self._start = state["epoch"], state["position"]
         self._handed_out = self._start
 

@@ -9,6 +9,8 @@ counters of all checkpoints, those of other callbacks too, are therefore set to 
 certain batch is about to start.
 """
 
+import logging
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,11 @@ import pytorch_lightning as pl
 from pytorch_lightning.callbacks import Callback
 
 from robustparse.errors import InputError
+from robustparse.tracking.stopping import Stopped, StopRequest
 
 FILE = "last.ckpt"
+
+log = logging.getLogger(__name__)
 
 
 class LastCheckpoint(Callback):
@@ -25,6 +30,9 @@ class LastCheckpoint(Callback):
 
     It must stand before callbacks that change something when a batch starts. A run that begins anew
     renames the file of an earlier one to ``last.ckpt.old``: it cannot be resumed from by mistake.
+
+    Asked to stop by a signal (SIGTERM, SIGUSR1), a run writes it before the next optimiser step and
+    ends with the exit status ``128 + signal``.
 
     Args:
         every_n_train_steps: optimiser steps between two checkpoints; one is also written when an
@@ -37,9 +45,24 @@ class LastCheckpoint(Callback):
             raise InputError(f"every_n_train_steps must be >= 1, got {every_n_train_steps}")
         self.every_n_train_steps = every_n_train_steps
         self._saved_step = 0
+        self._request = StopRequest()
+
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Forget what an earlier run was asked."""
+        self._request = StopRequest()
+
+    def on_sanity_check_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """From here on a signal is taken note of."""
+        self._request.install()
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """What is resumed from need not be saved again; a new run leaves no other's behind it."""
+        """What is resumed from need not be saved again; a new run leaves no other's behind it.
+
+        Raises:
+            InputError: the processes start from different steps.
+        """
+        _check_common_start(trainer)
+        self._request.install()
         self._saved_step = trainer.global_step
         path = Path(trainer.default_root_dir) / FILE
         if trainer.global_step == 0 and trainer.is_global_zero and path.exists():
@@ -48,9 +71,19 @@ class LastCheckpoint(Callback):
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
     ) -> None:
-        """Save what the batch before led to, unless its gradients await more batches."""
-        if batch_idx == 0 or trainer.global_step % self.every_n_train_steps == 0:
+        """Save what the batch before led to, unless its gradients await more batches.
+
+        Raises:
+            Stopped: a process was asked to stop; what there is has been saved.
+        """
+        stop = 0 if batch_idx % trainer.accumulate_grad_batches else self._request.agreed(trainer)
+        if stop or batch_idx == 0 or trainer.global_step % self.every_n_train_steps == 0:
             self._save(trainer)
+        if stop:
+            if trainer.is_global_zero:
+                name, step = signal.Signals(stop).name, trainer.global_step
+                log.warning("stopped by %s after step %d; --ckpt_path last goes on", name, step)
+            raise Stopped(stop)
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Save the end, as the place from which a longer run would go on."""
@@ -75,6 +108,21 @@ class LastCheckpoint(Callback):
         last = position + 1 == batches
         steps_next = last or (position + 1) % trainer.accumulate_grad_batches == 0
         set_place(fit_loop, epoch, position, trainer.global_step - int(steps_next))
+
+
+def _check_common_start(trainer: pl.Trainer) -> None:
+    """Make sure that all processes go on from one checkpoint, or all start anew.
+
+    Raises:
+        InputError: they do not.
+    """
+    first = trainer.strategy.broadcast(trainer.global_step)
+    if not trainer.strategy.reduce_boolean_decision(trainer.global_step == first):
+        raise InputError(
+            f"process {trainer.global_rank} starts from step {trainer.global_step}, the first from "
+            f"step {first}; every node must see the same trainer.default_root_dir "
+            f"({trainer.default_root_dir}), on a shared file system"
+        )
 
 
 def set_place(fit_loop: dict[str, Any], epoch: int, position: int, logged: int) -> None:

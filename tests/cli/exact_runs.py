@@ -1,0 +1,71 @@
+"""Shipped recipes that several processes must train as one does, and torchrun to start them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
+
+from small_runs import fit, small
+
+ROOT = Path(__file__).parents[2]
+TOLERANCE = 1e-12
+
+
+def exact(path: Path, name: str, steps: int, faults: tuple[Any, ...] = (), **trainer: Any) -> Path:
+    """A recipe without dropout, in float64, two batches a step, clipped; nothing else is left out.
+
+    Adam gets a larger epsilon: its own of 1e-12 makes whole steps out of the rounding errors of
+    gradients that are zero but for them.
+    """
+    config = small(name, steps, accumulate_grad_batches=2, gradient_clip_val=0.5, **trainer)
+    config["trainer"] |= {"precision": "64-true", "limit_val_batches": 0}
+    config["trainer"].setdefault("callbacks", []).extend(faults)
+    model = config["model"]["init_args"]
+    model["dropout"] = model["encoder"]["init_args"]["dropout"] = 0.0
+    model["optimization"]["eps"] = 1e-4
+    for callback in config["trainer"]["callbacks"]:
+        if callback["class_path"].endswith("PGD"):
+            callback["init_args"]["random_start"] = True
+    path.write_text(yaml.safe_dump(config))
+    return path
+
+
+def fault(name: str, /, **settings: Any) -> dict[str, Any]:
+    """A callback of ``faults``."""
+    return {"class_path": f"faults.{name}", "init_args": settings}
+
+
+def train(
+    config: Path, folder: Path, processes: int, *options: str, restarts: int = 0
+) -> subprocess.CompletedProcess[str]:
+    """``train.py fit`` under torchrun."""
+    launcher = ["--standalone", "--nproc_per_node", str(processes), "--max_restarts", str(restarts)]
+    options = ("--trainer.devices", str(processes), "--trainer.strategy", "ddp", *options)
+    here = [str(ROOT / "src"), str(ROOT / "bench"), str(Path(__file__).parent)]
+    return subprocess.run(
+        [
+            *(sys.executable, "-m", "torch.distributed.run", *launcher),
+            *(str(ROOT / "train.py"), *fit(config, folder, *options)),
+        ],
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(here)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    """Those of ``last.ckpt``."""
+    return torch.load(folder / "last.ckpt", weights_only=True)["state_dict"]
+
+
+def largest_difference(one: Path, other: Path) -> float:
+    """Between the weights of two runs."""
+    first, second = weights(one), weights(other)
+    assert first.keys() == second.keys()
+    return max(float((first[name] - second[name]).abs().max()) for name in first)

@@ -1,0 +1,173 @@
+"""What goes wrong in a run, its remedy, and that nothing is lost; in one process."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from exact_runs import fault
+from tiny_runs import differences, fit, metrics, write_config
+
+from robustparse.cli.main import main
+from robustparse.tracking import checkpoint_io
+from robustparse.tracking.offline import read_points, segments
+
+FGM = {
+    "class_path": "robustparse.defenses.gradient.GradientAdversary",
+    "init_args": {"epsilon": 3.0},
+}
+
+
+def status(arguments: list[str]) -> int:
+    """The exit status of a command."""
+    try:
+        main(arguments)
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+def column(folder: Path, name: str) -> list[tuple[int, float]]:
+    return [(int(step), float(value)) for step, n, value in metrics(folder) if n == name]
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGUSR1", 138)])
+def test_a_signal_ends_a_run_behind_a_checkpoint(
+    name: str, code: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The signal comes between two steps that no checkpoint follows, and amid accumulation."""
+    stop = fault("Signal", steps=[7], mark=str(tmp_path / "mark"), name=name)
+    settings = {"accumulate_grad_batches": 3, "max_steps": 14, "limit_val_batches": 0}
+    config = write_config(tmp_path / "run.yaml", [stop, FGM], **settings)
+    rare = ("--last_checkpoint.every_n_train_steps", "1000")
+    plain = write_config(tmp_path / "plain.yaml", [FGM], **settings)
+    assert status(fit(plain, tmp_path / "whole", *rare)) == 0
+    assert status(fit(config, tmp_path / "run", *rare)) == code
+    assert f"stopped by {name} after step 8" in caplog.text
+    last = torch.load(tmp_path / "run" / "last.ckpt", weights_only=True)
+    assert last["global_step"] == 8
+    assert status(fit(config, tmp_path / "run", *rare)) == 0
+    assert differences(tmp_path / "run", tmp_path / "whole") == []
+
+
+def test_signals_are_left_as_they_were_found(tmp_path: Path) -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGUSR1)]
+    main(fit(write_config(tmp_path / "run.yaml", max_steps=2), tmp_path / "run"))
+    assert [signal.getsignal(n) for n in (signal.SIGTERM, signal.SIGUSR1)] == before
+
+
+@pytest.mark.parametrize("loss", ["nan", "inf"])
+def test_a_step_without_a_gradient_is_left_out(loss: str, tmp_path: Path) -> None:
+    """Weights and moments stay; the run is one without that step, but for its count."""
+    bad = fault("NoNumber", steps=[3, 4, 8], loss=float(loss))
+    config = write_config(tmp_path / "run.yaml", [bad, FGM], schedule="constant", max_steps=3)
+    ends = []
+    for steps in (3, 5, 9, 10):
+        main(fit(config, tmp_path / "run", "--trainer.max_steps", str(steps)))
+        ends.append(torch.load(tmp_path / "run" / "last.ckpt", weights_only=True))
+    three, five, nine, ten = ends
+    for name, weight in three["state_dict"].items():
+        assert torch.equal(weight, five["state_dict"][name])
+        assert torch.isfinite(ten["state_dict"][name]).all()
+    assert not torch.equal(five["state_dict"]["arc_weight"], nine["state_dict"]["arc_weight"])
+    moments = [end["optimizer_states"][0]["state"][0]["exp_avg"] for end in (three, five)]
+    assert torch.equal(*moments)
+    assert [end["global_step"] for end in ends] == [3, 5, 9, 10]
+    counts = [1.0, 2.0, 2.0, 2.0, 2.0, 3.0, 3.0]
+    assert column(tmp_path / "run", "train/skipped_steps") == list(enumerate(counts, start=3))
+
+
+def test_without_a_gradient_for_long_a_run_ends(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = fault("NoNumber", steps=[2, *range(4, 90)])
+    config = write_config(tmp_path / "run.yaml", [bad], max_steps=90)
+    options = ("--skip_non_finite.most_in_a_row", "6")
+    assert status(fit(config, tmp_path / "run", *options)) == 2
+    assert "6 steps in a row" in capsys.readouterr().err
+    assert column(tmp_path / "run", "train/skipped_steps")[-1] == (8, 6.0)
+    last = torch.load(tmp_path / "run" / "last.ckpt", weights_only=True)
+    assert all(torch.isfinite(weight).all() for weight in last["state_dict"].values())
+    # Resumed it does not begin to count anew: step 5 was the second in a row.
+    assert last["global_step"] == 5
+    again = ("--skip_non_finite.most_in_a_row", "2")
+    assert status(fit(config, tmp_path / "run", *again)) == 2
+    assert "the last of them step 5" in capsys.readouterr().err
+
+
+def test_a_full_disk_ends_a_run_that_can_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = write_config(tmp_path / "run.yaml", [FGM], max_steps=23, limit_val_batches=0)
+    main(fit(config, tmp_path / "whole"))
+    written: list[Path] = []
+    write = checkpoint_io._write
+
+    def fills_up(path: Path, content: Any) -> None:
+        written.append(path)
+        if len(written) == 3:
+            path.write_bytes(content.getvalue()[:5000])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(path, content)
+
+    monkeypatch.setattr(checkpoint_io, "_write", fills_up)
+    assert status(fit(config, tmp_path / "run")) == 2
+    message = capsys.readouterr().err
+    assert "No space left on device" in message
+    assert "resume with --ckpt_path last" in message
+    assert torch.load(tmp_path / "run" / "last.ckpt", weights_only=True)["global_step"] == 10
+    assert not list((tmp_path / "run").glob(".*.part"))
+    assert status(fit(config, tmp_path / "run")) == 0
+    assert differences(tmp_path / "run", tmp_path / "whole") == []
+
+
+def python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The program in a process of its own, whose children are its own too."""
+    here = [*sys.path, str(Path(__file__).parent)]
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        env={
+            **os.environ,
+            "OMP_NUM_THREADS": "1",
+            "PYTHONPATH": os.pathsep.join(filter(None, here)),
+        },
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+def test_wandb_may_die(tmp_path: Path) -> None:
+    """Its service is killed amid a run, which goes on; the next goes on in the same W&B run."""
+    mark = tmp_path / "mark"
+    logger = {
+        "class_path": "robustparse.tracking.wandb.WandbLogger",
+        "init_args": {"offline": True},
+    }
+    dies = fault("KillService", steps=[12], mark=str(mark))
+    config = write_config(tmp_path / "run.yaml", [dies], logger=logger, max_steps=30)
+    run = "import sys; from robustparse.cli.main import main; main(sys.argv[1:])"
+    first = python(run, *fit(config, tmp_path / "run"))
+    assert first.returncode == 0, first.stderr[-4000:]
+    assert "wandb" in mark.read_text()
+    assert first.stderr.count("Weights & Biases") >= 1, first.stderr[-4000:]
+    run_id = (tmp_path / "run" / "wandb_id").read_text()
+    losses = [step for step, _ in column(tmp_path / "run", "train/loss")]
+    assert losses == list(range(30))
+    second = python(run, *fit(config, tmp_path / "run", "--trainer.max_steps", "40"))
+    assert second.returncode == 0, second.stderr[-4000:]
+    assert (tmp_path / "run" / "wandb_id").read_text() == run_id
+    logged = [
+        point.values["trainer/global_step"]
+        for path in segments(tmp_path / "run", run_id.strip())
+        for point in read_points(path)
+        if "train/loss" in point.values
+    ]
+    assert sorted(logged) == list(range(40))

@@ -1,0 +1,81 @@
+"""Several processes under torchrun: they train as one does, and faults of one cost nothing."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exact_runs import TOLERANCE, exact, fault, largest_difference, train
+from tiny_runs import metrics
+
+from robustparse.cli.main import main
+from small_runs import RECIPES, fit
+
+pytestmark = pytest.mark.slow
+
+FAULTY = 14  # steps of a run with faults
+SKIPPED = ["1.0", *["2.0"] * 10]  # from step 3 on
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_two_processes_train_every_shipped_recipe_as_one(name: str, tmp_path: Path) -> None:
+    config = exact(tmp_path / "run.yaml", name, 6)
+    main(fit(config, tmp_path / "one"))
+    two = train(config, tmp_path / "two", 2)
+    assert two.returncode == 0, two.stderr[-4000:]
+    assert largest_difference(tmp_path / "one", tmp_path / "two") <= TOLERANCE
+    assert len([row for row in metrics(tmp_path / "two") if row[1] == "train/loss"]) == 6
+
+
+def faulty(path: Path, rank: int, *others: Any) -> Path:
+    """PGD, where the loss of a process is NaN in two steps, and what else goes wrong."""
+    return exact(path, "pgd", FAULTY, (fault("NoNumber", steps=[3, 4], rank=rank), *others))
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run in one process."""
+    folder = tmp_path_factory.mktemp("one")
+    main(fit(faulty(folder / "run.yaml", 0), folder / "run"))
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the same run in two processes, where only the second has faults."""
+    folder = tmp_path_factory.mktemp("two")
+    done = train(faulty(folder / "run.yaml", 1), folder / "run", 2)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return folder / "run"
+
+
+def test_all_processes_leave_out_a_step_that_fails_on_one(one: Path, two: Path) -> None:
+    for folder in (one, two):
+        counts = [row[2] for row in metrics(folder) if row[1] == "train/skipped_steps"]
+        assert counts == SKIPPED
+    assert largest_difference(one, two) <= TOLERANCE
+
+
+def test_a_killed_process_is_started_again(two: Path, tmp_path: Path) -> None:
+    """From the last checkpoint, and the run ends with the same weights and figures."""
+    mark = tmp_path / "mark"
+    dies = fault("Signal", steps=[8], mark=str(mark), name="SIGKILL", rank=1)
+    again = train(faulty(tmp_path / "run.yaml", 1, dies), tmp_path / "run", 2, restarts=1)
+    assert again.returncode == 0, again.stderr[-4000:]
+    assert mark.exists()
+    assert "resuming from" in again.stderr
+    assert largest_difference(tmp_path / "run", two) == 0.0
+    assert sorted(metrics(tmp_path / "run")) == sorted(metrics(two))
+
+
+def test_a_signal_to_one_process_stops_all_and_one_process_goes_on(
+    one: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    stop = fault("Signal", steps=[7], mark=str(tmp_path / "mark"), name="SIGTERM", rank=1)
+    config = faulty(tmp_path / "run.yaml", 1, stop)
+    rare = ("--last_checkpoint.every_n_train_steps", "1000")
+    stopped = train(config, tmp_path / "run", 2, *rare)
+    assert stopped.stderr.count("stopped by SIGTERM after step 8") == 1, stopped.stderr[-4000:]
+    assert stopped.stderr.count("exitcode  : 143") >= 1
+    main(fit(config, tmp_path / "run"))
+    assert "written by 2 processes, this run has 1" in caplog.text
+    assert largest_difference(tmp_path / "run", one) <= TOLERANCE
