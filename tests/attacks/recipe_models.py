@@ -2,9 +2,10 @@
 
 import itertools
 import json
+import sys
 import zlib
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -43,7 +44,7 @@ def code(*texts: str) -> int:
     return zlib.crc32(" ".join(texts).encode())
 
 
-@lru_cache(maxsize=1)
+@cache
 def groups() -> list[tuple[str, list[str]]]:
     """Penn tag and lower-cased words of small groups that cover the sample's open classes."""
     by_class: dict[tuple[str, frozenset[str]], list[str]] = {}
@@ -57,7 +58,7 @@ def groups() -> list[tuple[str, list[str]]]:
     ]
 
 
-@lru_cache(maxsize=1)
+@cache
 def group_of() -> dict[str, list[str]]:
     """The last group of each word."""
     return {word: words for _, words in groups() for word in words}
@@ -124,7 +125,7 @@ class Encoder:
         return np.stack([sum(map(_vector, text.split()), np.zeros(16)) for text in texts])
 
 
-@lru_cache(maxsize=None)
+@cache
 def _vector(word: str) -> np.ndarray:
     return np.random.default_rng(code(word)).normal(size=16)
 
@@ -136,7 +137,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tag_filter.PerceptronTags, "load", lambda: Tagger())
     library = ModuleType("sentence_transformers")
     library.SentenceTransformer = lambda *_, **__: Encoder()
-    monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", library)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", library)
 
 
 def write_models(folder: Path) -> None:

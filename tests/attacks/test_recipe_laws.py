@@ -127,7 +127,7 @@ def test_scores_are_those_of_the_final_text_parsed_once_more(reference) -> None:
 
 def test_the_seed_decides_all_that_is_drawn(name, models, reference) -> None:
     random.seed(7)
-    np.random.seed(7)  # noqa: NPY002 - the global generator, which nothing may read
+    np.random.seed(7)
     torch.manual_seed(7)
     assert by_id(recipe(name, models)) == reference
     assert (by_id(recipe(name, models, seed=1)) != reference) == RECIPES[name]
@@ -141,7 +141,7 @@ def snapshot(parser: BiaffineParser) -> list[Any]:
         {key: (one.requires_grad, one.grad) for key, one in parser.named_parameters()},
         {key: one.grad.clone() for key, one in parser.named_parameters() if one.grad is not None},
         (torch.get_rng_state(), torch.is_grad_enabled(), torch.is_inference_mode_enabled()),
-        (random.getstate(), repr(np.random.get_state())),  # noqa: NPY002
+        (random.getstate(), repr(np.random.get_state())),
         (parser.dtype, parser.device, torch.get_default_dtype(), torch.get_num_threads()),
     ]
 
