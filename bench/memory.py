@@ -2,12 +2,12 @@
 
     python bench/memory.py --checkpoint best.ckpt --folder UD_English-EWT --json
 
-The sentences of the test split are attacked again and again under new ids, into a folder that is deleted
-afterwards, with a low-cost attack: random words of the training data, two trials a sentence. The
-words proposed differ from round to round, as they are drawn from (seed, id). What may grow is
-bounded by the distinct words: the parser's table of word forms. Everything else (live sentences,
-their caches, the sample for the victim's share, memories of filters) has a fixed size, but for one
-id a sentence. The bar is the growth over the second half of the run.
+The sentences of the test split are attacked again and again under new ids, into a folder that is
+deleted afterwards, with a low-cost attack: random words of the training data, two trials a
+sentence. The words proposed differ from round to round, as they are drawn from (seed, id). What may
+grow is bounded by the distinct words: the parser's table of word forms. Everything else (live
+sentences, their caches, the sample for the victim's share, memories of filters) has a fixed size,
+but for one id a sentence.
 """
 
 import argparse
