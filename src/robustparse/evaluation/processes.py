@@ -7,6 +7,7 @@ kept. Nothing but JSON comes back, so that nothing is unpickled.
 
 import json
 import signal
+import sys
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -22,6 +23,8 @@ from robustparse.errors import InputError, ProcessDiedError
 from robustparse.evaluation.shards import Lines, drain, shard
 from robustparse.evaluation.speed import Speed
 from robustparse.types import Example
+
+_PATIENCE = 20.0  # seconds for a worker to end in
 
 Worker = Callable[[int, Sequence[int]], Lines]
 """Attacks the sentences with these ids as the process of this rank; it can be pickled."""
@@ -50,10 +53,14 @@ def lines_of_processes(worker: Worker, count: int, examples: Sequence[Example]) 
             processes.append(process)
             ranks[pipe] = rank
         return (yield from _collected(processes, ranks))
-    finally:
+    except BaseException:
         for process in processes:
             process.terminate()
-            process.join()
+        raise
+    finally:
+        for process in processes:
+            process.join(_PATIENCE)
+            process.kill()
 
 
 def _started(
@@ -93,7 +100,8 @@ def _collected(processes: Sequence[SpawnProcess], ranks: dict[Connection, int]) 
 
 def _work(worker: Worker, rank: int, count: int, ids: Sequence[int], pipe: Connection) -> None:
     """What a worker's process runs."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started it ends it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started it ends it,
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that checkers it started end too
     torch.set_num_threads(max(1, torch.get_num_threads() // count))
     with suppress(BrokenPipeError):  # nobody is left to tell
         try:
