@@ -214,10 +214,9 @@ def test_every_filter_is_true_on_every_result(name, models, reference) -> None:
     assert all(obeys(attack, result) for result in reference.values())
 
 
-def test_each_filter_does_something(name, models) -> None:
-    """Without it, some result breaks it: the law above is no empty one."""
+def test_each_filter_does_something(name, models, reference) -> None:
+    """The law above is no empty one: without the filter, results or query counts differ."""
     for index in range(len(recipe(name, models).constraints)):
-        free, one = recipe(name, models), recipe(name, models)
-        del free.constraints[index]
-        one.constraints = one.constraints[index : index + 1]
-        assert not all(obeys(one, result) for result in by_id(free).values()), one.constraints
+        free = recipe(name, models)
+        left_out = free.constraints.pop(index)
+        assert by_id(free) != reference, left_out

@@ -79,16 +79,16 @@ def collect_into(
         InputError: the folder is not writable, in use, holds another run or broken files.
     """
     with locked(make_folder(folder)):
-        done, tally = set(), Tally()
-        for line in held_lines(folder):
-            done.add(line["id"])
-            tally.add(line)
+        done = {line["id"] for line in held_lines(folder)}
         _claim(folder, run, bool(done))
         pending = [example for example in examples if example.id not in done]
         if not pending and (folder / "summary.json").exists():
             finished: Summary = json.loads((folder / "summary.json").read_text("utf-8"))
             return finished
         tidy(folder)  # what a kill tore off must not stand before the next line
+        tally = Tally()
+        for line in each_line(folder / EXAMPLES):
+            tally.add(line)
         speed = _attack_pending(folder, source, pending, tally, on_sentence)
         tidy(folder)
         ending = file_ending(str(run.get("data", "")))
