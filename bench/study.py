@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from robustparse.data.conllu import find_split
-from robustparse.evaluation.robustness import read_lines
+from robustparse.evaluation.lines import read_lines
 from robustparse.files import write_text
 from studies import CHARACTER, ROOT, STUDIES, Row, Study, result
 from study_tables import budget_table, defence_table, kept

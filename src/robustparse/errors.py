@@ -1,4 +1,4 @@
-"""The one exception that means "the user can mend this": exit code 2, one message, no traceback."""
+"""The exceptions that commands answer with one message and no traceback."""
 
 
 class InputError(ValueError):
@@ -7,4 +7,11 @@ class InputError(ValueError):
     The message names the file and line or the key, what was found, what was expected, and what to
     do. Commands print it on standard error and exit with 2; every other exception is a fault of
     robustparse itself and exits with 1.
+    """
+
+
+class ProcessDiedError(RuntimeError):
+    """One of several processes was ended from outside; the message says which and what to do.
+
+    Commands print it on standard error and exit with 1.
     """

@@ -2,7 +2,10 @@
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 from robustparse.errors import InputError
 
@@ -49,7 +52,14 @@ def make_folder(path: Path) -> Path:
 
 
 def write_text(path: Path, content: str) -> None:
-    """Write aside, then rename: a reader sees the old file or the new one, never a part.
+    """Write a whole text; see `written`."""
+    with written(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def written(path: Path) -> Iterator[TextIO]:
+    """A file that is written aside, then renamed: readers see the old one or the new one, whole.
 
     Raises:
         InputError: the folder is not writable.
@@ -58,7 +68,7 @@ def write_text(path: Path, content: str) -> None:
     handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.chmod(aside, 0o644)

@@ -17,7 +17,7 @@ from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.cli import attack as module
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
-from robustparse.evaluation.robustness import read_lines
+from robustparse.evaluation.lines import read_lines
 from robustparse.evaluation.tally import Tally, result_line
 from robustparse.parsers.load import load
 from robustparse.parsers.victim import ParserVictim

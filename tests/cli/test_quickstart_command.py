@@ -12,7 +12,7 @@ from robustparse.cli import quickstart
 from robustparse.cli.main import main
 from robustparse.data import sample
 from robustparse.evaluation.evaluate import evaluate
-from robustparse.evaluation.robustness import read_lines
+from robustparse.evaluation.lines import read_lines
 from robustparse.parsers.load import load
 
 

@@ -12,7 +12,8 @@ from robustparse.attacks.goals import AttachmentDrop
 from robustparse.data.conllu import read_treebank
 from robustparse.errors import InputError
 from robustparse.evaluation.evaluate import evaluate
-from robustparse.evaluation.robustness import attack_into, read_lines
+from robustparse.evaluation.lines import read_lines
+from robustparse.evaluation.robustness import attack_into
 from robustparse.evaluation.tally import Tally
 from robustparse.parsers.victim import ParserVictim
 from sample_runs import lexicon_attack, trained_parser

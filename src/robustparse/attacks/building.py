@@ -17,6 +17,7 @@ from robustparse.attacks.goals import Goal
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.statistics import Statistics
 from robustparse.attacks.victim import Victim
+from robustparse.errors import InputError
 from robustparse.metrics import counted_words
 from robustparse.types import Example
 
@@ -148,9 +149,15 @@ class ProblemBuilder:
 
     @contextmanager
     def _timed(self, part: CandidateGenerator | Constraint) -> Iterator[None]:
-        """Adds the seconds of a part to the statistics, if it is a model."""
+        """Adds the seconds of a part to the statistics, if it is a model; says whose a fault is."""
         begin = time.perf_counter()
-        yield
+        try:
+            yield
+        except InputError:
+            raise
+        except Exception as error:
+            found = f"{type(error).__name__}: {error}"
+            raise RuntimeError(f"{type(part).__name__} failed ({found})") from error
         if part.is_model():
             self._statistics.add_model_seconds(part, time.perf_counter() - begin)
 

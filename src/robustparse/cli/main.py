@@ -9,7 +9,7 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-from robustparse.errors import InputError
+from robustparse.errors import InputError, ProcessDiedError
 
 LIGHTNING = {
     "fit": "train a parser from a YAML configuration; --ckpt_path last resumes",
@@ -45,6 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except InputError as error:
         print(f"robustparse: {error}", file=sys.stderr)
         sys.exit(2)
+    except ProcessDiedError as error:
+        print(f"robustparse: {error}", file=sys.stderr)
+        sys.exit(1)
 
 
 def _usage() -> str:

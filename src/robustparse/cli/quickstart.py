@@ -30,7 +30,8 @@ from robustparse.data.sample import attack_lexicon, sample_treebank
 from robustparse.defenses.monitor import RobustnessEvaluation
 from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.errors import InputError
-from robustparse.evaluation.robustness import Summary, attack_into, read_lines
+from robustparse.evaluation.lines import read_lines
+from robustparse.evaluation.robustness import Summary, attack_into
 from robustparse.evaluation.tally import Tally
 from robustparse.files import make_folder, write_text
 from robustparse.parsers.biaffine import BiaffineParser

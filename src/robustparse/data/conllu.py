@@ -15,7 +15,7 @@ from typing import Any
 from robustparse import __version__
 from robustparse.data.conllu_rows import blocks, is_conllx, is_word, parse_rows
 from robustparse.errors import InputError
-from robustparse.files import read_text, write_text
+from robustparse.files import read_text, written
 from robustparse.types import DependencyTree, Example, Sentence
 
 _TEXT_COMMENT = re.compile(r"#\s*text\s*=")
@@ -162,7 +162,8 @@ def block_of(sentence: Sentence, tree: DependencyTree) -> str:
 
 def write_treebank(path: str | Path, sentences: Iterable[str]) -> None:
     """Write blocks of lines to a file, whole or not at all."""
-    write_text(Path(path), "".join(f"{block}\n\n" for block in sentences))
+    with written(Path(path)) as file:
+        file.writelines(f"{block}\n\n" for block in sentences)
 
 
 def file_ending(path: str | Path) -> str:

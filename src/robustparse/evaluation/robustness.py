@@ -2,11 +2,11 @@
 
 ``examples.jsonl`` grows by a line a finished sentence and ends sorted by id; a run that was killed
 goes on with the sentences that are not in it. ``run.json`` says what the folder holds, so that
-lines of different runs never mix.
+lines of different runs never mix; one process at a time has the folder.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,14 @@ import torch
 
 from robustparse import __version__
 from robustparse.attacks.attack import Attack
-from robustparse.attacks.statistics import Statistics, victim_seconds_alone
 from robustparse.attacks.victim import Victim
 from robustparse.data.conllu import block_of, file_ending, with_parse, write_treebank
 from robustparse.errors import InputError
-from robustparse.evaluation.tally import Tally, result_line
+from robustparse.evaluation.lines import EXAMPLES, each_line, held_lines, json_line, tidy
+from robustparse.evaluation.lock import locked
+from robustparse.evaluation.shards import Lines, Source, attacked_lines, drain
+from robustparse.evaluation.speed import Speed
+from robustparse.evaluation.tally import Tally
 from robustparse.files import make_folder, read_text, write_text
 from robustparse.types import Example
 
@@ -33,9 +36,7 @@ def attack_into(
     run: dict[str, Any],
     on_sentence: Callable[[Tally], None] = lambda tally: None,
 ) -> Summary:
-    """Attack examples, write ``examples.jsonl``, ``adversarial.conllu`` and ``summary.json``.
-
-    Examples of a CoNLL-X file give ``adversarial.conllx``.
+    """Attack examples in this process; see `collect_into`.
 
     Args:
         folder: where to; continued if it holds the same run.
@@ -44,74 +45,70 @@ def attack_into(
         victim: the parser.
         run: plain values that tell this run from others: attack, victims, data, seed, limit.
         on_sentence: called after every sentence with the sums so far.
+    """
+
+    def source(pending: Sequence[Example]) -> Lines:
+        return attacked_lines(attack, victim, pending)
+
+    return collect_into(folder, source, examples, run, on_sentence)
+
+
+def collect_into(
+    folder: Path,
+    source: Source,
+    examples: Sequence[Example],
+    run: dict[str, Any],
+    on_sentence: Callable[[Tally], None] = lambda tally: None,
+) -> Summary:
+    """Write ``examples.jsonl``, ``adversarial.conllu`` and ``summary.json`` of an attack.
+
+    Examples of a CoNLL-X file give ``adversarial.conllx``. The folder's lock is held meanwhile.
+
+    Args:
+        folder: where to; continued if it holds the same run.
+        source: attacks the sentences that are left, in this process or in others.
+        examples: sentences with distinct ids.
+        run: plain values that tell this run from others: attack, victims, data, seed, limit.
+        on_sentence: called after every sentence with the sums so far.
 
     Returns:
         The summary. Times and forwards are those of the last uninterrupted stretch of the run, None
         if nothing was left for it to attack.
 
     Raises:
-        InputError: the folder is not writable, holds another run or broken files.
+        InputError: the folder is not writable, in use, holds another run or broken files.
     """
-    _claim(make_folder(folder), run)
-    lines = read_lines(folder / "examples.jsonl")
-    known = {line["id"] for line in lines}
-    pending = [example for example in examples if example.id not in known]
-    if not pending and (folder / "summary.json").exists():
-        finished: Summary = json.loads((folder / "summary.json").read_text("utf-8"))
-        return finished
-    tally = Tally()
-    for line in lines:
-        tally.add(line)
-    statistics = _attack_pending(folder, attack, pending, victim, lines, tally, on_sentence)
-    lines.sort(key=lambda line: line["id"])
-    write_text(folder / "examples.jsonl", "".join(_json_line(line) for line in lines))
-    ending = file_ending(str(run.get("data", "")))
-    _write_adversarial(folder / f"adversarial{ending}", examples, lines)
-    summary = {
-        "task": "dependency",
-        **{key: run[key] for key in ("attack", "victims", "seed")},
-        **tally.scores(),
-        "perplexity": {"clean": None, "attacked": None},
-        **_speed(statistics, victim, len(pending)),
-        "versions": {"robustparse": __version__, "torch": str(torch.__version__)},
-    }
-    write_text(folder / "summary.json", json.dumps(summary, indent=2) + "\n")
-    return summary
+    with locked(make_folder(folder)):
+        done = {line["id"] for line in held_lines(folder)}
+        _claim(folder, run, bool(done))
+        pending = [example for example in examples if example.id not in done]
+        if not pending and (folder / "summary.json").exists():
+            finished: Summary = json.loads((folder / "summary.json").read_text("utf-8"))
+            return finished
+        tidy(folder)  # what a kill tore off must not stand before the next line
+        tally = Tally()
+        for line in each_line(folder / EXAMPLES):
+            tally.add(line)
+        speed = _attack_pending(folder, source, pending, tally, on_sentence)
+        tidy(folder)
+        ending = file_ending(str(run.get("data", "")))
+        _write_adversarial(folder / f"adversarial{ending}", examples, folder / EXAMPLES)
+        summary = {
+            "task": "dependency",
+            **{key: run[key] for key in ("attack", "victims", "seed")},
+            **tally.scores(),
+            "perplexity": {"clean": None, "attacked": None},
+            **speed.figures(len(pending)),
+            "versions": {"robustparse": __version__, "torch": str(torch.__version__)},
+        }
+        write_text(folder / "summary.json", json.dumps(summary, indent=2) + "\n")
+        return summary
 
 
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    """The whole lines of an ``examples.jsonl``; a last line torn by a kill is left out.
-
-    Raises:
-        InputError: a whole line is no JSON object with an id.
-    """
-    if not path.exists():
-        return []
-    lines = []
-    # Bytes, since a kill may have torn a character too; U+2028 is no end of a line.
-    rows = path.read_bytes().split(b"\n")
-    for number, row in enumerate(rows, start=1):
-        if not row:
-            continue
-        try:
-            line = json.loads(row.decode("utf-8"))
-        except ValueError:
-            if number == len(rows):
-                break
-            line = None
-        if not isinstance(line, dict) or "id" not in line:
-            raise InputError(
-                f"{path}:{number}: no sentence as an attack writes it; remove the line and run the "
-                "attack again"
-            )
-        lines.append(line)
-    return lines
-
-
-def _claim(folder: Path, run: dict[str, Any]) -> None:
+def _claim(folder: Path, run: dict[str, Any], started: bool) -> None:
     """Write ``run.json``, or make sure that the lines already there are this run's."""
-    path, examples = folder / "run.json", folder / "examples.jsonl"
-    if not examples.exists() or not examples.stat().st_size:
+    path = folder / "run.json"
+    if not started:
         write_text(path, json.dumps(run, indent=2) + "\n")
         return
     if not path.exists():
@@ -154,57 +151,31 @@ def _held(path: Path) -> Summary:
 
 def _attack_pending(
     folder: Path,
-    attack: Attack,
+    source: Source,
     pending: Sequence[Example],
-    victim: Victim,
-    lines: list[dict[str, Any]],
     tally: Tally,
     on_sentence: Callable[[Tally], None],
-) -> Statistics:
-    # Start from whole lines: what a kill tore off must not stand before the next line.
-    write_text(folder / "examples.jsonl", "".join(_json_line(line) for line in lines))
-    results = attack.run(pending, victim)
-    try:
-        with (folder / "examples.jsonl").open("a", encoding="utf-8") as file:
-            for result in results:
-                line = result_line(result)
-                file.write(_json_line(line))
-                file.flush()
-                lines.append(line)
-                tally.add(line)
-                on_sentence(tally)
-    finally:
-        results.close()
-    return results.statistics
+) -> Speed:
+    """Attack what is left; each line is in the file before the next one is asked for."""
+    with (folder / EXAMPLES).open("a", encoding="utf-8") as file:
+
+        def take(line: dict[str, Any]) -> None:
+            file.write(json_line(line))
+            file.flush()
+            tally.add(line)
+            on_sentence(tally)
+
+        return drain(source(pending), take)
 
 
-def _json_line(line: dict[str, Any]) -> str:
-    return json.dumps(line, ensure_ascii=False) + "\n"
-
-
-def _write_adversarial(
-    path: Path, examples: Sequence[Example], lines: Sequence[dict[str, Any]]
-) -> None:
+def _write_adversarial(path: Path, examples: Sequence[Example], lines: Path) -> None:
     """The adversarial sentences with their gold trees, for any other parser."""
-    by_id = {line["id"]: line for line in lines}
-    sentences = []
-    for example in sorted(examples, key=lambda example: example.id):
-        block = example.block or block_of(example.sentence, example.gold)
-        words = by_id[example.id]["adversarial_tokens"]
-        sentences.append(with_parse(block, example.gold, words))
-    write_treebank(path, sentences)
+    by_id = {example.id: example for example in examples}
 
+    def sentences() -> Iterator[str]:
+        for line in each_line(lines):
+            example = by_id[line["id"]]
+            block = example.block or block_of(example.sentence, example.gold)
+            yield with_parse(block, example.gold, line["adversarial_tokens"])
 
-def _speed(statistics: Statistics, victim: Victim, sentences: int) -> dict[str, Any]:
-    with victim.evaluating():
-        alone = victim_seconds_alone(victim, statistics)
-    seconds = statistics.seconds
-    figures = {
-        "victim_forwards": statistics.forwards,
-        "texts_per_forward": statistics.texts_per_forward,
-        "seconds": seconds,
-        "other_model_seconds": dict(statistics.model_seconds),
-        "sentences_per_second": sentences / seconds if seconds else None,
-        "victim_share_of_seconds": statistics.victim_share(alone),
-    }
-    return figures if sentences else dict.fromkeys(figures)
+    write_treebank(path, sentences())

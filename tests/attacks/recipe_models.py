@@ -1,0 +1,245 @@
+"""Small stand-ins for the models and files that recipes name, and recipes that use them."""
+
+import itertools
+import json
+import sys
+import zlib
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import yaml
+from jsonargparse import ArgumentParser
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    BertTokenizer,
+    GPT2Config,
+    GPT2LMHeadModel,
+    PreTrainedTokenizerFast,
+)
+
+from robustparse.attacks.attack import Attack
+from robustparse.attacks.candidates import sememes, wordnet
+from robustparse.attacks.candidates.wordnet import part_of
+from robustparse.attacks.constraints import tag_filter
+from robustparse.attacks.constraints.grammar import GrammarChecker
+from robustparse.data.sample import attack_lexicon
+
+FOLDER = Path(__file__).parents[2] / "configs" / "attack"
+_GROUP = 5  # words that are substitutes of each other
+_SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+
+
+def code(*texts: str) -> int:
+    """A number that follows from texts alone."""
+    return zlib.crc32(" ".join(texts).encode())
+
+
+@cache
+def groups() -> list[tuple[str, list[str]]]:
+    """Penn tag and lower-cased words of small groups that cover the sample's open classes."""
+    by_class: dict[tuple[str, frozenset[str]], list[str]] = {}
+    for key, others in attack_lexicon(0).items():
+        word, tag = key.rsplit("/", 1)
+        by_class.setdefault((tag, frozenset([word, *others])), []).append(word.lower())
+    return [
+        (tag, words[begin : begin + _GROUP])
+        for (tag, _), words in by_class.items()
+        for begin in range(0, len(words), _GROUP)
+    ]
+
+
+@cache
+def group_of() -> dict[str, list[str]]:
+    """The last group of each word."""
+    return {word: words for _, words in groups() for word in words}
+
+
+def tag_in(words: Sequence[str], position: int) -> str:
+    """The stand-in for a tagger: looks at a word and its neighbours."""
+    tags = {word: tag for tag, group in groups() for word in group}
+    word = words[position].lower()
+    odd = code(*words[max(0, position - 1) : position + 2]) % 5 == 0
+    return "FW" if odd else tags.get(word, "FW")
+
+
+class Tagger:
+    """Tags changed sentences with `tag_in`."""
+
+    def substituted(
+        self, places: Sequence[tuple[tuple[str, ...], int]], candidates: Sequence[Sequence[str]]
+    ) -> list[list[str]]:
+        return [
+            [tag_in((*words[:at], word, *words[at + 1 :]), at) for word in some]
+            for (words, at), some in zip(places, candidates, strict=True)
+        ]
+
+
+class Sense:
+    def __init__(self, words: list[str]) -> None:
+        self.words = words
+
+    def lemma_names(self) -> list[str]:
+        return self.words
+
+
+class WordNet:
+    """One sense a group."""
+
+    def _morphy(self, word: str, part: str) -> list[str]:
+        return []
+
+    def synsets(self, word: str, part: str) -> list[Sense]:
+        return [Sense(words) for tag, words in groups() if part_of(tag) == part and word in words]
+
+    def get_version(self) -> str:
+        return "made for tests"
+
+
+class Checker(GrammarChecker):
+    """Counts errors by a hash of the text."""
+
+    def errors(self, texts: Sequence[str]) -> list[int]:
+        return [code(text) % 4 for text in texts]
+
+
+class Encoder:
+    """Stands in for a sentence encoder: the sum of a random vector for each word."""
+
+    def to(self, dtype: torch.dtype) -> "Encoder":
+        return self
+
+    def eval(self) -> "Encoder":
+        return self
+
+    def encode(self, texts: list[str], **_: object) -> np.ndarray:
+        return np.stack([sum(map(_vector, text.split()), np.zeros(16)) for text in texts])
+
+
+@cache
+def _vector(word: str) -> np.ndarray:
+    return np.random.default_rng(code(word)).normal(size=16)
+
+
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No installed data or library decides what recipes do."""
+    for module in (wordnet, sememes):
+        monkeypatch.setattr(module, "load_wordnet", WordNet)
+    monkeypatch.setattr(tag_filter.PerceptronTags, "load", lambda: Tagger())
+    library = ModuleType("sentence_transformers")
+    library.SentenceTransformer = lambda *_, **__: Encoder()
+    monkeypatch.setitem(sys.modules, "sentence_transformers", library)
+
+
+def write_models(folder: Path) -> None:
+    """Vectors, stop words, a sememe dictionary, BERT and GPT-2 with random weights."""
+    words = list(dict.fromkeys(word for _, group in groups() for word in group))
+    stop = ["the", "of", *(word for word in words if code(word) % 5 == 0)]
+    (folder / "stop.txt").write_text("\n".join(stop))
+    senses = [
+        {"en_word": word, "en_grammar": _PARTS[part_of(tag)], "sememes": [f"{tag} {number}"]}
+        for number, (tag, words) in enumerate(groups())
+        for word in words
+    ]
+    (folder / "sememes.json").write_text(json.dumps(senses))
+    _write_vectors(folder / "vectors.txt")
+    vocabulary = {piece: number for number, piece in enumerate([*_SPECIAL, ".", ",", *words])}
+    torch.manual_seed(0)
+    bert = BertConfig(
+        vocab_size=len(vocabulary),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=64,
+        initializer_range=0.5,
+    )
+    BertForMaskedLM(bert).save_pretrained(folder / "bert")
+    BertTokenizer(vocab=vocabulary).save_pretrained(folder / "bert")
+    gpt2 = GPT2Config(
+        vocab_size=len(vocabulary),
+        n_positions=64,
+        n_embd=16,
+        n_layer=1,
+        n_head=2,
+        initializer_range=0.2,
+        bos_token_id=0,
+        eos_token_id=0,
+    )
+    GPT2LMHeadModel(gpt2).save_pretrained(folder / "gpt2")
+    pieces = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
+    pieces.pre_tokenizer = Whitespace()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=pieces, unk_token="[UNK]")
+    tokenizer.save_pretrained(folder / "gpt2")
+
+
+_PARTS = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
+
+
+def _write_vectors(path: Path) -> None:
+    """The words of a group lie around one direction, at cosines from 0.8 to 1."""
+    rng = np.random.default_rng(0)
+    rows = {}
+    for _, words in groups():
+        centre = rng.normal(size=12)
+        for word in words:
+            rows[word] = centre + rng.normal(scale=0.4, size=12)
+    path.write_text("".join(f"{word} {' '.join(map(str, row))}\n" for word, row in rows.items()))
+
+
+_PATHS = itertools.count()
+
+
+def _small(folder: Path) -> dict[str, dict[str, Any]]:
+    """Arguments of the tests by class, over those of the recipe."""
+    vectors, short = {"vectors": str(folder / "vectors.txt")}, {"precision": "float64"}
+    return {
+        "EmbeddingNeighbours": {**vectors, "k": 4, "cache": None},
+        "WordVectorCosine": vectors,
+        "MaskedLM": {"model": str(folder / "bert"), "top_k": 120, "sample": 60, **short},
+        "CachedCandidates": {"path": str(folder / f"cache{next(_PATHS)}.sqlite")},
+        "Sememes": {"dictionary": str(folder / "sememes.json")},
+        "StopWords": {"path": str(folder / "stop.txt")},
+        "SentenceSimilarity": {"window": 9, **short},
+        "LanguageModel": {"model": str(folder / "gpt2"), **short},
+        "AttachmentDrop": {"least": 2},
+        "Genetic": {"population": 4, "generations": 2},
+        "ParticleSwarm": {"population": 4, "iterations": 2},
+        "Beam": {"width": 2},
+        "Zheng2020": {"psi": 6},
+    }
+
+
+def shrunk(spec: Any, folder: Path) -> Any:
+    """A recipe's text with the stand-ins in the place of its models and files."""
+    if isinstance(spec, list):
+        return [shrunk(part, folder) for part in spec]
+    if not isinstance(spec, dict):
+        return spec
+    spec = {key: shrunk(value, folder) for key, value in spec.items()}
+    name = str(spec.get("class_path", "")).rpartition(".")[2]
+    if name == "LanguageTool":
+        return {"class_path": "recipe_models.Checker"}
+    if given := _small(folder).get(name):
+        spec["init_args"] = {**spec.get("init_args", {}), **given}
+    return spec
+
+
+def recipe(name: str, folder: Path, **settings: Any) -> Attack:
+    """The attack of a recipe in configs/attack, made small."""
+    spec = shrunk(yaml.safe_load((FOLDER / f"{name}.yaml").read_text()), folder)
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_class_arguments(Attack, "attack")
+    attack: Attack = parser.instantiate(
+        parser.parse_object({"attack": {**spec, **settings}})
+    ).attack
+    return attack

@@ -1,0 +1,151 @@
+"""Filters on sentences under the beam, the rankings, the swarm, the genes and Wang et al. 2021."""
+
+from collections.abc import Callable, Generator
+
+import numpy as np
+import pytest
+from attack_fakes import HashVictim, corpus
+from test_sentence_filters import Asked, Judge, rises_slowly, stays_close
+
+from robustparse.attacks.admission import Admission
+from robustparse.attacks.attack import Attack, AttackResult
+from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.attacks.constraints.sentence_filter import Edit
+from robustparse.attacks.constraints.tags import AttackableTags
+from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.problem import Problem, State
+from robustparse.attacks.search.beam import Beam
+from robustparse.attacks.search.genetic import Genetic
+from robustparse.attacks.search.importance import GreedyByImportance, WeightedSaliencySearch
+from robustparse.attacks.search.pso import ParticleSwarm
+from robustparse.attacks.search.rankings import DeletedWord, UnknownWord
+from robustparse.attacks.search.requests import Search
+from robustparse.attacks.search.wang2021 import Wang2021
+
+EXAMPLES, LEXICON = corpus(30, seed=4)
+
+SEARCHES: dict[str, Search] = {
+    "beam": Beam(width=3),
+    "beam, concatenated": Beam(width=2, members="concatenate"),
+    "unknown": GreedyByImportance(UnknownWord()),
+    "deletion": GreedyByImportance(DeletedWord()),
+    "pwws": WeightedSaliencySearch(),
+    "genetic": Genetic(population=6, generations=4),
+    "genetic, redrawn": Genetic(population=6, generations=4, repeats="redraw"),
+    "swarm": ParticleSwarm(population=6, iterations=4),
+    "swarm, textattack": ParticleSwarm(population=6, iterations=4, direction="textattack"),
+    "wang": Wang2021(gamma=0.4),
+}
+# These put outcomes together from states that were asked about apart.
+COMPOSING = [name for name in SEARCHES if name.startswith(("genetic", "swarm", "pwws"))]
+JUDGES = [(rises_slowly,), (stays_close,), (rises_slowly, stays_close)]
+
+
+def engine(name: str, *judges: Judge, **settings) -> Attack:
+    return Attack(
+        AttachmentDrop(metric="mean" if name == "wang" else "uas", least=3),
+        Lexicon(LEXICON),
+        SEARCHES[name],
+        [*map(Asked, judges), AttackableTags(["NN", "VB", "DT", "JJ"])],
+        **settings,
+    )
+
+
+def by_id(attack: Attack) -> dict[int, AttackResult]:
+    return {result.id: result for result in attack.run(EXAMPLES, HashVictim())}
+
+
+def has_admissible_chain(result: AttackResult, judges: tuple[Judge, ...]) -> bool:
+    """Whether the result's changes, in some order, all pass the filters."""
+    original = result.example.sentence
+    reached, fresh = {original.words}, [original.words]
+    while fresh and result.words not in reached:
+        current = fresh.pop()
+        for position in result.edited:
+            edit = Edit(original, current, position, result.words[position])
+            if edit.changed not in reached and all(judge(edit) for judge in judges):
+                reached.add(edit.changed)
+                fresh.append(edit.changed)
+    return result.words in reached
+
+
+@pytest.fixture(params=SEARCHES)
+def name(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.mark.parametrize("judges", JUDGES, ids=lambda judges: "+".join(j.__name__ for j in judges))
+def test_every_result_is_reached_by_admissible_changes(name: str, judges) -> None:
+    results = by_id(engine(name, *judges)).values()
+    assert len(results) == len(EXAMPLES)
+    assert all(has_admissible_chain(result, judges) for result in results)
+    # No empty check: there are changes, and without the filters some results break them.
+    assert sum(bool(result.edited) for result in results) > 5
+    assert max(len(result.edited) for result in results) > 1
+    free = by_id(engine(name)).values()
+    assert not all(has_admissible_chain(result, judges) for result in free)
+
+
+@pytest.mark.parametrize("packing", [{"batch_queries": 1}, {"live": 3, "batch_words": 50}], ids=str)
+@pytest.mark.parametrize("budget", [None, 12])
+def test_packing_changes_nothing(name: str, packing: dict, budget: int | None) -> None:
+    reference = by_id(engine(name, rises_slowly, stays_close, budget=budget))
+    packed = engine(name, rises_slowly, stays_close, budget=budget, **packing)
+    assert by_id(packed) == reference
+    assert budget is None or max(result.charged for result in reference.values()) == budget
+
+
+def test_filters_that_admit_all_or_nothing(name: str) -> None:
+    assert by_id(engine(name, lambda edit: True)) == by_id(engine(name))
+    for result in by_id(engine(name, lambda edit: False)).values():
+        assert (result.words, result.success) == (result.example.sentence.words, False)
+
+
+Repair = Callable[[Admission, Problem, State], Generator[list[Edit], None, State]]
+
+
+@pytest.fixture
+def repairs(monkeypatch: pytest.MonkeyPatch) -> dict[int, tuple[State, State]]:
+    """By id, the outcomes that were made again, before and after."""
+    made: dict[int, tuple[State, State]] = {}
+    original: Repair = Admission.rebuilt
+
+    def rebuilt(
+        self: Admission, problem: Problem, outcome: State
+    ) -> Generator[list[Edit], None, State]:
+        state = yield from original(self, problem, outcome)
+        made[problem.id] = (outcome, state)
+        return state
+
+    monkeypatch.setattr(Admission, "rebuilt", rebuilt)
+    return made
+
+
+@pytest.mark.parametrize("name", COMPOSING)
+def test_states_that_a_search_put_together_are_repaired(name: str, repairs) -> None:
+    results = by_id(engine(name, rises_slowly))
+    lost = [number for number, (before, after) in repairs.items() if (before != after).any()]
+    assert lost, "no outcome had to lose a change"
+    for number in repairs:
+        before, after = repairs[number]
+        assert ((after == before) | (after == 0)).all()  # changes are lost, none is made
+        result = results[number]
+        assert np.flatnonzero(after).tolist() == list(result.edited)
+        assert has_admissible_chain(result, (rises_slowly,))
+        # What is reported is the parse of the repaired text.
+        heads, _ = HashVictim().answer(result.words)
+        assert list(result.attacked.tree.heads) == list(heads)
+
+
+def test_a_lost_change_may_cost_the_success(repairs) -> None:
+    """Success is that of the text without the change, not of what the search had asked about."""
+    for name in COMPOSING:
+        for result in by_id(engine(name, rises_slowly)).values():
+            clean = sum(_right(result, result.example.sentence.words))
+            assert result.success == (clean - sum(_right(result, result.words)) >= 3)
+    assert repairs
+
+
+def _right(result: AttackResult, words: tuple[str, ...]) -> list[bool]:
+    heads, _ = HashVictim().answer(words)
+    return [one == other for one, other in zip(heads, result.example.gold.heads, strict=True)]

@@ -1,0 +1,222 @@
+"""The laws of every attack, for every recipe in configs/attack, with small models."""
+
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from recipe_models import FOLDER, recipe, stand_in, write_models
+
+from robustparse.attacks.attack import Attack, AttackResult
+from robustparse.attacks.candidates.generator import Slot
+from robustparse.attacks.constraints.sentence_filter import Edit, SentenceFilter
+from robustparse.data.batch import Batch
+from robustparse.evaluation.robustness import attack_into
+from robustparse.evaluation.shards import shard
+from robustparse.evaluation.tally import Tally
+from robustparse.parsers.biaffine import BiaffineParser
+from robustparse.parsers.victim import ParserVictim
+from robustparse.types import Example
+from sample_runs import sentences, trained_parser
+
+# Every recipe, and whether its results depend on the seed.
+RECIPES = {
+    "beam": False,
+    "genetic": True,
+    "pso": True,
+    "pwws": False,
+    "textfooler": False,
+    "wang2021": True,
+    "zheng2020_blackbox": True,
+    "zheng2020_blackbox_character": True,
+}
+EXAMPLES = sentences(10, "test")
+RUN = {"attack": "recipe", "victims": ["parser"], "seed": 0}
+Results = dict[int, AttackResult]
+
+
+def test_every_recipe_is_here() -> None:
+    assert {path.stem for path in FOLDER.glob("*.yaml")} == set(RECIPES)
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models")
+    write_models(folder)
+    return folder
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _stand_ins():
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        stand_in(monkeypatch)
+        yield
+
+
+@pytest.fixture(scope="module", params=RECIPES)
+def name(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def by_id(attack: Attack, examples: list[Example] = EXAMPLES) -> Results:
+    return {result.id: result for result in attack.run(examples, ParserVictim(trained_parser()))}
+
+
+@pytest.fixture(scope="module")
+def reference(name: str, models: Path) -> Results:
+    results = by_id(recipe(name, models))
+    # No empty laws: something was attacked, with more than one query, and something changed.
+    assert sorted(results) == [example.id for example in EXAMPLES]
+    assert sum(bool(result.edited) for result in results.values()) > 2
+    assert max(result.charged for result in results.values()) > 2
+    return results
+
+
+@pytest.mark.parametrize("packing", [{"live": 1, "batch_queries": 3}, {"live": 4}], ids=str)
+def test_packing_changes_nothing(name, models, reference, packing: dict[str, Any]) -> None:
+    assert by_id(recipe(name, models, **packing), EXAMPLES[::-1]) == reference
+
+
+def test_processes_change_nothing(name, models, reference) -> None:
+    results: Results = {}
+    for rank in range(3):
+        results |= by_id(recipe(name, models), shard(EXAMPLES, rank, 3))
+    assert results == reference
+
+
+def test_a_stopped_attack_goes_on_to_the_same_files(name, models, tmp_path) -> None:
+    def attack(folder: Path, stop: int = 0) -> None:
+        calls: list[Tally] = []
+
+        def on_sentence(tally: Tally) -> None:
+            calls.append(tally)
+            if len(calls) == stop:
+                raise KeyboardInterrupt
+
+        victim = ParserVictim(trained_parser())
+        attack_into(folder, recipe(name, models, live=3), EXAMPLES, victim, dict(RUN), on_sentence)
+
+    attack(tmp_path / "whole")
+    for stop in (1, 5):
+        with pytest.raises(KeyboardInterrupt):
+            attack(tmp_path / "stopped", stop)
+    attack(tmp_path / "stopped")
+    for file in ("examples.jsonl", "adversarial.conllu"):
+        one, other = ((tmp_path / run / file).read_bytes() for run in ("whole", "stopped"))
+        assert one == other
+
+
+def test_scores_are_those_of_the_final_text_parsed_once_more(reference) -> None:
+    parser = trained_parser()
+    for result in reference.values():
+        sentence, gold = result.example.sentence, result.example.gold
+        (tree,) = parser.parse([replace(sentence, words=result.words)])
+        assert tree == result.attacked.tree
+        right = sum(one == other for one, other in zip(tree.heads, gold.heads, strict=True))
+        assert (right, len(gold.heads)) == (result.attacked.correct_heads, result.counted)
+        changed = [
+            position
+            for position, (one, other) in enumerate(zip(sentence.words, result.words, strict=True))
+            if one != other
+        ]
+        assert changed == list(result.edited)
+
+
+def test_the_seed_decides_all_that_is_drawn(name, models, reference) -> None:
+    random.seed(7)
+    np.random.seed(7)
+    torch.manual_seed(7)
+    assert by_id(recipe(name, models)) == reference
+    assert (by_id(recipe(name, models, seed=1)) != reference) == RECIPES[name]
+
+
+def snapshot(parser: BiaffineParser) -> list[Any]:
+    """All that an attack must leave as it was."""
+    return [
+        {key: module.training for key, module in parser.named_modules()},
+        {key: value.clone() for key, value in parser.state_dict().items()},
+        {key: (one.requires_grad, one.grad) for key, one in parser.named_parameters()},
+        {key: one.grad.clone() for key, one in parser.named_parameters() if one.grad is not None},
+        (torch.get_rng_state(), torch.is_grad_enabled(), torch.is_inference_mode_enabled()),
+        (random.getstate(), repr(np.random.get_state())),
+        (parser.dtype, parser.device, torch.get_default_dtype(), torch.get_num_threads()),
+    ]
+
+
+def equal(one: Any, other: Any) -> bool:
+    if isinstance(one, torch.Tensor):
+        return torch.equal(one, other)
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(equal(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(equal, one, other))
+    return bool(one == other)
+
+
+def test_the_victim_is_left_as_it_was_found(name, models) -> None:
+    parser = trained_parser().train()
+    next(iter(parser.encoder.children())).eval()  # modes differ from module to module
+    parser.arc_weight.requires_grad_(False)
+    loss, words = parser.loss(some_batch(parser))
+    (loss.sum() / words.sum()).backward()
+    before = snapshot(parser)
+    results = recipe(name, models, live=3).run(EXAMPLES, ParserVictim(parser))
+    list(results)
+    assert equal(snapshot(parser), before)
+    broken_off = recipe(name, models, live=3).run(EXAMPLES, ParserVictim(parser))
+    next(broken_off)
+    broken_off.close()
+    assert equal(snapshot(parser), before)
+
+
+def some_batch(parser: BiaffineParser) -> Batch:
+    return parser.number(EXAMPLES).batch(range(3), 1.0)
+
+
+def obeys(attack: Attack, result: AttackResult) -> bool:
+    """Whether every constraint, each asked by itself, is true on the result.
+
+    Constraints on words compare with the original sentence; those on sentences must admit a chain
+    of changes, one word at a time, to the final text.
+    """
+    victim, example = ParserVictim(trained_parser()), result.example
+    for constraint in attack.constraints:
+        (attackable,) = constraint.attackable([example])
+        for position in result.edited:
+            slot = Slot(example.id, example.sentence, position)
+            (accepted,) = constraint.accept([slot], [[result.words[position]]], victim)
+            if not attackable[position] or not accepted[0]:
+                return False
+    filters = [one for one in attack.constraints if isinstance(one, SentenceFilter)]
+    return has_chain(result, filters)
+
+
+def has_chain(result: AttackResult, filters: list[SentenceFilter]) -> bool:
+    original = result.example.sentence
+    reached, fresh = {original.words}, [original.words]
+    while fresh and result.words not in reached:
+        current = fresh.pop()
+        for position in result.edited:
+            edit = Edit(original, current, position, result.words[position])
+            if edit.changed in reached or current[position] != original.words[position]:
+                continue
+            if all(one.admits([edit])[0] for one in filters):
+                reached.add(edit.changed)
+                fresh.append(edit.changed)
+    return result.words in reached
+
+
+def test_every_filter_is_true_on_every_result(name, models, reference) -> None:
+    attack = recipe(name, models)
+    assert all(obeys(attack, result) for result in reference.values())
+
+
+def test_each_filter_does_something(name, models, reference) -> None:
+    """The law above is no empty one: without the filter, results or query counts differ."""
+    for index in range(len(recipe(name, models).constraints)):
+        free = recipe(name, models)
+        left_out = free.constraints.pop(index)
+        assert by_id(free) != reference, left_out

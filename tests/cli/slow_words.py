@@ -1,0 +1,20 @@
+"""Candidates that take their time, for attacks that are killed on the way."""
+
+import time
+from collections.abc import Sequence
+
+from robustparse.attacks.candidates.generator import Slot
+from robustparse.attacks.candidates.training_words import TrainingWords
+
+
+class SlowWords(TrainingWords):
+    """Training words, a tenth of a second for every call."""
+
+    def for_victim(self, victim):
+        bound = SlowWords(sample=self.sample)
+        bound._by_tag = super().for_victim(victim)._by_tag
+        return bound
+
+    def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
+        time.sleep(0.1)
+        return super().propose(slots, seed)

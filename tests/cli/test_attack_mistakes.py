@@ -1,0 +1,207 @@
+"""Mistakes in an attack's parts, and parts that die on the way, each with one clear message."""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from command_runs import RECIPE, checkpoint, mistake
+
+from robustparse.cli.main import main
+from robustparse.evaluation.lines import read_lines
+from sample_runs import sentences, write_sample
+
+ROOM = "robustparse.attacks"
+LEXICON = RECIPE.replace("training_words.TrainingWords", "lexicon.Lexicon")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    checkpoint(folder)
+    write_sample(folder / "test.conllu", sentences(12, "test"))
+    return folder
+
+
+def attack(made: Path, out: Path, recipe: str, *more: object) -> list[str]:
+    (out / "recipe.yaml").write_text(recipe)
+    given = {"attack": out / "recipe.yaml", "checkpoint": made / "tiny.ckpt"}
+    given |= {"data": made / "test.conllu", "out": out / "out", "device": "cpu"}
+    options = [str(part) for key, value in given.items() for part in (f"--{key}", value)]
+    return ["attack", *options, *map(str, more)]
+
+
+def searched(search: str, **settings: object) -> str:
+    found = f"search: {{class_path: {ROOM}.search.{search}, init_args: {json.dumps(settings)}}}"
+    return RECIPE.replace(f"search: {{class_path: {ROOM}.search.zheng2020.Zheng2020}}", found)
+
+
+def filtered(path: str, settings: str) -> str:
+    return RECIPE.replace(
+        f"{ROOM}.constraints.tags.AttackableTags",
+        f"{ROOM}.constraints.{path}\n    init_args: {settings}",
+    )
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        (["big", "large"], "table.json: found list, expected a JSON object of lists of words"),
+        ("words", "table.json: found str, expected a JSON object"),
+        ({"big": "large"}, "table.json, key 'big': found str, expected a list of words"),
+        ({"big": {"JJ": ["large"]}}, "key 'big': found dict, expected a list of words"),
+        ({"big": [3]}, "key 'big': candidate 3 is not a single word; remove it"),
+        ({"big": ["very large"]}, "candidate 'very large' is not a single word; remove it"),
+        ({"": ["large"]}, "key '' is not a word; remove it"),
+        ({"big": ["large"], "Big": ["huge"]}, "key 'Big' appears twice"),
+    ],
+)
+def test_a_table_of_synonyms_that_is_none(made, tmp_path, capsys, table, says):
+    (tmp_path / "table.json").write_text(json.dumps(table))
+    recipe = LEXICON.replace("{sample: 5}", f"{{table: {tmp_path / 'table.json'}}}")
+    error = mistake(capsys, *attack(made, tmp_path, recipe))
+    assert says in error
+    assert not (tmp_path / "out" / "examples.jsonl").exists()
+
+
+def test_a_table_of_synonyms_cut_off_or_missing(made, tmp_path, capsys):
+    recipe = LEXICON.replace("{sample: 5}", f"{{table: {tmp_path / 'table.json'}}}")
+    assert "table.json: cannot be read" in mistake(capsys, *attack(made, tmp_path, recipe))
+    (tmp_path / "table.json").write_text('{"big": ["large",\n')
+    error = mistake(capsys, *attack(made, tmp_path, recipe))
+    assert "table.json, line 2: not JSON" in error
+
+
+@pytest.mark.parametrize(
+    ("recipe", "options", "says"),
+    [
+        (RECIPE, ["--attack.budget", 0], "budget must be at least 1, got 0"),
+        (RECIPE, ["--share", 1.5], "--share must be above 0 and at most 1, got 1.5"),
+        (RECIPE, ["--share", 0], "--share must be above 0 and at most 1, got 0"),
+        (RECIPE, ["--devices", 0], "--devices must be >= 1, got 0"),
+        (RECIPE, ["--devices", "many"], "devices"),
+        (searched("zheng2020.Zheng2020", gamma=1.5), [], "gamma must be in (0, 1], got 1.5"),
+        (searched("zheng2020.Zheng2020", gamma=0.0), [], "gamma must be in (0, 1], got 0.0"),
+        (searched("wang2021.Wang2021", gamma=1.01), [], "gamma must be in (0, 1], got 1.01"),
+        (searched("beam.Beam", width=0), [], "width must be at least 1, got 0"),
+        (searched("beam.Beam", width=2.5), [], "width"),
+        (searched("genetic.Genetic", population=0), [], "population must be at least 1, got 0"),
+        (searched("pso.ParticleSwarm", iterations=0), [], "iterations must be at least 1, got 0"),
+        (searched("beam.Broom"), [], "Broom"),
+        (RECIPE.replace("TrainingWords", "TrainedWords"), [], "TrainedWords"),
+        (RECIPE.replace(f"{ROOM}.candidates.training_words.T", "nowhere.T"), [], "nowhere.T"),
+        (filtered("perplexity.PerplexityRise", "{most: 3}"), [], "language_model"),
+        (filtered("vector_cosine.WordVectorCosine", "{vectors: v, minimum: 7}"), [], "[-1, 1]"),
+    ],
+    ids=lambda value: str(value)[-50:] if isinstance(value, str) else None,
+)
+def test_a_setting_out_of_range(made, tmp_path, capsys, recipe, options, says):
+    error = mistake(capsys, *attack(made, tmp_path, recipe, *options))
+    assert says in error
+    assert not (tmp_path / "out" / "examples.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("library", "path", "settings"),
+    [
+        ("sentence_transformers", "similarity.SentenceSimilarity", "{model: some-encoder}"),
+        (
+            "language_tool_python",
+            "grammar.GrammarErrors",
+            f"{{checker: {{class_path: {ROOM}.constraints.grammar.LanguageTool}}}}",
+        ),
+        ("spacy", "pipeline_tag.PipelineTag", "{library: spacy}"),
+        ("stanza", "pipeline_tag.PipelineTag", "{library: stanza}"),
+    ],
+)
+def test_an_extra_that_is_not_installed(
+    made, tmp_path, capsys, monkeypatch, library, path, settings
+):
+    monkeypatch.setitem(sys.modules, library, None)
+    error = mistake(capsys, *attack(made, tmp_path, filtered(path, settings)))
+    assert f"run `pip install {library.replace('sentence_t', 'sentence-t')}" in error
+
+
+def test_sentences_without_an_attackable_word_are_kept(made, tmp_path):
+    tags = filtered("tags.AttackableTags", "{tags: [UH]}")
+    main(attack(made, tmp_path, tags))
+    lines = read_lines(tmp_path / "out" / "examples.jsonl")
+    assert [line["id"] for line in lines] == list(range(12))
+    for line in lines:
+        assert line["adversarial_tokens"] == line["tokens"]
+        assert (line["success"], line["edited"]) == (False, [])
+        assert line["attacked"] == line["clean"]
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert (summary["success_rate"], summary["edit_rate"]) == (0.0, 0.0)
+    assert summary["clean"] == summary["attacked"]
+
+
+CHECKER = """\
+#!{python}
+import sys, time, zlib
+from pathlib import Path
+left, where = 40, Path({marker!r})
+for line in sys.stdin:
+    left -= 1
+    if left == 0 and not where.exists():
+        where.touch()
+        {end}
+    errors = zlib.crc32(line.encode()) % 2
+    print('No complete linkages found.' if errors else 'vector = (UNUSED=0 )', flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "says"),
+    [
+        ("sys.exit(3)", "ended with code 3"),
+        ("time.sleep(60)", "gave no answer within 0.5 s"),
+    ],
+)
+def test_a_checker_that_dies_or_hangs_midway(made, tmp_path, capsys, end, says):
+    def recipe(marker: Path, seconds: float) -> str:
+        program = tmp_path / "checker"
+        program.write_text(CHECKER.format(python=sys.executable, marker=str(marker), end=end))
+        program.chmod(0o755)
+        grammar = {"class_path": f"{ROOM}.constraints.link_grammar.LinkGrammar"}
+        grammar["init_args"] = {"command": str(program), "seconds": seconds}
+        return filtered("grammar.GrammarErrors", json.dumps({"checker": grammar})) + "live: 2\n"
+
+    seconds = 0.5 if "sleep" in end else 60.0
+    fails = attack(made, tmp_path, recipe(tmp_path / "dead", seconds))
+    error = mistake(capsys, *fails)
+    assert says in error
+    assert "run again to go on" in error
+    finished = read_lines(tmp_path / "out" / "examples.jsonl")
+    assert 0 < len(finished) < 12
+    assert not (tmp_path / "out" / "summary.json").exists()
+    main(fails)  # the checker is well again
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    main(attack(made, whole, recipe(tmp_path / "dead", seconds)))
+    for name in ("examples.jsonl", "adversarial.conllu"):
+        assert (tmp_path / "out" / name).read_bytes() == (whole / "out" / name).read_bytes()
+
+
+def test_a_candidate_model_that_fails_is_named_and_the_outcome_kept(made, tmp_path, monkeypatch):
+    from robustparse.attacks.candidates.training_words import TrainingWords
+
+    calls: list[int] = []
+    propose = TrainingWords.propose
+
+    def failing(self, slots: Sequence[object], seed: int) -> list[list[str]]:
+        calls.append(len(slots))
+        if len(calls) == 4:
+            raise MemoryError("out of memory")
+        return propose(self, slots, seed)
+
+    recipe = attack(made, tmp_path, RECIPE + "live: 2\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(TrainingWords, "propose", failing)
+        with pytest.raises(RuntimeError, match=r"TrainingWords failed \(MemoryError: out"):
+            main(recipe)
+    finished = read_lines(tmp_path / "out" / "examples.jsonl")
+    assert 0 < len(finished) < 12
+    main(recipe)
+    assert len(read_lines(tmp_path / "out" / "examples.jsonl")) == 12

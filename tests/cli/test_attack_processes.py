@@ -1,0 +1,216 @@
+"""``attack --devices N`` and under torchrun: the files of one process, also after kills."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from command_runs import RECIPE, checkpoint, mistake
+
+from robustparse.cli.devices import device_of
+from robustparse.cli.main import main
+from robustparse.errors import InputError
+from robustparse.evaluation.lines import held_lines
+from robustparse.evaluation.lock import locked
+from robustparse.evaluation.ranks import Rank
+from sample_runs import sentences, write_sample
+
+FILES = ("examples.jsonl", "adversarial.conllu", "run.json")
+HERE = Path(__file__).parent
+SENTENCES = 24
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a checkpoint, data, a slow recipe, and the attack by one process."""
+    folder = tmp_path_factory.mktemp("made")
+    checkpoint(folder)
+    write_sample(folder / "test.conllu", sentences(SENTENCES, "test"))
+    slow = RECIPE.replace(
+        "robustparse.attacks.candidates.training_words.Training", "slow_words.Slow"
+    )
+    (folder / "slow.yaml").write_text(f"{slow}live: 2\n")
+    main(arguments(folder, folder / "whole"))
+    return folder
+
+
+def arguments(made: Path, out: Path, *more: object) -> list[str]:
+    given = {"attack": made / "slow.yaml", "checkpoint": made / "tiny.ckpt"}
+    given |= {"data": made / "test.conllu", "out": out, "device": "cpu"}
+    options = [str(part) for key, value in given.items() for part in (f"--{key}", value)]
+    return ["attack", *options, *map(str, more)]
+
+
+def same(out: Path, made: Path) -> None:
+    for name in FILES:
+        assert (out / name).read_bytes() == (made / "whole" / name).read_bytes(), name
+    ours, theirs = (
+        json.loads((folder / "summary.json").read_text()) for folder in (out, made / "whole")
+    )
+    speed = {"victim_forwards", "texts_per_forward", "seconds", "other_model_seconds"}
+    speed |= {"sentences_per_second", "victim_share_of_seconds"}
+    assert {key: ours[key] for key in ours.keys() - speed} == {
+        key: theirs[key] for key in theirs.keys() - speed
+    }
+    assert sorted(path.name for path in out.iterdir()) == sorted([*FILES, "summary.json"])
+
+
+def started(*options: str, **environment: str) -> subprocess.Popen[str]:
+    """The program in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-c", "from robustparse.cli.main import main; main()", *options],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path]), **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def until_lines(out: Path, count: int, *processes: subprocess.Popen[str]) -> None:
+    """Wait until so many sentences are finished."""
+    end = time.monotonic() + 120
+    while len(list(held_lines(out))) < count:
+        for process in processes:
+            assert process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_two_processes_write_what_one_writes(made, tmp_path, capsys):
+    main(arguments(made, tmp_path / "out", "--devices", 2))
+    assert "tiny" in capsys.readouterr().out
+    same(tmp_path / "out", made)
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["victim_forwards"] > 0
+    assert summary["victim_share_of_seconds"] > 0
+
+
+@pytest.mark.slow
+def test_killed_at_any_time_and_gone_on_with_by_any_number(made, tmp_path):
+    out, kept = tmp_path / "out", 0
+    for devices, more in ((2, 2), (1, 3), (3, 3), (2, 1)):
+        process = started(*arguments(made, out, "--devices", devices))
+        until_lines(out, kept + more, process)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert not (out / "summary.json").exists()
+        found = [line["id"] for line in held_lines(out)]
+        assert len(set(found)) == len(found) >= kept + more
+        kept = len(found)
+    assert kept < SENTENCES
+    main(arguments(made, out, "--devices", 2))
+    same(out, made)
+
+
+@pytest.mark.slow
+def test_a_second_attack_on_a_folder_in_use_is_refused(made, tmp_path, capsys):
+    process = started(*arguments(made, tmp_path, "--devices", 2))
+    until_lines(tmp_path, 1, process)
+    for devices in (1, 2):
+        error = mistake(capsys, *arguments(made, tmp_path, "--devices", devices))
+        assert f"{tmp_path}: another process is attacking into this folder" in error
+    assert process.wait(120) == 0
+    process.communicate()
+    same(tmp_path, made)
+
+
+def test_a_folder_in_use_is_refused_before_anything_is_started(made, tmp_path, capsys):
+    with locked(tmp_path):
+        error = mistake(capsys, *arguments(made, tmp_path, "--devices", 2))
+    assert "another process is attacking into this folder" in error
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.slow
+def test_a_mistake_of_a_process_is_the_commands(made, tmp_path, capsys):
+    model = tmp_path / "no" / "model"
+    recipe = RECIPE.replace("training_words.TrainingWords", "masked_lm.MaskedLM")
+    recipe = recipe.replace("{sample: 5}", f"{{model: {model}}}")
+    (tmp_path / "recipe.yaml").write_text(recipe)
+    options = ["--attack", tmp_path / "recipe.yaml", "--devices", 2]
+    assert str(model) in mistake(capsys, *arguments(made, tmp_path / "out", *options))
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def ranks(made: Path, out: Path, count: int) -> list[subprocess.Popen[str]]:
+    """The command as torchrun would start it."""
+    common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+    common |= {"WORLD_SIZE": str(count), "LOCAL_WORLD_SIZE": str(count)}
+    return [
+        started(*arguments(made, out), **common, RANK=str(rank), LOCAL_RANK=str(rank))
+        for rank in range(count)
+    ]
+
+
+@pytest.mark.slow
+def test_ranks_of_a_launcher_write_what_one_process_writes(made, tmp_path):
+    killed = ranks(made, tmp_path, 2)
+    until_lines(tmp_path, 5, *killed)
+    for process in killed:
+        process.kill()
+        process.communicate()
+    assert not (tmp_path / "summary.json").exists()
+    found = list(held_lines(tmp_path))
+    assert 5 <= len(found) < SENTENCES
+    for again in range(2):  # the second time, nothing is left
+        outputs = [(one.communicate(timeout=120), one) for one in ranks(made, tmp_path, 3)]
+        assert [process.returncode for _, process in outputs] == [0, 0, 0], outputs
+        assert ["tiny" in out for (out, _), _ in outputs] == [True, False, False]
+        assert [error for (_, error), _ in outputs] == ["", "", ""], again
+        same(tmp_path, made)
+
+
+@pytest.mark.parametrize(
+    ("environment", "message"),
+    [
+        ({"RANK": "0", "WORLD_SIZE": "two"}, "WORLD_SIZE=two.*expected whole numbers"),
+        ({"RANK": "2", "WORLD_SIZE": "2"}, "RANK=2.*below the number of processes"),
+        ({"RANK": "-1", "WORLD_SIZE": "2"}, "expected ranks from 0"),
+    ],
+)
+def test_what_a_launcher_sets_is_checked(monkeypatch, environment, message):
+    for key, value in environment.items():
+        monkeypatch.setenv(key, value)
+    with pytest.raises(InputError, match=message):
+        Rank.launched()
+
+
+def test_ranks_without_an_address_and_with_other_devices(made, tmp_path, monkeypatch, capsys):
+    assert Rank.launched() is None
+    for key in ("MASTER_ADDR", "MASTER_PORT"):
+        monkeypatch.delenv(key, raising=False)
+    monkeypatch.setenv("RANK", "0")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert Rank.launched() == Rank(0, 2, 0, 2)
+    error = mistake(capsys, *arguments(made, tmp_path / "out"))
+    assert "start the ranks with torchrun" in error
+    error = mistake(capsys, *arguments(made, tmp_path / "out", "--devices", 3))
+    assert "--devices 3: the launcher has started 2 processes" in error
+
+
+def test_devices_of_processes(monkeypatch):
+    assert device_of("cuda:7", 0, 1) == "cuda:7"
+    assert [device_of("cpu", rank, 2) for rank in range(2)] == ["cpu", "cpu"]
+    with pytest.raises(InputError, match="--devices must be >= 1, got 0"):
+        device_of("cpu", 0, 0)
+    with pytest.raises(InputError, match="--device cuda:1 names one GPU, and there are 2"):
+        device_of("cuda:1", 0, 2)
+    for gpus, expected in ((0, ["auto", "auto"]), (2, ["cuda:0", "cuda:1"])):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda gpus=gpus: gpus > 0)
+        monkeypatch.setattr(torch.cuda, "device_count", lambda gpus=gpus: gpus)
+        assert [device_of("auto", rank, 2) for rank in range(2)] == expected
+        for device in ("auto", "cuda"):
+            if device == "cuda" or gpus:
+                with pytest.raises(InputError, match=f"--devices 3: this machine has {gpus} GPUs"):
+                    device_of(device, 0, 3)
