@@ -1,9 +1,8 @@
 """Small text classifiers as victims of the attack engine.
 
-They belong to the benches alone: what robustparse trains and ships are parsers. A classifier file
-is what ``torch.save`` makes of ``{"arch": "bow" or "lstm", "vocab": {word: id}, "state_dict": …}``
-with id 0 for padding and 1 for the unknown word: the mean of the word embeddings, or one BiLSTM
-layer and its maximum over time, and a linear layer.
+They belong to the benches alone: what robustparse trains and ships are parsers. A classifier is the
+mean of the word embeddings, or one BiLSTM layer and its maximum over time, and a linear layer; its
+file (``classifier_network.read_classifier``) has id 0 for padding and 1 for the unknown word.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,42 +15,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from classifier_network import UNKNOWN, Classifier, read_classifier
 from robustparse.errors import InputError
-
-PADDING, UNKNOWN = 0, 1
-
-
-class Classifier(nn.Module):
-    """Embeddings, mean or BiLSTM with maximum over time, linear layer.
-
-    Args:
-        weights: named as in the file; they say the sizes.
-        arch: ``bow`` or ``lstm``.
-    """
-
-    def __init__(self, weights: Mapping[str, Tensor], arch: str) -> None:
-        super().__init__()
-        words, dim = weights["emb.weight"].shape
-        classes, inputs = weights["out.weight"].shape
-        self.emb = nn.Embedding(words, dim, padding_idx=PADDING)
-        self.rnn = (
-            nn.LSTM(dim, inputs // 2, batch_first=True, bidirectional=True)
-            if arch == "lstm"
-            else None
-        )
-        self.out = nn.Linear(inputs, classes)
-        self.load_state_dict(dict(weights))
-
-    def forward(self, embeddings: Tensor, lengths: Tensor) -> Tensor:
-        """``(batch, length, dim)`` -> logits ``(batch, classes)``."""
-        mask = (torch.arange(embeddings.shape[1]) < lengths[:, None]).unsqueeze(-1)
-        if self.rnn is None:
-            return self.out((embeddings * mask).sum(1) / lengths[:, None])
-        packed = nn.utils.rnn.pack_padded_sequence(
-            embeddings, lengths, batch_first=True, enforce_sorted=False
-        )
-        states, _ = nn.utils.rnn.pad_packed_sequence(self.rnn(packed)[0], batch_first=True)
-        return self.out(states.masked_fill(~mask, float("-inf")).amax(1))
 
 
 class ClassifierVictim:
@@ -79,11 +44,9 @@ class ClassifierVictim:
             InputError: the file is none.
         """
         try:
-            saved = torch.load(path, weights_only=True, map_location="cpu")
-            model = Classifier(saved["state_dict"], saved["arch"]).to(dtype)
+            return cls(*read_classifier(path, dtype))
         except (OSError, KeyError, RuntimeError, TypeError) as error:
             raise InputError(f"classifier {path}: cannot be read ({error})") from error
-        return cls(model.eval(), saved["vocab"])
 
     def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
         """Word ids, ``(words,)``."""

@@ -112,7 +112,7 @@ class Traced(Search):
         name = type(request).__name__
         if isinstance(request, Score | Expand):
             codes = {-1: "U", -2: "D"}
-            states = request.rows(problem).tolist()
+            states = request.asked(problem)[0].tolist()
             texts = ["".join(codes.get(code, str(code)) for code in state) for state in states]
             self.requests.append(" ".join([name, *texts]))
         elif isinstance(request, Gradient):

@@ -177,12 +177,12 @@ def test_expand_lists_one_change_each() -> None:
         counted=np.ones(3, dtype=np.bool_),
     )
     state = np.array([0, 0, 2], dtype=np.int16)
-    asked = Expand(state, np.array([2, 0])).rows(problem)
+    asked = Expand(state, np.array([2, 0])).asked(problem)[0]
     assert asked.tolist() == [[0, 0, 1], [0, 0, 3], [1, 0, 2], [2, 0, 2]]
-    limited = Expand(state, np.array([2, 0]), np.array([1, 1])).rows(problem)
+    limited = Expand(state, np.array([2, 0]), np.array([1, 1])).asked(problem)[0]
     assert limited.tolist() == [[0, 0, 1], [1, 0, 2]]
-    assert Expand(state, np.array([1])).rows(problem).shape == (0, 3)
-    origin, rows = problem.table()
+    assert Expand(state, np.array([1])).asked(problem)[0].shape == (0, 3)
+    origin, rows, _ = problem.table()
     for position, originals in enumerate([5, 6, 7]):
         stretch = rows[origin[position] - 1 : origin[position] + 1]
         assert stretch.tolist() == [9, originals]

@@ -33,9 +33,9 @@ class Admission:
 
     def expand(self, problem: Problem, request: Expand) -> list[Edit]:
         """Take up a request; what the filters must judge before `answered` can tell its states."""
-        bases, self._states, self._places = request.changes(problem)
+        changed, self._states, self._places = request.changes(problem)
         self._request = request
-        return self._ask(problem, bases, self._states)
+        return self._ask(problem, np.atleast_2d(request.state)[changed], self._states)
 
     def take(self, admitted: NDArray[np.bool_]) -> None:
         """Take in the filters' answer to the edits asked about last."""

@@ -108,6 +108,12 @@ class ProblemBuilder:
         return extended
 
     @property
+    def free(self) -> bool:
+        """Whether no model makes candidates or judges them one by one."""
+        judges = [one for one in self._constraints if not isinstance(one, SentenceFilter)]
+        return not any(part.is_model() for part in (self._candidates, *judges))
+
+    @property
     def filtered(self) -> bool:
         """Whether any constraint judges changed sentences."""
         return bool(self._filters)
@@ -170,6 +176,10 @@ def _with_candidates(
 ) -> Problem:
     """The problem with candidates, and their rows in the same order, put at rising positions."""
     counts = np.diff(problem.ptr)
+    if not len(problem.rows):
+        counts[positions] = list(map(len, candidates))
+        ptr = np.concatenate([[0], np.cumsum(counts)])
+        return replace(problem, ptr=ptr, rows=rows, words=tuple(chain.from_iterable(candidates)))
     added = np.array([len(some) for some in candidates], dtype=np.int64)
     counts[positions] += added
     words: list[str] = []

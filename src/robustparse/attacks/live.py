@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from robustparse.attacks.admission import Admission
 from robustparse.attacks.constraints.sentence_filter import Edit
 from robustparse.attacks.goals import Goal, Verdict
+from robustparse.attacks.known import Known
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.search.requests import (
     Answer,
@@ -25,8 +26,8 @@ from robustparse.attacks.search.requests import (
     Request,
     Search,
 )
-from robustparse.attacks.texts import Reader, Texts, zobrist_keys
-from robustparse.attacks.victim import Predictions
+from robustparse.attacks.texts import Reader, Texts
+from robustparse.attacks.victim import Predictions, joined
 
 
 class Phase(Enum):
@@ -56,6 +57,7 @@ class LiveSentence:
         rng: the sentence's own random stream.
         budget: queries it may charge, the clean prediction included; None is unlimited.
         filtered: whether filters judge changed sentences.
+        ahead: whether candidates are made where the search says that it will ask soon.
     """
 
     clean: Predictions
@@ -72,30 +74,24 @@ class LiveSentence:
         rng: np.random.Generator,
         budget: int | None,
         filtered: bool = False,
+        ahead: bool = False,
     ) -> None:
         self.problem = problem
         self.phase = Phase.CLEAN
         self.charged = 1
         self.asked: list[Texts] = []
-        self._goal = goal
-        self._search = search
-        self._rng = rng
-        self._budget = budget
+        self._goal, self._search = goal, search
+        self._rng, self._budget = rng, budget
         self.wanted: NDArray[np.int64] | None = None
         self.unjudged: list[Edit] = []
         self.sloped: Texts | None = None
-        self._filtered = filtered
+        self._filtered, self._ahead = filtered, ahead
         self._admission = Admission()
         self._rebuilding: Generator[list[Edit], None, State] | None = None
         self._proposed = ~problem.eligible
-        self._reader = Reader(problem)
-        # Key of a state to its number in `_scores`; the clean state, whose key is 0, is number 0.
-        self._known: dict[int, int] = {0: 0}
-        self._scores = np.zeros(1)
-        self._success = np.zeros(1, dtype=np.bool_)
+        self._reader, self._known = Reader(problem), Known()
         self._request = problem.start()[None]
-        self._numbers = np.zeros(1, dtype=np.int64)
-        self._places = np.zeros(1, dtype=np.int64)
+        self._numbers = self._places = np.zeros(1, dtype=np.int64)
         self._slope: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
         self._run: Generator[Request, Answer, Outcome]
         self._wait_for(self._request)
@@ -109,7 +105,7 @@ class LiveSentence:
     @property
     def status(self) -> Status:
         """What became of the sentence, once it is done."""
-        if self._success[0]:
+        if self._known.success[0]:
             return Status.SKIPPED
         # An unchanged sentence is no adversary, whatever rounding does to its second prediction.
         reached = bool(self.outcome.any()) and bool(self.verdict.success[0])
@@ -127,24 +123,23 @@ class LiveSentence:
 
     def advance(self) -> None:
         """Go on, now that the predictions for all pending states are there."""
-        predictions = tuple(map(np.concatenate, zip(*self._parts, strict=True)))
+        predictions = joined(self._parts)
         if self.phase is Phase.CLEAN:
             self.clean = predictions
         verdict = self._goal.judge(self.problem, self.clean, self.pending, predictions)
         if self.phase is Phase.FINAL:
             self.attacked, self.verdict = predictions, verdict
             self.phase = Phase.DONE
-        elif self.phase is Phase.CLEAN:
-            self._scores, self._success = verdict.scores, verdict.success
+            return
+        self._known.add(verdict)
+        if self.phase is Phase.CLEAN:
             self._begin()
         else:
-            self._scores = np.concatenate([self._scores, verdict.scores])
-            self._success = np.concatenate([self._success, verdict.success])
             self._follow(first=False)
 
     def _begin(self) -> None:
         """Start the search, unless the goal is reached or the budget spent."""
-        if self._success[0] or self._left() == 0:
+        if self._known.success[0] or self._left() == 0:
             self._settle(self.problem.start())
             return
         self._run = self._search.run(self.problem, self._answer(), self._rng)
@@ -193,8 +188,8 @@ class LiveSentence:
         return Answer(
             self.problem,
             self._request,
-            self._scores[self._numbers],
-            self._success[self._numbers],
+            self._known.scores[self._numbers],
+            self._known.success[self._numbers],
             self._left(),
             self._places,
             gradient,
@@ -220,16 +215,24 @@ class LiveSentence:
             self.unjudged = self._admission.expand(self.problem, request)
             return bool(self.unjudged) or self._charge(*self._admission.answered())
         if not isinstance(request, Propose | Gradient):
-            return self._charge(request.rows(self.problem), request.places(self.problem))
+            return self._charge(*request.asked(self.problem))
         self._request, self._numbers = self._request[:0], self._numbers[:0]
         self._places = self._places[:0]
         if isinstance(request, Gradient):
             self.sloped = self._reader.read(request.state[None])
             return True
-        wanted = np.unique(request.positions[~self._proposed[request.positions]])
-        self._proposed[wanted] = True
-        self.wanted = wanted if len(wanted) else None
-        return self.wanted is not None
+        return self._want(request)
+
+    def _want(self, request: Propose) -> bool:
+        """Take up a request for candidates; whether any are to be made."""
+        positions = request.positions
+        if self._proposed[positions].all():
+            return False
+        if self._ahead and request.soon is not None:
+            positions = np.concatenate([positions, request.soon])
+        self.wanted = np.unique(positions[~self._proposed[positions]])
+        self._proposed[self.wanted] = True
+        return True
 
     def _charge(self, states: NDArray[np.int16], places: NDArray[np.int64]) -> bool:
         """Count states asked about, cut to the budget; whether any of them is new."""
@@ -238,13 +241,10 @@ class LiveSentence:
             raise RuntimeError(f"{type(self._search).__name__} asks on after its budget was spent")
         states, self._places = states[:left], places[:left]
         self.charged += len(states)
-        before, known = len(self._known), self._known
-        numbers = [known.setdefault(key, len(known)) for key in zobrist_keys(states).tolist()]
-        self._request, self._numbers = states, np.array(numbers, dtype=np.int64)
-        if len(known) == before:
+        self._request = states
+        self._numbers, new = self._known.look_up(self._reader.keys(states))
+        if new is None:
             return False
-        # Numbers rise in order of first appearance: a state is new where they reach a new height.
-        heights = np.maximum.accumulate(np.concatenate([[before - 1], self._numbers]))
-        self._wait_for(states[heights[1:] > heights[:-1]])
+        self._wait_for(states if new.all() else states[new])
         self.asked.append(self.texts)
         return True

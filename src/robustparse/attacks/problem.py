@@ -21,6 +21,7 @@ DELETED = -2
 
 State = NDArray[np.int16]
 
+_CHOICES = 1 << 16  # choices are int16
 _CODES = 3  # choices of a word beside its candidates: DELETED, UNKNOWN and the original
 
 
@@ -61,20 +62,25 @@ class Problem:
         """The sentence as it is."""
         return np.zeros(len(self.original), dtype=np.int16)
 
-    def table(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """A look-up table from choices to the victim's rows.
+    def table(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint64]]:
+        """Look-up tables from choices to the victim's rows and to keys.
 
         Returns:
-            `origin (words,)` and `rows (candidates + 3 * words,)` such that the row of choice k at
-            word i is `rows[origin[i] + k]`, for k = `UNKNOWN` too; for `DELETED` it is 0.
+            `origin (words,)`, `rows` and `keys`, both `(candidates + 3 * words,)`, such that the
+            row of choice k at word i is `rows[origin[i] + k]`, for k = `UNKNOWN` too; for `DELETED`
+            it is 0. Its key, alike, is SplitMix64 of (position, choice), and 0 for the original.
         """
-        origin = self.ptr[:-1] + _CODES * np.arange(len(self.original)) - DELETED
-        rows = np.zeros(len(self.rows) + _CODES * len(self.original), dtype=np.int32)
+        places = np.arange(len(self.original))
+        origin = self.ptr[:-1] + _CODES * places - DELETED
+        position = np.repeat(places, np.diff(self.ptr) + _CODES)
+        choice = np.arange(len(position)) - origin[position]
+        rows = np.zeros(len(position), dtype=np.int32)
+        rows[choice > 0] = self.rows
         rows[origin + UNKNOWN] = self.unknown
         rows[origin] = self.original
-        position = np.repeat(np.arange(len(self.original)), np.diff(self.ptr))
-        rows[np.arange(len(self.rows)) + _CODES * (position + 1)] = self.rows
-        return origin, rows
+        keys = _split_mix((position * _CHOICES + choice + 1 - DELETED).astype(np.uint64))
+        keys[origin] = 0
+        return origin, rows, keys
 
     def changeable(self, states: NDArray[np.int16]) -> NDArray[np.bool_]:
         """Where a state may still be changed if every word is changed once at most.
@@ -97,6 +103,14 @@ class Problem:
         for position in np.flatnonzero(state).tolist():
             words[position] = self.words[int(self.ptr[position]) + int(state[position]) - 1]
         return tuple(words)
+
+
+def _split_mix(code: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """SplitMix64 of numbers above 0 (Steele et al. 2014)."""
+    code = code * np.uint64(0x9E3779B97F4A7C15)
+    code = (code ^ (code >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    code = (code ^ (code >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return code ^ (code >> np.uint64(31))
 
 
 def one_changed(state: State, positions: NDArray[np.int64], choice: int) -> NDArray[np.int16]:

@@ -121,8 +121,8 @@ class Scheduler:
 
     def _open(self, problem: Problem) -> LiveSentence:
         rng = stream(self._seed, problem.id)
-        filtered = self._builder.filtered
-        return LiveSentence(problem, self._goal, self._search, rng, self._budget, filtered)
+        flags = {"filtered": self._builder.filtered, "ahead": self._builder.free}
+        return LiveSentence(problem, self._goal, self._search, rng, self._budget, **flags)
 
     def _prepare(self, sentences: Sequence[LiveSentence]) -> bool:
         """Serve all that wait for candidates, filters or gradients; whether there were any."""
@@ -222,7 +222,8 @@ class Scheduler:
             at = rows.stop
 
     def _record(self, sentence: LiveSentence) -> None:
-        self._statistics.unique_words += sum(int(texts.lengths.sum()) for texts in sentence.asked)
+        lengths = np.concatenate([texts.lengths for texts in sentence.asked])
+        self._statistics.unique_words += int(lengths.sum())
         place = self._statistics.sampled()
         if place is not None:
             words, tags, lengths = padded(sentence.asked)

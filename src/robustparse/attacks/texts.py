@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from robustparse.attacks.problem import DELETED, Problem
 from robustparse.attacks.victim import Predictions
 
-_CHOICES = 1 << 16  # choices are int16
-
 
 @dataclass(frozen=True, eq=False)
 class Texts:
@@ -44,11 +42,20 @@ class Reader:
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._origin, self._table = problem.table()
+        self._origin, self._rows, self._keys = problem.table()
+
+    def keys(self, states: NDArray[np.int16]) -> NDArray[np.uint64]:
+        """A 64-bit key of each state `(n, words)`, which candidates made later leave as it is.
+
+        It is the exclusive or of the keys of the changed words (Zobrist hashing), so that the clean
+        state has key 0.
+        """
+        keys: NDArray[np.uint64] = np.bitwise_xor.reduce(self._keys[self._origin + states], axis=1)
+        return keys
 
     def read(self, states: NDArray[np.int16]) -> Texts:
         """The texts of states `(n, words)`."""
-        words = self._table[self._origin + states]
+        words = self._rows[self._origin + states]
         tags = np.broadcast_to(self._problem.tags, words.shape)
         lengths = np.full(len(states), states.shape[1], dtype=np.int32)
         deleted = states == DELETED
@@ -111,19 +118,3 @@ def restored(
         heads[row], labels[row] = clean[0][0], clean[1][0]
         heads[row, kept], labels[row, kept] = new_heads, new_labels
     return heads, labels
-
-
-def zobrist_keys(states: NDArray[np.int16]) -> NDArray[np.uint64]:
-    """A 64-bit key of each state `(n, words)`.
-
-    It is the exclusive or over the changed positions (Zobrist hashing) of SplitMix64 of (position,
-    choice), so that the clean state has key 0.
-    """
-    row, position = np.nonzero(states)
-    place = position * _CHOICES + states[row, position] + 1 - DELETED  # none is 0
-    code = place.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    code = (code ^ (code >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    code = (code ^ (code >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    keys = np.zeros(len(states), dtype=np.uint64)
-    np.bitwise_xor.at(keys, row, code ^ (code >> np.uint64(31)))
-    return keys

@@ -16,6 +16,13 @@ Predictions = tuple[NDArray[Any], ...]
 """What a victim says about n texts: arrays of n rows."""
 
 
+def joined(parts: Sequence[Predictions]) -> Predictions:
+    """The predictions of all parts, in their order; there is one part at least."""
+    if len(parts) == 1:
+        return parts[0]
+    return tuple(map(np.concatenate, zip(*parts, strict=True)))
+
+
 class Victim(Protocol):
     """A model under attack.
 

@@ -44,8 +44,8 @@ class GreedyByImportance(Search):
         ranked = yield from self.ranking.rank(problem, clean, rng)
         if ranked.over:
             return Outcome(state)
-        for position in ranked.positions[:, None]:
-            yield Propose(position)
+        for place, position in enumerate(ranked.positions[:, None]):
+            yield Propose(position, soon=ranked.positions[place:])
             answer = yield Expand(state, position)
             if not len(answer.scores):
                 continue

@@ -21,13 +21,9 @@ class Score:
 
     states: NDArray[np.int16]
 
-    def rows(self, problem: Problem) -> NDArray[np.int16]:
-        """The states asked about, `(n, words)`."""
-        return self.states
-
-    def places(self, problem: Problem) -> NDArray[np.int64]:
-        """Which of `states` each row is, `(n,)`."""
-        return np.arange(len(self.states))
+    def asked(self, problem: Problem) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
+        """The states asked about, `(n, words)`, and which of `states` each row is, `(n,)`."""
+        return self.states, np.arange(len(self.states))
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,15 +48,8 @@ class Expand:
     bases: NDArray[np.int64] | None = None
     distinct: bool = False
 
-    def rows(self, problem: Problem) -> NDArray[np.int16]:
-        """The states asked about, `(n, words)`."""
-        return self._asked(problem)[0]
-
-    def places(self, problem: Problem) -> NDArray[np.int64]:
-        """Which of `positions` each row changes, `(n,)`, rising."""
-        return self._asked(problem)[1]
-
-    def _asked(self, problem: Problem) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
+    def asked(self, problem: Problem) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
+        """The states asked about, `(n, words)`, and which of `positions` each changes, rising."""
         _, states, places = self.changes(problem)
         return self.first(states, places)
 
@@ -79,24 +68,25 @@ class Expand:
 
     def changes(
         self, problem: Problem
-    ) -> tuple[NDArray[np.int16], NDArray[np.int16], NDArray[np.int64]]:
+    ) -> tuple[NDArray[np.int64], NDArray[np.int16], NDArray[np.int64]]:
         """All changes, without regard to limits and repeats.
 
         Returns:
-            The states to change and the changed ones, both `(n, words)`, and which of `positions`
-            each changes, `(n,)`, rising.
+            Which of the states is changed, `(n,)`, the changed ones, `(n, words)`, and which of
+            `positions` each changes, `(n,)`, rising.
         """
         counts = problem.ptr[self.positions + 1] - problem.ptr[self.positions]
         place = np.repeat(np.arange(len(counts)), counts)
-        choice = np.arange(1, len(place) + 1) - np.repeat(np.cumsum(counts) - counts, counts)
+        choice = np.arange(1, len(place) + 1) - (np.cumsum(counts) - counts)[place]
         several = np.atleast_2d(self.state)
         base = np.zeros(len(place), np.int64) if self.bases is None else self.bases[place]
-        new = choice != several[base, self.positions[place]]
-        place, choice = place[new], choice[new]
-        bases = several[base[new]]
-        states = bases.copy()
-        states[np.arange(len(place)), self.positions[place]] = choice
-        return bases, states, place
+        position = self.positions[place]
+        new = choice != several[base, position]
+        if not new.all():
+            place, choice, base, position = place[new], choice[new], base[new], position[new]
+        states = several[base]
+        states[np.arange(len(place)), position] = choice
+        return base, states, place
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,9 +98,12 @@ class Propose:
 
     Args:
         positions: where, `(positions,)`.
+        soon: where the search will ask next unless it ends before. Candidates that no model makes
+            are made there too, all at once.
     """
 
     positions: NDArray[np.int64]
+    soon: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,17 +157,30 @@ class Answer:
 
         The first one on ties.
         """
-        among = self.success if self.success.any() else np.ones(len(self.scores), dtype=np.bool_)
-        return int(np.where(among, self.scores, -np.inf).argmax())
+        if not self.success.any():
+            return int(self.scores.argmax())
+        return int(np.where(self.success, self.scores, -np.inf).argmax())
 
     def best_of_each(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The places answered, rising, and the row with the highest score of each.
 
         The first one on ties.
         """
-        order = np.lexsort((-self.scores, self.places))
-        places, first = np.unique(self.places[order], return_index=True)
-        return places, order[first]
+        begins = np.flatnonzero(_changes(self.places))
+        if not len(begins):
+            return begins, begins
+        counts = np.diff(begins, append=len(self.places))
+        highest = np.repeat(np.maximum.reduceat(self.scores, begins), counts)
+        rows = np.flatnonzero(self.scores == highest)
+        first = rows[_changes(self.places[rows])]
+        return self.places[first], first
+
+
+def _changes(values: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Where a value differs from the one before it, `(n,)`."""
+    changes = np.ones(len(values), dtype=np.bool_)
+    np.not_equal(values[1:], values[:-1], out=changes[1:])
+    return changes
 
 
 @dataclass(frozen=True, eq=False)

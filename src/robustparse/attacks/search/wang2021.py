@@ -60,10 +60,10 @@ class Wang2021(Search):
         length = len(problem) + (self.length == "rooted")
         # In exact arithmetic 0.15 * 20 is 3; in floating point 0.29 * 100 falls short of 29.
         budget = max(1, int(np.floor(self.gamma * length + 1e-9)))
-        for position in ranked.positions[:, None]:
+        for place, position in enumerate(ranked.positions[:, None]):
             if np.count_nonzero(state) == budget:
                 break
-            yield Propose(position)
+            yield Propose(position, soon=ranked.positions[place:])
             answer = yield Expand(state, position)
             if len(answer.scores) and answer.scores.max() > score:
                 best = answer.scores.argmax()

@@ -1,0 +1,135 @@
+"""robustparse's side of ``vs_textattack.py``.
+
+    python bench/textattack_own.py --victim V.pt --texts X.jsonl --synonyms S.json \
+        --stopwords W.txt --methods greedy --out FOLDER
+
+Writes one file a method: what became of every text, and the seconds that all of them took, by the
+wall's clock and by the processor's, each with the victim's share; medians over rounds.
+"""
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from classifier import ClassifierVictim
+from parity import DETERMINISTIC, RANDOM, line
+from robustparse.attacks.attack import Attack
+from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.attacks.constraints.words import StopWords
+from robustparse.attacks.label_flip import LabelFlip
+from robustparse.attacks.live import LiveSentence
+from robustparse.attacks.search.requests import Search
+from robustparse.attacks.statistics import Statistics
+from robustparse.files import write_text
+from textattack_problem import Text, kept_texts
+
+WARMUP = 4  # texts attacked before the clock starts
+CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
+
+
+class TimedVictim(ClassifierVictim):
+    """A classifier that notes the seconds of its answers."""
+
+    def reset(self) -> None:
+        """Forget the seconds."""
+        self.seconds = dict.fromkeys(CLOCKS, 0.0)
+
+    def parse(
+        self, words: NDArray[np.int32], tags: NDArray[np.int32], lengths: NDArray[np.int32]
+    ) -> tuple[NDArray[np.float64]]:
+        """See `ClassifierVictim.parse`."""
+        begin = now()
+        answer = super().parse(words, tags, lengths)
+        self._note(begin)
+        return answer
+
+    def gradient(
+        self,
+        words: NDArray[np.int32],
+        tags: NDArray[np.int32],
+        lengths: NDArray[np.int32],
+        gold: Sequence[Any],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """See `ClassifierVictim.gradient`."""
+        begin = now()
+        answer = super().gradient(words, tags, lengths, gold)
+        self._note(begin)
+        return answer
+
+    def _note(self, begin: dict[str, float]) -> None:
+        for name, seconds in since(begin).items():
+            self.seconds[name] += seconds
+
+
+def now() -> dict[str, float]:
+    return {name: clock() for name, clock in CLOCKS.items()}
+
+
+def since(begin: dict[str, float]) -> dict[str, float]:
+    return {name: seconds - begin[name] for name, seconds in now().items()}
+
+
+def outcome(sentence: LiveSentence) -> dict[str, Any]:
+    """What became of a text, as ``parity.py`` says it, and its probability of another label."""
+    score = float(sentence.verdict.scores[0])
+    return {**line(sentence), "score": score}
+
+
+def attacked(
+    search: Search, texts: Sequence[Text], victim: TimedVictim, options: argparse.Namespace
+) -> tuple[list[dict[str, Any]], dict[str, dict[str, float]]]:
+    """The outcomes by index, and the seconds of the attack and of its victim by each clock."""
+    lexicon = Lexicon(str(options.synonyms))
+    stop = StopWords(str(options.stopwords), fold=False)
+    attack = Attack(LabelFlip(), lexicon, search, [stop], seed=options.seed)
+    victim.reset()
+    begin = now()
+    sentences = list(attack.sentences(texts, victim, Statistics()))  # type: ignore[arg-type]
+    seconds = {"seconds": since(begin), "victim_seconds": dict(victim.seconds)}
+    return sorted(map(outcome, sentences), key=lambda one: int(one["index"])), seconds
+
+
+def measured(
+    search: Search, texts: Sequence[Text], victim: TimedVictim, options: argparse.Namespace
+) -> dict[str, Any]:
+    """One method's outcomes, and its seconds: medians over the rounds."""
+    attacked(search, texts[:WARMUP], victim, options)
+    rounds = [attacked(search, texts, victim, options) for _ in range(options.rounds)]
+    middle = {
+        part: {
+            clock: statistics.median(each[part][clock] for _, each in rounds) for clock in CLOCKS
+        }
+        for part in ("seconds", "victim_seconds")
+    }
+    return {**middle, "texts": rounds[0][0]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for name in ("victim", "texts", "synonyms", "stopwords", "out"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--methods", nargs="+", required=True)
+    parser.add_argument("--limit", type=int, help="the first so many texts")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--dtype", default="float32", help="of the victim")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    victim = TimedVictim.load(options.victim, getattr(torch, options.dtype))
+    texts = kept_texts(options.texts)[: options.limit]
+    for method in options.methods:
+        figures = measured({**DETERMINISTIC, **RANDOM}[method], texts, victim, options)
+        write_text(options.out / f"{method}.json", json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()

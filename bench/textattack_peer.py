@@ -1,0 +1,208 @@
+"""TextAttack's side of ``vs_textattack.py``; run by an interpreter that has textattack 0.3.11.
+
+    python bench/textattack_peer.py --victim V.pt --texts X.jsonl --synonyms S.json \
+        --stopwords W.txt --methods greedy --out FOLDER
+
+Writes one line a text into a file a method: what became of it and the seconds it took. Lines that
+are there already are not made again. Everything is TextAttack's own, with its own defaults
+(result caches, 32 texts a forward pass unless ``--batch_size`` says otherwise); only the victim and
+the table of substitutes come from outside, and ``vs_textattack.py`` sets the environment up. What
+the victim's wrapper does, from strings to probabilities, is the victim's time.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import textattack
+import torch
+from textattack.attack_results import SkippedAttackResult, SuccessfulAttackResult
+from textattack.constraints.pre_transformation import RepeatModification, StopwordModification
+from textattack.models.wrappers import ModelWrapper
+from textattack.search_methods import (
+    AlzantotGeneticAlgorithm,
+    BeamSearch,
+    GreedySearch,
+    GreedyWordSwapWIR,
+    ParticleSwarmOptimization,
+    SearchMethod,
+)
+from textattack.transformations import WordSwap
+from torch import Tensor, nn
+
+from classifier_network import PADDING, UNKNOWN, Classifier, read_classifier
+
+CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
+SEARCHES: dict[str, Callable[[], SearchMethod]] = {
+    "greedy": GreedySearch,
+    "beam4": lambda: BeamSearch(beam_width=4),
+    "beam8": lambda: BeamSearch(beam_width=8),
+    "wir_unk": lambda: GreedyWordSwapWIR(wir_method="unk"),
+    "wir_delete": lambda: GreedyWordSwapWIR(wir_method="delete"),
+    "wir_pwws": lambda: GreedyWordSwapWIR(wir_method="weighted-saliency"),
+    "wir_gradient": lambda: GreedyWordSwapWIR(wir_method="gradient"),
+    "wir_random": lambda: GreedyWordSwapWIR(wir_method="random"),
+    "pso": lambda: ParticleSwarmOptimization(pop_size=60, max_iters=20),
+    "genetic": lambda: AlzantotGeneticAlgorithm(pop_size=60, max_iters=20),
+}
+
+
+def now() -> dict[str, float]:
+    return {name: clock() for name, clock in CLOCKS.items()}
+
+
+def since(begin: dict[str, float]) -> dict[str, float]:
+    return {name: seconds - begin[name] for name, seconds in now().items()}
+
+
+class TimedVictim(ModelWrapper):
+    """The classifier as TextAttack asks it, with the seconds of its answers.
+
+    Args:
+        model: the classifier.
+        vocabulary: word -> id.
+    """
+
+    def __init__(self, model: Classifier, vocabulary: dict[str, int]) -> None:
+        self.model, self.vocabulary = model, vocabulary
+        model.get_input_embeddings = lambda: model.emb
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the seconds and the texts."""
+        self.seconds = dict.fromkeys(CLOCKS, 0.0)
+        self.texts: set[str] = set()
+
+    @torch.no_grad()
+    def __call__(self, text_input_list: Sequence[str], **kwargs: Any) -> Tensor:
+        """Probabilities ``float64 (n, classes)``: TextAttack would normalise single ones anew."""
+        begin = now()
+        ids, lengths = self._read(text_input_list)
+        answer = torch.softmax(self.model(self.model.emb(ids), lengths).double(), -1)
+        self._note(begin)
+        self.texts.update(text_input_list)
+        return answer
+
+    def get_grad(self, text_input: str) -> dict[str, Any]:
+        """The gradient of the predicted label's cross-entropy towards the embeddings."""
+        begin = now()
+        ids, lengths = self._read([text_input])
+        vectors = self.model.emb(ids).detach().requires_grad_()
+        logits = self.model(vectors, lengths)
+        loss = nn.functional.cross_entropy(logits, logits.argmax(-1))
+        (gradient,) = torch.autograd.grad(loss, vectors)
+        self._note(begin)
+        return {"ids": ids[0].tolist(), "gradient": gradient[0].numpy()}
+
+    def _tokenize(self, inputs: Sequence[str]) -> list[list[str]]:
+        return [text.split() for text in inputs]
+
+    def _read(self, texts: Sequence[str]) -> tuple[Tensor, Tensor]:
+        """Ids `(n, longest)` and lengths `(n,)`; an empty text is the unknown word."""
+        known = self.vocabulary.get
+        rows = [[known(word, UNKNOWN) for word in text.split()] or [UNKNOWN] for text in texts]
+        longest = max(map(len, rows))
+        padded = [row + [PADDING] * (longest - len(row)) for row in rows]
+        return torch.tensor(padded), torch.tensor([len(row) for row in rows])
+
+    def _note(self, begin: dict[str, float]) -> None:
+        for name, seconds in since(begin).items():
+            self.seconds[name] += seconds
+
+
+class TableSwap(WordSwap):
+    """Substitutes from a table.
+
+    Args:
+        table: word -> substitutes.
+    """
+
+    def __init__(self, table: dict[str, list[str]]) -> None:
+        super().__init__()
+        self.table = table
+
+    def _get_replacement_words(self, word: str) -> list[str]:
+        return self.table.get(word, [])
+
+
+def attack(method: str, victim: TimedVictim, options: argparse.Namespace) -> textattack.Attack:
+    """TextAttack's attack: every word changed once at most, stop words kept, nothing else."""
+    goal = textattack.goal_functions.UntargetedClassification(
+        victim, model_batch_size=options.batch_size
+    )
+    stop = options.stopwords.read_text("utf-8").split()
+    table = json.loads(options.synonyms.read_text("utf-8"))
+    constraints = [RepeatModification(), StopwordModification(stopwords=stop)]
+    return textattack.Attack(goal, constraints, TableSwap(table), SEARCHES[method]())
+
+
+def attacked(
+    one: textattack.Attack, row: dict[str, Any], victim: TimedVictim, seed: int
+) -> dict[str, Any]:
+    """What became of a text. Its random choices follow from the seed and its index alone."""
+    textattack.shared.utils.set_seed(seed + row["index"])
+    victim.reset()
+    begin = now()
+    result = one.attack(row["text"], int(row["label"]))
+    seconds = since(begin)
+    kind = {SkippedAttackResult: "skipped", SuccessfulAttackResult: "success"}.get(
+        type(result), "failed"
+    )
+    before = result.original_result.attacked_text.words
+    after = result.perturbed_result.attacked_text.words
+    if before != row["text"].split():
+        sys.exit(f"text {row['index']}: TextAttack splits it in another way: {before}")
+    return {
+        "index": row["index"],
+        "kind": kind,
+        "queries": int(result.num_queries),
+        "unique_texts": len(victim.texts),
+        "changed": [place for place, word in enumerate(before) if word != after[place]],
+        "adversarial": " ".join(after),
+        "score": float(result.perturbed_result.score),
+        "seconds": seconds,
+        "victim_seconds": victim.seconds,
+    }
+
+
+def finished(path: Path) -> dict[int, dict[str, Any]]:
+    """The whole lines of a file by index; a last one that was cut off is taken away."""
+    if not path.exists():
+        return {}
+    whole, _, rest = path.read_text("utf-8").rpartition("\n")
+    if rest:
+        path.write_text(f"{whole}\n" if whole else "", "utf-8")
+    return {row["index"]: row for row in map(json.loads, whole.splitlines())}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for name in ("victim", "texts", "synonyms", "stopwords", "out"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--methods", nargs="+", choices=list(SEARCHES), required=True)
+    parser.add_argument("--limit", type=int, help="the first so many texts")
+    parser.add_argument("--batch_size", type=int, default=32, help="texts of a forward pass")
+    parser.add_argument("--dtype", default="float32", help="of the victim")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    victim = TimedVictim(*read_classifier(options.victim, getattr(torch, options.dtype)))
+    rows = list(map(json.loads, options.texts.read_text("utf-8").splitlines()))[: options.limit]
+    attacked(attack("greedy", victim, options), rows[0], victim, options.seed)  # warms up
+    for method in options.methods:
+        path = options.out / f"{method}.jsonl"
+        done, one = finished(path), attack(method, victim, options)
+        with path.open("a", encoding="utf-8") as file:
+            for row in rows:
+                if row["index"] not in done:
+                    file.write(json.dumps(attacked(one, row, victim, options.seed)) + "\n")
+                    file.flush()
+
+
+if __name__ == "__main__":
+    main()
