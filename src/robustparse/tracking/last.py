@@ -62,7 +62,7 @@ class LastCheckpoint(Callback):
         """
         self._request = StopRequest()
         own = torch.tensor(self._first_step, device=trainer.strategy.root_device)
-        steps = trainer.strategy.all_gather(own).unique().tolist()
+        steps = sorted(set(trainer.strategy.all_gather(own).flatten().tolist()))
         if len(steps) > 1:
             raise InputError(
                 f"the processes start from different steps ({', '.join(map(str, steps))}); every "
