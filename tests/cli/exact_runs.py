@@ -22,7 +22,7 @@ def exact(path: Path, name: str, steps: int, faults: tuple[Any, ...] = (), **tra
     gradients that are zero but for them.
     """
     config = small(name, steps, accumulate_grad_batches=2, gradient_clip_val=0.5, **trainer)
-    config["trainer"] |= {"precision": "64-true", "limit_val_batches": 0}
+    config["trainer"] |= {"precision": "64-true", "limit_val_batches": 0, **trainer}
     config["trainer"].setdefault("callbacks", []).extend(faults)
     model = config["model"]["init_args"]
     model["dropout"] = model["encoder"]["init_args"]["dropout"] = 0.0
@@ -40,7 +40,12 @@ def fault(name: str, /, **settings: Any) -> dict[str, Any]:
 
 
 def train(
-    config: Path, folder: Path, processes: int, *options: str, restarts: int = 0
+    config: Path,
+    folder: Path,
+    processes: int,
+    *options: str,
+    restarts: int = 0,
+    program: Path = ROOT / "train.py",
 ) -> subprocess.CompletedProcess[str]:
     """``train.py fit`` under torchrun."""
     launcher = ["--standalone", "--nproc_per_node", str(processes), "--max_restarts", str(restarts)]
@@ -49,7 +54,7 @@ def train(
     return subprocess.run(
         [
             *(sys.executable, "-m", "torch.distributed.run", *launcher),
-            *(str(ROOT / "train.py"), *fit(config, folder, *options)),
+            *(str(program), *fit(config, folder, *options)),
         ],
         env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(here)},
         capture_output=True,

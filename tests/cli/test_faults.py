@@ -48,7 +48,7 @@ def test_a_signal_ends_a_run_behind_a_checkpoint(
     plain = write_config(tmp_path / "plain.yaml", [FGM], **settings)
     assert status(fit(plain, tmp_path / "whole", *rare)) == 0
     assert status(fit(config, tmp_path / "run", *rare)) == code
-    assert f"stopped by {name} after step 8" in caplog.text
+    assert f"stopped by {name} after 8 steps" in caplog.text
     last = torch.load(tmp_path / "run" / "last.ckpt", weights_only=True)
     assert last["global_step"] == 8
     assert status(fit(config, tmp_path / "run", *rare)) == 0

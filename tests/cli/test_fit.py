@@ -8,7 +8,7 @@ import conllu
 import pytest
 import torch
 import yaml
-from tiny_runs import fit, metrics, write_config
+from tiny_runs import differences, fit, metrics, write_config
 
 from robustparse.cli.main import main
 from robustparse.data.sample import sample_treebank
@@ -61,6 +61,14 @@ def test_last_starts_afresh_where_there_is_none(
     main(fit(config, tmp_path / "run", "--trainer.max_steps", "4"))
     assert "resuming from" in capsys.readouterr().err
     assert [row[0] for row in metrics(tmp_path / "run") if row[1] == "train/loss"] == list("0123")
+
+
+@pytest.mark.parametrize("precision", ["64-true", "bf16-mixed"])
+def test_a_resumed_run_keeps_its_precision(precision: str, tmp_path: Path) -> None:
+    config = write_config(tmp_path / "run.yaml", schedule="constant", precision=precision)
+    for folder, steps in (("run", "4"), ("run", "8"), ("whole", "8")):
+        main(fit(config, tmp_path / folder, "--trainer.max_steps", steps))
+    assert differences(tmp_path / "run", tmp_path / "whole") == []
 
 
 def test_a_new_run_cannot_be_resumed_from_the_one_before(

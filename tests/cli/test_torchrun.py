@@ -74,8 +74,29 @@ def test_a_signal_to_one_process_stops_all_and_one_process_goes_on(
     config = faulty(tmp_path / "run.yaml", 1, stop)
     rare = ("--last_checkpoint.every_n_train_steps", "1000")
     stopped = train(config, tmp_path / "run", 2, *rare)
-    assert stopped.stderr.count("stopped by SIGTERM after step 8") == 1, stopped.stderr[-4000:]
+    assert stopped.stderr.count("stopped by SIGTERM after 8 steps") == 1, stopped.stderr[-4000:]
     assert stopped.stderr.count("exitcode  : 143") >= 1
     main(fit(config, tmp_path / "run"))
-    assert "written by 2 processes, this run has 1" in caplog.text
+    assert caplog.text.count("written by 2 processes, this run has 1") == 1
     assert largest_difference(tmp_path / "run", one) <= TOLERANCE
+
+
+ELSEWHERE = """
+import os, sys
+from robustparse.cli.main import main
+if os.environ["RANK"] == "1":
+    sys.argv += ["--trainer.default_root_dir", FOLDER]
+main(sys.argv[1:])
+"""
+
+
+def test_processes_that_see_different_folders_are_refused(tmp_path: Path) -> None:
+    """As on two machines without a shared file system, where only the first has a checkpoint."""
+    config = exact(tmp_path / "run.yaml", "clean", 4, limit_val_batches=1)
+    main(fit(config, tmp_path / "run", "--trainer.max_steps", "2"))
+    program = tmp_path / "elsewhere.py"
+    program.write_text(ELSEWHERE.replace("FOLDER", repr(str(tmp_path / "other"))))
+    refused = train(config, tmp_path / "run", 2, program=program)
+    assert refused.returncode == 1
+    assert "start from different steps (0, 2)" in refused.stderr
+    assert "shared file system" in refused.stderr

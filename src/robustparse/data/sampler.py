@@ -85,8 +85,8 @@ class TrainingLoader:
         self.data, self.batch_words, self.seed = data, batch_words, seed
         self.rank, self.world_size = rank, world_size
         self.sampler = EpochSampler()
-        self._start = 0
-        self._handed_out = 0
+        self._start = self._handed_out = 0
+        self._warned = False
         plan = plan_batches(data.lengths, batch_words, seed, 0)
         self._batches = len(plan)
         if any(len(batch) < world_size for batch in plan):
@@ -128,7 +128,8 @@ class TrainingLoader:
                     "resume with the same data, or start anew with model.init_args.init_from"
                 )
         before = state.get("world_size", self.world_size)
-        if before != self.world_size and self.rank == 0:
+        if before != self.world_size and self.rank == 0 and not self._warned:
+            self._warned = True
             log.warning(
                 "the checkpoint was written by %d processes, this run has %d: the batches are the "
                 "same and sums round differently, but dropout draws other masks",

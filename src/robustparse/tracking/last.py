@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
+import torch
 from pytorch_lightning.callbacks import Callback
 
 from robustparse.errors import InputError
@@ -44,24 +45,37 @@ class LastCheckpoint(Callback):
         if every_n_train_steps < 1:
             raise InputError(f"every_n_train_steps must be >= 1, got {every_n_train_steps}")
         self.every_n_train_steps = every_n_train_steps
-        self._saved_step = 0
+        self._saved_step = self._first_step = 0
         self._request = StopRequest()
 
+    def on_load_checkpoint(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
+    ) -> None:
+        """Take note of where this process goes on from."""
+        self._first_step = checkpoint["global_step"]
+
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Forget what an earlier run was asked."""
+        """Make sure that all processes go on from one checkpoint, or all start anew.
+
+        Raises:
+            InputError: they do not.
+        """
         self._request = StopRequest()
+        own = torch.tensor(self._first_step, device=trainer.strategy.root_device)
+        steps = sorted(set(trainer.strategy.all_gather(own).flatten().tolist()))
+        if len(steps) > 1:
+            raise InputError(
+                f"the processes start from different steps ({', '.join(map(str, steps))}); every "
+                f"machine must see the same trainer.default_root_dir ({trainer.default_root_dir}), "
+                "on a shared file system"
+            )
 
     def on_sanity_check_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """From here on a signal is taken note of."""
         self._request.install()
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """What is resumed from need not be saved again; a new run leaves no other's behind it.
-
-        Raises:
-            InputError: the processes start from different steps.
-        """
-        _check_common_start(trainer)
+        """What is resumed from need not be saved again; a new run leaves no other's behind it."""
         self._request.install()
         self._saved_step = trainer.global_step
         path = Path(trainer.default_root_dir) / FILE
@@ -81,8 +95,8 @@ class LastCheckpoint(Callback):
             self._save(trainer)
         if stop:
             if trainer.is_global_zero:
-                name, step = signal.Signals(stop).name, trainer.global_step
-                log.warning("stopped by %s after step %d; --ckpt_path last goes on", name, step)
+                name, steps = signal.Signals(stop).name, trainer.global_step
+                log.warning("stopped by %s after %d steps; --ckpt_path last goes on", name, steps)
             raise Stopped(stop)
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -108,21 +122,6 @@ class LastCheckpoint(Callback):
         last = position + 1 == batches
         steps_next = last or (position + 1) % trainer.accumulate_grad_batches == 0
         set_place(fit_loop, epoch, position, trainer.global_step - int(steps_next))
-
-
-def _check_common_start(trainer: pl.Trainer) -> None:
-    """Make sure that all processes go on from one checkpoint, or all start anew.
-
-    Raises:
-        InputError: they do not.
-    """
-    first = trainer.strategy.broadcast(trainer.global_step)
-    if not trainer.strategy.reduce_boolean_decision(trainer.global_step == first):
-        raise InputError(
-            f"process {trainer.global_rank} starts from step {trainer.global_step}, the first from "
-            f"step {first}; every node must see the same trainer.default_root_dir "
-            f"({trainer.default_root_dir}), on a shared file system"
-        )
 
 
 def set_place(fit_loop: dict[str, Any], epoch: int, position: int, logged: int) -> None:

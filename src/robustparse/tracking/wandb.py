@@ -161,9 +161,13 @@ class WandbLogger(LightningWandbLogger):
         if self._count is not None:
             self._count += 1
 
-    @guarded("logging")
+    @guarded("logging", starts=False)
     def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
-        """Log what was not logged at this step yet."""
+        """Log what was not logged at this step yet.
+
+        Where W&B has died the ledger still takes it, for a resumed run to log.
+        """
+        _ = self.experiment  # starts the run, and the ledger with it
         if self._ledger is None or step is None:
             self._send(metrics, step)
         elif new := self._ledger.missing(step, metrics):
