@@ -35,7 +35,7 @@ from robustparse.attacks.constraints.grammar import GrammarChecker
 from robustparse.data.sample import attack_lexicon
 
 FOLDER = Path(__file__).parents[2] / "configs" / "attack"
-_GROUP = 5  # words that are substitutes of each other
+_GROUP = 8  # words whose vectors are near each other
 _SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
@@ -46,7 +46,10 @@ def code(*texts: str) -> int:
 
 @cache
 def groups() -> list[tuple[str, list[str]]]:
-    """Penn tag and lower-cased words of small groups that cover the sample's open classes."""
+    """Penn tag and lower-cased words of small groups that cover the sample's open classes.
+
+    Word vectors hold a group together; a synset or a set of sememes is half of one.
+    """
     by_class: dict[tuple[str, frozenset[str]], list[str]] = {}
     for key, others in attack_lexicon(0).items():
         word, tag = key.rsplit("/", 1)
@@ -59,9 +62,10 @@ def groups() -> list[tuple[str, list[str]]]:
 
 
 @cache
-def group_of() -> dict[str, list[str]]:
-    """The last group of each word."""
-    return {word: words for _, words in groups() for word in words}
+def halves() -> list[tuple[str, list[str]]]:
+    """The same with the halves of the groups."""
+    middle = _GROUP // 2
+    return [(tag, half) for tag, words in groups() for half in (words[:middle], words[middle:])]
 
 
 def tag_in(words: Sequence[str], position: int) -> str:
@@ -93,13 +97,13 @@ class Sense:
 
 
 class WordNet:
-    """One sense a group."""
+    """One sense for half a group."""
 
     def _morphy(self, word: str, part: str) -> list[str]:
         return []
 
     def synsets(self, word: str, part: str) -> list[Sense]:
-        return [Sense(words) for tag, words in groups() if part_of(tag) == part and word in words]
+        return [Sense(words) for tag, words in halves() if part_of(tag) == part and word in words]
 
     def get_version(self) -> str:
         return "made for tests"
@@ -143,11 +147,11 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
 def write_models(folder: Path) -> None:
     """Vectors, stop words, a sememe dictionary, BERT and GPT-2 with random weights."""
     words = list(dict.fromkeys(word for _, group in groups() for word in group))
-    stop = ["the", "of", *(word for word in words if code(word) % 5 == 0)]
+    stop = ["the", "of", *(word for word in words if code(word) % 3 == 0)]
     (folder / "stop.txt").write_text("\n".join(stop))
     senses = [
         {"en_word": word, "en_grammar": _PARTS[part_of(tag)], "sememes": [f"{tag} {number}"]}
-        for number, (tag, words) in enumerate(groups())
+        for number, (tag, words) in enumerate(halves())
         for word in words
     ]
     (folder / "sememes.json").write_text(json.dumps(senses))
@@ -205,7 +209,7 @@ def _small(folder: Path) -> dict[str, dict[str, Any]]:
     return {
         "EmbeddingNeighbours": {**vectors, "k": 4, "cache": None},
         "WordVectorCosine": vectors,
-        "MaskedLM": {"model": str(folder / "bert"), "top_k": 120, "sample": 60, **short},
+        "MaskedLM": {"model": str(folder / "bert"), "top_k": 300, "sample": 150, **short},
         "CachedCandidates": {"path": str(folder / f"cache{next(_PATHS)}.sqlite")},
         "Sememes": {"dictionary": str(folder / "sememes.json")},
         "StopWords": {"path": str(folder / "stop.txt")},

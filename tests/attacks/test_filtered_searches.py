@@ -123,7 +123,7 @@ def repairs(monkeypatch: pytest.MonkeyPatch) -> dict[int, tuple[State, State]]:
 
 @pytest.mark.parametrize("name", COMPOSING)
 def test_states_that_a_search_put_together_are_repaired(name: str, repairs) -> None:
-    results = by_id(engine(name, rises_slowly))
+    results = by_id(engine(name, rises_slowly, stays_close))
     lost = [number for number, (before, after) in repairs.items() if (before != after).any()]
     assert lost, "no outcome had to lose a change"
     for number in repairs:
@@ -131,7 +131,7 @@ def test_states_that_a_search_put_together_are_repaired(name: str, repairs) -> N
         assert ((after == before) | (after == 0)).all()  # changes are lost, none is made
         result = results[number]
         assert np.flatnonzero(after).tolist() == list(result.edited)
-        assert has_admissible_chain(result, (rises_slowly,))
+        assert has_admissible_chain(result, (rises_slowly, stays_close))
         # What is reported is the parse of the repaired text.
         heads, _ = HashVictim().answer(result.words)
         assert list(result.attacked.tree.heads) == list(heads)

@@ -3,14 +3,15 @@
 import time
 from collections.abc import Sequence
 
-from robustparse.attacks.candidates.generator import Slot
+from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.candidates.training_words import TrainingWords
+from robustparse.attacks.victim import Victim
 
 
 class SlowWords(TrainingWords):
     """Training words, a tenth of a second for every call."""
 
-    def for_victim(self, victim):
+    def for_victim(self, victim: Victim) -> CandidateGenerator:
         bound = SlowWords(sample=self.sample)
         bound._by_tag = super().for_victim(victim)._by_tag
         return bound

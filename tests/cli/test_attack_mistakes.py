@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from command_runs import RECIPE, checkpoint, mistake
 
+from robustparse.attacks.candidates.generator import Slot
+from robustparse.attacks.constraints import pipeline_tag
 from robustparse.cli.main import main
 from robustparse.evaluation.lines import read_lines
 from sample_runs import sentences, write_sample
@@ -62,7 +64,7 @@ def test_a_table_of_synonyms_that_is_none(made, tmp_path, capsys, table, says):
     recipe = LEXICON.replace("{sample: 5}", f"{{table: {tmp_path / 'table.json'}}}")
     error = mistake(capsys, *attack(made, tmp_path, recipe))
     assert says in error
-    assert not (tmp_path / "out" / "examples.jsonl").exists()
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_table_of_synonyms_cut_off_or_missing(made, tmp_path, capsys):
@@ -99,7 +101,7 @@ def test_a_table_of_synonyms_cut_off_or_missing(made, tmp_path, capsys):
 def test_a_setting_out_of_range(made, tmp_path, capsys, recipe, options, says):
     error = mistake(capsys, *attack(made, tmp_path, recipe, *options))
     assert says in error
-    assert not (tmp_path / "out" / "examples.jsonl").exists()
+    assert read_lines(tmp_path / "out" / "examples.jsonl") == []
 
 
 @pytest.mark.parametrize(
@@ -118,9 +120,16 @@ def test_a_setting_out_of_range(made, tmp_path, capsys, recipe, options, says):
 def test_an_extra_that_is_not_installed(
     made, tmp_path, capsys, monkeypatch, library, path, settings
 ):
-    monkeypatch.setitem(sys.modules, library, None)
+    if library in ("spacy", "stanza"):  # other libraries look for spaCy too
+        monkeypatch.setattr(pipeline_tag, "import_module", missing)
+    else:
+        monkeypatch.setitem(sys.modules, library, None)
     error = mistake(capsys, *attack(made, tmp_path, filtered(path, settings)))
     assert f"run `pip install {library.replace('sentence_t', 'sentence-t')}" in error
+
+
+def missing(name: str) -> None:
+    raise ImportError(f"no module named {name}")
 
 
 def test_sentences_without_an_attackable_word_are_kept(made, tmp_path):
@@ -190,7 +199,7 @@ def test_a_candidate_model_that_fails_is_named_and_the_outcome_kept(made, tmp_pa
     calls: list[int] = []
     propose = TrainingWords.propose
 
-    def failing(self, slots: Sequence[object], seed: int) -> list[list[str]]:
+    def failing(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         calls.append(len(slots))
         if len(calls) == 4:
             raise MemoryError("out of memory")

@@ -74,7 +74,7 @@ def started(*options: str, **environment: str) -> subprocess.Popen[str]:
 
 def until_lines(out: Path, count: int, *processes: subprocess.Popen[str]) -> None:
     """Wait until so many sentences are finished."""
-    end = time.monotonic() + 120
+    end = time.monotonic() + 600
     while len(list(held_lines(out))) < count:
         for process in processes:
             assert process.poll() is None, process.communicate()[1]
@@ -115,7 +115,7 @@ def test_a_second_attack_on_a_folder_in_use_is_refused(made, tmp_path, capsys):
     for devices in (1, 2):
         error = mistake(capsys, *arguments(made, tmp_path, "--devices", devices))
         assert f"{tmp_path}: another process is attacking into this folder" in error
-    assert process.wait(120) == 0
+    assert process.wait(600) == 0
     process.communicate()
     same(tmp_path, made)
 
@@ -164,7 +164,7 @@ def test_ranks_of_a_launcher_write_what_one_process_writes(made, tmp_path):
     found = list(held_lines(tmp_path))
     assert 5 <= len(found) < SENTENCES
     for again in range(2):  # the second time, nothing is left
-        outputs = [(one.communicate(timeout=120), one) for one in ranks(made, tmp_path, 3)]
+        outputs = [(one.communicate(timeout=600), one) for one in ranks(made, tmp_path, 3)]
         assert [process.returncode for _, process in outputs] == [0, 0, 0], outputs
         assert ["tiny" in out for (out, _), _ in outputs] == [True, False, False]
         assert [error for (_, error), _ in outputs] == ["", "", ""], again

@@ -80,7 +80,8 @@ def _collected(processes: Sequence[SpawnProcess], ranks: dict[Connection, int]) 
     speeds: list[Speed] = []
     failure: Exception | None = None
     while ranks:
-        for pipe in wait(list(ranks)):
+        ready = wait(list(ranks))
+        for pipe in [one for one in ranks if one in ready]:
             message = _received(pipe)
             if "line" in message:
                 yield message["line"]

@@ -13,7 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
-from torch.distributed import Store, rendezvous
+from torch.distributed.rendezvous import rendezvous
 
 from robustparse.errors import InputError
 from robustparse.evaluation.lines import each_line, json_line, part_file
@@ -80,7 +80,7 @@ class Ranks:
         self.rank, self.folder = rank, folder
         self._parent = os.getppid()
         try:
-            self._store: Store = next(rendezvous("env://", timeout=_PATIENCE))[0]
+            self._store = next(rendezvous("env://", timeout=_PATIENCE))[0]
         except ValueError as error:
             raise InputError(
                 f"RANK and WORLD_SIZE are set, but {error}; start the ranks with torchrun, or "
