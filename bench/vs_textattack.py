@@ -42,31 +42,14 @@ METHODS = [name for name in (*DETERMINISTIC, *RANDOM) if name != "beam8"]
 POPULATIONS = ("pso", "genetic")
 # TextAttack's and Flair's lists of requirements hold each other up; these work together, and the
 # rest is what their imports ask for.
-PINNED = (
-    "transformers==4.57.6",
-    "tokenizers==0.22.2",
-    "huggingface_hub==0.36.2",
-    "datasets==3.6.0",
-)
-ALONE = (
-    *(f"textattack=={PEER}", "flair==0.15.1"),
-    *("transformer-smaller-training-vocab", "bert-score", "language_tool_python"),
-)
-IMPORTED = (
-    *("boto3", "bioc<3", "conllu<5", "deprecated", "editdistance", "ftfy", "gdown", "jieba"),
-    *(
-        "langdetect",
-        "lemminflect",
-        "Levenshtein",
-        "lru-dict",
-        "lxml",
-        "matplotlib",
-        "more-itertools",
-    ),
-    *("mpld3", "nltk", "num2words", "OpenHowNet", "pinyin", "pptree", "pytorch-revgrad", "scipy"),
-    *("scikit-learn", "segtok", "sqlitedict", "tabulate", "terminaltables", "wikipedia-api"),
-    "word2number",
-)
+PINNED = "transformers==4.57.6 tokenizers==0.22.2 huggingface_hub==0.36.2 datasets==3.6.0"
+ALONE = "flair==0.15.1 transformer-smaller-training-vocab bert-score language_tool_python"
+IMPORTED = """
+    bioc<3 boto3 conllu<5 deprecated editdistance ftfy gdown jieba langdetect lemminflect
+    Levenshtein lru-dict lxml matplotlib more-itertools mpld3 nltk num2words OpenHowNet pinyin
+    pptree pytorch-revgrad scikit-learn scipy segtok sentencepiece sqlitedict tabulate terminaltables
+    toml wikipedia-api word2number
+"""
 Figures = dict[str, Any]
 
 
@@ -79,7 +62,8 @@ def peer_python(given: Path | None) -> Path:
     print(f"installing TextAttack into {home}", flush=True)
     subprocess.run([sys.executable, "-m", "venv", "--clear", home], check=True)
     torch_too = "torch==" + version("torch").split("+")[0]
-    for packages in ([torch_too], [*PINNED, *IMPORTED], ["--no-deps", *ALONE]):
+    alone = ["--no-deps", f"textattack=={PEER}", *ALONE.split()]
+    for packages in ([torch_too], [*PINNED.split(), *IMPORTED.split()], alone):
         subprocess.run([python, "-m", "pip", "install", "-q", *packages], check=True)
     finished.touch()
     return python
