@@ -50,8 +50,9 @@ class Classifier(nn.Module):
         there = self.forwards(embeddings)[0]
         back = self.backwards(embeddings.gather(1, turned.expand_as(embeddings)))[0]
         # The maximum over time does not ask for the order of the words.
-        states = torch.cat([there, back], dim=-1).masked_fill(~mask, float("-inf"))
-        return self.out(states.amax(1))
+        if not mask.all():
+            there, back = (x.masked_fill(~mask, float("-inf")) for x in (there, back))
+        return self.out(torch.cat([there.amax(1), back.amax(1)], dim=-1))
 
 
 def read_classifier(path: Path, dtype: torch.dtype) -> tuple[Classifier, dict[str, int]]:

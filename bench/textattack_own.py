@@ -84,12 +84,9 @@ def outcome(sentence: LiveSentence) -> dict[str, Any]:
 
 
 def attacked(
-    search: Search, texts: Sequence[Text], victim: TimedVictim, options: argparse.Namespace
+    attack: Attack, texts: Sequence[Text], victim: TimedVictim
 ) -> tuple[list[dict[str, Any]], dict[str, dict[str, float]]]:
     """The outcomes by index, and the seconds of the attack and of its victim by each clock."""
-    lexicon = Lexicon(str(options.synonyms))
-    stop = StopWords(str(options.stopwords), fold=False)
-    attack = Attack(LabelFlip(), lexicon, search, [stop], seed=options.seed)
     victim.reset()
     begin = now()
     sentences = list(attack.sentences(texts, victim, Statistics()))  # type: ignore[arg-type]
@@ -101,8 +98,11 @@ def measured(
     search: Search, texts: Sequence[Text], victim: TimedVictim, options: argparse.Namespace
 ) -> dict[str, Any]:
     """One method's outcomes, and its seconds: medians over the rounds."""
-    attacked(search, texts[:WARMUP], victim, options)
-    rounds = [attacked(search, texts, victim, options) for _ in range(options.rounds)]
+    lexicon = Lexicon(str(options.synonyms))
+    stop = StopWords(str(options.stopwords), fold=False)
+    attack = Attack(LabelFlip(), lexicon, search, [stop], seed=options.seed)
+    attacked(attack, texts[:WARMUP], victim)
+    rounds = [attacked(attack, texts, victim) for _ in range(options.rounds)]
     middle = {
         part: {
             clock: statistics.median(each[part][clock] for _, each in rounds) for clock in CLOCKS

@@ -24,7 +24,6 @@ from robustparse.types import Sentence
 
 # What both sides hold to be one word: letters and digits, with apostrophes and hyphens inside.
 WORD = re.compile(r"[a-z0-9]+(?:['-][a-z0-9]+)*")
-EMBEDDING, HIDDEN = 50, 75  # the hidden size is that of Jin et al. 2020, section 3.2
 BATCH, EPOCHS, LEARNING_RATE = 64, 4, 3e-3
 DROPPED = 0.05  # share of the words hidden in training, so that the unknown word means something
 
@@ -110,13 +109,13 @@ def stop_words(texts: Sequence[Text]) -> list[str]:
     return sorted(found)
 
 
-def train(texts: Sequence[Text], seed: int) -> tuple[Classifier, dict[str, int]]:
-    """A BiLSTM classifier and the ids of its words."""
+def train(texts: Sequence[Text], seed: int, size: int) -> tuple[Classifier, dict[str, int]]:
+    """A BiLSTM classifier and the ids of its words; ``size`` of embeddings and each direction."""
     words = sorted({word for text in texts for word in text.sentence.words})
     vocabulary = {word: number for number, word in enumerate(words, UNKNOWN + 1)}
     rng = torch.Generator().manual_seed(seed)
     classes = 1 + max(int(text.gold) for text in texts)
-    network = Classifier(_initial(len(words) + UNKNOWN + 1, classes, rng), "lstm")
+    network = Classifier(_initial(len(words) + UNKNOWN + 1, classes, size, rng), "lstm")
     rows = [torch.tensor([vocabulary[word] for word in text.sentence.words]) for text in texts]
     labels = torch.tensor([int(text.gold) for text in texts])
     adam = torch.optim.Adam(network.parameters(), LEARNING_RATE)
@@ -131,18 +130,18 @@ def train(texts: Sequence[Text], seed: int) -> tuple[Classifier, dict[str, int]]
     return network.eval(), vocabulary
 
 
-def _initial(words: int, classes: int, rng: torch.Generator) -> dict[str, Tensor]:
+def _initial(words: int, classes: int, size: int, rng: torch.Generator) -> dict[str, Tensor]:
     """Weights to begin with: normal embeddings, the rest as torch does it, from one generator."""
-    bound = HIDDEN**-0.5
-    weights = {"emb.weight": torch.randn(words, EMBEDDING, generator=rng)}
+    bound = size**-0.5
+    weights = {"emb.weight": torch.randn(words, size, generator=rng)}
     weights["emb.weight"][PADDING] = 0
     for end in ("", "_reverse"):
-        weights[f"rnn.weight_ih_l0{end}"] = _uniform((4 * HIDDEN, EMBEDDING), bound, rng)
-        weights[f"rnn.weight_hh_l0{end}"] = _uniform((4 * HIDDEN, HIDDEN), bound, rng)
-        weights[f"rnn.bias_ih_l0{end}"] = _uniform((4 * HIDDEN,), bound, rng)
-        weights[f"rnn.bias_hh_l0{end}"] = _uniform((4 * HIDDEN,), bound, rng)
-    bound = (2 * HIDDEN) ** -0.5
-    weights["out.weight"] = _uniform((classes, 2 * HIDDEN), bound, rng)
+        weights[f"rnn.weight_ih_l0{end}"] = _uniform((4 * size, size), bound, rng)
+        weights[f"rnn.weight_hh_l0{end}"] = _uniform((4 * size, size), bound, rng)
+        weights[f"rnn.bias_ih_l0{end}"] = _uniform((4 * size,), bound, rng)
+        weights[f"rnn.bias_hh_l0{end}"] = _uniform((4 * size,), bound, rng)
+    bound = (2 * size) ** -0.5
+    weights["out.weight"] = _uniform((classes, 2 * size), bound, rng)
     weights["out.bias"] = _uniform((classes,), bound, rng)
     return weights
 

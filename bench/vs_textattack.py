@@ -42,31 +42,14 @@ METHODS = [name for name in (*DETERMINISTIC, *RANDOM) if name != "beam8"]
 POPULATIONS = ("pso", "genetic")
 # TextAttack's and Flair's lists of requirements hold each other up; these work together, and the
 # rest is what their imports ask for.
-PINNED = (
-    "transformers==4.57.6",
-    "tokenizers==0.22.2",
-    "huggingface_hub==0.36.2",
-    "datasets==3.6.0",
-)
-ALONE = (
-    *(f"textattack=={PEER}", "flair==0.15.1"),
-    *("transformer-smaller-training-vocab", "bert-score", "language_tool_python"),
-)
-IMPORTED = (
-    *("boto3", "bioc<3", "conllu<5", "deprecated", "editdistance", "ftfy", "gdown", "jieba"),
-    *(
-        "langdetect",
-        "lemminflect",
-        "Levenshtein",
-        "lru-dict",
-        "lxml",
-        "matplotlib",
-        "more-itertools",
-    ),
-    *("mpld3", "nltk", "num2words", "OpenHowNet", "pinyin", "pptree", "pytorch-revgrad", "scipy"),
-    *("scikit-learn", "segtok", "sqlitedict", "tabulate", "terminaltables", "wikipedia-api"),
-    "word2number",
-)
+PINNED = "transformers==4.57.6 tokenizers==0.22.2 huggingface_hub==0.36.2 datasets==3.6.0"
+ALONE = "flair==0.15.1 transformer-smaller-training-vocab bert-score language_tool_python"
+IMPORTED = """
+    bioc<3 boto3 conllu<5 deprecated editdistance ftfy gdown jieba langdetect lemminflect
+    Levenshtein lru-dict lxml matplotlib more-itertools mpld3 nltk num2words OpenHowNet pinyin
+    pptree pytorch-revgrad scikit-learn scipy segtok sentencepiece sqlitedict tabulate
+    terminaltables toml wikipedia-api word2number
+"""
 Figures = dict[str, Any]
 
 
@@ -79,7 +62,8 @@ def peer_python(given: Path | None) -> Path:
     print(f"installing TextAttack into {home}", flush=True)
     subprocess.run([sys.executable, "-m", "venv", "--clear", home], check=True)
     torch_too = "torch==" + version("torch").split("+")[0]
-    for packages in ([torch_too], [*PINNED, *IMPORTED], ["--no-deps", *ALONE]):
+    alone = ["--no-deps", f"textattack=={PEER}", *ALONE.split()]
+    for packages in ([torch_too], [*PINNED.split(), *IMPORTED.split()], alone):
         subprocess.run([python, "-m", "pip", "install", "-q", *packages], check=True)
     finished.touch()
     return python
@@ -89,7 +73,7 @@ def prepared(options: argparse.Namespace, work: Path) -> Path:
     """The folder of the problem, made if it is not there: texts, table, stop words, victim."""
     files = [options.folder / f"{split}.tsv" for split in ("train", "test")]
     content = b"".join(sha256(path.read_bytes()).digest() for path in files)
-    settings = [options.texts, options.candidates, str(options.vectors), options.seed]
+    settings = [options.texts, options.candidates, str(options.vectors), options.size, options.seed]
     folder = work / sha256(content + json.dumps(settings).encode()).hexdigest()[:12]
     if (folder / "victim.pt").exists():
         return folder
@@ -101,7 +85,7 @@ def prepared(options: argparse.Namespace, work: Path) -> Path:
     table = substitutes(texts, generator, options.candidates)
     write_text(folder / "synonyms.json", json.dumps(table))
     write_text(folder / "stopwords.txt", "\n".join(stop_words(texts)) + "\n")
-    network, vocabulary = train(read_texts(files[0]), options.seed)
+    network, vocabulary = train(read_texts(files[0]), options.seed, options.size)
     saved = {"arch": "lstm", "vocab": vocabulary, "state_dict": network.weights()}
     torch.save(saved, folder / "victim.part")
     os.replace(folder / "victim.part", folder / "victim.pt")
@@ -171,20 +155,24 @@ def measure(options: argparse.Namespace, work: Path) -> dict[str, Figures]:
     folder = prepared(options, make_folder(work))
     peer = peer_python(options.peer_python)
     figures = {}
-    for method in options.methods:
-        limit = options.population_texts if method in POPULATIONS else options.texts
-        limit = min(limit, options.texts)
-        ours = run(Path(sys.executable), "own", folder, [method], limit, options)
-        theirs = run(peer, "peer", folder, [method], limit, options)
-        rows = map(json.loads, (theirs / f"{method}.jsonl").read_text("utf-8").splitlines())
-        kept = sorted(rows, key=lambda row: int(row["index"]))[:limit]
-        figures[method] = figures_of(json.loads((ours / f"{method}.json").read_text("utf-8")), kept)
-        shown = {
-            name: round(value, 2)
-            for name, value in figures[method].items()
-            if name.split("_")[0] in ("texts", "speed", "overhead", "success", "charged", "same")
-        }
-        print(method, shown, flush=True)
+    for populations in (False, True):
+        methods = [name for name in options.methods if (name in POPULATIONS) == populations]
+        limit = min(options.population_texts if populations else options.texts, options.texts)
+        if not methods:
+            continue
+        ours = run(Path(sys.executable), "own", folder, methods, limit, options)
+        theirs = run(peer, "peer", folder, methods, limit, options)
+        for method in methods:
+            rows = map(json.loads, (theirs / f"{method}.jsonl").read_text("utf-8").splitlines())
+            kept = sorted(rows, key=lambda row: int(row["index"]))[:limit]
+            own = json.loads((ours / f"{method}.json").read_text("utf-8"))
+            figures[method] = figures_of(own, kept)
+            shown = {
+                name: round(value, 2)
+                for name, value in figures[method].items()
+                if name.split("_")[0] in ("texts", "speed", "overhead", "success", "charged")
+            }
+            print(method, shown, flush=True)
     return figures
 
 
@@ -193,9 +181,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=Path, required=True, help="holds train.tsv and test.tsv")
     parser.add_argument("--vectors", type=Path, help="substitutes are neighbours in this file")
-    parser.add_argument("--candidates", type=int, default=8, help="most substitutes of a word")
+    parser.add_argument("--candidates", type=int, default=3, help="most substitutes of a word")
+    parser.add_argument("--size", type=int, default=32, help="of the victim's layers")
     parser.add_argument("--texts", type=int, default=200, help="texts attacked")
-    parser.add_argument("--population_texts", type=int, default=50, help="by pso and genetic")
+    parser.add_argument("--population_texts", type=int, default=30, help="by pso and genetic")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
     parser.add_argument("--peer_python", type=Path, help="an interpreter that has TextAttack")
     parser.add_argument("--work", type=Path, help="keeps what is done, to go on from")

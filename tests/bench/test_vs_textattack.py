@@ -99,14 +99,12 @@ def test_stop_words_of_the_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_two_passes_are_one_packed_bidirectional_lstm() -> None:
     rng = torch.Generator().manual_seed(0)
-    weights = textattack_problem._initial(9, 3, rng)
+    weights = textattack_problem._initial(9, 3, 7, rng)
     network = Classifier(weights, "lstm").double()
     names = network.weights()
     assert set(names) == set(weights)
     assert all(torch.equal(names[name].float(), weights[name]) for name in weights)
-    reference = nn.LSTM(
-        textattack_problem.EMBEDDING, textattack_problem.HIDDEN, 1, True, True, bidirectional=True
-    ).double()
+    reference = nn.LSTM(7, 7, batch_first=True, bidirectional=True).double()
     reference.load_state_dict({n[4:]: names[n] for n in names if n.startswith("rnn.")})
     ids = torch.tensor([[3, 4, 5, 6], [7, 8, 0, 0], [2, 0, 0, 0]])
     lengths = torch.tensor([4, 2, 1])
@@ -121,8 +119,8 @@ def test_two_passes_are_one_packed_bidirectional_lstm() -> None:
 def test_training_learns_and_repeats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(textattack_problem, "EPOCHS", 12)
     texts = read_texts(corpus(tmp_path) / "train.tsv")
-    (network, vocabulary), (again, _) = train(texts, 0), train(texts, 0)
-    weights, others = network.weights(), train(texts, 1)[0].weights()
+    (network, vocabulary), (again, _) = train(texts, 0, 16), train(texts, 0, 16)
+    weights, others = network.weights(), train(texts, 1, 16)[0].weights()
     assert all(torch.equal(weights[name], value) for name, value in again.weights().items())
     assert not torch.equal(weights["out.weight"], others["out.weight"])
     ids = torch.tensor([[vocabulary[word] for word in text.sentence.words] for text in texts])
@@ -134,7 +132,7 @@ def test_training_learns_and_repeats(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_our_side(tmp_path: Path, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(textattack_problem, "EPOCHS", 12)
     texts = read_texts(corpus(tmp_path) / "test.tsv")
-    victim = TimedVictim(*train(read_texts(tmp_path / "train.tsv"), 0))
+    victim = TimedVictim(*train(read_texts(tmp_path / "train.tsv"), 0, 16))
     (tmp_path / "synonyms.json").write_text(json.dumps(SYNONYMS), encoding="utf-8")
     (tmp_path / "stop.txt").write_text("the\nis\n", encoding="utf-8")
     options = argparse.Namespace(

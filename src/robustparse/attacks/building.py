@@ -49,6 +49,8 @@ class ProblemBuilder:
         self._candidates = candidates.for_victim(victim)
         self._constraints = constraints
         self._filters = [one for one in constraints if isinstance(one, SentenceFilter)]
+        # Those that accept whatever is proposed need not be asked.
+        self._judges = [one for one in constraints if type(one).accept is not Constraint.accept]
         self._goal = goal
         self._seed = seed
         self._statistics = statistics
@@ -110,8 +112,7 @@ class ProblemBuilder:
     @property
     def free(self) -> bool:
         """Whether no model makes candidates or judges them one by one."""
-        judges = [one for one in self._constraints if not isinstance(one, SentenceFilter)]
-        return not any(part.is_model() for part in (self._candidates, *judges))
+        return not any(part.is_model() for part in (self._candidates, *self._judges))
 
     @property
     def filtered(self) -> bool:
@@ -144,7 +145,7 @@ class ProblemBuilder:
         words = [
             cased(slot.word, proposal) for slot, proposal in zip(slots, proposals, strict=True)
         ]
-        for constraint in self._constraints:
+        for constraint in self._judges:
             with self._timed(constraint):
                 masks = constraint.accept(slots, words, self._victim)
             words = [

@@ -94,7 +94,7 @@ class LiveSentence:
         self._numbers = self._places = np.zeros(1, dtype=np.int64)
         self._slope: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
         self._run: Generator[Request, Answer, Outcome]
-        self._wait_for(self._request)
+        self._wait_for(self._request, self._reader.original())
         self.asked.append(self.texts)
 
     @property
@@ -111,10 +111,9 @@ class LiveSentence:
         reached = bool(self.outcome.any()) and bool(self.verdict.success[0])
         return Status.SUCCEEDED if reached else Status.FAILED
 
-    def _wait_for(self, states: NDArray[np.int16]) -> None:
-        """Let `states (n, words)` be predicted next."""
-        self.pending = states
-        self.texts = self._reader.read(states)
+    def _wait_for(self, states: NDArray[np.int16], texts: Texts) -> None:
+        """Let `states (n, words)`, which read so, be predicted next."""
+        self.pending, self.texts = states, texts
         self._parts: list[Predictions] = []
 
     def take(self, part: Predictions) -> None:
@@ -153,7 +152,7 @@ class LiveSentence:
             return
         self.outcome = outcome
         self.phase = Phase.FINAL
-        self._wait_for(outcome[None])
+        self._wait_for(outcome[None], self._reader.read(outcome[None]))
 
     def supply(self, problem: Problem) -> None:
         """Take in the problem with the candidates that were wanted, and go on."""
@@ -245,6 +244,7 @@ class LiveSentence:
         self._numbers, new = self._known.look_up(self._reader.keys(states))
         if new is None:
             return False
-        self._wait_for(states if new.all() else states[new])
+        states = states if new.all() else states[new]
+        self._wait_for(states, self._reader.read(states))
         self.asked.append(self.texts)
         return True

@@ -6,6 +6,7 @@ its words is read as the unknown word alone, as a victim needs something to read
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +43,11 @@ class Reader:
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._origin, self._rows, self._keys = problem.table()
+
+    @cached_property
+    def _tables(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint64]]:
+        """`Problem.table`, made when it is first needed: sentences to be skipped do without."""
+        return self._problem.table()
 
     def keys(self, states: NDArray[np.int16]) -> NDArray[np.uint64]:
         """A 64-bit key of each state `(n, words)`, which candidates made later leave as it is.
@@ -50,21 +55,28 @@ class Reader:
         It is the exclusive or of the keys of the changed words (Zobrist hashing), so that the clean
         state has key 0.
         """
-        keys: NDArray[np.uint64] = np.bitwise_xor.reduce(self._keys[self._origin + states], axis=1)
+        origin, _, table = self._tables
+        keys: NDArray[np.uint64] = np.bitwise_xor.reduce(table[origin + states], axis=1)
         return keys
+
+    def original(self) -> Texts:
+        """The sentence as it is."""
+        words, tags = self._problem.original, self._problem.tags
+        return Texts(words[None], tags[None], np.array([len(words)], dtype=np.int32))
 
     def read(self, states: NDArray[np.int16]) -> Texts:
         """The texts of states `(n, words)`."""
-        words = self._rows[self._origin + states]
-        tags = np.broadcast_to(self._problem.tags, words.shape)
-        lengths = np.full(len(states), states.shape[1], dtype=np.int32)
+        origin, rows, _ = self._tables
+        words = rows[origin + states]
+        tags, lengths = np.empty_like(words), np.empty(len(words), dtype=np.int32)
+        tags[:], lengths[:] = self._problem.tags, states.shape[1]
         deleted = states == DELETED
         if not deleted.any():
             return Texts(words, tags, lengths)
         # A stable sort moves the words that are left to the front, in their order.
         order = np.argsort(deleted, axis=1, kind="stable")
         words = np.take_along_axis(words, order, axis=1)
-        tags = np.take_along_axis(np.array(tags), order, axis=1)
+        tags = np.take_along_axis(tags, order, axis=1)
         lengths = lengths - deleted.sum(axis=1, dtype=np.int32)
         beyond = np.arange(states.shape[1]) >= lengths[:, None]
         words[beyond], tags[beyond] = 0, 0

@@ -50,7 +50,9 @@ class Beam(Search):
         problem = (yield Propose(np.flatnonzero(problem.eligible))).problem
         while (changeable := problem.changeable(beam)).any():
             bases, positions = np.nonzero(changeable)
-            answer = yield Expand(beam, positions, bases=bases, distinct=self.members == "unite")
+            # One member alone leads to no state twice.
+            unite = self.members == "unite" and len(beam) > 1
+            answer = yield Expand(beam, positions, bases=bases, distinct=unite)
             if not len(answer.scores):  # filters admit none
                 break
             best = answer.states[answer.best()]

@@ -75,6 +75,8 @@ class Expand:
             Which of the states is changed, `(n,)`, the changed ones, `(n, words)`, and which of
             `positions` each changes, `(n,)`, rising.
         """
+        if self.bases is None and len(self.positions) == 1:
+            return self._changes_of_one(problem, int(self.positions[0]))
         counts = problem.ptr[self.positions + 1] - problem.ptr[self.positions]
         place = np.repeat(np.arange(len(counts)), counts)
         choice = np.arange(1, len(place) + 1) - (np.cumsum(counts) - counts)[place]
@@ -87,6 +89,19 @@ class Expand:
         states = several[base]
         states[np.arange(len(place)), position] = choice
         return base, states, place
+
+    def _changes_of_one(
+        self, problem: Problem, position: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int16], NDArray[np.int64]]:
+        """What `changes` gives for one position of one state, without a search for its like."""
+        state = self.state.reshape(-1)
+        choices = np.arange(1, problem.ptr[position + 1] - problem.ptr[position] + 1)
+        if state[position]:
+            choices = choices[choices != state[position]]
+        states = np.repeat(state[None], len(choices), axis=0)
+        states[:, position] = choices
+        zeros = np.zeros(len(choices), dtype=np.int64)
+        return zeros, states, zeros
 
 
 @dataclass(frozen=True, eq=False)
