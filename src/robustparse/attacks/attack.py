@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Generator, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from robustparse.attacks.building import ProblemBuilder
 from robustparse.attacks.candidates.generator import CandidateGenerator
 from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.attacks.counting import CandidateCounts
 from robustparse.attacks.goals import Goal, Parse
 from robustparse.attacks.live import LiveSentence, Status
 from robustparse.attacks.problem import Problem
@@ -53,6 +54,7 @@ class AttackResult:
         success: whether the goal is reached.
         charged: texts asked about, known or not, the clean parse included.
         unique: distinct texts asked about.
+        candidates: how many were made and passed each constraint.
     """
 
     example: Example
@@ -64,6 +66,7 @@ class AttackResult:
     success: bool
     charged: int
     unique: int
+    candidates: CandidateCounts = field(default_factory=CandidateCounts)
 
     @property
     def id(self) -> int:
@@ -199,6 +202,7 @@ class AttackRun(Iterator[AttackResult]):
             success=sentence.status is Status.SUCCEEDED,
             charged=sentence.charged,
             unique=sentence.unique,
+            candidates=problem.counts,
         )
 
     def _scored(self, problem: Problem, predictions: Predictions) -> ScoredParse:

@@ -18,6 +18,7 @@ from robustparse.attacks.statistics import Statistics, victim_seconds_alone
 from robustparse.attacks.victim import Victim
 from robustparse.data.conllu import block_of, file_ending, with_parse, write_treebank
 from robustparse.errors import InputError
+from robustparse.evaluation.breakdown import breakdown
 from robustparse.evaluation.tally import Tally, result_line
 from robustparse.files import make_folder, read_text, write_text
 from robustparse.types import Example
@@ -71,7 +72,7 @@ def attack_into(
         "task": "dependency",
         **{key: run[key] for key in ("attack", "victims", "seed")},
         **tally.scores(),
-        "perplexity": {"clean": None, "attacked": None},
+        **breakdown(lines, examples, victim),
         **_speed(statistics, victim, len(pending)),
         "versions": {"robustparse": __version__, "torch": str(torch.__version__)},
     }

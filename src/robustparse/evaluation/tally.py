@@ -14,7 +14,8 @@ def result_line(result: AttackResult) -> dict[str, Any]:
     """A finished sentence as ``examples.jsonl`` holds it.
 
     ``clean`` and ``attacked`` are parses with their scores against gold; ``counted`` is the number
-    of words that enter the scores.
+    of words that enter the scores; ``candidates`` says how many were made and passed each
+    constraint.
     """
     gold = result.example.gold
     return {
@@ -28,6 +29,7 @@ def result_line(result: AttackResult) -> dict[str, Any]:
         "counted": result.counted,
         "success": result.success,
         "queries": {"charged": result.charged, "unique": result.unique},
+        "candidates": result.candidates.record(),
     }
 
 
