@@ -82,6 +82,8 @@ def test_what_was_not_computed_is_left_out():
     shown = texts(details([("bare", bare)]))
     assert "Parts of speech" not in shown
     assert "Candidates" not in shown
+    measured = {**old, "perplexity": MORE["perplexity"], "word_similarity": None}
+    assert "127.7" in texts(details([("measured", measured)]))
     both = texts(details([("old", old), ("new", MORE)]))
     assert "old" not in both.split()
 

@@ -22,7 +22,7 @@ def export(
 
     Args:
         folder: of a finished attack.
-        out: the CSV file; with several annotators each gets a file of his own, pairs_1.csv and on.
+        out: the CSV file; with several annotators one file each, pairs_1.csv and on.
         key: the file that tells originals from adversarial sentences (pairs_key.json beside out).
         annotators: how many files, each with the same pairs in an order and on sides of its own.
         which: the sentences on which the attack succeeded, or all that it changed.

@@ -2,7 +2,8 @@
 
 kappa = (observed - expected) / (1 - expected). Observed is the share of pairs of annotators, over
 all items, that gave the same answer. Expected is what it would be if they drew their answers: each
-from his own distribution (Cohen 1960, eq. 1), or all from the common one (Fleiss 1971, eq. 3 to 7).
+from a distribution of their own (Cohen 1960, eq. 1), or all from the common one (Fleiss 1971, eq. 3
+to 7).
 """
 
 from collections import Counter

@@ -69,7 +69,7 @@ def _figures(answers: Sequence[Sequence[str]]) -> dict[str, Any]:
 def _read_answers(
     path: Path, key: Path, items: Mapping[str, Item]
 ) -> tuple[dict[int, dict[str, str]], int]:
-    """One annotator's unblinded answers by sentence and question, and who he is."""
+    """One annotator's unblinded answers by sentence and question, and whose they are."""
     answers: dict[int, dict[str, str]] = {}
     lines: dict[str, int] = {}
     annotator = 0

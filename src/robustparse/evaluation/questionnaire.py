@@ -3,7 +3,7 @@
 Annotators see two sentences, A and B, and do not know which is the original. Two questions are
 asked (Wang et al. 2021 on fluency and syntax, Zheng et al. 2020 on structure): which reads more
 fluently, and whether both have the same syntactic structure. Every annotator gets the same pairs in
-an order and on sides of his own, all drawn from (seed, annotator).
+an order and on sides of their own, all drawn from (seed, annotator).
 """
 
 import csv

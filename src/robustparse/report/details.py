@@ -11,6 +11,8 @@ from typing import Any
 from robustparse.errors import InputError
 
 Json = Mapping[str, Any]
+# Older versions write neither; `robustparse quality` adds the second to their folders.
+NEW_KEYS = ("edits_per_success", "word_similarity")
 REMEDY = "run the attack again"
 MISSING = "\N{EN DASH}"
 ARROW = " \N{RIGHTWARDS ARROW} "
@@ -43,7 +45,7 @@ def details(systems: Sequence[tuple[str, Json]]) -> list[str]:
     Raises:
         InputError: a figure is no number.
     """
-    known = [(name, summary) for name, summary in systems if "edits_per_success" in summary]
+    known = [(name, one) for name, one in systems if any(key in one for key in NEW_KEYS)]
     if not known:
         return []
     parts = ["<h2>The adversarial examples</h2>", _effort(known)]
