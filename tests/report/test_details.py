@@ -92,8 +92,8 @@ def test_what_was_not_computed_is_left_out():
     ("change", "says"),
     [
         ({"edits_per_success": "2"}, "edits_per_success must be a number or null, got '2'"),
-        ({"unseen": {"changed": True}}, "unseen, changed must be a number"),
-        ({"by_tag": {"NN": {"sentences": []}}}, "NN, sentences must be a number"),
+        ({"unseen": {"changed": True}}, "unseen: changed must be a number"),
+        ({"by_tag": {"NN": {"sentences": []}}}, "NN: sentences must be a number"),
         ({"by_tag": [3]}, "by_tag must be an object"),
         ({"by_tag": {"NN": 3}}, "NN must be an object"),
         ({"candidates": {"slots": 1, "means": {"all": 3}}}, "all must be an object"),

@@ -61,9 +61,11 @@ def details(systems: Sequence[tuple[str, Json]]) -> list[str]:
 
 
 def _effort(systems: Sequence[tuple[str, Json]]) -> str:
-    heads = ("System", "Edits<br>all", "Edits<br>success", "Queries<br>all", "Queries<br>success")
-    heads += ("Perplexity", "Words<br>alike", "Sentences<br>alike")
-    heads += ("Changed<br>words", "Out of<br>vocabulary", "Out of<br>training")
+    heads = (
+        *("System", "Edits<br>all", "Edits<br>success", "Queries<br>all", "Queries<br>success"),
+        *("Perplexity", "Words<br>alike", "Sentences<br>alike"),
+        *("Changed<br>words", "Out of<br>vocabulary", "Out of<br>training"),
+    )
     rows = []
     for name, one in systems:
         cells = [
