@@ -44,7 +44,7 @@ def test_the_summary_of_an_attack_counts(folder):
         assert unseen["oot"][when] == sum(pair[at].lower() not in known for pair in words)
         rows = sum(pair[at].lower() not in vocabulary.words for pair in words)
         assert unseen["oov"][when] == rows
-    changed = sum(one["changed"] for one in summary["by_tag"].values())
+    changed = sum(one["changed"] or 0 for one in summary["by_tag"].values())
     assert changed == len(words)
     candidates = summary["candidates"]
     assert list(candidates["sums"]) == ["all", "Lexicon"]

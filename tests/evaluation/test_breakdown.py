@@ -95,14 +95,14 @@ def test_by_tag():
         # Sentences 1 and 3: heads 5 and 3 of 5, labels 3 and 0.
         "NN": row(2, 3, 50.0, 100 * 2 / 5, 100 * 3 / 5),
         "IN": row(1, 1, 100.0, 50.0, 50.0),
-        "mixed": row(1, 0, 100.0, 25.0, 75.0),
+        "mixed": row(1, None, 100.0, 25.0, 75.0),
     }
     assert by_tag(LINES[3:4], TAGS) == {}
     assert by_tag(LINES, {**TAGS, 4: ()}) is not None  # an unchanged sentence needs no tags
     assert by_tag(LINES, {**TAGS, 3: ()}) is None
 
 
-def row(sentences: int, changed: int, *rest: float | None) -> dict[str, float | None]:
+def row(sentences: int, changed: int | None, *rest: float | None) -> dict[str, float | None]:
     names = ("sentences", "changed", "success_rate", "uas_drop", "las_drop")
     return dict(zip(names, (sentences, changed, *rest), strict=True))
 

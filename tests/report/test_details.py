@@ -61,6 +61,7 @@ def test_all_figures_are_on_the_page(tmp_path):
     for figure in (
         *("1.7", "2.5", "96.2", "71.5", "127.7 → 140.0", "0.81", "1,812", "24 → 1,285"),
         *("25 → 1,300", "700", "911", "24.2", "2.1", "3.2", "2,215 words tried"),
+        "Perplexity by gpt2.",
         *("28.64", "0.54", "8.57", "0.46", "59.50", "3.25", "Tag<er>"),
     ):
         assert figure in shown, figure

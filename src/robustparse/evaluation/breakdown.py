@@ -125,8 +125,8 @@ def by_tag(
 
     Returns:
         By class, in the order of `TAG_CLASSES`: sentences, changed words (of all sentences, `mixed`
-        ones included), success rate in percent of the sentences, and what UAS and LAS lost on
-        them, in points.
+        ones included; None for `mixed`), success rate in percent of the sentences, and what UAS
+        and LAS lost on them, in points.
     """
     groups: dict[str, list[Line]] = defaultdict(list)
     changed: Counter[str] = Counter()
@@ -139,7 +139,8 @@ def by_tag(
         changed.update(classes)
         groups[classes[0] if len(set(classes)) == 1 else MIXED].append(line)
     names = [name for name in (*TAG_CLASSES, OTHER, MIXED) if groups[name] or changed[name]]
-    return {name: _row(groups[name], changed[name]) for name in names}
+    words = {**changed, MIXED: None}  # whose words belong to other classes
+    return {name: _row(groups[name], words.get(name, 0)) for name in names}
 
 
 def tag_class(tag: str) -> str:
@@ -147,7 +148,7 @@ def tag_class(tag: str) -> str:
     return next((name for name, tags in TAG_CLASSES.items() if tag in tags), OTHER)
 
 
-def _row(lines: Sequence[Line], changed: int) -> dict[str, Any]:
+def _row(lines: Sequence[Line], changed: int | None) -> dict[str, Any]:
     sums = _sums(lines)
     counted = sums["counted"]
 

@@ -51,7 +51,9 @@ def details(systems: Sequence[tuple[str, Json]]) -> list[str]:
     parts = ["<h2>The adversarial examples</h2>", _effort(known)]
     tagged = [(name, tags) for name, one in known if (tags := _part(one, "by_tag"))]
     if tagged:
-        parts += ["<h2>Parts of speech</h2>", _tags(tagged)]
+        parts += ["<h2>Parts of speech</h2>"]
+        parts += [_tags(name if len(known) > 1 else "", one) for name, one in tagged]
+        parts += [f'<p class="note">{TAG_NOTE}</p>']
     counted = [(name, counts) for name, one in known if (counts := _part(one, "candidates"))]
     if counted:
         parts += ["<h2>Candidates</h2>"]
@@ -81,24 +83,26 @@ def _effort(systems: Sequence[tuple[str, Json]]) -> str:
             _both(one, ",.0f", ("unseen", "oot", "before"), ("unseen", "oot", "after")),
         ]
         rows.append((name, cells))
-    return _panel("Adversarial examples", heads, rows) + f'<p class="note">{NOTE}</p>'
+    models = escape("; ".join(dict.fromkeys(filter(None, map(_model, systems)))))
+    by = f" Perplexity by {models}." if models else ""
+    return _panel("Adversarial examples", heads, rows) + f'<p class="note">{NOTE}{by}</p>'
 
 
-def _tags(systems: Sequence[tuple[str, Json]]) -> str:
-    heads = ("System", "Class", "Sentences", "Words", "Success<br>rate, %", "UAS lost", "LAS lost")
-    rows = []
-    for name, tags in systems:
-        for number, tag in enumerate(tags):
-            cells = [
-                escape(tag),
-                _shown(tags, ",.0f", tag, "sentences"),
-                _shown(tags, ",.0f", tag, "changed"),
-                _shown(tags, ".1f", tag, "success_rate"),
-                _shown(tags, ".1f", tag, "uas_drop"),
-                _shown(tags, ".1f", tag, "las_drop"),
-            ]
-            rows.append(("" if number else name, cells))
-    return _panel("Parts of speech", heads, rows) + f'<p class="note">{TAG_NOTE}</p>'
+def _model(system: tuple[str, Json]) -> str:
+    """The language model that gave a system's perplexities, by the last part of its path."""
+    found = _part(system[1], "perplexity")
+    if not found.get("model"):
+        return ""
+    masked = " (masked: pseudo-perplexity)" if found.get("kind") == "masked" else ""
+    return str(found["model"]).rstrip("/").rpartition("/")[2] + masked
+
+
+def _tags(name: str, tags: Json) -> str:
+    heads = ("Class", "Sentences", "Words", "Success<br>rate, %", "UAS lost", "LAS lost")
+    figures = {"sentences": ",.0f", "changed": ",.0f", "success_rate": ".1f"}
+    figures |= {"uas_drop": ".1f", "las_drop": ".1f"}
+    rows = [(tag, [_shown(tags, form, tag, key) for key, form in figures.items()]) for tag in tags]
+    return _panel("Parts of speech", heads, rows, name)
 
 
 def _candidates(name: str, counts: Json) -> str:
@@ -109,14 +113,14 @@ def _candidates(name: str, counts: Json) -> str:
     names = list(means)[1:] if len(means) == 2 else list(means)
     rows = [(each, [_shown(means, ".2f", each, stage) for stage in stages]) for each in names]
     slots = f"{_number(counts, 'slots') or 0:,.0f} words tried"
-    title = f"<h3>{escape(name)}{': ' if name else ''}{slots}</h3>"
-    return _panel("Candidates a word", heads, rows, title)
+    return _panel("Candidates a word", heads, rows, f"{name}: {slots}" if name else slots)
 
 
 def _panel(
     label: str, heads: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]], title: str = ""
 ) -> str:
-    """A table whose first column names its rows."""
+    """A table whose first column names its rows; headings and cells are HTML."""
+    title = f"<h3>{escape(title)}</h3>" if title else ""
     head = "".join(
         f'<th scope="col"{"" if column else " class=text"}>{text}</th>'
         for column, text in enumerate(heads)
