@@ -19,6 +19,7 @@ from robustparse.attacks.problem import Problem
 from robustparse.attacks.scheduler import Scheduler
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.statistics import Statistics
+from robustparse.attacks.unseen import Unseen, unseen_words
 from robustparse.attacks.victim import Predictions, Victim
 from robustparse.types import DependencyTree, Example
 
@@ -55,6 +56,7 @@ class AttackResult:
         charged: texts asked about, known or not, the clean parse included.
         unique: distinct texts asked about.
         candidates: how many were made and passed each constraint.
+        unseen: how many changed words the victim does not know; None if it does not tell.
     """
 
     example: Example
@@ -67,6 +69,7 @@ class AttackResult:
     charged: int
     unique: int
     candidates: CandidateCounts = field(default_factory=CandidateCounts)
+    unseen: Unseen | None = None
 
     @property
     def id(self) -> int:
@@ -192,9 +195,11 @@ class AttackRun(Iterator[AttackResult]):
     def _result(self, sentence: LiveSentence) -> AttackResult:
         problem = sentence.problem
         edited = tuple(np.flatnonzero(sentence.outcome).tolist())
+        words = problem.text(sentence.outcome)
+        changed = [[text[at] for at in edited] for text in (problem.sentence.words, words)]
         return AttackResult(
             example=self._examples.pop(problem.id),
-            words=problem.text(sentence.outcome),
+            words=words,
             edited=edited,
             clean=self._scored(problem, sentence.clean),
             attacked=self._scored(problem, sentence.attacked),
@@ -203,6 +208,7 @@ class AttackRun(Iterator[AttackResult]):
             charged=sentence.charged,
             unique=sentence.unique,
             candidates=problem.counts,
+            unseen=unseen_words(self._victim, *changed),
         )
 
     def _scored(self, problem: Problem, predictions: Predictions) -> ScoredParse:

@@ -7,13 +7,12 @@ the latter and whose figures are the former).
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from robustparse.attacks.victim import LexicalVictim, Victim
 from robustparse.evaluation.tally import Line, Tally
 from robustparse.metrics import percent
-from robustparse.types import Example
 
 TAG_CLASSES: dict[str, frozenset[str]] = {
     "JJ": frozenset({"JJ", "JJR", "JJS"}),
@@ -34,26 +33,29 @@ NOT_MEASURED: dict[str, Any] = {
 """What takes a model beside the parser; `evaluation.quality` fills it in later."""
 
 
-def breakdown(lines: Sequence[Line], examples: Sequence[Example], victim: Victim) -> dict[str, Any]:
-    """The keys of ``summary.json`` beyond `Tally.scores`; None where something needed is missing.
+def breakdown(lines: Iterable[Line]) -> dict[str, Any]:
+    """The keys of ``summary.json`` beyond `Tally.scores`; None where a line lacks what is needed.
 
     Args:
-        lines: of ``examples.jsonl``.
-        examples: the sentences that were attacked, with their Penn tags.
-        victim: the parser that was attacked.
+        lines: of ``examples.jsonl``, read once.
     """
+    successes, candidates, unseen, tags = Tally(), Candidates(), UnseenWords(), Tags()
+    for line in lines:
+        if line["success"]:
+            successes.add(line)
+        for part in (candidates, unseen, tags):
+            part.add(line)
     return {
-        **means_over_successes(lines),
-        "candidates": candidates_per_slot(lines),
-        "unseen": unseen_words(lines, victim),
-        "by_tag": by_tag(lines, {one.id: one.sentence.xpos for one in examples}),
+        **means_over_successes(successes.sums),
+        "candidates": candidates.figures(),
+        "unseen": unseen.figures(),
+        "by_tag": tags.figures(),
         **NOT_MEASURED,
     }
 
 
-def means_over_successes(lines: Sequence[Line]) -> dict[str, Any]:
-    """Edits and queries a sentence, over the sentences on which the attack succeeded."""
-    sums = _sums([line for line in lines if line["success"]])
+def means_over_successes(sums: Mapping[str, int]) -> dict[str, Any]:
+    """Edits and queries a sentence, from the sums over sentences on which the attack succeeded."""
     n = sums["sentences"]
     return {
         "edits_per_success": sums["edits"] / n if n else None,
@@ -63,84 +65,108 @@ def means_over_successes(lines: Sequence[Line]) -> dict[str, Any]:
     }
 
 
-def candidates_per_slot(lines: Sequence[Line]) -> dict[str, Any] | None:
-    """Candidates by generator and stage, sums and means over the slots they were made for.
+@dataclass
+class Candidates:
+    """Candidates by generator and stage (`attacks.counting.CandidateCounts`), added up."""
 
-    Stages are those of `attacks.counting.CandidateCounts`.
-    """
-    if not all("candidates" in line for line in lines):
-        return None
-    slots = sum(line["candidates"]["slots"] for line in lines)
-    sums: dict[str, Counter[str]] = {}
-    for line in lines:
+    slots: int = 0
+    sums: dict[str, Counter[str]] = field(default_factory=dict)
+    complete: bool = True
+
+    def add(self, line: Line) -> None:
+        """Add a sentence; lines of older versions do not count candidates."""
+        if "candidates" not in line:
+            self.complete = False
+            return
+        self.slots += line["candidates"]["slots"]
         for generator, counts in line["candidates"]["sums"].items():
-            sums.setdefault(generator, Counter()).update(counts)
-    return {
-        "slots": slots,
-        "sums": {generator: dict(counts) for generator, counts in sums.items()},
-        "means": {
-            generator: {stage: n / slots if slots else None for stage, n in counts.items()}
-            for generator, counts in sums.items()
-        },
-    }
+            self.sums.setdefault(generator, Counter()).update(counts)
+
+    def figures(self) -> dict[str, Any] | None:
+        """Sums, and means over the slots that candidates were made for."""
+        if not self.complete:
+            return None
+        slots = self.slots
+        return {
+            "slots": slots,
+            "sums": {generator: dict(counts) for generator, counts in self.sums.items()},
+            "means": {
+                generator: {stage: n / slots if slots else None for stage, n in counts.items()}
+                for generator, counts in self.sums.items()
+            },
+        }
 
 
-def unseen_words(lines: Sequence[Line], victim: Victim) -> dict[str, Any] | None:
-    """How many of the words at changed positions the parser did not know, before and after.
+@dataclass
+class UnseenWords:
+    """Words at changed positions that the parser does not know (`attacks.unseen`), added up.
 
-    `oov` counts words without an embedding of their own, `oot` words its training set does not
-    hold (`LexicalVictim` says how each is told); a word that stands at several positions counts at
-    each. None where the victim tells neither.
+    A word that stands at several positions counts at each.
     """
-    if not isinstance(victim, LexicalVictim):
-        return None
-    at = [(line, position) for line in lines for position in line["edited"]]
-    words = {
-        "before": [line["tokens"][position] for line, position in at],
-        "after": [line["adversarial_tokens"][position] for line, position in at],
-    }
-    embedded = {when: victim.embedded(some) for when, some in words.items()}
-    seen = {when: victim.seen_in_training(some) for when, some in words.items()}
-    return {
-        "changed": len(at),
-        "oov": {
-            when: None if mask is None else int((~mask).sum()) for when, mask in embedded.items()
-        },
-        "oot": {when: int((~mask).sum()) for when, mask in seen.items()},
-    }
+
+    changed: int = 0
+    sums: Counter[tuple[str, str]] = field(default_factory=Counter)
+    missing: set[str] = field(default_factory=set)
+
+    def add(self, line: Line) -> None:
+        """Add a sentence."""
+        self.changed += len(line["edited"])
+        counts = line.get("unseen") or {}
+        for name in ("oov", "oot"):
+            if counts.get(name) is None:
+                self.missing.add(name)
+                continue
+            for when, count in zip(("before", "after"), counts[name], strict=True):
+                self.sums[name, when] += count
+
+    def figures(self) -> dict[str, Any] | None:
+        """Counts before and after the attack."""
+        if "oot" in self.missing:
+            return None
+        figures: dict[str, Any] = {"changed": self.changed}
+        for name in ("oov", "oot"):
+            figures[name] = {
+                when: None if name in self.missing else self.sums[name, when]
+                for when in ("before", "after")
+            }
+        return figures
 
 
-def by_tag(
-    lines: Sequence[Line], tags: Mapping[int, Sequence[str]]
-) -> dict[str, dict[str, Any]] | None:
+@dataclass
+class Tags:
     """Success and loss of attachment by the Penn tags of the changed words.
 
     A sentence belongs to a class if all its changed words have one of the class's tags on the
     original sentence, to `mixed` if they are of several classes; unchanged sentences belong
     nowhere. An attack on one class alone (Zheng et al. 2020) has one row.
-
-    Args:
-        lines: of ``examples.jsonl``.
-        tags: Penn tags of each sentence by id; None comes back if a changed one lacks them.
-
-    Returns:
-        By class, in the order of `TAG_CLASSES`: sentences, changed words (of all sentences, `mixed`
-        ones included; None for `mixed`), success rate in percent of the sentences, and what UAS
-        and LAS lost on them, in points.
     """
-    groups: dict[str, list[Line]] = defaultdict(list)
-    changed: Counter[str] = Counter()
-    for line in lines:
+
+    groups: dict[str, Tally] = field(default_factory=lambda: defaultdict(Tally))
+    changed: Counter[str] = field(default_factory=Counter)
+    complete: bool = True
+
+    def add(self, line: Line) -> None:
+        """Add a sentence."""
         if not line["edited"]:
-            continue
-        if len(tags.get(line["id"], ())) != len(line["tokens"]):
+            return
+        if len(line.get("edited_tags", ())) != len(line["edited"]):
+            self.complete = False
+            return
+        classes = [tag_class(tag) for tag in line["edited_tags"]]
+        self.changed.update(classes)
+        self.groups[classes[0] if len(set(classes)) == 1 else MIXED].add(line)
+
+    def figures(self) -> dict[str, dict[str, Any]] | None:
+        """By class, in the order of `TAG_CLASSES`; None if a changed sentence has no tags.
+
+        Sentences, changed words (of all sentences, `mixed` ones included; None for `mixed`),
+        success rate in percent of the sentences, and what UAS and LAS lost on them, in points.
+        """
+        if not self.complete:
             return None
-        classes = [tag_class(tags[line["id"]][position]) for position in line["edited"]]
-        changed.update(classes)
-        groups[classes[0] if len(set(classes)) == 1 else MIXED].append(line)
-    names = [name for name in (*TAG_CLASSES, OTHER, MIXED) if groups[name] or changed[name]]
-    words = {**changed, MIXED: None}  # whose words belong to other classes
-    return {name: _row(groups[name], words.get(name, 0)) for name in names}
+        words = {**self.changed, MIXED: None}  # whose words belong to other classes
+        names = [n for n in (*TAG_CLASSES, OTHER, MIXED) if n in self.groups or self.changed[n]]
+        return {name: _row(self.groups[name].sums, words.get(name, 0)) for name in names}
 
 
 def tag_class(tag: str) -> str:
@@ -148,25 +174,17 @@ def tag_class(tag: str) -> str:
     return next((name for name, tags in TAG_CLASSES.items() if tag in tags), OTHER)
 
 
-def _row(lines: Sequence[Line], changed: int | None) -> dict[str, Any]:
-    sums = _sums(lines)
-    counted = sums["counted"]
+def _row(sums: Mapping[str, int], changed: int | None) -> dict[str, Any]:
+    counted, sentences = sums["counted"], sums["sentences"]
 
     def lost(which: str) -> float | None:
         right = sums[f"clean_{which}"] - sums[f"attacked_{which}"]
         return percent(right, counted) if counted else None
 
     return {
-        "sentences": len(lines),
+        "sentences": sentences,
         "changed": changed,
-        "success_rate": percent(sums["success"], len(lines)) if lines else None,
+        "success_rate": percent(sums["success"], sentences) if sentences else None,
         "uas_drop": lost("heads"),
         "las_drop": lost("labels"),
     }
-
-
-def _sums(lines: Sequence[Line]) -> dict[str, int]:
-    tally = Tally()
-    for line in lines:
-        tally.add(line)
-    return tally.sums

@@ -72,7 +72,7 @@ def attack_into(
         "task": "dependency",
         **{key: run[key] for key in ("attack", "victims", "seed")},
         **tally.scores(),
-        **breakdown(lines, examples, victim),
+        **breakdown(lines),
         **_speed(statistics, victim, len(pending)),
         "versions": {"robustparse": __version__, "torch": str(torch.__version__)},
     }
