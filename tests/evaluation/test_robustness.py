@@ -49,6 +49,13 @@ def test_the_summary_has_the_promised_keys(whole):
         "edit_rate",
         "queries_per_sentence",
         "perplexity",
+        "word_similarity",
+        "sentence_similarity",
+        "edits_per_success",
+        "queries_per_success",
+        "candidates",
+        "unseen",
+        "by_tag",
         "versions",
     }
     assert summary["task"] == "dependency"

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from robustparse.attacks.attack import AttackResult, ScoredParse
+from robustparse.attacks.counting import CandidateCounts
+from robustparse.attacks.unseen import Unseen
 from robustparse.evaluation.tally import Tally, result_line
 from robustparse.types import DependencyTree, Example, Sentence
 
@@ -41,12 +43,14 @@ def result(id_: int = 3, counted: int = 2) -> AttackResult:
         success=True,
         charged=7,
         unique=5,
+        unseen=Unseen(None, (0, 1)),
+        candidates=CandidateCounts(("Any",), ("proposed",), 2, np.array([[9], [9]])),
     )
 
 
 def test_a_line_holds_the_sentence_both_parses_and_the_queries():
     line = result_line(result())
-    assert set(line) == LINE | {"gold", "counted"}
+    assert set(line) == LINE | {"gold", "counted", "candidates", "unseen", "edited_tags"}
     assert (
         json.loads(json.dumps(line))
         == line
@@ -75,6 +79,9 @@ def test_a_line_holds_the_sentence_both_parses_and_the_queries():
             "counted": 2,
             "success": True,
             "queries": {"charged": 7, "unique": 5},
+            "edited_tags": ["NN"],
+            "unseen": {"oov": None, "oot": [0, 1]},
+            "candidates": {"slots": 2, "sums": {"all": {"proposed": 9}, "Any": {"proposed": 9}}},
         }
     )
 

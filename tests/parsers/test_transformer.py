@@ -72,6 +72,12 @@ def test_a_word_without_a_piece_is_the_unknown_piece(folder, vocabulary):
     torch.testing.assert_close(states[0], states[1], rtol=0, atol=1e-12)
 
 
+def test_words_with_an_unknown_piece_are_not_embedded(folder, vocabulary):
+    encoder = made(folder, vocabulary)
+    words = [NO_PIECE, "sawing", "zebra", "dog"]
+    assert encoder.embedded(words).tolist() == [False, True, False, True]
+
+
 def test_a_pathological_word_is_cut(folder, vocabulary):
     encoder = made(folder, vocabulary)
     assert encoder.table.count(encoder.intern(["cat" + "s" * 90])) == 16

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from robustparse.attacks.victim import LexicalVictim
 from robustparse.parsers.victim import ParserVictim
 
 
@@ -49,6 +50,31 @@ def test_the_unknown_row_parses_as_the_unknown_word(make_parser):
         # Without characters a word never seen is nothing but the unknown word.
         first, second = victim.parse(words, tags, lengths), victim.parse(unknown, tags, lengths)
     assert all(np.array_equal(*parts) for parts in zip(first, second, strict=True))
+
+
+def test_words_it_knows(make_parser, vocabulary, tmp_path):
+    # "cats" and "the" are there twice; "saw" once, and has no row.
+    words = ["the", "Cats", "saw", "zebra"]
+    known = [word.lower() in vocabulary.words for word in words]
+    assert known == [True, True, False, False]
+    victim = ParserVictim(make_parser())
+    rows = len(victim.parser.encoder.table)
+    assert isinstance(victim, LexicalVictim)
+    assert victim.embedded(words).tolist() == known
+    assert victim.seen_in_training(words).tolist() == known
+    assert len(victim.parser.encoder.table) == rows  # asking leaves no trace
+    (tmp_path / "vectors.txt").write_text("saw 1 0 0 0 0\nZebra 0 1 0 0 0\n")
+    static = ParserVictim(make_parser(vectors=str(tmp_path / "vectors.txt")))
+    # A vector is looked up as the word is, then lower-cased.
+    assert static.embedded([*words, "Saw", "Zebra"]).tolist() == [
+        *known[:2],
+        True,
+        False,
+        True,
+        True,
+    ]
+    assert static.seen_in_training(words).tolist() == known
+    assert ParserVictim(make_parser(word_dim=0)).embedded(words) is None
 
 
 @pytest.mark.parametrize("fails", [False, True])

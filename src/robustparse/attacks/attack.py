@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Generator, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from robustparse.attacks.building import ProblemBuilder
 from robustparse.attacks.candidates.generator import CandidateGenerator
 from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.attacks.counting import CandidateCounts
 from robustparse.attacks.goals import Goal, Parse
 from robustparse.attacks.live import LiveSentence, Status
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.scheduler import Scheduler
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.statistics import Statistics
+from robustparse.attacks.unseen import Unseen, unseen_words
 from robustparse.attacks.victim import Predictions, Victim
 from robustparse.types import DependencyTree, Example
 
@@ -53,6 +55,8 @@ class AttackResult:
         success: whether the goal is reached.
         charged: texts asked about, known or not, the clean parse included.
         unique: distinct texts asked about.
+        candidates: how many were made and passed each constraint.
+        unseen: how many changed words the victim does not know; None if it does not tell.
     """
 
     example: Example
@@ -64,6 +68,8 @@ class AttackResult:
     success: bool
     charged: int
     unique: int
+    candidates: CandidateCounts = field(default_factory=CandidateCounts)
+    unseen: Unseen | None = None
 
     @property
     def id(self) -> int:
@@ -189,9 +195,11 @@ class AttackRun(Iterator[AttackResult]):
     def _result(self, sentence: LiveSentence) -> AttackResult:
         problem = sentence.problem
         edited = tuple(np.flatnonzero(sentence.outcome).tolist())
+        words = problem.text(sentence.outcome)
+        changed = [[text[at] for at in edited] for text in (problem.sentence.words, words)]
         return AttackResult(
             example=self._examples.pop(problem.id),
-            words=problem.text(sentence.outcome),
+            words=words,
             edited=edited,
             clean=self._scored(problem, sentence.clean),
             attacked=self._scored(problem, sentence.attacked),
@@ -199,6 +207,8 @@ class AttackRun(Iterator[AttackResult]):
             success=sentence.status is Status.SUCCEEDED,
             charged=sentence.charged,
             unique=sentence.unique,
+            candidates=problem.counts,
+            unseen=unseen_words(self._victim, *changed),
         )
 
     def _scored(self, problem: Problem, predictions: Predictions) -> ScoredParse:

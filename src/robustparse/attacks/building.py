@@ -5,14 +5,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, compress
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.attacks.candidates.casing import as_they_are, in_casing_of
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+from robustparse.attacks.candidates.union import Union, cased, unite
 from robustparse.attacks.constraints.constraint import Constraint
-from robustparse.attacks.constraints.sentence_filter import Edit, SentenceFilter
+from robustparse.attacks.constraints.sentence_filter import Edit
+from robustparse.attacks.counting import Sifting, Stages
 from robustparse.attacks.goals import Goal
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.statistics import Statistics
@@ -46,11 +48,11 @@ class ProblemBuilder:
         statistics: Statistics,
     ) -> None:
         self._victim = victim
-        self._candidates = candidates.for_victim(victim)
+        bound = candidates.for_victim(victim)
+        self._united = isinstance(bound, Union)
+        self._generators = bound.generators if isinstance(bound, Union) else [bound]
         self._constraints = constraints
-        self._filters = [one for one in constraints if isinstance(one, SentenceFilter)]
-        # Those that accept whatever is proposed need not be asked.
-        self._judges = [one for one in constraints if type(one).accept is not Constraint.accept]
+        self._stages = Stages(bound, constraints)
         self._goal = goal
         self._seed = seed
         self._statistics = statistics
@@ -81,6 +83,8 @@ class ProblemBuilder:
                     words=(),
                     gold=gold,
                     counted=counted_words(example.sentence, self._goal.punctuation),
+                    sources=np.zeros((0, len(self._generators)), dtype=np.bool_),
+                    counts=self._stages.none(),
                 )
             )
         return problems
@@ -99,34 +103,52 @@ class ProblemBuilder:
             for problem, some in zip(problems, positions, strict=True)
             for position in some.tolist()
         ]
-        accepted = self._accepted(slots)
+        accepted, sifting = self._accepted(slots)
         rows = _rows(self._victim, list(chain.from_iterable(accepted)))
         extended, slot, row = [], 0, 0
         for problem, some in zip(problems, positions, strict=True):
-            mine = accepted[slot : slot + len(some)]
-            count = sum(map(len, mine))
-            extended.append(_with_candidates(problem, some, mine, rows[row : row + count]))
-            slot, row = slot + len(some), row + count
+            mine = slice(slot, slot + len(some))
+            own = slice(row, row + sum(map(len, accepted[mine])))
+            more = _Candidates(accepted[mine], rows[own], sifting.sources[own])
+            counts = problem.counts.plus(len(some), sifting.sums[mine].sum(axis=0))
+            extended.append(replace(_with_candidates(problem, some, more), counts=counts))
+            slot, row = mine.stop, own.stop
         return extended
 
     @property
     def free(self) -> bool:
         """Whether no model makes candidates or judges them one by one."""
-        return not any(part.is_model() for part in (self._candidates, *self._judges))
+        parts: list[CandidateGenerator | Constraint] = [*self._generators, *self._stages.tables]
+        return not any(part.is_model() for part in parts)
 
     @property
     def filtered(self) -> bool:
         """Whether any constraint judges changed sentences."""
-        return bool(self._filters)
+        return bool(self._stages.filters)
 
     def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
-        """Which edits pass all filters on sentences, `(edits,)`; each judges the survivors."""
-        passed = np.ones(len(edits), dtype=np.bool_)
-        for one in self._filters:
-            left = np.flatnonzero(passed)
+        """Which edits pass the filters on sentences, up to each one, `(filters, edits)`.
+
+        Each judges the survivors of the one before; the last row says what passes them all.
+        """
+        passed = np.zeros((len(self._stages.filters), len(edits)), dtype=np.bool_)
+        left = np.arange(len(edits))
+        for row, one in enumerate(self._stages.filters):
             with self._timed(one):
-                passed[left] = one.admits([edits[index] for index in left.tolist()])
+                left = left[one.admits([edits[index] for index in left.tolist()])]
+            passed[row, left] = True
         return passed
+
+    def count_judged(
+        self, problem: Problem, edits: Sequence[Edit], passed: NDArray[np.bool_]
+    ) -> Problem:
+        """The problem with the counts of edits that were judged, `(filters, edits)`."""
+        places = []
+        for edit in edits:
+            begin, end = problem.ptr[edit.position : edit.position + 2].tolist()
+            places.append(problem.words.index(edit.word, begin, end))
+        more = self._stages.judged(problem.sources[places], passed)
+        return replace(problem, counts=problem.counts.plus(0, more))
 
     def _eligible(self, examples: Sequence[Example]) -> _Masks:
         masks: _Masks = [np.ones(len(example.sentence), dtype=np.bool_) for example in examples]
@@ -137,22 +159,25 @@ class ProblemBuilder:
             ]
         return masks
 
-    def _accepted(self, slots: Sequence[Slot]) -> list[list[str]]:
+    def _accepted(self, slots: Sequence[Slot]) -> tuple[list[list[str]], Sifting]:
         """The candidates of each slot that pass all constraints, in the generator's order."""
-        with self._timed(self._candidates):
-            proposals = self._candidates.propose(slots, self._seed)
-        cased = as_they_are if self._candidates.verbatim() else in_casing_of
-        words = [
-            cased(slot.word, proposal) for slot, proposal in zip(slots, proposals, strict=True)
-        ]
-        for constraint in self._judges:
+        proposals = []
+        for generator in self._generators:
+            with self._timed(generator):
+                proposed = generator.propose(slots, self._seed)
+            proposals.append(cased(generator, slots, proposed))
+        words = unite(proposals) if self._united else proposals[0]
+        sifting = Sifting(self._stages, words, proposals)
+        # The others accept whatever is proposed, and need not be asked.
+        for constraint in self._stages.tables:
             with self._timed(constraint):
                 masks = constraint.accept(slots, words, self._victim)
             words = [
                 some if mask.all() else list(compress(some, mask.tolist()))
                 for some, mask in zip(words, masks, strict=True)
             ]
-        return words
+            sifting.keep(masks)
+        return words, sifting
 
     @contextmanager
     def _timed(self, part: CandidateGenerator | Constraint) -> Iterator[None]:
@@ -169,30 +194,36 @@ class ProblemBuilder:
             self._statistics.add_model_seconds(part, time.perf_counter() - begin)
 
 
-def _with_candidates(
-    problem: Problem,
-    positions: NDArray[np.int64],
-    candidates: Sequence[Sequence[str]],
-    rows: NDArray[np.int32],
-) -> Problem:
-    """The problem with candidates, and their rows in the same order, put at rising positions."""
+class _Candidates(NamedTuple):
+    """New candidates: the words of each slot, and of all of them rows and sources."""
+
+    words: Sequence[Sequence[str]]
+    rows: NDArray[np.int32]
+    sources: NDArray[np.bool_]
+
+
+def _with_candidates(problem: Problem, positions: NDArray[np.int64], more: _Candidates) -> Problem:
+    """The problem with candidates put at rising positions."""
     counts = np.diff(problem.ptr)
     if not len(problem.rows):
-        counts[positions] = list(map(len, candidates))
+        counts[positions] = list(map(len, more.words))
         ptr = np.concatenate([[0], np.cumsum(counts)])
-        return replace(problem, ptr=ptr, rows=rows, words=tuple(chain.from_iterable(candidates)))
-    added = np.array([len(some) for some in candidates], dtype=np.int64)
+        words = tuple(chain.from_iterable(more.words))
+        return replace(problem, ptr=ptr, rows=more.rows, words=words, sources=more.sources)
+    added = np.array([len(some) for some in more.words], dtype=np.int64)
     counts[positions] += added
-    words: list[str] = []
+    joined: list[str] = []
     done = 0
-    for begin, some in zip(problem.ptr[positions].tolist(), candidates, strict=True):
-        words += [*problem.words[done:begin], *some]
+    for begin, some in zip(problem.ptr[positions].tolist(), more.words, strict=True):
+        joined += [*problem.words[done:begin], *some]
         done = begin
+    places = np.repeat(problem.ptr[positions], added)
     return replace(
         problem,
         ptr=np.concatenate([[0], np.cumsum(counts)]),
-        rows=np.insert(problem.rows, np.repeat(problem.ptr[positions], added), rows),
-        words=(*words, *problem.words[done:]),
+        rows=np.insert(problem.rows, places, more.rows),
+        words=(*joined, *problem.words[done:]),
+        sources=np.insert(problem.sources, places, more.sources, axis=0),
     )
 
 

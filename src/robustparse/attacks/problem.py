@@ -5,12 +5,13 @@ A state is `int16[words]`: 0 keeps the original word, k puts its k-th candidate 
 strings return at the end.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robustparse.attacks.counting import CandidateCounts
 from robustparse.types import Sentence
 
 UNKNOWN = -1
@@ -41,6 +42,8 @@ class Problem:
         words: the candidates as strings, aligned with `rows`.
         gold: what the goal compares the victim's answers with (`Goal.gold`).
         counted: which words enter the scores, `bool (words,)`, decided on the original sentence.
+        sources: which generators proposed each candidate, `bool (candidates, generators)`.
+        counts: how many candidates were made, and how many constraints have left.
     """
 
     id: int
@@ -54,6 +57,8 @@ class Problem:
     words: tuple[str, ...]
     gold: Any
     counted: NDArray[np.bool_]
+    sources: NDArray[np.bool_] = field(default_factory=lambda: np.ones((0, 1), dtype=np.bool_))
+    counts: CandidateCounts = field(default_factory=CandidateCounts)
 
     def __len__(self) -> int:
         return len(self.original)

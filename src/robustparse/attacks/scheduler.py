@@ -147,12 +147,14 @@ class Scheduler:
 
     def _judge(self, sentences: Sequence[LiveSentence]) -> None:
         """Let the filters judge the changes that sentences consider, all in one go."""
-        admitted = self._builder.admits([edit for one in sentences for edit in one.unjudged])
+        passed = self._builder.admits([edit for one in sentences for edit in one.unjudged])
         begin = 0
         for sentence in sentences:
-            end = begin + len(sentence.unjudged)
-            sentence.take_judgement(admitted[begin:end])
-            begin = end
+            edits = sentence.unjudged
+            own = passed[:, begin : begin + len(edits)]
+            sentence.problem = self._builder.count_judged(sentence.problem, edits, own)
+            sentence.take_judgement(own[-1])
+            begin += len(edits)
 
     def _supply(self, sentences: Sequence[LiveSentence]) -> None:
         """Make the candidates that sentences want, all in one go."""

@@ -78,6 +78,19 @@ class Victim(Protocol):
 
 
 @runtime_checkable
+class LexicalVictim(Victim, Protocol):
+    """A victim that tells which words it knows."""
+
+    def embedded(self, words: Sequence[str]) -> NDArray[np.bool_] | None:
+        """Which words have an embedding of their own, `(words,)`; None if no word has one."""
+        ...
+
+    def seen_in_training(self, words: Sequence[str]) -> NDArray[np.bool_]:
+        """Which words it learnt from in training, in whatever casing, `(words,)`."""
+        ...
+
+
+@runtime_checkable
 class DifferentiableVictim(Victim, Protocol):
     """A victim that white-box attacks see into."""
 

@@ -72,6 +72,22 @@ def instantiate_options(parser: ArgumentParser, options: Namespace) -> dict[str,
     return arguments
 
 
+def check_device(device: str) -> int:
+    """Make sure that there is such a device: auto, cpu or cuda; the number of GPUs.
+
+    Raises:
+        InputError: there is none.
+    """
+    gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    named = re.fullmatch(r"auto|cpu|cuda(?::([0-9]{1,3}))?", device)
+    if named is None or (device.startswith("cuda") and int(named[1] or 0) >= gpus):
+        raise InputError(
+            f"--device {device}: expected auto, cpu or cuda (or cuda:1 and so on), and this "
+            f"machine has {gpus} GPUs that torch can use"
+        )
+    return gpus
+
+
 def load_parser(checkpoint: str, decoder: Decoder | None, device: str) -> ParserModule:
     """The parser of a checkpoint, on a device.
 
@@ -83,13 +99,7 @@ def load_parser(checkpoint: str, decoder: Decoder | None, device: str) -> Parser
     Raises:
         InputError: see ``load``, or there is no such device.
     """
-    gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    named = re.fullmatch(r"auto|cpu|cuda(?::([0-9]{1,3}))?", device)
-    if named is None or (device.startswith("cuda") and int(named[1] or 0) >= gpus):
-        raise InputError(
-            f"--device {device}: expected auto, cpu or cuda (or cuda:1 and so on), and this "
-            f"machine has {gpus} GPUs that torch can use"
-        )
+    gpus = check_device(device)
     parser = load(checkpoint, decoder)
     return parser.to(("cuda" if gpus else "cpu") if device == "auto" else device)
 

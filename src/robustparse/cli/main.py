@@ -21,6 +21,9 @@ OWN = {
     "quickstart": "train, attack, train adversarially, attack again, on embedded data",
     "attack": "attack a checkpoint on a data file",
     "evaluate": "score a checkpoint on a data file",
+    "quality": "measure an attack's sentences by models, into its folder",
+    "export": "blind pairs of an attack's sentences for human judgement",
+    "judge": "what annotators answered, and how far they agree",
     "report": "one HTML page from output folders",
 }
 

@@ -86,6 +86,11 @@ class Vocabulary:
         return dict(zip(self.tagged, self.tags, strict=True))
 
     @cached_property
+    def held(self) -> frozenset[str]:
+        """All lower-cased words, those of the tag dictionary included."""
+        return frozenset(self.words) | frozenset(self.tagged)
+
+    @cached_property
     def label_ids(self) -> dict[str, int]:
         """Label -> id."""
         return {label: index for index, label in enumerate(self.labels)}

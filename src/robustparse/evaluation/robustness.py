@@ -17,6 +17,7 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.victim import Victim
 from robustparse.data.conllu import block_of, file_ending, with_parse, write_treebank
 from robustparse.errors import InputError
+from robustparse.evaluation.breakdown import breakdown
 from robustparse.evaluation.lines import EXAMPLES, each_line, held_lines, json_line, tidy
 from robustparse.evaluation.lock import locked
 from robustparse.evaluation.shards import Lines, Source, attacked_lines, drain
@@ -97,7 +98,7 @@ def collect_into(
             "task": "dependency",
             **{key: run[key] for key in ("attack", "victims", "seed")},
             **tally.scores(),
-            "perplexity": {"clean": None, "attacked": None},
+            **breakdown(each_line(folder / EXAMPLES)),
             **speed.figures(len(pending)),
             "versions": {"robustparse": __version__, "torch": str(torch.__version__)},
         }

@@ -14,8 +14,11 @@ def result_line(result: AttackResult) -> dict[str, Any]:
     """A finished sentence as ``examples.jsonl`` holds it.
 
     ``clean`` and ``attacked`` are parses with their scores against gold; ``counted`` is the number
-    of words that enter the scores.
+    of words that enter the scores; ``candidates`` says how many were made and passed each
+    constraint, ``unseen`` how many changed words the parser does not know; ``edited_tags`` are
+    the Penn tags of changed words on the original sentence, none where the corpus has none.
     """
+    xpos = result.example.sentence.xpos
     gold = result.example.gold
     return {
         "id": result.id,
@@ -28,6 +31,9 @@ def result_line(result: AttackResult) -> dict[str, Any]:
         "counted": result.counted,
         "success": result.success,
         "queries": {"charged": result.charged, "unique": result.unique},
+        "edited_tags": [xpos[position] for position in result.edited] if xpos else [],
+        "candidates": result.candidates.record(),
+        "unseen": None if result.unseen is None else result.unseen.record(),
     }
 
 

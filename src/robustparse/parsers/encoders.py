@@ -18,7 +18,14 @@ from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.parsers.dropout import shared_dropout, word_dropout
 from robustparse.parsers.lstm import BiLSTM
-from robustparse.parsers.word_table import PADDING, RESERVED, ROOT, UNKNOWN, WordTable
+from robustparse.parsers.word_table import (
+    PADDING,
+    RESERVED,
+    ROOT,
+    UNKNOWN,
+    WordTable,
+    in_order_met,
+)
 from robustparse.types import Sentence
 from robustparse.vectors import read_vectors
 
@@ -61,6 +68,10 @@ class Encoder(nn.Module, ABC):
                 "the parser reads part-of-speech tags, and the sentence has none; expected them in "
                 "column 5 (or 4) of the file, or in Sentence(words, xpos=...)"
             )
+
+    def embedded(self, words: Sequence[str]) -> NDArray[np.bool_] | None:
+        """Which words have an embedding of their own, ``(words,)``; None if no word has one."""
+        return None
 
     @abstractmethod
     def embed(self, words: Tensor, tags: Tensor) -> Tensor:
@@ -192,6 +203,10 @@ class LSTMEncoder(Encoder):
         """Rows of the word table."""
         return self.table.intern(words)
 
+    def embedded(self, words: Sequence[str]) -> NDArray[np.bool_] | None:
+        """Words of the vocabulary or the vector file; None for characters alone."""
+        return self.table.known(words) if self.word_dim else None
+
     def intern_tags(self, tags: Sequence[str]) -> NDArray[np.int32]:
         """Ids of tags; one never seen in training is the unknown tag."""
         if not self.tag_dim:
@@ -208,7 +223,7 @@ class LSTMEncoder(Encoder):
         if self.vectors is not None:
             parts[0] = parts[0] + self.static(vector_rows[rows, 0])
         if self.character_dim:
-            different, where = _in_order_met(rows)
+            different, where = in_order_met(rows)
             parts.append(self._spell(character_ids[different])[where])
         if self.tag_dim:
             parts.append(self.tags(nn.functional.pad(tags, (1, 0), value=ROOT)))
@@ -230,17 +245,3 @@ class LSTMEncoder(Encoder):
         kept = torch.cat(word_dropout(parts, self.dropout, self.training), dim=-1)
         states = self.lstm(kept, lengths + 1)
         return shared_dropout(states, self.dropout, self.training)
-
-
-def _in_order_met(rows: Tensor) -> tuple[Tensor, Tensor]:
-    """The different rows and the place of each among them, as ``torch.unique`` gives them.
-
-    Not sorted, though: a row's number follows from what was read before it, which a resumed run
-    reads in another order, and float sums follow the order of the rows.
-    """
-    different, where = torch.unique(rows, return_inverse=True)
-    positions = torch.arange(rows.numel(), device=rows.device)
-    first = torch.full_like(different, rows.numel())
-    first = first.scatter_reduce(0, where.flatten(), positions, "amin")
-    order = first.argsort()
-    return different[order], order.argsort()[where]

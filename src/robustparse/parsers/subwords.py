@@ -57,6 +57,11 @@ class SubwordTable(FormTable):
             pieces[row, : len(ids)], counts[row] = ids, len(ids)
         return [pieces, counts]
 
+    def known(self, words: Sequence[str]) -> NDArray[np.bool_]:
+        """Which words have no unknown piece, ``(words,)``; none gets a row."""
+        known: NDArray[np.bool_] = (self.describe(words)[0] != self._special.unknown).all(axis=1)
+        return known
+
     def count(self, rows: NDArray[np.int32]) -> int:
         """The pieces of these words together."""
         return int(self._columns[1][rows].sum())

@@ -120,6 +120,10 @@ class TransformerEncoder(Encoder):
         """Rows of the sub-word table."""
         return self.table.intern(words)
 
+    def embedded(self, words: Sequence[str]) -> NDArray[np.bool_]:
+        """Words whose pieces are all known."""
+        return self.table.known(words)
+
     def check(self, sentence: Sentence) -> None:
         """Refuse a sentence over the limit, unless a policy was chosen."""
         pieces = self.table.count(self.intern(sentence.words))

@@ -47,6 +47,19 @@ class ParserVictim:
         """The inverse of ``label_ids`` for known labels."""
         return [self.parser.vocabulary.labels[index] for index in ids.tolist()]
 
+    def embedded(self, words: Sequence[str]) -> NDArray[np.bool_] | None:
+        """Which words have an embedding of their own, ``(words,)``: see ``Encoder.embedded``."""
+        return self.parser.encoder.embedded(words)
+
+    def seen_in_training(self, words: Sequence[str]) -> NDArray[np.bool_]:
+        """Which words the checkpoint's vocabulary holds, lower-cased, ``(words,)``.
+
+        It leaves out words rarer than its ``min_count`` and ``tag_count``, which therefore count
+        as not seen.
+        """
+        held = self.parser.vocabulary.held
+        return np.array([word.lower() in held for word in words], dtype=np.bool_)
+
     def parse(
         self, words: NDArray[np.int32], tags: NDArray[np.int32], lengths: NDArray[np.int32]
     ) -> tuple[NDArray[np.int16], NDArray[np.int16]]:

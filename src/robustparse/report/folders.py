@@ -7,7 +7,7 @@ an `InputError` that names the file, the line or key, what was found and what wa
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -60,11 +60,13 @@ class AttackFolder:
         row: the figures of `summary.json`.
         plots: the plots of `curves.json`, or none.
         pairs: every sentence of `examples.jsonl` that the attack succeeded on.
+        summary: all of `summary.json`.
     """
 
     row: SystemRow
     plots: tuple[Plot, ...]
     pairs: tuple[TreePair, ...]
+    summary: Json = field(default_factory=dict)
 
 
 def read_folder(folder: Path, name: str) -> AttackFolder:
@@ -79,7 +81,9 @@ def read_folder(folder: Path, name: str) -> AttackFolder:
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; {REMEDY}")
-    row = _row(folder / "summary.json", name)
+    path = folder / "summary.json"
+    summary = _parsed(read_text(path), str(path))
+    row = _row(summary, path, name)
     lines = read_text(folder / "examples.jsonl").split("\n")  # U+2028 may stand in a word
     pairs = [
         _pair(_parsed(line, where), where)
@@ -88,7 +92,7 @@ def read_folder(folder: Path, name: str) -> AttackFolder:
     ]
     curves = folder / "curves.json"
     plots = _plots(curves) if curves.exists() else ()
-    return AttackFolder(row, plots, tuple(pair for pair in pairs if pair is not None))
+    return AttackFolder(row, plots, tuple(pair for pair in pairs if pair is not None), summary)
 
 
 def most_telling(pairs: Sequence[TreePair], count: int = 3) -> list[TreePair]:
@@ -125,8 +129,7 @@ def wrong_words(gold: DependencyTree, tree: DependencyTree) -> int:
     return sum(r != f for r, f in zip(right, found, strict=True))
 
 
-def _row(path: Path, name: str) -> SystemRow:
-    record = _parsed(read_text(path), str(path))
+def _row(record: Json, path: Path, name: str) -> SystemRow:
     task = _get(record, "task", str, str(path))
     if task != "dependency":
         raise InputError(f"{path}: task is {task!r}; the report shows 'dependency' only")

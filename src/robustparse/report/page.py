@@ -11,6 +11,7 @@ from pathlib import Path
 from robustparse import __version__
 from robustparse.errors import InputError
 from robustparse.files import write_text
+from robustparse.report.details import details
 from robustparse.report.folders import (
     AttackFolder,
     SystemRow,
@@ -61,6 +62,7 @@ def render_page(systems: Sequence[AttackFolder]) -> str:
     if plots:
         parts += ["<h2>Curves</h2>", f'<div class="plots">{"".join(map(_plot, plots))}</div>']
     parts += ["<h2>Sentences before and after</h2>", *_sentences(systems)]
+    parts += details([(system.row.name, system.summary) for system in systems])
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'

@@ -37,6 +37,10 @@ class CachedCandidates(CandidateGenerator):
         """See `CandidateGenerator.for_victim`."""
         return CachedCandidates(self.generator.for_victim(victim), str(self.path))
 
+    def name(self) -> str:
+        """See `CandidateGenerator.name`: that of the wrapped generator."""
+        return self.generator.name()
+
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""
         if not slots:

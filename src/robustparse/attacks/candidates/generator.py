@@ -44,6 +44,10 @@ class CandidateGenerator(Protocol):
         """The generator to use against a victim; it differs only where candidates depend on it."""
         return self
 
+    def name(self) -> str:
+        """What figures about its candidates are called by."""
+        return type(self).__name__
+
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """Candidates of each slot, best first or in the order drawn; independent of the others."""
         ...

@@ -4,11 +4,31 @@ They unite, in this order, sememes, synonyms, embedding neighbours and a masked 
 """
 
 from collections.abc import Sequence
+from itertools import chain
 
 from robustparse.attacks.candidates.casing import as_they_are, in_casing_of
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError
+
+
+def cased(
+    generator: CandidateGenerator, slots: Sequence[Slot], proposals: Sequence[Sequence[str]]
+) -> list[list[str]]:
+    """What a generator proposed, in the casing of the originals unless it wants it as it is."""
+    fitted = as_they_are if generator.verbatim() else in_casing_of
+    return [fitted(slot.word, some) for slot, some in zip(slots, proposals, strict=True)]
+
+
+def unite(proposals: Sequence[Sequence[Sequence[str]]]) -> list[list[str]]:
+    """The candidates of each slot from those of each generator, the first of all casings."""
+    united = []
+    for several in zip(*proposals, strict=True):
+        words: dict[str, str] = {}  # lower-cased word to the word
+        for word in chain.from_iterable(several):
+            words.setdefault(word.lower(), word)
+        united.append(list(words.values()))
+    return united
 
 
 class Union(CandidateGenerator):
@@ -34,14 +54,7 @@ class Union(CandidateGenerator):
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""
-        united: list[dict[str, str]] = [{} for _ in slots]  # lower-cased word to the word
-        for generator in self.generators:
-            cased = as_they_are if generator.verbatim() else in_casing_of
-            proposals = generator.propose(slots, seed)
-            for slot, words, proposal in zip(slots, united, proposals, strict=True):
-                for word in cased(slot.word, proposal):
-                    words.setdefault(word.lower(), word)
-        return [list(words.values()) for words in united]
+        return unite([cased(each, slots, each.propose(slots, seed)) for each in self.generators])
 
     def verbatim(self) -> bool:
         """See `CandidateGenerator.verbatim`."""

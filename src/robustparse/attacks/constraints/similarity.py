@@ -99,16 +99,22 @@ class SentenceSimilarity(SentenceFilter):
 
     def similarities(self, edits: Sequence[Edit]) -> NDArray[np.float64]:
         """The similarity of each changed sentence to its reference, `(edits,)`."""
-        if not edits:
-            return np.zeros(0)
         by_original = self.reference == "original"
-        texts = [self._text(edit, edit.changed) for edit in edits]
-        texts += [
-            self._text(edit, edit.sentence.words if by_original else edit.current) for edit in edits
-        ]
-        vectors = np.stack(self._known.of(texts, self._embed))
+        return self.between(
+            [self._text(edit, edit.changed) for edit in edits],
+            [
+                self._text(edit, edit.sentence.words if by_original else edit.current)
+                for edit in edits
+            ],
+        )
+
+    def between(self, texts: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
+        """The similarity of each text to its other, `(texts,)`, by the measure chosen."""
+        if not texts:
+            return np.zeros(0)
+        vectors = np.stack(self._known.of([*texts, *others], self._embed))
         cosines: NDArray[np.float64] = np.einsum(
-            "nd,nd->n", vectors[: len(edits)], vectors[len(edits) :]
+            "nd,nd->n", vectors[: len(texts)], vectors[len(texts) :]
         )
         if self.measure == "cosine":
             return cosines

@@ -59,12 +59,19 @@ class WordVectorCosine(Constraint):
         counts = [len(words) for words in candidates]
         originals = np.repeat(self._rows([slot.word for slot in slots]), counts)
         others = self._rows([word for words in candidates for word in words])
-        vectors = self._table[1]
-        cosines = np.einsum("nd,nd->n", vectors[originals], vectors[others])
+        cosines = self._between(originals, others)
         near = cosines >= self.minimum - 1e-9  # rounding must not part a word from its like
-        known = (originals >= 0) & (others >= 0)
-        accepted = np.where(known, near, self.unknown == "accept")
+        accepted = np.where(np.isnan(cosines), self.unknown == "accept", near)
         return np.split(accepted, np.cumsum(counts)[:-1])
+
+    def cosines(self, words: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
+        """The cosine of each word and its other, `(words,)`; NaN where either has no vector."""
+        return self._between(self._rows(words), self._rows(others))
+
+    def _between(self, rows: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.float64]:
+        vectors = self._table[1]
+        cosines = np.einsum("nd,nd->n", vectors[rows], vectors[others])
+        return np.where((rows >= 0) & (others >= 0), cosines, np.nan)
 
     def _rows(self, words: Sequence[str]) -> NDArray[np.int64]:
         """Rows of the words, -1 for one without a vector, `(words,)`."""

@@ -1,0 +1,117 @@
+"""``robustparse quality``: measure an attack's sentences by models, into its folder."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from robustparse.attacks.constraints.language_model import LanguageModel
+from robustparse.attacks.constraints.similarity import SentenceSimilarity
+from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
+from robustparse.cli.inputs import check_device, instantiate_options, options_of, parse_options
+from robustparse.errors import InputError
+from robustparse.evaluation.quality import measure
+from robustparse.pretrained import Kind
+
+GROUPS = {"all": "all sentences", "changed": "changed", "success": "successful"}
+
+
+def quality(
+    folder: str,
+    language_model: str | None = None,
+    kind: Kind = "causal",
+    vectors: str | None = None,
+    sentence_encoder: str | None = None,
+    device: str = "auto",
+    download: bool = False,
+) -> None:
+    """Measure the sentences of an attack by models: writes quality.json, adds to summary.json.
+
+    Args:
+        folder: of a finished attack.
+        language_model: folder or cached name of a language model, for perplexity.
+        kind: of the language model: causal, or masked (pseudo-perplexity, Salazar et al. 2020).
+        vectors: file of word vectors, for the cosine of changed words.
+        sentence_encoder: folder or cached name of a sentence-transformers model, for the cosine of
+            sentences.
+        device: where models compute: auto, cpu or cuda.
+        download: fetch models that are not in the local cache.
+    """
+    if language_model is None and vectors is None and sentence_encoder is None:
+        raise InputError(
+            "quality: nothing to measure by; give --language_model, --vectors or --sentence_encoder"
+        )
+    check_device(device)
+    model = encoder = cosine = None
+    if language_model is not None:
+        model = LanguageModel(language_model, kind, device=device, download=download)
+    if vectors is not None:
+        cosine = WordVectorCosine(vectors)
+    if sentence_encoder is not None:
+        encoder = SentenceSimilarity(
+            sentence_encoder, measure="cosine", device=device, download=download
+        )
+    with _progress() as on_texts:
+        found = measure(Path(folder), model, cosine, encoder, on_texts)
+    Console().print(_table(found))
+
+
+def _table(found: dict[str, Any]) -> Table:
+    table = Table()
+    for heading in ("measure", "of", "number", "mean", "median"):
+        right = heading not in ("measure", "of")
+        table.add_column(heading, justify="right" if right else "left")
+    perplexity = found.get("perplexity", {})
+    name = "pseudo-perplexity" if perplexity.get("kind") == "masked" else "perplexity"
+    for group, label in GROUPS.items():
+        for when in ("clean", "attacked"):
+            if group in perplexity:
+                part = perplexity[group]
+                _row(table, f"{name}, {when}", label, part["sentences"], part[when], 1)
+    for key, label, of in (
+        ("word_similarity", "words, cosine", "words"),
+        ("sentence_similarity", "sentences, cosine", "sentences"),
+    ):
+        for group in ("changed", "success"):
+            if key in found:
+                part = found[key][group]
+                number = part[of] - part.get("without_vector", 0)
+                _row(table, label, GROUPS[group], number, part, 3)
+    return table
+
+
+def _row(
+    table: Table, name: str, of: str, number: int, part: dict[str, float | None], digits: int
+) -> None:
+    values = (part["mean"], part["median"])
+    cells = ("-" if value is None else f"{value:.{digits}f}" for value in values)
+    table.add_row(name, of, str(number), *cells)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """Yields what to call with the texts read and their number; shows nothing in a log file."""
+    console = Console(stderr=True)
+    if not console.is_interactive:
+        yield lambda done, of: None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("sentences read", total=None)
+        yield lambda done, of: progress.update(task, completed=done, total=of)
+
+
+def command(arguments: Sequence[str]) -> None:
+    """Parse options and run."""
+    parser = options_of(quality, "quality", skip={"folder"})
+    parser.add_argument("folder", help="of a finished attack")
+    quality(**instantiate_options(parser, parse_options(parser, arguments)))

@@ -1,0 +1,170 @@
+"""How good adversarial examples are as sentences, as models see them, added to an attack's folder.
+
+Perplexity before and after (Wang et al. 2021, Table 3; Yoo et al. 2020), the similarity of changed
+words to those they replaced, and of whole sentences (Jin et al. 2020, Table 3).
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustparse import __version__
+from robustparse.attacks.constraints.language_model import LanguageModel
+from robustparse.attacks.constraints.similarity import SentenceSimilarity
+from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
+from robustparse.errors import InputError
+from robustparse.evaluation.breakdown import NOT_MEASURED
+from robustparse.evaluation.pairs import EXAMPLES, SUMMARY, Pair, read_pairs, read_summary
+from robustparse.files import read_text, write_text
+
+QUALITY = "quality.json"
+_TEXTS_AT_ONCE = 256
+
+Measures = dict[str, dict[str, Any]]
+
+
+def measure(
+    folder: Path,
+    language_model: LanguageModel | None = None,
+    vectors: WordVectorCosine | None = None,
+    encoder: SentenceSimilarity | None = None,
+    on_texts: Callable[[int, int], None] = lambda done, of: None,
+) -> dict[str, Any]:
+    """Measure an attack's folder by the models given; write ``quality.json`` and the summary.
+
+    What was measured of the same examples before stays.
+
+    Args:
+        folder: of a finished attack.
+        language_model: gives perplexities.
+        vectors: gives the cosine of changed words.
+        encoder: gives the similarity of sentences, by its measure.
+        on_texts: called with the number of texts the language model has read, and of all.
+
+    Returns:
+        What ``quality.json`` holds.
+
+    Raises:
+        InputError: the folder holds no finished attack, or a model cannot be loaded.
+    """
+    pairs, summary = read_pairs(folder), read_summary(folder)
+    measures = _held(folder)
+    if language_model is not None:
+        measures["perplexity"] = perplexity(pairs, language_model, on_texts)
+    if vectors is not None:
+        measures["word_similarity"] = word_similarity(pairs, vectors)
+    if encoder is not None:
+        measures["sentence_similarity"] = sentence_similarity(pairs, encoder)
+    quality = {
+        "examples": _digest(folder),
+        **measures,
+        "versions": {"robustparse": __version__},
+    }
+    write_text(folder / QUALITY, json.dumps(quality, indent=2) + "\n")
+    summary |= {**NOT_MEASURED, **in_summary(measures)}
+    write_text(folder / SUMMARY, json.dumps(summary, indent=2) + "\n")
+    return quality
+
+
+def perplexity(
+    pairs: Sequence[Pair],
+    model: LanguageModel,
+    on_texts: Callable[[int, int], None] = lambda done, of: None,
+) -> dict[str, Any]:
+    """Perplexities of the original and the adversarial sentences, each distinct text read once."""
+    texts = sorted({words for pair in pairs for words in (pair.before, pair.after)}, key=_length)
+    of: dict[tuple[str, ...], float] = {}
+    for begin in range(0, len(texts), _TEXTS_AT_ONCE):
+        some = texts[begin : begin + _TEXTS_AT_ONCE]
+        of.update(zip(some, model.perplexities(some).tolist(), strict=True))
+        on_texts(len(of), len(texts))
+    groups = {"all": list(pairs), **_groups(pairs)}
+    return {
+        "model": model.model,
+        "kind": model.kind,
+        **{
+            name: {
+                "sentences": len(group),
+                "clean": _middle([of[pair.before] for pair in group]),
+                "attacked": _middle([of[pair.after] for pair in group]),
+            }
+            for name, group in groups.items()
+        },
+    }
+
+
+def word_similarity(pairs: Sequence[Pair], vectors: WordVectorCosine) -> dict[str, Any]:
+    """Cosines of changed words and those they replaced, lower-cased, where both have a vector."""
+    figures: dict[str, Any] = {}
+    for name, group in _groups(pairs).items():
+        words = [(pair.before[at], pair.after[at]) for pair in group for at in pair.changed]
+        cosines = vectors.cosines([old for old, _ in words], [new for _, new in words])
+        known = cosines[~np.isnan(cosines)]
+        left_out = len(words) - len(known)
+        figures[name] = {"words": len(words), "without_vector": left_out, **_middle(known)}
+    return {"vectors": vectors.vectors, "measure": "cosine", **figures}
+
+
+def sentence_similarity(pairs: Sequence[Pair], encoder: SentenceSimilarity) -> dict[str, Any]:
+    """Similarities of changed sentences to the original ones; unchanged ones are left out."""
+    figures: dict[str, Any] = {}
+    for name, group in _groups(pairs).items():
+        texts = [" ".join(pair.after) for pair in group]
+        others = [" ".join(pair.before) for pair in group]
+        found = encoder.between(texts, others)
+        figures[name] = {"sentences": len(group), **_middle(found)}
+    return {"model": encoder.model, "measure": encoder.measure, **figures}
+
+
+def in_summary(measures: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The means that ``summary.json`` repeats: perplexity over all, similarities over changes."""
+    short: dict[str, Any] = {}
+    if found := measures.get("perplexity"):
+        means = {when: found["all"][when]["mean"] for when in ("clean", "attacked")}
+        short["perplexity"] = {**means, "model": found["model"], "kind": found["kind"]}
+    for name, source in (("word_similarity", "vectors"), ("sentence_similarity", "model")):
+        if found := measures.get(name):
+            means = {group: found[group]["mean"] for group in ("changed", "success")}
+            short[name] = {**means, "measure": found["measure"], source: found[source]}
+    return short
+
+
+def _groups(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
+    changed = [pair for pair in pairs if pair.changed]
+    return {"changed": changed, "success": [pair for pair in changed if pair.success]}
+
+
+def _middle(values: Sequence[float] | NDArray[np.float64]) -> dict[str, float | None]:
+    """Mean and median, None of nothing; a few absurd perplexities lift the mean alone."""
+    if not len(values):
+        return {"mean": None, "median": None}
+    return {"mean": float(np.mean(values)), "median": float(np.median(values))}
+
+
+def _length(words: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
+    return len(words), words
+
+
+def _held(folder: Path) -> Measures:
+    """What was measured of the same examples before."""
+    path = folder / QUALITY
+    if not path.exists():
+        return {}
+    try:
+        held = json.loads(read_text(path))
+    except json.JSONDecodeError:
+        held = None
+    if not isinstance(held, dict):
+        raise InputError(f"{path}: no JSON object; delete the file")
+    if held.get("examples") != _digest(folder):
+        return {}
+    return {name: held[name] for name in NOT_MEASURED if name in held}
+
+
+def _digest(folder: Path) -> str:
+    return hashlib.sha256((folder / EXAMPLES).read_bytes()).hexdigest()

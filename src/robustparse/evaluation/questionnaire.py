@@ -1,0 +1,137 @@
+"""Human judgement of adversarial examples: blind pairs for annotators, and the key to them.
+
+Annotators see two sentences, A and B, and do not know which is the original. Two questions are
+asked (Wang et al. 2021 on fluency and syntax, Zheng et al. 2020 on structure): which reads more
+fluently, and whether both have the same syntactic structure. Every annotator gets the same pairs in
+an order and on sides of their own, all drawn from (seed, annotator).
+"""
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robustparse.errors import InputError
+from robustparse.evaluation.pairs import Pair
+from robustparse.files import read_text, write_text
+
+ITEM = "item"
+QUESTIONS = {
+    "more_fluent": ("A", "B", "same"),
+    "same_structure": ("yes", "no"),
+}
+COLUMNS = (ITEM, "A", "B", *QUESTIONS)
+ORIGINAL, ADVERSARIAL = "original", "adversarial"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A row of an annotator's file, unblinded.
+
+    Args:
+        annotator: from 1.
+        id: the sentence's id in the attack.
+        original: the side the original stands on, `A` or `B`.
+    """
+
+    annotator: int
+    id: int
+    original: str
+
+
+def export(
+    pairs: Sequence[Pair], out: Path, key: Path, annotators: int, seed: int, limit: int | None
+) -> list[Path]:
+    """Write a CSV file an annotator, and the key that tells the sides.
+
+    Args:
+        pairs: what to judge.
+        out: the file of a single annotator; of several, `_1`, `_2` … goes behind its stem.
+        key: where the key goes; annotators must not see it.
+        annotators: how many.
+        seed: of the choice of pairs, their order and their sides.
+        limit: at most so many pairs, drawn at random; None takes all.
+
+    Returns:
+        The annotators' files.
+
+    Raises:
+        InputError: there is nothing to judge, a number is too small, or files would overwrite each
+            other.
+    """
+    for name, value in (("annotators", annotators), ("limit", 1 if limit is None else limit)):
+        if value < 1:
+            raise InputError(f"--{name} must be >= 1, got {value}")
+    if seed < 0:
+        raise InputError(f"--seed must be >= 0, got {seed}")
+    if not pairs:
+        raise InputError("there is no pair to judge: the attack changed no such sentence")
+    names = [out.with_name(f"{out.stem}_{n}{out.suffix}") for n in range(1, annotators + 1)]
+    files = [out] if annotators == 1 else names
+    if key in files:
+        raise InputError(f"--key {key}: is an annotator's file; choose another name")
+    drawn = np.random.Generator(np.random.Philox(key=[seed, 0])).permutation(len(pairs))
+    chosen = [pairs[index] for index in sorted(drawn[:limit].tolist())]
+    code = _code(chosen, annotators, seed)
+    items: dict[str, dict[str, Any]] = {}
+    for annotator, path in enumerate(files, start=1):
+        rows = _rows(chosen, annotator, seed)
+        named = {f"{code}-{annotator}-{n:03}": row for n, row in enumerate(rows, start=1)}
+        write_text(path, _csv(named))
+        for name, (pair, side) in named.items():
+            items[name] = {"annotator": annotator, "id": pair.id, ORIGINAL: side}
+    write_text(key, json.dumps({"seed": seed, "items": items}, indent=1) + "\n")
+    return files
+
+
+def _rows(pairs: Sequence[Pair], annotator: int, seed: int) -> list[tuple[Pair, str]]:
+    """The pairs in the annotator's order, each with the side of its original."""
+    rng = np.random.Generator(np.random.Philox(key=[seed, annotator]))
+    order = rng.permutation(len(pairs)).tolist()
+    sides = rng.integers(2, size=len(pairs)).tolist()
+    return [(pairs[index], "AB"[side]) for index, side in zip(order, sides, strict=True)]
+
+
+def _code(pairs: Sequence[Pair], annotators: int, seed: int) -> str:
+    """Tells items of different exports apart; a letter first, lest a spreadsheet reads a date."""
+    content = json.dumps([[pair.id, pair.before, pair.after] for pair in pairs])
+    digest = hashlib.sha256(f"{seed} {annotators} {content}".encode()).hexdigest()
+    return f"p{digest[:6]}"
+
+
+def _csv(rows: Mapping[str, tuple[Pair, str]]) -> str:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for name, (pair, side) in rows.items():
+        sides = [" ".join(pair.before), " ".join(pair.after)]
+        writer.writerow([name, *(sides if side == "A" else sides[::-1]), *("" for _ in QUESTIONS)])
+    return text.getvalue()
+
+
+def read_key(path: Path) -> dict[str, Item]:
+    """The items of a key by their names.
+
+    Raises:
+        InputError: it is no key as `export` writes it.
+    """
+    text = read_text(path)
+    try:
+        items = json.loads(text)["items"].items()
+        read = {str(name): _item(one) for name, one in items}
+    except (ValueError, LookupError, TypeError, AttributeError):
+        read = {}
+    if not read:
+        raise InputError(f"{path}: no key as `robustparse export` writes it")
+    return read
+
+
+def _item(record: Mapping[str, Any]) -> Item:
+    side = {"A": "A", "B": "B"}[record[ORIGINAL]]
+    return Item(int(record["annotator"]), int(record["id"]), side)

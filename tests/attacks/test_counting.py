@@ -1,0 +1,158 @@
+"""Candidates counted by generator and stage: exact by hand, the same in any packing."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from attack_fakes import HashVictim, corpus, example
+from numpy.typing import NDArray
+from test_scheduler import Climb
+
+from robustparse.attacks.attack import Attack
+from robustparse.attacks.building import ProblemBuilder
+from robustparse.attacks.candidates.cache import CachedCandidates
+from robustparse.attacks.candidates.generator import CandidateGenerator
+from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.attacks.candidates.union import Union
+from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.attacks.constraints.sentence_filter import Edit, SentenceFilter
+from robustparse.attacks.constraints.tags import AttackableTags
+from robustparse.attacks.counting import CandidateCounts
+from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.search.requests import Search
+from robustparse.attacks.search.wang2021 import Wang2021
+from robustparse.attacks.search.zheng2020 import Zheng2020
+from robustparse.attacks.statistics import Statistics
+
+ONE = example("Dogs chase cats", "NNS VBP NNS", (2, 0, 2), number=1)
+TWO = example("of cats", "IN NNS", (2, 0), number=2)
+FIRST = {"dogs": ["wolves", "foxes", "wolves", "dogs"], "cats": ["lions"], "chase": []}
+SECOND = {"dogs": ["FOXES", "bees"], "cats": ["lions", "tigers", "ants"]}
+
+
+class Shorter(Constraint):
+    """Candidates of at most so many letters."""
+
+    def __init__(self, letters: int) -> None:
+        self.letters = letters
+
+    def accept(self, slots, candidates, victim):
+        return [np.array([len(w) <= self.letters for w in some], np.bool_) for some in candidates]
+
+
+class Without(SentenceFilter):
+    """Changed sentences without a letter."""
+
+    def __init__(self, letter: str) -> None:
+        self.letter = letter
+
+    def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
+        return np.array([self.letter not in edit.word for edit in edits], np.bool_)
+
+
+def counts(
+    candidates: CandidateGenerator, constraints: list[Constraint]
+) -> tuple[CandidateCounts, CandidateCounts]:
+    builder = ProblemBuilder(
+        HashVictim(), candidates, constraints, AttachmentDrop(), 0, Statistics()
+    )
+    problems = builder.build([ONE, TWO])
+    at_once = builder.extend(problems, [np.array([0, 1, 2]), np.array([1])])
+    problems = builder.extend(problems, [np.array([1]), np.array([], dtype=np.int64)])
+    problems = builder.extend(problems, [np.array([0, 2]), np.array([1])])
+    for one, other in zip(problems, at_once, strict=True):
+        assert one.counts.record() == other.counts.record()
+        assert (one.sources == other.sources).all()
+    first, second = at_once
+    return first.counts, second.counts
+
+
+def test_a_union_by_member_and_constraint() -> None:
+    union = Union([Lexicon(FIRST), Lexicon(SECOND)])
+    constraints = [Shorter(5), AttackableTags(["NNS", "VBP"]), Shorter(4)]
+    first, second = counts(union, constraints)
+    # Dogs: Wolves Foxes | Foxes Bees; chase: nothing; cats: lions | lions tigers ants.
+    assert first.record() == {
+        "slots": 3,
+        "sums": {
+            "all": {"proposed": 6, "Shorter": 4, "Shorter 2": 2},
+            "Lexicon": {"proposed": 3, "Shorter": 2, "Shorter 2": 0},
+            "Lexicon 2": {"proposed": 5, "Shorter": 4, "Shorter 2": 2},
+        },
+    }
+    assert second.record() == {
+        "slots": 1,
+        "sums": {
+            "all": {"proposed": 3, "Shorter": 2, "Shorter 2": 1},
+            "Lexicon": {"proposed": 1, "Shorter": 1, "Shorter 2": 0},
+            "Lexicon 2": {"proposed": 3, "Shorter": 2, "Shorter 2": 1},
+        },
+    }
+
+
+def test_a_single_generator_under_the_name_of_what_is_cached(tmp_path) -> None:
+    cached = CachedCandidates(Lexicon(FIRST), str(tmp_path / "cache.sqlite"))
+    first, _ = counts(cached, [])
+    assert first.record() == {
+        "slots": 3,
+        "sums": {"all": {"proposed": 3}, "Lexicon": {"proposed": 3}},
+    }
+
+
+def test_a_sentence_without_slots_has_counted_all_stages() -> None:
+    (result,) = engine(Zheng2020(), Lexicon(FIRST), [AttackableTags(["JJ"])]).run(
+        [ONE], HashVictim()
+    )
+    assert result.candidates.record() == {
+        "slots": 0,
+        "sums": {"all": {"proposed": 0}, "Lexicon": {"proposed": 0}},
+    }
+
+
+def engine(
+    search: Search, candidates: CandidateGenerator, constraints: list[Constraint], **settings
+) -> Attack:
+    return Attack(AttachmentDrop(), candidates, search, constraints, **settings)
+
+
+def test_filters_on_changed_sentences() -> None:
+    union = Union([Lexicon(FIRST), Lexicon(SECOND)])
+    constraints = [Without("x"), Shorter(6), Without("t")]
+    # Every word may be changed, and each is visited once.
+    attack = engine(Wang2021(gamma=1.0), union, constraints)
+    (result,) = attack.run([ONE], HashVictim())
+    assert result.candidates.record() == {
+        "slots": 3,
+        "sums": {
+            # Without Foxes; then without tigers and ants.
+            "all": {"proposed": 6, "Shorter": 6, "judged": 6, "Without": 5, "Without 2": 3},
+            "Lexicon": {"proposed": 3, "Shorter": 3, "judged": 3, "Without": 2, "Without 2": 2},
+            "Lexicon 2": {"proposed": 5, "Shorter": 5, "judged": 5, "Without": 4, "Without 2": 2},
+        },
+    }
+
+
+@pytest.mark.parametrize("search", [Climb(), Zheng2020(gamma=0.4, psi=4), Wang2021(gamma=0.5)])
+def test_the_same_in_any_packing(search: Search) -> None:
+    examples, lexicon = corpus(60, seed=4)
+    other = {word: [*some[::-1][:3], "w1", "W2"] for word, some in lexicon.items()}
+    union = Union([Lexicon(lexicon), Lexicon(other)])
+    constraints = [AttackableTags(["NN", "VB", "DT", "JJ"]), Shorter(2), Without("1")]
+
+    def run(some, **settings) -> dict:
+        results = engine(search, union, constraints, **settings).run(some, HashVictim())
+        return {one.id: one.candidates.record() for one in results}
+
+    whole = run(examples)
+    assert run(examples, live=1, batch_queries=1) == whole
+    assert run(examples[::-1], live=7, batch_words=40) == whole
+    assert {**run(examples[::2]), **run(examples[1::2])} == whole
+    found = [record["sums"] for record in whole.values()]
+    assert any(sums["all"]["judged"] > sums["all"]["Without"] > 0 for sums in found)
+    for sums in found:
+        for rows in sums.values():
+            assert rows["proposed"] >= rows["Shorter"]
+            assert rows["judged"] >= rows["Without"]
+        for stage, count in sums["all"].items():
+            own = [sums[name][stage] for name in ("Lexicon", "Lexicon 2")]
+            assert max(own) <= count <= sum(own)

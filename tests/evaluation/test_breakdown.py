@@ -1,0 +1,164 @@
+"""Figures beyond the scores: by hand on small lines, None where something is missing."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from robustparse.evaluation.breakdown import breakdown, tag_class
+
+
+def line(
+    id_: int, before: str, after: str, success: bool, clean: int, attacked: int, **more: Any
+) -> dict[str, Any]:
+    tokens, new = before.split(), after.split()
+    return {
+        "id": id_,
+        "tokens": tokens,
+        "adversarial_tokens": new,
+        "edited": [i for i, (a, b) in enumerate(zip(tokens, new, strict=True)) if a != b],
+        "clean": {"correct_heads": clean, "correct_labels": clean - 1},
+        "attacked": {"correct_heads": attacked, "correct_labels": 0},
+        "counted": len(tokens),
+        "success": success,
+        "queries": {"charged": 10 * id_, "unique": 9 * id_},
+        **more,
+    }
+
+
+LINES = [
+    line(1, "a dog barks", "a cat barks", True, 3, 1),
+    line(2, "old dogs bark loudly", "new cats bark loudly", True, 4, 3),
+    line(3, "dogs bark", "bees bark", False, 2, 2),
+    line(4, "of dogs", "of dogs", False, 1, 1),
+    line(5, "of these", "in these", True, 2, 1),
+]
+TAGS = {
+    1: ("DT", "NN", "VBZ"),
+    2: ("JJ", "NNS", "VBP", "RB"),
+    3: ("NNS", "VBP"),
+    4: ("IN", "NNS"),
+    5: ("IN", "DT"),
+}
+
+
+def test_means_over_successes():
+    found = breakdown(LINES)
+    assert found["edits_per_success"] == 4 / 3
+    assert found["queries_per_success"] == {"charged": 80 / 3, "unique": 24.0}
+    found = breakdown(LINES[2:4])
+    assert found["edits_per_success"] is None
+    assert found["queries_per_success"] == {"charged": None, "unique": None}
+
+
+def with_tags(lines: Iterable[dict[str, Any]], tags: dict[int, tuple[str, ...]]) -> list[dict]:
+    """Lines with the tags of their changed words, none for a sentence without tags."""
+    return [
+        {**one, "edited_tags": [tags[one["id"]][at] for at in one["edited"] if tags[one["id"]]]}
+        for one in lines
+    ]
+
+
+def test_by_tag():
+    tagged = with_tags(LINES, TAGS)
+    assert breakdown(tagged)["by_tag"] == {
+        "JJ": row(0, 1, None, None, None),
+        # Sentences 1 and 3: heads 5 and 3 of 5, labels 3 and 0.
+        "NN": row(2, 3, 50.0, 100 * 2 / 5, 100 * 3 / 5),
+        "IN": row(1, 1, 100.0, 50.0, 50.0),
+        "mixed": row(1, None, 100.0, 25.0, 75.0),
+    }
+    assert breakdown(tagged[3:4])["by_tag"] == {}
+    # An unchanged sentence needs no tags; a line of an older version has none.
+    assert breakdown(with_tags(LINES, {**TAGS, 4: ()}))["by_tag"] is not None
+    assert breakdown(with_tags(LINES, {**TAGS, 3: ()}))["by_tag"] is None
+    assert breakdown([*tagged, LINES[0]])["by_tag"] is None
+
+
+def row(sentences: int, changed: int | None, *rest: float | None) -> dict[str, float | None]:
+    names = ("sentences", "changed", "success_rate", "uas_drop", "las_drop")
+    return dict(zip(names, (sentences, changed, *rest), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("tag", "name"),
+    [("JJS", "JJ"), ("NNP", "NN"), ("RBR", "RB"), ("VBZ", "VB"), ("IN", "IN"), ("WRB", "other")],
+)
+def test_classes_of_tags(tag, name):
+    assert tag_class(tag) == name
+
+
+def test_unseen_words():
+    counts = [
+        ((0, 1), (1, 1)),
+        ((1, 1), (2, 0)),
+        ((0, 0), (1, 1)),
+        ((0, 0), (0, 0)),
+        ((1, 0), (0, 1)),
+    ]
+    lines = [
+        {**one, "unseen": {"oov": list(oov), "oot": list(oot)}}
+        for one, (oov, oot) in zip(LINES, counts, strict=True)
+    ]
+    assert breakdown(lines)["unseen"] == {
+        "changed": 5,
+        "oov": {"before": 2, "after": 2},
+        "oot": {"before": 4, "after": 3},
+    }
+    # A parser that reads characters alone has no vocabulary.
+    spelling = [{**one, "unseen": {**one["unseen"], "oov": None}} for one in lines]
+    found = breakdown(spelling)["unseen"]
+    assert found["oov"] == {"before": None, "after": None}
+    assert found["oot"] == {"before": 4, "after": 3}
+    assert breakdown([*lines, {**lines[0], "unseen": None}])["unseen"] is None
+    assert breakdown([*lines, LINES[0]])["unseen"] is None
+
+
+def test_candidates_add_up():
+    first = {
+        "slots": 2,
+        "sums": {"all": {"proposed": 5, "Tag": 1}, "MLM": {"proposed": 5, "Tag": 1}},
+    }
+    second = {
+        "slots": 0,
+        "sums": {"all": {"proposed": 0, "Tag": 0}, "MLM": {"proposed": 0, "Tag": 0}},
+    }
+    third = {
+        "slots": 2,
+        "sums": {"all": {"proposed": 1, "Tag": 0}, "MLM": {"proposed": 1, "Tag": 0}},
+    }
+    lines = [{**LINES[0], "candidates": one} for one in (first, second, third)]
+    both = {"proposed": 6, "Tag": 1}
+    means = {"proposed": 1.5, "Tag": 0.25}
+    expected = {
+        "slots": 4,
+        "sums": {"all": both, "MLM": both},
+        "means": {"all": means, "MLM": means},
+    }
+    assert breakdown(lines)["candidates"] == expected
+    assert breakdown(lines[::-1])["candidates"] == expected
+    # Zeros are kept; a mean over nothing is none.
+    assert breakdown(lines[1:2])["candidates"]["sums"]["all"] == {"proposed": 0, "Tag": 0}
+    assert breakdown(lines[1:2])["candidates"]["means"]["all"] == {"proposed": None, "Tag": None}
+    # Lines of an older version do not say.
+    assert breakdown([*lines, LINES[0]])["candidates"] is None
+
+
+def test_all_of_it_is_json_and_order_does_not_matter():
+    counted = [
+        {
+            **one,
+            "candidates": {"slots": 1, "sums": {"all": {"proposed": one["id"]}}},
+            "unseen": {"oov": [0, 0], "oot": [one["id"], 0]},
+        }
+        for one in with_tags(LINES, TAGS)
+    ]
+    found = breakdown(counted)
+    assert set(found) == {
+        *("edits_per_success", "queries_per_success", "candidates", "unseen", "by_tag"),
+        *("perplexity", "word_similarity", "sentence_similarity"),
+    }
+    json.dumps(found, allow_nan=False)
+    assert breakdown(iter(counted[::-1])) == found
+    json.dumps(breakdown([]), allow_nan=False)

@@ -1,0 +1,105 @@
+"""The page's tables about the adversarial examples: what is there is shown, the rest left out."""
+
+import re
+
+import pytest
+from test_page import example, parse, summary, write
+
+from robustparse.errors import InputError
+from robustparse.report.details import details
+from robustparse.report.page import build_report
+
+MORE = {
+    "queries_per_sentence": {"charged": 96.25, "unique": 90.0},
+    "edits_per_success": 2.5,
+    "queries_per_success": {"charged": 71.5, "unique": 70.0},
+    "unseen": {
+        "changed": 1812,
+        "oov": {"before": 24, "after": 1285},
+        "oot": {"before": 25, "after": 1300},
+    },
+    "by_tag": {
+        "NN": {
+            "sentences": 700,
+            "changed": 911,
+            "success_rate": 24.25,
+            "uas_drop": 2.06,
+            "las_drop": 3.17,
+        },
+        "mixed": {
+            "sentences": 80,
+            "changed": 0,
+            "success_rate": 44.0,
+            "uas_drop": None,
+            "las_drop": None,
+        },
+    },
+    "candidates": {
+        "slots": 2215,
+        "sums": {},
+        "means": {
+            "all": {"proposed": 59.5, "Tag<er>": 3.25},
+            "MaskedLM": {"proposed": 28.64, "Tag<er>": 0.54},
+            "Sememes": {"proposed": 8.57, "Tag<er>": 0.46},
+        },
+    },
+    "perplexity": {"clean": 127.67, "attacked": 139.99, "model": "gpt2", "kind": "causal"},
+    "word_similarity": {"changed": 0.812, "success": 0.7},
+    "sentence_similarity": None,
+}
+
+
+def texts(parts: list[str]) -> str:
+    return " ".join(re.sub(r"<[^>]*>", " ", part) for part in parts)
+
+
+def test_all_figures_are_on_the_page(tmp_path):
+    folder = write(tmp_path / "one", {**summary(90.0, 70.0), **MORE}, [example(1)])
+    build_report([folder], tmp_path / "page.html")
+    page = parse(tmp_path / "page.html")
+    shown = " ".join(page.texts)
+    for figure in (
+        *("1.7", "2.5", "96.2", "71.5", "127.7 → 140.0", "0.81", "1,812", "24 → 1,285"),
+        *("25 → 1,300", "700", "911", "24.2", "2.1", "3.2", "2,215 words tried"),
+        "Perplexity by gpt2.",
+        *("28.64", "0.54", "8.57", "0.46", "59.50", "3.25", "Tag<er>"),
+    ):
+        assert figure in shown, figure
+    assert page.tags.count("table") == 4
+
+
+def test_a_single_generator_has_one_row():
+    means = {"all": {"proposed": 5.0}, "MaskedLM": {"proposed": 5.0}}
+    one = {**MORE, "candidates": {"slots": 3, "means": means}}
+    shown = texts(details([("one", one)]))
+    assert "MaskedLM" in shown
+    assert shown.count("5.00") == 1
+
+
+def test_what_was_not_computed_is_left_out():
+    old = summary(90.0, 70.0)
+    assert details([("old", old)]) == []
+    bare = {**old, "edits_per_success": None, "by_tag": None, "candidates": None, "unseen": None}
+    shown = texts(details([("bare", bare)]))
+    assert "Parts of speech" not in shown
+    assert "Candidates" not in shown
+    measured = {**old, "perplexity": MORE["perplexity"], "word_similarity": None}
+    assert "127.7" in texts(details([("measured", measured)]))
+    both = texts(details([("old", old), ("new", MORE)]))
+    assert "old" not in both.split()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"edits_per_success": "2"}, "edits_per_success must be a number or null, got '2'"),
+        ({"unseen": {"changed": True}}, "unseen: changed must be a number"),
+        ({"by_tag": {"NN": {"sentences": []}}}, "NN: sentences must be a number"),
+        ({"by_tag": [3]}, "by_tag must be an object"),
+        ({"by_tag": {"NN": 3}}, "NN must be an object"),
+        ({"candidates": {"slots": 1, "means": {"all": 3}}}, "all must be an object"),
+    ],
+)
+def test_mistakes_are_named(change, says):
+    with pytest.raises(InputError, match=rf"summary\.json: {says}"):
+        details([("one", {**MORE, **change})])
