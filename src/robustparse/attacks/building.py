@@ -17,6 +17,7 @@ from robustparse.attacks.goals import Goal
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.statistics import Statistics
 from robustparse.attacks.victim import Victim
+from robustparse.errors import InputError
 from robustparse.metrics import counted_words
 from robustparse.types import Example
 
@@ -164,6 +165,11 @@ def _with_candidates(
     """The problem with candidates, and their rows in the same order, put at rising positions."""
     counts = np.diff(problem.ptr)
     added = np.array([len(some) for some in candidates], dtype=np.int64)
+    if added.max(initial=0) > np.iinfo(np.int16).max:
+        raise InputError(
+            f"attack: {added.max()} candidates for one word of sentence {problem.id}; expected at "
+            f"most {np.iinfo(np.int16).max}; draw some with the generator's option sample"
+        )
     counts[positions] += added
     words: list[str] = []
     done = 0

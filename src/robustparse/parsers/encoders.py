@@ -18,7 +18,15 @@ from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.parsers.dropout import shared_dropout, word_dropout
 from robustparse.parsers.lstm import BiLSTM
-from robustparse.parsers.word_table import PADDING, RESERVED, ROOT, UNKNOWN, WordTable
+from robustparse.parsers.word_table import (
+    PADDING,
+    RESERVED,
+    ROOT,
+    UNKNOWN,
+    WordTable,
+    in_order_met,
+    trimmed,
+)
 from robustparse.types import Sentence
 from robustparse.vectors import read_vectors
 
@@ -30,11 +38,13 @@ class Encoder(nn.Module, ABC):
 
     Attributes:
         dim: of the embeddings, to which offsets are added.
+        form_dim: how many of these, from the front, depend on the form, not on the tag.
         out_dim: of the vectors that a parser scores.
         reads_tags: whether part-of-speech tags are part of the input.
     """
 
     dim: int
+    form_dim: int
     out_dim: int
     reads_tags = False
 
@@ -79,10 +89,14 @@ class Encoder(nn.Module, ABC):
             lengths: ``(batch,)`` words a sentence, ROOT not counted.
         """
 
+    def unit_words(self, words: Tensor, lengths: Tensor) -> Tensor:
+        """``(batch, units)``: the word that a unit is of, counted from 1; 0 where it is of none."""
+        places = torch.arange(1 + words.shape[1], device=words.device)
+        return places * (places <= lengths[:, None])
+
     def offset_mask(self, words: Tensor, lengths: Tensor) -> Tensor:
         """``(batch, units)`` booleans: true where an offset may stand, on what words embed to."""
-        inside = torch.arange(words.shape[1], device=words.device) < lengths[:, None]
-        return nn.functional.pad(inside, (1, 0))
+        return self.unit_words(words, lengths) > 0
 
     def pretrained_parameters(self) -> list[nn.Parameter]:
         """Those that learn at the optimisation's ``pretrained_learning_rate``."""
@@ -151,7 +165,8 @@ class LSTMEncoder(Encoder):
         self.vectors, self.max_vectors, self.tune_vectors = vectors, max_vectors, tune_vectors
         self.vector_words = vector_words
         self.reads_tags = tag_dim > 0
-        self.dim = word_dim + (character_out if character_dim else 0) + tag_dim
+        self.form_dim = word_dim + (character_out if character_dim else 0)
+        self.dim = self.form_dim + tag_dim
         self.out_dim = 2 * hidden
 
     def build(self, vocabulary: Vocabulary) -> None:
@@ -208,19 +223,16 @@ class LSTMEncoder(Encoder):
         if self.vectors is not None:
             parts[0] = parts[0] + self.static(vector_rows[rows, 0])
         if self.character_dim:
-            different, where = _in_order_met(rows)
-            parts.append(self._spell(character_ids[different])[where])
+            different, where = in_order_met(rows)
+            ids, counts = trimmed(character_ids[different])
+            parts.append(self.spell(self.characters(ids), counts)[where])
         if self.tag_dim:
             parts.append(self.tags(nn.functional.pad(tags, (1, 0), value=ROOT)))
         return torch.cat(parts, dim=-1)
 
-    def _spell(self, character_ids: Tensor) -> Tensor:
-        """``(words, max_characters)`` -> ``(words, character_out)``."""
-        lengths = (character_ids != PADDING).sum(1)
-        width = max(1, int(lengths.max()))
-        spelled = self.character_lstm.last_states(
-            self.characters(character_ids[:, :width]), lengths
-        )
+    def spell(self, characters: Tensor, lengths: Tensor) -> Tensor:
+        """Embedded characters ``(words, width, character_dim)`` -> ``(words, character_out)``."""
+        spelled = self.character_lstm.last_states(characters, lengths)
         return spelled.to(self.characters.weight.dtype)
 
     def forward(self, embeddings: Tensor, words: Tensor, lengths: Tensor) -> Tensor:
@@ -230,17 +242,3 @@ class LSTMEncoder(Encoder):
         kept = torch.cat(word_dropout(parts, self.dropout, self.training), dim=-1)
         states = self.lstm(kept, lengths + 1)
         return shared_dropout(states, self.dropout, self.training)
-
-
-def _in_order_met(rows: Tensor) -> tuple[Tensor, Tensor]:
-    """The different rows and the place of each among them, as ``torch.unique`` gives them.
-
-    Not sorted, though: a row's number follows from what was read before it, which a resumed run
-    reads in another order, and float sums follow the order of the rows.
-    """
-    different, where = torch.unique(rows, return_inverse=True)
-    positions = torch.arange(rows.numel(), device=rows.device)
-    first = torch.full_like(different, rows.numel())
-    first = first.scatter_reduce(0, where.flatten(), positions, "amin")
-    order = first.argsort()
-    return different[order], order.argsort()[where]

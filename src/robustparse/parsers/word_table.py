@@ -100,3 +100,23 @@ class WordTable(FormTable):
             characters[row, : len(spelled)] = spelled
             vectors[row] = self._vector_rows.get(word, self._vector_rows.get(lower, 0))
         return [ids, characters, vectors]
+
+
+def in_order_met(rows: Tensor) -> tuple[Tensor, Tensor]:
+    """The different rows and the place of each among them, as ``torch.unique`` gives them.
+
+    Not sorted, though: a row's number follows from what was read before it, which a resumed run
+    reads in another order, and float sums follow the order of the rows.
+    """
+    different, where = torch.unique(rows, return_inverse=True)
+    positions = torch.arange(rows.numel(), device=rows.device)
+    first = torch.full_like(different, rows.numel())
+    first = first.scatter_reduce(0, where.flatten(), positions, "amin")
+    order = first.argsort()
+    return different[order], order.argsort()[where]
+
+
+def trimmed(character_ids: Tensor) -> tuple[Tensor, Tensor]:
+    """``(words, max_characters)`` cut to the longest word, and how many each has, ``(words,)``."""
+    lengths = (character_ids != PADDING).sum(1)
+    return character_ids[:, : max(1, int(lengths.max()))], lengths

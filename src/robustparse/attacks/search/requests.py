@@ -5,7 +5,7 @@ and returns an `Outcome`. It calls no model and knows no other sentence, so that
 answer hundreds of searches with one forward pass.
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.attacks.problem import Problem, State
+from robustparse.attacks.victim import Loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,9 +122,48 @@ class Gradient:
 
     Args:
         state: `int16 (words,)`, without a deleted word.
+        loss: which loss.
+        among: the words whose arcs enter the loss, `bool (words,)`; None takes all.
+        characters: ask for the gradient towards the characters' embeddings too.
     """
 
     state: State
+    loss: Loss = "margin"
+    among: NDArray[np.bool_] | None = None
+    characters: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Slope:
+    """The gradient of a state's loss; it points to where the victim errs.
+
+    Args:
+        gradient: towards the words' embeddings, `float64 (words, dim)`.
+        vectors: these embeddings, `float64 (words, dim)`.
+        norms: of the gradient, L2, over all pieces of a word, `float64 (words,)`.
+        embed: looks the embeddings of rows up, `(n,)` to `(n, dim)`.
+    """
+
+    gradient: NDArray[np.float64]
+    vectors: NDArray[np.float64]
+    norms: NDArray[np.float64]
+    embed: Callable[[NDArray[np.int32]], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, eq=False)
+class SpelledSlope(Slope):
+    """The same, and the gradient towards characters.
+
+    Args:
+        character_gradient: `float64 (words, characters, dim)`, 0 beyond a word's last character.
+        character_vectors: the embeddings of the characters, of the same shape.
+        spell: looks those of rows up, `(n,)` to `(n, characters, dim)`; zeros beyond a word's last
+            character and for an unknown character.
+    """
+
+    character_gradient: NDArray[np.float64]
+    character_vectors: NDArray[np.float64]
+    spell: Callable[[NDArray[np.int32]], NDArray[np.float64]]
 
 
 Request = Propose | Score | Expand | Gradient
@@ -141,8 +181,7 @@ class Answer:
         left: queries left in the budget, or None where there is none. At 0 the search is over: it
             must return its outcome, a further request is an error.
         places: which of the states or positions of the request each row answers, `(n,)`, rising.
-        gradient: of the state last asked about, `float64 (words, dim)`, or None.
-        vectors: the embeddings at which it was taken, `float64 (words, dim)`, or None.
+        slope: the answer to a request for a gradient, None to any other.
     """
 
     problem: Problem
@@ -151,13 +190,18 @@ class Answer:
     success: NDArray[np.bool_]
     left: int | None
     places: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
-    gradient: NDArray[np.float64] | None = None
-    vectors: NDArray[np.float64] | None = None
+    slope: Slope | None = None
 
     @property
     def over(self) -> bool:
         """Whether the budget is spent."""
         return self.left == 0
+
+    def given_slope(self) -> Slope:
+        """The slope, where one was asked for."""
+        if self.slope is None:
+            raise RuntimeError("a request for a gradient was answered without one")
+        return self.slope
 
     def best(self) -> int:
         """The row with the highest score among those that succeed, or among all if none does.
