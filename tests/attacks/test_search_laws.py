@@ -46,7 +46,7 @@ SEARCHES: dict[str, Search] = {
     "swarm, textattack": ParticleSwarm(population=5, iterations=3, direction="textattack"),
     "wang": Wang2021(gamma=0.4),
     "white box": Zheng2020WhiteBox(
-        gamma=0.6, drop=1.0, positions=2, substitution=NearestWord(alpha=30.0)
+        gamma=0.6, drop=1.0, positions=8, substitution=NearestWord(alpha=30.0)
     ),
 }
 RANDOM = {"random", "genetic", "genetic, redrawn", "swarm", "swarm, textattack"}

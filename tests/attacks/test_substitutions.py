@@ -95,14 +95,18 @@ def slope_of(problem: Problem, victim: Namer, gradient: Any) -> Slope:
 
 def test_casing_makes_no_other_word() -> None:
     victim = Namer()
-    problem = problem_of(example("Cat cat", "NN NN"), Lexicon({"cat": ["dog"]}), victim)
-    assert problem.words == ("Dog", "dog")
+    problem = problem_of(example("Cat cat", "NN NN"), Lexicon({"cat": ["dog", "cow"]}), victim)
+    assert problem.words == ("Dog", "Cow", "dog", "cow")
+    victim.table[victim.intern(["Dog", "dog"])] = (9.0, 0.0, 0.0)
+    victim.table[victim.intern(["Cow", "cow"])] = (5.0, 0.0, 0.0)
     substitutes = NearestWord().start()
     slope = slope_of(problem, victim, [[1, 0, 0], [1, 0, 0]])
     assert substitutes.choose(problem, problem.start(), 0, slope) == 1
     changed = np.array([1, 0], dtype=np.int16)
-    assert substitutes.choose(problem, changed, 0, slope) == 0  # "Dog" is replaced,
-    assert substitutes.choose(problem, changed, 1, slope) == 0  # and so is "dog"
+    assert substitutes.choose(problem, changed, 0, slope) == 2  # "Dog" is replaced,
+    changed[0] = 2
+    assert substitutes.choose(problem, changed, 1, slope) == 2  # and so is "dog"
+    assert substitutes.choose(problem, changed, 0, slope) == 0
 
 
 def test_ties_break_by_index_and_zero_gradients_choose_nothing() -> None:
