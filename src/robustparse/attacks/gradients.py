@@ -67,25 +67,28 @@ def _slopes(victim: DifferentiableVictim, asked: Sequence[_Asked]) -> list[Slope
         for sentence, request, _ in asked
     ]
     request = asked[0][1]
-    whole = victim.gradient(words, tags, lengths, gold, request.loss, among)
-    parts = [
-        tuple(array[row, :length] for array in whole) for row, length in enumerate(lengths.tolist())
-    ]
+    gradients, vectors, norms = victim.gradient(words, tags, lengths, gold, request.loss, among)
+    sizes = lengths.tolist()
     if not request.characters:
-        return [Slope(*part, victim.vectors) for part in parts]
+        return [
+            Slope(gradients[row, :size], vectors[row, :size], norms[row, :size], victim.vectors)
+            for row, size in enumerate(sizes)
+        ]
     if not isinstance(victim, SpellingVictim):
         raise InputError(
             f"attack: the search asks for gradients of characters and {type(victim).__name__} "
             "gives none; choose another search or another victim"
         )
-    gradients, vectors = victim.character_gradient(words, whole[0])
+    at_characters, characters = victim.character_gradient(words, gradients)
     return [
         SpelledSlope(
-            *part,
+            gradients[row, :size],
+            vectors[row, :size],
+            norms[row, :size],
             victim.vectors,
-            gradients[row, : len(part[0])],
-            vectors[row, : len(part[0])],
+            at_characters[row, :size],
+            characters[row, :size],
             victim.character_vectors,
         )
-        for row, part in enumerate(parts)
+        for row, size in enumerate(sizes)
     ]

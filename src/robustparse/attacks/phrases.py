@@ -135,7 +135,8 @@ class PhraseDrop(TreeGoal):
         golds = []
         for parse in super().gold(examples, victim):
             spans = phrases(parse.heads.tolist(), self.shortest, self.longest)
-            golds.append(PhraseParse(*parse, spans, phrase_pairs(spans, self.gap)))
+            pairs = phrase_pairs(spans, self.gap)
+            golds.append(PhraseParse(parse.heads, parse.labels, spans, pairs))
         return golds
 
     def applies(self, problem: Problem) -> bool:

@@ -181,12 +181,15 @@ def _distances(
     vectors: NDArray[np.float64], target: NDArray[np.float64], distance: Distance
 ) -> NDArray[np.float64]:
     """From vectors `(n, dim)` to the target, `(n,)`; a zero vector has no direction: cosine 0."""
+    distances: NDArray[np.float64]
     if distance == "euclidean":
         away = vectors - target
-        return np.sqrt(np.einsum("ij,ij->i", away, away))  # thrice as fast as linalg.norm
+        distances = np.sqrt(np.einsum("ij,ij->i", away, away))
+        return distances
     lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(target)
     cosines = np.divide(vectors @ target, lengths, out=np.zeros(len(vectors)), where=lengths > 0)
-    return 1.0 - cosines
+    distances = 1.0 - cosines
+    return distances
 
 
 def _checked(alpha: float, distance: Distance) -> tuple[float, Distance]:

@@ -134,7 +134,8 @@ def within_budget(ranked: NDArray[np.int64], state: State, most: int) -> NDArray
     """
     fresh = state[ranked] == 0
     room = most - np.count_nonzero(state)
-    return ranked[~fresh | (np.cumsum(fresh) <= room)]
+    allowed: NDArray[np.int64] = ranked[~fresh | (np.cumsum(fresh) <= room)]
+    return allowed
 
 
 def replaced(
