@@ -78,15 +78,28 @@ class ClassifierVictim:
         tags: NDArray[np.int32],
         lengths: NDArray[np.int32],
         gold: Sequence[Any],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        loss: str,
+        among: Sequence[NDArray[np.bool_]],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Gradients of the cross-entropy of the *predicted* label, as TextAttack takes them."""
+        if loss != "cross_entropy":
+            raise InputError(f"a classifier has no {loss} loss: choose cross_entropy")
         ids, sizes = _tensors(words, lengths)
         vectors = self.model.emb(ids).detach().requires_grad_()
         with torch.enable_grad():
             logits = self.model(vectors, sizes)
-            loss = nn.functional.cross_entropy(logits, logits.argmax(-1), reduction="sum")
-            (gradient,) = torch.autograd.grad(loss, vectors)
-        return gradient.double().numpy(), vectors.detach().double().numpy()
+            value = nn.functional.cross_entropy(logits, logits.argmax(-1), reduction="sum")
+            (gradient,) = torch.autograd.grad(value, vectors)
+        norms = torch.linalg.vector_norm(gradient, dim=-1)
+        return (
+            gradient.double().numpy(),
+            vectors.detach().double().numpy(),
+            norms.double().numpy(),
+        )
+
+    def vectors(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Embeddings, ``(rows, dim)``."""
+        return self.model.emb(torch.from_numpy(rows.astype(np.int64))).double().numpy()
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:

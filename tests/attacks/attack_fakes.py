@@ -88,7 +88,7 @@ class TableVictim(FakeVictim):
 class HashVictim(FakeVictim):
     """Chains each word to the one before, save for a third of all three-word contexts.
 
-    Its gradients are as arbitrary: one number a word, from its row.
+    Its embeddings are as arbitrary: two numbers a word, from its name; and so are its gradients.
     """
 
     def gradient(
@@ -97,12 +97,21 @@ class HashVictim(FakeVictim):
         tags: NDArray[np.int32],
         lengths: NDArray[np.int32],
         gold: Sequence[Any],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        loss: str,
+        among: Sequence[NDArray[np.bool_]],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        assert loss in ("margin", "cross_entropy")
+        assert [len(one) for one in among] == lengths.tolist()
         assert [len(one.heads) for one in gold] == lengths.tolist()
         assert all(not row[length:].any() for row, length in zip(words, lengths, strict=True))
-        names = np.array([zlib.crc32(name.encode()) % 100 for name in self.names])
-        gradient = names[words][:, :, None].astype(np.float64)
-        return gradient, np.zeros_like(gradient)
+        vectors = self.vectors(words)
+        shares = np.array([one.sum() for one in among])[:, None, None]
+        gradient = vectors + np.roll(vectors, 1, axis=-1) / (1 + shares)
+        return gradient, vectors, np.linalg.norm(gradient, axis=-1)
+
+    def vectors(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
+        codes = np.array([zlib.crc32(name.encode()) for name in self.names])[rows]
+        return np.stack([codes % 100, codes // 100 % 100], axis=-1).astype(np.float64)
 
     def answer(self, text: tuple[str, ...]) -> tuple[Sequence[int], Sequence[int]]:
         heads, labels = [], []
@@ -139,3 +148,46 @@ def corpus(size: int, seed: int = 0) -> tuple[list[Example], dict[str, list[str]
         for word in vocabulary[::2]
     }
     return examples, lexicon
+
+
+class SlopedVictim(TableVictim):
+    """Heads by text as above; embeddings by word, and gradients by text, one row a word.
+
+    Words without an embedding stand at 0; other texts have a gradient of 0. What was asked is kept
+    as text, loss and the words in the loss.
+    """
+
+    def __init__(
+        self,
+        default: Sequence[int],
+        table: Mapping[str, Sequence[int]],
+        embeddings: Mapping[str, Sequence[float]],
+        gradients: Mapping[str, Sequence[Sequence[float]]],
+    ) -> None:
+        super().__init__(default, table)
+        self.embeddings, self.gradients = embeddings, gradients
+        self.slopes: list[tuple[str, str, tuple[int, ...]]] = []
+
+    def gradient(
+        self,
+        words: NDArray[np.int32],
+        tags: NDArray[np.int32],
+        lengths: NDArray[np.int32],
+        gold: Sequence[Any],
+        loss: str,
+        among: Sequence[NDArray[np.bool_]],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        vectors = self.vectors(words)
+        gradients = np.zeros_like(vectors)
+        for row, length in enumerate(lengths.tolist()):
+            text = " ".join(self.names[number] for number in words[row, :length].tolist())
+            inside = tuple(np.flatnonzero(among[row]).tolist())
+            self.slopes.append((text, loss, inside))
+            gradients[row, :length] = self.gradients.get(f"{text} {inside}") or self.gradients.get(
+                text, np.zeros((length, 2))
+            )
+        return gradients, vectors, np.linalg.norm(gradients, axis=-1)
+
+    def vectors(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
+        table = np.array([self.embeddings.get(name, (0.0, 0.0)) for name in self.names], np.float64)
+        return table[rows]

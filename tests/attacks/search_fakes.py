@@ -56,10 +56,16 @@ class TableClassifier(FakeVictim):
         tags: NDArray[np.int32],
         lengths: NDArray[np.int32],
         gold: Sequence[Any],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        loss: str,
+        among: Sequence[NDArray[np.bool_]],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         assert gold == [0]
+        assert loss == "cross_entropy"
         gradient = np.array([self.gradients])
-        return gradient, np.zeros_like(gradient)
+        return gradient, np.zeros_like(gradient), np.linalg.norm(gradient, axis=-1)
+
+    def vectors(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
+        return np.zeros((len(rows), len(self.gradients[0])))
 
 
 @dataclass(frozen=True)

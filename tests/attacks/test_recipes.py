@@ -11,8 +11,11 @@ from robustparse.attacks.search.genetic import Genetic
 from robustparse.attacks.search.importance import GreedyByImportance, WeightedSaliencySearch
 from robustparse.attacks.search.pso import ParticleSwarm
 from robustparse.attacks.search.rankings import DeletedWord
+from robustparse.attacks.search.substitutions import NearestCharacter, NearestWord
 from robustparse.attacks.search.wang2021 import Wang2021
 from robustparse.attacks.search.zheng2020 import Zheng2020
+from robustparse.attacks.search.zheng2020_phrase import PhraseBlackBox, PhraseWhiteBox
+from robustparse.attacks.search.zheng2020_whitebox import Zheng2020WhiteBox
 
 FOLDER = Path(__file__).parents[2] / "configs" / "attack"
 SEARCHES = {
@@ -23,6 +26,11 @@ SEARCHES = {
     "textfooler": GreedyByImportance,
     "wang2021": Wang2021,
     "zheng2020_blackbox": Zheng2020,
+    "zheng2020_blackbox_character": Zheng2020,
+    "zheng2020_phrase_blackbox": PhraseBlackBox,
+    "zheng2020_phrase_whitebox": PhraseWhiteBox,
+    "zheng2020_whitebox": Zheng2020WhiteBox,
+    "zheng2020_whitebox_character": Zheng2020WhiteBox,
 }
 
 
@@ -42,6 +50,13 @@ def test_recipes_make_attacks(name: str) -> None:
 def test_settings_arrive() -> None:
     assert isinstance(recipe("textfooler").search.ranking, DeletedWord)
     assert recipe("beam").search.width == 8
+    for name, kind, alpha in (
+        ("zheng2020_whitebox", NearestWord, 15.0),
+        ("zheng2020_whitebox_character", NearestCharacter, 100.0),
+        ("zheng2020_phrase_whitebox", NearestWord, 15.0),
+    ):
+        substitution = recipe(name).search.substitution
+        assert (type(substitution), substitution.alpha) == (kind, alpha)
     wang = recipe("wang2021")
     assert (wang.goal.metric, wang.goal.punctuation, wang.search.gamma) == ("mean", "penn", 0.15)
     assert [type(one).__name__ for one in wang.candidates.generators] == [

@@ -21,7 +21,9 @@ from robustparse.attacks.search.rankings import (
     WeightedSaliency,
 )
 from robustparse.attacks.search.requests import Search
+from robustparse.attacks.search.substitutions import NearestWord
 from robustparse.attacks.search.wang2021 import Wang2021
+from robustparse.attacks.search.zheng2020_whitebox import Zheng2020WhiteBox
 from robustparse.errors import InputError
 
 EXAMPLES, LEXICON = corpus(40)
@@ -43,6 +45,9 @@ SEARCHES: dict[str, Search] = {
     "swarm": ParticleSwarm(population=5, iterations=3),
     "swarm, textattack": ParticleSwarm(population=5, iterations=3, direction="textattack"),
     "wang": Wang2021(gamma=0.4),
+    "white box": Zheng2020WhiteBox(
+        gamma=0.6, drop=1.0, positions=8, substitution=NearestWord(alpha=30.0)
+    ),
 }
 RANDOM = {"random", "genetic", "genetic, redrawn", "swarm", "swarm, textattack"}
 

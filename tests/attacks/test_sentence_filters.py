@@ -18,14 +18,7 @@ from robustparse.attacks.constraints.tags import AttackableTags
 from robustparse.attacks.goals import AttachmentDrop
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.random_substitution import RandomSubstitution
-from robustparse.attacks.search.requests import (
-    Answer,
-    Expand,
-    Outcome,
-    Propose,
-    Request,
-    Search,
-)
+from robustparse.attacks.search.requests import Answer, Expand, Outcome, Propose, Request, Search
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.errors import InputError
 

@@ -45,6 +45,7 @@ def test_the_summary_has_the_promised_keys(whole):
         "clean",
         "attacked",
         "success_rate",
+        "targeted",
         "edits_per_sentence",
         "edit_rate",
         "queries_per_sentence",

@@ -20,6 +20,7 @@ SCORES = {
     "clean",
     "attacked",
     "success_rate",
+    "targeted",
     "edits_per_sentence",
     "edit_rate",
     "queries_per_sentence",
@@ -40,6 +41,7 @@ def result(id_: int = 3, counted: int = 2) -> AttackResult:
         clean=ScoredParse(DependencyTree((2, 0, 1), ("det", "root", "punct")), 2, 1),
         attacked=ScoredParse(DependencyTree((0, 1, 1), ("root", "obj", "punct")), 1, 0),
         counted=counted,
+        targeted=True,
         success=True,
         charged=7,
         unique=5,
@@ -50,7 +52,8 @@ def result(id_: int = 3, counted: int = 2) -> AttackResult:
 
 def test_a_line_holds_the_sentence_both_parses_and_the_queries():
     line = result_line(result())
-    assert set(line) == LINE | {"gold", "counted", "candidates", "unseen", "edited_tags"}
+    extra = {"gold", "counted", "targeted", "candidates", "unseen", "edited_tags"}
+    assert set(line) == LINE | extra
     assert (
         json.loads(json.dumps(line))
         == line
@@ -77,6 +80,7 @@ def test_a_line_holds_the_sentence_both_parses_and_the_queries():
                 "las": 0.0,
             },
             "counted": 2,
+            "targeted": True,
             "success": True,
             "queries": {"charged": 7, "unique": 5},
             "edited_tags": ["NN"],
@@ -137,10 +141,20 @@ def test_scores_by_hand():
         "clean": {"uas": 100 * 5 / 5, "las": 100 * 4 / 5},
         "attacked": {"uas": 100 * 4 / 5, "las": 100 * 3 / 5},
         "success_rate": 50.0,
+        "targeted": {"n_sentences": 2, "success_rate": 50.0},
         "edits_per_sentence": 0.5,
         "edit_rate": 100 / 8,
         "queries_per_sentence": {"charged": 4.0, "unique": 3.0},
     }
+
+
+def test_sentences_in_which_the_goal_finds_nothing_are_told_apart():
+    some = [
+        {**line, "targeted": line["id"] < 4, "success": line["id"] == 1} for line in lines(2, 8)
+    ]
+    scores = tally(some).scores()
+    assert scores["success_rate"] == 12.5
+    assert scores["targeted"] == {"n_sentences": 4, "success_rate": 25.0}
 
 
 @pytest.mark.parametrize("processes", [2, 3, 7])
@@ -166,6 +180,7 @@ def test_nothing_gives_no_figures():
         "clean": {"uas": None, "las": None},
         "attacked": {"uas": None, "las": None},
         "success_rate": None,
+        "targeted": {"n_sentences": 0, "success_rate": None},
         "edits_per_sentence": None,
         "edit_rate": None,
         "queries_per_sentence": {"charged": None, "unique": None},

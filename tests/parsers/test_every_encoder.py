@@ -12,7 +12,8 @@ from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.parsers.biaffine import BiaffineParser
 from robustparse.parsers.checkpoint import instantiate, specification
-from robustparse.parsers.encoders import Encoder, LSTMEncoder
+from robustparse.parsers.encoder import Encoder
+from robustparse.parsers.encoders import LSTMEncoder
 from robustparse.parsers.transformer import TransformerEncoder
 from robustparse.parsers.victim import ParserVictim
 from robustparse.types import Sentence

@@ -149,13 +149,15 @@ def test_gradients_are_those_of_the_loss_by_finite_differences(parser, examples)
         for row, length in enumerate(lengths)
     ]
     with victim.evaluating():
-        gradient, vectors = victim.gradient(*arrays_, gold)
+        every = [np.ones(length, dtype=np.bool_) for length in lengths]
+        gradient, vectors, norms = victim.gradient(*arrays_, gold, "cross_entropy", every)
         assert not torch.is_grad_enabled()
         embedded = parser.embed(batch)[:, 1:].numpy()
         assert vectors.shape == gradient.shape == embedded.shape
         rng = np.random.default_rng(0)
         for row, length in enumerate(lengths):
             assert np.array_equal(vectors[row, :length], embedded[row, :length])
+            assert np.allclose(norms[row], np.linalg.norm(gradient[row], axis=1))
             offset = parser.zero_offset(batch)
             step = torch.from_numpy(rng.normal(size=gradient.shape[2]))
             word = int(rng.integers(length))

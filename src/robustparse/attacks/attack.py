@@ -52,6 +52,7 @@ class AttackResult:
         clean: the parse of the original sentence.
         attacked: the parse of the adversarial sentence, made once more after the search.
         counted: words that enter the scores.
+        targeted: whether the goal finds anything to attack in the sentence (`Goal.applies`).
         success: whether the goal is reached.
         charged: texts asked about, known or not, the clean parse included.
         unique: distinct texts asked about.
@@ -65,6 +66,7 @@ class AttackResult:
     clean: ScoredParse
     attacked: ScoredParse
     counted: int
+    targeted: bool
     success: bool
     charged: int
     unique: int
@@ -172,6 +174,7 @@ class AttackRun(Iterator[AttackResult]):
     def __init__(self, attack: Attack, examples: Iterable[Example], victim: Victim) -> None:
         self.statistics = Statistics()
         self._victim = victim
+        self._goal = attack.goal
         self._examples: dict[int, Example] = {}
         self._sentences = attack.sentences(self._kept(examples), victim, self.statistics)
 
@@ -204,6 +207,7 @@ class AttackRun(Iterator[AttackResult]):
             clean=self._scored(problem, sentence.clean),
             attacked=self._scored(problem, sentence.attacked),
             counted=int(problem.counted.sum()),
+            targeted=self._goal.applies(problem),
             success=sentence.status is Status.SUCCEEDED,
             charged=sentence.charged,
             unique=sentence.unique,

@@ -205,12 +205,17 @@ class _Candidates(NamedTuple):
 def _with_candidates(problem: Problem, positions: NDArray[np.int64], more: _Candidates) -> Problem:
     """The problem with candidates put at rising positions."""
     counts = np.diff(problem.ptr)
+    added = np.array([len(some) for some in more.words], dtype=np.int64)
+    if added.max(initial=0) > np.iinfo(np.int16).max:
+        raise InputError(
+            f"attack: {added.max()} candidates for one word of sentence {problem.id}; expected at "
+            f"most {np.iinfo(np.int16).max}; draw some with the generator's option sample"
+        )
     if not len(problem.rows):
-        counts[positions] = list(map(len, more.words))
+        counts[positions] = added
         ptr = np.concatenate([[0], np.cumsum(counts)])
         words = tuple(chain.from_iterable(more.words))
         return replace(problem, ptr=ptr, rows=more.rows, words=words, sources=more.sources)
-    added = np.array([len(some) for some in more.words], dtype=np.int64)
     counts[positions] += added
     joined: list[str] = []
     done = 0

@@ -45,6 +45,10 @@ class Goal(Protocol):
         """What the predictions of each example are compared with, as `Problem.gold` keeps it."""
         ...
 
+    def applies(self, problem: Problem) -> bool:
+        """Whether there is anything in the sentence for the goal to be reached at."""
+        return True
+
     def judge(
         self,
         problem: Problem,

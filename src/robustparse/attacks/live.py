@@ -3,7 +3,7 @@
 Its life: the clean prediction (query 1), the search's requests, the closing prediction for the
 outcome (not charged). Between them `pending` holds the states that only the victim can answer,
 `wanted` the positions for which candidates are to be made, `unjudged` the changes that filters must
-judge, and `sloped` the text whose gradient is to be taken.
+judge, and `sloped` the gradient asked for, with the text at which it is to be taken.
 """
 
 from collections.abc import Generator
@@ -26,6 +26,7 @@ from robustparse.attacks.search.requests import (
     Request,
     Search,
 )
+from robustparse.attacks.search.slopes import Slope
 from robustparse.attacks.texts import Reader, Texts
 from robustparse.attacks.victim import Predictions, joined
 
@@ -84,7 +85,7 @@ class LiveSentence:
         self._rng, self._budget = rng, budget
         self.wanted: NDArray[np.int64] | None = None
         self.unjudged: list[Edit] = []
-        self.sloped: Texts | None = None
+        self.sloped: tuple[Gradient, Texts] | None = None
         self._filtered, self._ahead = filtered, ahead
         self._admission = Admission()
         self._rebuilding: Generator[list[Edit], None, State] | None = None
@@ -92,7 +93,7 @@ class LiveSentence:
         self._reader, self._known = Reader(problem), Known()
         self._request = problem.start()[None]
         self._numbers = self._places = np.zeros(1, dtype=np.int64)
-        self._slope: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+        self._slope: Slope | None = None
         self._run: Generator[Request, Answer, Outcome]
         self._wait_for(self._request, self._reader.original())
         self.asked.append(self.texts)
@@ -177,13 +178,12 @@ class LiveSentence:
             self._rebuilding = None
             self._settle(stop.value)
 
-    def differentiate(self, gradient: NDArray[np.float64], vectors: NDArray[np.float64]) -> None:
-        """Take in the gradient that was asked for and its embeddings, `(words, dim)`; go on."""
-        self._slope, self.sloped = (gradient, vectors), None
+    def differentiate(self, slope: Slope) -> None:
+        """Take in the gradient that was asked for, and go on."""
+        self._slope, self.sloped = slope, None
         self._follow(first=False)
 
     def _answer(self) -> Answer:
-        gradient, vectors = self._slope or (None, None)
         return Answer(
             self.problem,
             self._request,
@@ -191,8 +191,7 @@ class LiveSentence:
             self._known.success[self._numbers],
             self._left(),
             self._places,
-            gradient,
-            vectors,
+            self._slope,
         )
 
     def _left(self) -> int | None:
@@ -218,7 +217,7 @@ class LiveSentence:
         self._request, self._numbers = self._request[:0], self._numbers[:0]
         self._places = self._places[:0]
         if isinstance(request, Gradient):
-            self.sloped = self._reader.read(request.state[None])
+            self.sloped = request, self._reader.read(request.state[None])
             return True
         return self._want(request)
 

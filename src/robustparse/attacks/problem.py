@@ -96,6 +96,13 @@ class Problem:
         changeable: NDArray[np.bool_] = (np.diff(self.ptr) > 0) & (states == 0)
         return changeable
 
+    def word(self, state: State, position: int) -> str:
+        """The word that stands at a position of a state, which is neither unknown nor deleted."""
+        choice = int(state[position])
+        if not choice:
+            return self.sentence.words[position]
+        return self.words[int(self.ptr[position]) + choice - 1]
+
     def text(self, state: State) -> tuple[str, ...]:
         """The words of a state.
 
@@ -106,7 +113,7 @@ class Problem:
             raise ValueError(f"state {state.tolist()} holds the unknown word or lacks one: no text")
         words = list(self.sentence.words)
         for position in np.flatnonzero(state).tolist():
-            words[position] = self.words[int(self.ptr[position]) + int(state[position]) - 1]
+            words[position] = self.word(state, position)
         return tuple(words)
 
 

@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 
 from robustparse.attacks.building import ProblemBuilder
 from robustparse.attacks.goals import Goal
+from robustparse.attacks.gradients import differentiate
 from robustparse.attacks.live import LiveSentence, Phase
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.randomness import stream
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.statistics import Statistics
 from robustparse.attacks.texts import Texts, padded
-from robustparse.attacks.victim import DifferentiableVictim, Victim
+from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError
 
 _FORWARD_SHARE = 16  # a forward pass is worth about 1/16 of a full batch in padding
@@ -133,12 +134,7 @@ class Scheduler:
         if judging:
             self._judge(judging)
         sloped = [one for one in sentences if one.sloped is not None]
-        sloped.sort(key=lambda one: -len(one.problem))
-        at = 0
-        while at < len(sloped):
-            room = self._room(len(sloped[at].problem))
-            self._differentiate(sloped[at : at + room])
-            at += room
+        differentiate(self._victim, sloped, self._room, self._statistics)
         return bool(wanting or judging or sloped)
 
     def _room(self, longest: int) -> int:
@@ -162,23 +158,6 @@ class Scheduler:
         problems = self._builder.extend([one.problem for one in sentences], wanted)
         for sentence, problem in zip(sentences, problems, strict=True):
             sentence.supply(problem)
-
-    def _differentiate(self, sentences: Sequence[LiveSentence]) -> None:
-        """The gradient of one state of each sentence, longest first, in one pass."""
-        if not isinstance(self._victim, DifferentiableVictim):
-            raise InputError(
-                f"attack: the search asks for gradients and {type(self._victim).__name__} gives "
-                "none; choose a black-box search or another victim"
-            )
-        texts = [one.sloped for one in sentences if one.sloped is not None]
-        words, tags, lengths = padded(texts)
-        gold = [one.problem.gold for one in sentences]
-        begin = time.perf_counter()
-        gradients, vectors = self._victim.gradient(words, tags, lengths, gold)
-        self._statistics.victim_seconds += time.perf_counter() - begin
-        for row, sentence in enumerate(sentences):
-            length = len(sentence.problem)
-            sentence.differentiate(gradients[row, :length], vectors[row, :length])
 
     def _batches(self, sentences: Sequence[LiveSentence]) -> Iterator[list[_Piece]]:
         """All pending states, longest sentences first, in batches of similar length."""

@@ -41,6 +41,10 @@ class TargetedArc(TreeGoal):
                 )
         self.arcs: Mapping[int, tuple[int, int]] = arcs
 
+    def applies(self, problem: Problem) -> bool:
+        """Whether something is named for the sentence."""
+        return problem.id in self.arcs
+
     def judge(
         self,
         problem: Problem,
@@ -88,6 +92,10 @@ class TargetedSubtree(TreeGoal):
                 )
         self.spans: Mapping[int, tuple[int, int]] = spans
         self.punctuation = punctuation
+
+    def applies(self, problem: Problem) -> bool:
+        """Whether something is named for the sentence."""
+        return problem.id in self.spans
 
     def judge(
         self,

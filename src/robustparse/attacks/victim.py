@@ -7,13 +7,17 @@ or the probabilities of a classifier, one column a class.
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 Predictions = tuple[NDArray[Any], ...]
 """What a victim says about n texts: arrays of n rows."""
+
+Loss = Literal["margin", "cross_entropy"]
+"""What white-box attacks raise: `margin` is -F of Zheng et al. 2020, equation 4, on the scores of
+arcs; `cross_entropy` is the loss the victim was trained with."""
 
 
 def joined(parts: Sequence[Predictions]) -> Predictions:
@@ -100,17 +104,61 @@ class DifferentiableVictim(Victim, Protocol):
         tags: NDArray[np.int32],
         lengths: NDArray[np.int32],
         gold: Sequence[Any],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Gradients of n texts' losses towards their word embeddings.
+        loss: Loss,
+        among: Sequence[NDArray[np.bool_]],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Gradients of n texts' losses towards the embeddings of their words, tags left out.
 
         Args:
             words: rows, `(n, length)`, 0 beyond a text's length.
             tags: tag ids, `(n, length)`.
             lengths: words of each text, `(n,)`.
             gold: what the goal compares the predictions with, one a text (`Goal.gold`).
+            loss: which loss.
+            among: of each text, the words whose arcs enter the loss, `(words,)`; a classifier has
+                one loss a text and takes no notice.
 
         Returns:
-            The gradients and the embeddings, both `(n, length, dim)`; what stands beyond a text's
-            length is undefined.
+            The gradients and the embeddings, both `(n, length, dim)`, and the L2 norms of the
+            gradients, `(n, length)`. Of a word in pieces: the sum of their gradients (towards a
+            shift of them all), the mean of their embeddings, the norm over all their gradients.
+            What stands beyond a text's length is undefined.
+
+        Raises:
+            InputError: the victim has no such loss.
+        """
+        ...
+
+    def vectors(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Embeddings of words as `gradient` gives them, `(rows, dim)`."""
+        ...
+
+
+@runtime_checkable
+class SpellingVictim(DifferentiableVictim, Protocol):
+    """A victim that reads characters, and lets white-box attacks see them too."""
+
+    def character_gradient(
+        self, words: NDArray[np.int32], gradients: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Gradients towards the embeddings of the characters.
+
+        Args:
+            words: rows, `(n, length)`, 0 beyond a text's length.
+            gradients: as `gradient` gave them, `(n, length, dim)`.
+
+        Returns:
+            The gradients and the embeddings, both `(n, length, characters, dim)`; gradients are 0
+            beyond a word's last character.
+
+        Raises:
+            InputError: the victim reads no characters.
+        """
+        ...
+
+    def character_vectors(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Embeddings of the characters of words, `(rows, characters, dim)`.
+
+        Zeros stand beyond a word's last character and for a character unknown to the victim.
         """
         ...

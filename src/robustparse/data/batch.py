@@ -23,7 +23,7 @@ class Batch:
         words: ``(batch, length)`` rows of the parser's word table.
         tags: ``(batch, length)`` tag ids.
         lengths: ``(batch,)`` words a sentence.
-        heads: ``(batch, length)`` gold heads, 0 is ROOT.
+        heads: ``(batch, length)`` gold heads, 0 is ROOT; -1 leaves a word out of the loss.
         labels: ``(batch, length)`` gold label ids, -1 for a label never seen in training.
         counted: ``(batch, length)`` words that count in scores.
         weight: a number: the words of the whole global batch, over all processes, by which losses

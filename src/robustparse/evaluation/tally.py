@@ -14,7 +14,8 @@ def result_line(result: AttackResult) -> dict[str, Any]:
     """A finished sentence as ``examples.jsonl`` holds it.
 
     ``clean`` and ``attacked`` are parses with their scores against gold; ``counted`` is the number
-    of words that enter the scores; ``candidates`` says how many were made and passed each
+    of words that enter the scores; ``targeted`` says whether the goal finds anything to attack in
+    the sentence, a pair of phrases for one; ``candidates`` says how many were made and passed each
     constraint, ``unseen`` how many changed words the parser does not know; ``edited_tags`` are
     the Penn tags of changed words on the original sentence, none where the corpus has none.
     """
@@ -29,6 +30,7 @@ def result_line(result: AttackResult) -> dict[str, Any]:
         "clean": _parse(result.clean, result.counted),
         "attacked": _parse(result.attacked, result.counted),
         "counted": result.counted,
+        "targeted": result.targeted,
         "success": result.success,
         "queries": {"charged": result.charged, "unique": result.unique},
         "edited_tags": [xpos[position] for position in result.edited] if xpos else [],
@@ -62,6 +64,7 @@ class Tally:
         "clean_labels",
         "attacked_heads",
         "attacked_labels",
+        "targeted",
         "success",
         "edits",
         "charged",
@@ -81,6 +84,7 @@ class Tally:
             line["clean"]["correct_labels"],
             line["attacked"]["correct_heads"],
             line["attacked"]["correct_labels"],
+            int(line.get("targeted", True)),
             int(line["success"]),
             len(line["edited"]),
             line["queries"]["charged"],
@@ -99,6 +103,10 @@ class Tally:
             "clean": self._attachment("clean"),
             "attacked": self._attachment("attacked"),
             "success_rate": _or_none(percent(s["success"], n), n),
+            "targeted": {
+                "n_sentences": s["targeted"],
+                "success_rate": _or_none(percent(s["success"], s["targeted"]), s["targeted"]),
+            },
             "edits_per_sentence": s["edits"] / n if n else None,
             "edit_rate": _or_none(percent(s["edits"], s["words"]), s["words"]),
             "queries_per_sentence": {

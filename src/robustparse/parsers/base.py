@@ -20,7 +20,7 @@ from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.metrics import PunctuationPolicy, counted_words
 from robustparse.parsers.checkpoint import KEY, fill_weights, read_checkpoint
-from robustparse.parsers.encoders import Encoder
+from robustparse.parsers.encoder import Encoder
 from robustparse.parsers.evaluating import evaluating
 from robustparse.parsers.learning import LearningModule
 from robustparse.parsers.optimization import Optimization
@@ -77,6 +77,17 @@ class ParserModule(LearningModule):
     ) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
         """Heads and label ids, each ``(batch, length)``."""
 
+    def arc_scores(self, scores: Any) -> Tensor:
+        """``(batch, 1 + length, 1 + length)`` [dependent, head], -inf on padded heads.
+
+        Raises:
+            InputError: the parser does not score all arcs.
+        """
+        raise InputError(
+            f"{type(self).__name__} does not score every arc, which the margin loss of white-box "
+            "attacks needs; choose the loss cross_entropy"
+        )
+
     # Forward
 
     def embed(self, batch: Batch) -> Tensor:
@@ -100,11 +111,15 @@ class ParserModule(LearningModule):
             batch: the sentences.
             offset: ``(batch, units, dim)``, added to the embeddings.
         """
+        return self.losses(self.scored(batch, offset), batch), batch.lengths
+
+    def scored(self, batch: Batch, offset: Tensor | None = None) -> Any:
+        """The parser's scores; arguments as in ``loss``."""
         embeddings = self.embed(batch)
         if offset is not None:
             embeddings = embeddings + offset
         states = self.encoder(embeddings, batch.words, batch.lengths)
-        return self.losses(self.score(states, batch.lengths), batch), batch.lengths
+        return self.score(states, batch.lengths)
 
     def parse_ids(
         self, words: Tensor, tags: Tensor, lengths: Tensor

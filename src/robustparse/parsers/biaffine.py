@@ -16,7 +16,8 @@ from robustparse.data.vocab import Vocabulary
 from robustparse.parsers.base import ParserModule
 from robustparse.parsers.decoders import Decoder, check_decoder, decode_heads
 from robustparse.parsers.dropout import shared_dropout
-from robustparse.parsers.encoders import Encoder, LSTMEncoder
+from robustparse.parsers.encoder import Encoder
+from robustparse.parsers.encoders import LSTMEncoder
 from robustparse.parsers.optimization import Optimization
 
 
@@ -130,9 +131,13 @@ class BiaffineParser(ParserModule):
         ]
         return scores.arcs.log_softmax(-1) + torch.stack(best).to(scores.arcs.dtype)
 
+    def arc_scores(self, scores: Scores) -> Tensor:
+        """The arcs'."""
+        return scores.arcs
+
     def losses(self, scores: Scores, batch: Batch) -> Tensor:
         """Cross-entropy of heads and of labels at gold heads, summed by sentence, ``(batch,)``."""
-        rows, words = batch.mask.nonzero(as_tuple=True)
+        rows, words = (batch.mask & (batch.heads >= 0)).nonzero(as_tuple=True)
         heads, labels = batch.heads[rows, words], batch.labels[rows, words]
         arc_loss = nn.functional.cross_entropy(
             scores.arcs[rows, words + 1], heads, reduction="none"

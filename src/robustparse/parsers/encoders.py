@@ -1,11 +1,5 @@
-"""From words to one vector each: what every encoder of a parser offers, and the LSTM encoder.
+"""The LSTM encoder: words, characters, tags and static vectors, read by a stacked BiLSTM."""
 
-An encoder is configured by plain numbers, gets its layers when the vocabulary is known, and splits
-its work in two, so that offsets can be added in between: ``embed`` looks words up, ``forward``
-reads the sentence.
-"""
-
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +11,7 @@ from torch import Tensor, nn
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.parsers.dropout import shared_dropout, word_dropout
+from robustparse.parsers.encoder import Encoder
 from robustparse.parsers.lstm import BiLSTM
 from robustparse.parsers.word_table import (
     PADDING,
@@ -25,79 +20,9 @@ from robustparse.parsers.word_table import (
     UNKNOWN,
     WordTable,
     in_order_met,
+    trimmed,
 )
-from robustparse.types import Sentence
 from robustparse.vectors import read_vectors
-
-
-class Encoder(nn.Module, ABC):
-    """One interface for every encoder.
-
-    A *unit* is what has an embedding of its own: a word or ROOT, or a sub-word piece.
-
-    Attributes:
-        dim: of the embeddings, to which offsets are added.
-        out_dim: of the vectors that a parser scores.
-        reads_tags: whether part-of-speech tags are part of the input.
-    """
-
-    dim: int
-    out_dim: int
-    reads_tags = False
-
-    @abstractmethod
-    def build(self, vocabulary: Vocabulary) -> None:
-        """Make the layers, whose sizes follow from the vocabulary."""
-
-    @abstractmethod
-    def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
-        """The rows of words, by which ``embed`` knows them."""
-
-    def intern_tags(self, tags: Sequence[str]) -> NDArray[np.int32]:
-        """The ids of tags, ``(tags,)``; zeros unless tags are read."""
-        return np.zeros(len(tags), dtype=np.int32)
-
-    def check(self, sentence: Sentence) -> None:
-        """Refuse what this encoder cannot read.
-
-        Raises:
-            InputError: says what about the sentence is in the way.
-        """
-        if self.reads_tags and not sentence.tags:
-            raise InputError(
-                "the parser reads part-of-speech tags, and the sentence has none; expected them in "
-                "column 5 (or 4) of the file, or in Sentence(words, xpos=...)"
-            )
-
-    def embedded(self, words: Sequence[str]) -> NDArray[np.bool_] | None:
-        """Which words have an embedding of their own, ``(words,)``; None if no word has one."""
-        return None
-
-    @abstractmethod
-    def embed(self, words: Tensor, tags: Tensor) -> Tensor:
-        """Rows ``(batch, length)`` and tag ids -> embeddings ``(batch, units, dim)``.
-
-        ROOT comes first; padding embeds to whatever ``forward`` then ignores.
-        """
-
-    @abstractmethod
-    def forward(self, embeddings: Tensor, words: Tensor, lengths: Tensor) -> Tensor:
-        """``(batch, units, dim)`` -> ``(batch, 1 + length, out_dim)``; dropout is in here.
-
-        Args:
-            embeddings: what ``embed`` gave, plus an offset where there is one.
-            words: the rows it was given, ``(batch, length)``.
-            lengths: ``(batch,)`` words a sentence, ROOT not counted.
-        """
-
-    def offset_mask(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """``(batch, units)`` booleans: true where an offset may stand, on what words embed to."""
-        inside = torch.arange(words.shape[1], device=words.device) < lengths[:, None]
-        return nn.functional.pad(inside, (1, 0))
-
-    def pretrained_parameters(self) -> list[nn.Parameter]:
-        """Those that learn at the optimisation's ``pretrained_learning_rate``."""
-        return []
 
 
 class LSTMEncoder(Encoder):
@@ -162,7 +87,8 @@ class LSTMEncoder(Encoder):
         self.vectors, self.max_vectors, self.tune_vectors = vectors, max_vectors, tune_vectors
         self.vector_words = vector_words
         self.reads_tags = tag_dim > 0
-        self.dim = word_dim + (character_out if character_dim else 0) + tag_dim
+        self.form_dim = word_dim + (character_out if character_dim else 0)
+        self.dim = self.form_dim + tag_dim
         self.out_dim = 2 * hidden
 
     def build(self, vocabulary: Vocabulary) -> None:
@@ -224,18 +150,15 @@ class LSTMEncoder(Encoder):
             parts[0] = parts[0] + self.static(vector_rows[rows, 0])
         if self.character_dim:
             different, where = in_order_met(rows)
-            parts.append(self._spell(character_ids[different])[where])
+            ids, counts = trimmed(character_ids[different])
+            parts.append(self.spell(self.characters(ids), counts)[where])
         if self.tag_dim:
             parts.append(self.tags(nn.functional.pad(tags, (1, 0), value=ROOT)))
         return torch.cat(parts, dim=-1)
 
-    def _spell(self, character_ids: Tensor) -> Tensor:
-        """``(words, max_characters)`` -> ``(words, character_out)``."""
-        lengths = (character_ids != PADDING).sum(1)
-        width = max(1, int(lengths.max()))
-        spelled = self.character_lstm.last_states(
-            self.characters(character_ids[:, :width]), lengths
-        )
+    def spell(self, characters: Tensor, lengths: Tensor) -> Tensor:
+        """Embedded characters ``(words, width, character_dim)`` -> ``(words, character_out)``."""
+        spelled = self.character_lstm.last_states(characters, lengths)
         return spelled.to(self.characters.weight.dtype)
 
     def forward(self, embeddings: Tensor, words: Tensor, lengths: Tensor) -> Tensor:

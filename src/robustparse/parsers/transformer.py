@@ -18,7 +18,7 @@ from transformers import AutoConfig, AutoModel
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.parsers.dropout import shared_dropout
-from robustparse.parsers.encoders import Encoder
+from robustparse.parsers.encoder import Encoder
 from robustparse.parsers.lstm import BiLSTM
 from robustparse.parsers.subwords import Layout, SpecialPieces, SubwordTable, lay_out
 from robustparse.pretrained import load_encoder
@@ -102,7 +102,7 @@ class TransformerEncoder(Encoder):
             raise InputError(
                 f"mix is {self.mix}, and {self.model} has {network.config.num_hidden_layers} layers"
             )
-        self.dim = network.get_input_embeddings().weight.shape[1]
+        self.dim = self.form_dim = network.get_input_embeddings().weight.shape[1]
         size = network.config.hidden_size
         self.mix_weights = nn.Parameter(torch.zeros(self.mix), requires_grad=self.mix > 1)
         if self.lstm_layers:
@@ -194,10 +194,10 @@ class TransformerEncoder(Encoder):
         )
         return (pooled / counts.clamp(min=1).unsqueeze(-1))[:, :-1]
 
-    def offset_mask(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """``(batch, units)``: true on the pieces of words."""
+    def unit_words(self, words: Tensor, lengths: Tensor) -> Tensor:
+        """``(batch, units)``: the word that a piece is of, 0 for none."""
         word = self.layout(words).word
-        return (word > 0) & (word <= words.shape[1])
+        return word * (word <= words.shape[1])
 
     def pretrained_parameters(self) -> list[nn.Parameter]:
         """The network's, where it is tuned."""

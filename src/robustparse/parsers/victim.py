@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import torch
@@ -10,6 +11,14 @@ from numpy.typing import NDArray
 from robustparse.data.batch import Batch
 from robustparse.parsers.base import ParserModule
 from robustparse.parsers.evaluating import evaluating
+from robustparse.parsers.white_box import (
+    InputVectors,
+    by_word,
+    character_gradients,
+    character_vectors,
+    margin_losses,
+    spelling,
+)
 from robustparse.parsers.word_table import UNKNOWN
 
 
@@ -24,6 +33,7 @@ class ParserVictim:
 
     def __init__(self, parser: ParserModule) -> None:
         self.parser = parser
+        self._vectors = InputVectors(parser)
 
     @property
     def training_tags(self) -> Mapping[str, str]:
@@ -75,34 +85,94 @@ class ParserVictim:
         words: NDArray[np.int32],
         tags: NDArray[np.int32],
         lengths: NDArray[np.int32],
-        gold: Sequence[tuple[NDArray[np.integer], NDArray[np.integer]]],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Gradients of the sentences' losses, and embeddings, ``(n, length, dim)``.
+        gold: Sequence[Sequence[Any]],
+        loss: str,
+        among: Sequence[NDArray[np.bool_]],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Gradients of the sentences' losses towards the words, without their tags.
 
         Args:
             words: rows, ``(n, length)``.
             tags: tag ids, ``(n, length)``.
             lengths: ``(n,)``.
-            gold: heads and label ids of each sentence.
+            gold: of each sentence, heads and label ids first.
+            loss: ``margin`` (-F of Zheng et al. 2020, equation 4) or ``cross_entropy`` (the
+                training loss).
+            among: of each sentence, the words whose arcs enter the loss, ``(words,)``.
+
+        Returns:
+            See ``by_word``.
+
+        Raises:
+            InputError: the parser does not score every arc, which ``margin`` needs.
         """
-        heads, labels = np.zeros(words.shape, np.int64), np.full(words.shape, -1, np.int64)
-        for row, (right_heads, right_labels) in enumerate(gold):
-            heads[row, : len(right_heads)] = right_heads
-            labels[row, : len(right_labels)] = right_labels
-        parts = (np.arange(len(words)), words, tags, lengths, heads, labels, words != 0)
-        tensors = [torch.from_numpy(part.astype(np.int64)) for part in parts]
-        batch = Batch(*[*tensors, torch.tensor(1.0)]).to(self.parser.device)
+        batch = self._batch(words, tags, lengths, gold, among)
         # The backward pass of cuDNN's LSTM exists in training mode only.
         with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
             offset = self.parser.zero_offset(batch).requires_grad_()
-            losses, _ = self.parser.loss(batch, offset)
+            scores = self.parser.scored(batch, offset)
+            if loss == "margin":
+                losses = margin_losses(self.parser, scores, batch)
+            else:
+                losses = self.parser.losses(scores, batch)
             (gradient,) = torch.autograd.grad(losses.sum(), offset)
-        vectors = self.parser.embed(batch).detach()
-        # Without ROOT.
-        return gradient[:, 1:].double().cpu().numpy(), vectors[:, 1:].double().cpu().numpy()
+        embedded = self.parser.embed(batch).detach()
+        slopes, vectors, norms = by_word(self.parser, batch, gradient, embedded)
+        return _numpy(slopes), _numpy(vectors), _numpy(norms)
+
+    def _batch(
+        self,
+        words: NDArray[np.int32],
+        tags: NDArray[np.int32],
+        lengths: NDArray[np.int32],
+        gold: Sequence[Sequence[Any]],
+        among: Sequence[NDArray[np.bool_]],
+    ) -> Batch:
+        heads, labels = np.full(words.shape, -1, np.int64), np.full(words.shape, -1, np.int64)
+        for row, (right, counted) in enumerate(zip(gold, among, strict=True)):
+            heads[row, : len(counted)] = np.where(counted, right[0], -1)
+            labels[row, : len(counted)] = right[1]
+        parts = (np.arange(len(words)), words, tags, lengths, heads, labels, words != 0)
+        tensors = [torch.from_numpy(part.astype(np.int64)) for part in parts]
+        return Batch(*[*tensors, torch.tensor(1.0)]).to(self.parser.device)
+
+    def vectors(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Input embeddings of words, without tags, ``(rows, form_dim)``."""
+        return self._vectors.of(rows)
+
+    def character_gradient(
+        self, words: NDArray[np.int32], gradients: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """From gradients towards words to those towards their characters.
+
+        Args:
+            words: rows, ``(n, length)``.
+            gradients: ``(n, length, form_dim)``.
+
+        Returns:
+            Gradients and embeddings, ``(n, length, characters, character_dim)``.
+
+        Raises:
+            InputError: the parser does not read words by their characters alone.
+        """
+        rows = torch.from_numpy(words.astype(np.int64)).to(self.parser.device).flatten()
+        flat = torch.from_numpy(gradients).flatten(0, 1)
+        slopes, vectors = character_gradients(spelling(self.parser), rows, flat)
+        shape = (*words.shape, *slopes.shape[1:])
+        return _numpy(slopes).reshape(shape), _numpy(vectors).reshape(shape)
+
+    def character_vectors(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Embeddings of the characters of words, ``(rows, characters, character_dim)``."""
+        return _numpy(character_vectors(spelling(self.parser), rows))
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:
         """Evaluation mode without gradients; afterwards every module's mode is what it was."""
+        self._vectors = InputVectors(self.parser)
         with evaluating(self.parser):
             yield
+
+
+def _numpy(tensor: torch.Tensor) -> NDArray[np.float64]:
+    array: NDArray[np.float64] = tensor.double().cpu().numpy()
+    return array

@@ -120,3 +120,9 @@ def in_order_met(rows: Tensor) -> tuple[Tensor, Tensor]:
     first = first.scatter_reduce(0, where.flatten(), positions, "amin")
     order = first.argsort()
     return different[order], order.argsort()[where]
+
+
+def trimmed(character_ids: Tensor) -> tuple[Tensor, Tensor]:
+    """``(words, max_characters)`` cut to the longest word, and how many each has, ``(words,)``."""
+    lengths = (character_ids != PADDING).sum(1)
+    return character_ids[:, : max(1, int(lengths.max()))], lengths

@@ -81,6 +81,25 @@ class ForbiddenTags(Constraint):
         return [_tagged(example, self.tags, forbidden=True) for example in examples]
 
 
+class ForbiddenRelations(Constraint):
+    """Words attached by one of these relations in the gold tree may not be changed.
+
+    Args:
+        relations: dependency labels; by default `punct`, as in the released code of Zheng et al.
+            2020 (phrases, and characters in the white-box attack).
+    """
+
+    def __init__(self, relations: list[str] | None = None) -> None:
+        self.relations = frozenset(["punct"] if relations is None else relations)
+
+    def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
+        """See `Constraint.attackable`."""
+        return [
+            np.array([label not in self.relations for label in example.gold.labels], np.bool_)
+            for example in examples
+        ]
+
+
 def _check_tags(examples: Sequence[Example]) -> None:
     for example in examples:
         if len(example.sentence.xpos) != len(example.sentence):

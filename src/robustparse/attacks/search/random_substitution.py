@@ -11,14 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.search.requests import (
-    Answer,
-    Outcome,
-    Propose,
-    Request,
-    Score,
-    Search,
-)
+from robustparse.attacks.search.requests import Answer, Outcome, Propose, Request, Score, Search
 from robustparse.errors import InputError
 
 

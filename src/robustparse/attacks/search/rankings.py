@@ -12,7 +12,7 @@ new label's probability rises, which a score does not tell.
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,7 +113,7 @@ class WeightedSaliency(Ranking):
 
 
 class GradientNorm(Ranking):
-    """By the norm of the loss gradient towards the word's embedding; nothing is charged.
+    """By the norm of the training loss's gradient at the word's embedding; nothing is charged.
 
     Args:
         norm: `l1` (TextAttack) or `l2` (Zheng et al. 2020, section 3.2, white box).
@@ -131,8 +131,9 @@ class GradientNorm(Ranking):
         self, problem: Problem, clean: Answer, rng: np.random.Generator
     ) -> Generator[Request, Answer, Ranked]:
         """See `Ranking.rank`."""
-        answer = yield Gradient(problem.start())
-        norms = np.linalg.norm(_given(answer), ord=1 if self.norm == "l1" else 2, axis=1)
+        answer = yield Gradient(problem.start(), loss="cross_entropy")
+        slope = answer.given_slope()
+        norms = np.abs(slope.gradient).sum(axis=1) if self.norm == "l1" else slope.norms
         positions = np.flatnonzero(problem.eligible)
         order = np.argsort(-norms[positions], kind="stable")
         return Ranked(positions[order], clean.over)
@@ -156,9 +157,3 @@ def _by_score(problem: Problem, choice: int) -> Generator[Request, Answer, Ranke
     # What the budget cut off is not ranked; nothing more may be asked then in any case.
     order = np.argsort(-answer.scores, kind="stable")
     return Ranked(positions[order], answer.over)
-
-
-def _given(answer: Answer) -> NDArray[Any]:
-    if answer.gradient is None:
-        raise RuntimeError("a request for a gradient was answered without one")
-    return answer.gradient

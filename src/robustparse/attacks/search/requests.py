@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.attacks.problem import Problem, State
+from robustparse.attacks.search.slopes import Slope
+from robustparse.attacks.victim import Loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,9 +131,15 @@ class Gradient:
 
     Args:
         state: `int16 (words,)`, without a deleted word.
+        loss: which loss.
+        among: the words whose arcs enter the loss, `bool (words,)`; None takes all.
+        characters: ask for the gradient towards the characters' embeddings too.
     """
 
     state: State
+    loss: Loss = "margin"
+    among: NDArray[np.bool_] | None = None
+    characters: bool = False
 
 
 Request = Propose | Score | Expand | Gradient
@@ -149,8 +157,7 @@ class Answer:
         left: queries left in the budget, or None where there is none. At 0 the search is over: it
             must return its outcome, a further request is an error.
         places: which of the states or positions of the request each row answers, `(n,)`, rising.
-        gradient: of the state last asked about, `float64 (words, dim)`, or None.
-        vectors: the embeddings at which it was taken, `float64 (words, dim)`, or None.
+        slope: the answer to a request for a gradient, None to any other.
     """
 
     problem: Problem
@@ -159,13 +166,18 @@ class Answer:
     success: NDArray[np.bool_]
     left: int | None
     places: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
-    gradient: NDArray[np.float64] | None = None
-    vectors: NDArray[np.float64] | None = None
+    slope: Slope | None = None
 
     @property
     def over(self) -> bool:
         """Whether the budget is spent."""
         return self.left == 0
+
+    def given_slope(self) -> Slope:
+        """The slope, where one was asked for."""
+        if self.slope is None:
+            raise RuntimeError("a request for a gradient was answered without one")
+        return self.slope
 
     def best(self) -> int:
         """The row with the highest score among those that succeed, or among all if none does.

@@ -1,0 +1,95 @@
+"""Takes the gradients that white-box searches ask for, those of many sentences in one pass."""
+
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from robustparse.attacks.live import LiveSentence
+from robustparse.attacks.search.requests import Gradient
+from robustparse.attacks.search.slopes import Slope, SpelledSlope
+from robustparse.attacks.statistics import Statistics
+from robustparse.attacks.texts import Texts, padded
+from robustparse.attacks.victim import DifferentiableVictim, SpellingVictim, Victim
+from robustparse.errors import InputError
+
+_Asked = tuple[LiveSentence, Gradient, Texts]
+
+
+def differentiate(
+    victim: Victim,
+    sentences: Sequence[LiveSentence],
+    room: Callable[[int], int],
+    statistics: Statistics,
+) -> None:
+    """Answer all requests for a gradient.
+
+    Args:
+        victim: the model under attack.
+        sentences: those that wait for a gradient.
+        room: texts of a pass, by the words of the longest.
+        statistics: where the victim's seconds are added up.
+
+    Raises:
+        InputError: the victim gives no gradients, or not those asked for.
+    """
+    asked: list[_Asked] = [(one, *one.sloped) for one in sentences if one.sloped is not None]
+    if not asked:
+        return
+    if not isinstance(victim, DifferentiableVictim):
+        raise InputError(
+            f"attack: the search asks for gradients and {type(victim).__name__} gives none; choose "
+            "a black-box search or another victim"
+        )
+    kinds = {(request.loss, request.characters) for _, request, _ in asked}
+    for kind in sorted(kinds):
+        alike = [one for one in asked if (one[1].loss, one[1].characters) == kind]
+        alike.sort(key=lambda one: -len(one[0].problem))
+        while alike:
+            size = room(len(alike[0][0].problem))
+            _answer(victim, alike[:size], statistics)
+            alike = alike[size:]
+
+
+def _answer(victim: DifferentiableVictim, asked: Sequence[_Asked], statistics: Statistics) -> None:
+    """One pass over requests of one kind, longest sentence first."""
+    begin = time.perf_counter()
+    slopes = _slopes(victim, asked)
+    statistics.victim_seconds += time.perf_counter() - begin
+    for (sentence, _, _), slope in zip(asked, slopes, strict=True):
+        sentence.differentiate(slope)
+
+
+def _slopes(victim: DifferentiableVictim, asked: Sequence[_Asked]) -> list[Slope]:
+    words, tags, lengths = padded([texts for _, _, texts in asked])
+    gold = [sentence.problem.gold for sentence, _, _ in asked]
+    among = [
+        np.ones(len(sentence.problem), dtype=np.bool_) if request.among is None else request.among
+        for sentence, request, _ in asked
+    ]
+    request = asked[0][1]
+    gradients, vectors, norms = victim.gradient(words, tags, lengths, gold, request.loss, among)
+    sizes = lengths.tolist()
+    if not request.characters:
+        return [
+            Slope(gradients[row, :size], vectors[row, :size], norms[row, :size], victim.vectors)
+            for row, size in enumerate(sizes)
+        ]
+    if not isinstance(victim, SpellingVictim):
+        raise InputError(
+            f"attack: the search asks for gradients of characters and {type(victim).__name__} "
+            "gives none; choose another search or another victim"
+        )
+    at_characters, characters = victim.character_gradient(words, gradients)
+    return [
+        SpelledSlope(
+            gradients[row, :size],
+            vectors[row, :size],
+            norms[row, :size],
+            victim.vectors,
+            at_characters[row, :size],
+            characters[row, :size],
+            victim.character_vectors,
+        )
+        for row, size in enumerate(sizes)
+    ]

@@ -1,0 +1,199 @@
+"""Phrase-level attacks of Zheng et al. 2020, section 3.3, black box and white box.
+
+Both change up to kappa words of one phrase, the source, until the parser errs in another one, the
+target; the goal `PhraseDrop` says which phrases there are and what an error is. The first success
+ends the sentence; without one it stays as it is.
+"""
+
+from collections.abc import Generator
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustparse.attacks.phrases import PhraseParse
+from robustparse.attacks.problem import Problem, State
+from robustparse.attacks.search.requests import (
+    Answer,
+    Gradient,
+    Outcome,
+    Propose,
+    Request,
+    Score,
+    Search,
+)
+from robustparse.attacks.search.substitutions import NearestWord, Substitution
+from robustparse.attacks.search.zheng2020_whitebox import by_norm, replaced, within_budget
+from robustparse.attacks.victim import Loss
+from robustparse.errors import InputError
+
+
+class PhraseBlackBox(Search):
+    """Puts random words at random places of each source, from left to right.
+
+    The candidates of a word are drawn from uniformly: with `VocabularyWords` they are words of the
+    vocabulary.
+
+    Args:
+        trials: random states of each source (256).
+        kappa: words changed (3).
+        edits: `up_to` kappa, a number drawn uniformly (paper), or `exactly` kappa, as far as the
+            source has as many words that may be changed (released code).
+        at_once: trials asked about together, charged even if an earlier one of them succeeds.
+
+    Raises:
+        InputError: a setting is out of range; or, from `run`, the goal names no phrases.
+    """
+
+    def __init__(
+        self,
+        *,
+        trials: int = 256,
+        kappa: int = 3,
+        edits: Literal["up_to", "exactly"] = "up_to",
+        at_once: int = 16,
+    ) -> None:
+        _check_numbers(trials=trials, kappa=kappa, at_once=at_once)
+        if edits not in ("up_to", "exactly"):
+            raise InputError(f"search: edits must be one of up_to, exactly, got {edits!r}")
+        self.trials, self.kappa, self.edits, self.at_once = trials, kappa, edits, at_once
+
+    def run(
+        self, problem: Problem, clean: Answer, rng: np.random.Generator
+    ) -> Generator[Request, Answer, Outcome]:
+        """See `Search.run`."""
+        start, gold = problem.start(), _phrases_of(problem)
+        for source in dict.fromkeys(source for source, _ in gold.pairs):
+            positions = np.flatnonzero(_within(problem, source))
+            problem = (yield Propose(positions)).problem
+            states = self._trials(problem, positions, rng)
+            for begin in range(0, len(states), self.at_once):
+                answer = yield Score(states[begin : begin + self.at_once])
+                if answer.success.any():
+                    return Outcome(answer.states[answer.success.argmax()])
+                if answer.over:
+                    return Outcome(start)
+        return Outcome(start)
+
+    def _trials(
+        self, problem: Problem, positions: NDArray[np.int64], rng: np.random.Generator
+    ) -> NDArray[np.int16]:
+        """Random states, `(trials, words)`; none where no word has candidates."""
+        counts = problem.ptr[positions + 1] - problem.ptr[positions]
+        positions, counts = positions[counts > 0], counts[counts > 0]
+        if not len(positions):
+            return np.zeros((0, len(problem)), dtype=np.int16)
+        shape = (self.trials, len(positions))
+        edits = np.full(self.trials, self.kappa)
+        if self.edits == "up_to":
+            edits = rng.integers(1, self.kappa, self.trials, endpoint=True)
+        # The first so many places of a random order, and a candidate for each.
+        order = rng.random(shape).argsort(axis=1).argsort(axis=1)
+        choices = rng.integers(1, counts, shape, endpoint=True)
+        states = np.zeros((self.trials, len(problem)), dtype=np.int16)
+        states[:, positions] = np.where(order < edits[:, None], choices, 0)
+        return states
+
+
+class PhraseWhiteBox(Search):
+    """Follows the gradient of the target's loss, pair by pair.
+
+    Pairs come by falling sum, over the words of the source, of the gradient's norm (equation 6),
+    where F is restricted to the target without its root; the earliest one on ties. Each starts
+    afresh from the original sentence. A trial replaces the kappa words of the source with the
+    largest gradients; once so many are changed, the same ones again.
+
+    Args:
+        trials: of each pair (30).
+        kappa: words changed (3).
+        pairs: how many pairs are tried (100 in the released code).
+        loss: `margin` (equation 4) or `cross_entropy`.
+        substitution: what a word is replaced by; by default `NearestWord` with alpha 15.
+
+    Raises:
+        InputError: a setting is out of range; or, from `run`, the goal names no phrases.
+    """
+
+    def __init__(
+        self,
+        *,
+        trials: int = 30,
+        kappa: int = 3,
+        pairs: int = 100,
+        loss: Loss = "margin",
+        substitution: Substitution | None = None,
+    ) -> None:
+        _check_numbers(trials=trials, kappa=kappa, pairs=pairs)
+        if loss not in ("margin", "cross_entropy"):
+            raise InputError(f"search: loss must be one of margin, cross_entropy, got {loss!r}")
+        self.trials, self.kappa, self.pairs = trials, kappa, pairs
+        self.loss: Loss = loss
+        self.substitution = substitution or NearestWord()
+
+    def run(
+        self, problem: Problem, clean: Answer, rng: np.random.Generator
+    ) -> Generator[Request, Answer, Outcome]:
+        """See `Search.run`."""
+        gold = _phrases_of(problem)
+        norms = {}
+        for target in dict.fromkeys(target for _, target in gold.pairs):
+            answer = yield self._gradient(problem, problem.start(), target)
+            norms[target] = answer.given_slope().norms
+        # Equation 6.
+        scores = [norms[target][gold.spans[source].words()].sum() for source, target in gold.pairs]
+        order = np.argsort(-np.array(scores), kind="stable")[: self.pairs]
+        for source, target in (gold.pairs[index] for index in order.tolist()):
+            last = yield from self._attack(problem, source, target)
+            if last is not None and last.success[0]:
+                return Outcome(last.states[0])
+            if last is not None and last.over:
+                break
+        return Outcome(problem.start())
+
+    def _attack(
+        self, problem: Problem, source: int, target: int
+    ) -> Generator[Request, Answer, Answer | None]:
+        """Attack one pair; the last answer, None if nothing was asked."""
+        state, answer = problem.start(), None
+        substitutes = self.substitution.start()
+        for _ in range(self.trials):
+            slope = (yield self._gradient(problem, state, target)).given_slope()
+            ranked = by_norm(slope, _within(problem, source))
+            chosen = within_budget(ranked, state, self.kappa)[: self.kappa]
+            changed = yield from replaced(problem, state, chosen, slope, substitutes)
+            if changed is None:
+                break
+            state = changed
+            answer = yield Score(state[None])
+            if answer.success[0] or answer.over:
+                break
+        return answer
+
+    def _gradient(self, problem: Problem, state: State, target: int) -> Gradient:
+        span = _phrases_of(problem).spans[target]
+        among = np.zeros(len(problem), dtype=np.bool_)
+        among[span.words()] = True
+        among[span.root] = False
+        return Gradient(state, self.loss, among, self.substitution.characters)
+
+
+def _phrases_of(problem: Problem) -> PhraseParse:
+    if not isinstance(problem.gold, PhraseParse):
+        raise InputError(
+            "search: phrase-level attacks need the goal robustparse.attacks.phrases.PhraseDrop, "
+            "which says what the phrases of a sentence are"
+        )
+    return problem.gold
+
+
+def _within(problem: Problem, source: int) -> NDArray[np.bool_]:
+    """The words of a phrase that may be changed, `(words,)`."""
+    inside = np.zeros(len(problem), dtype=np.bool_)
+    inside[_phrases_of(problem).spans[source].words()] = True
+    return inside & problem.eligible
+
+
+def _check_numbers(**numbers: int) -> None:
+    for key, value in numbers.items():
+        if value < 1:
+            raise InputError(f"search: {key} must be at least 1, got {value}")

@@ -1,0 +1,57 @@
+"""Attacks that follow gradients of a real parser, in float64: packing changes nothing."""
+
+import string
+from typing import Any
+
+import pytest
+
+from robustparse.attacks.attack import Attack
+from robustparse.attacks.candidates.characters import CharacterEdits
+from robustparse.attacks.candidates.training_words import TrainingWords
+from robustparse.attacks.candidates.vocabulary import VocabularyWords
+from robustparse.attacks.constraints.tags import AttackableTags, ForbiddenRelations
+from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.phrases import PhraseDrop
+from robustparse.attacks.search.substitutions import NearestCharacter, NearestWord
+from robustparse.attacks.search.zheng2020_phrase import PhraseWhiteBox
+from robustparse.attacks.search.zheng2020_whitebox import Zheng2020WhiteBox
+from robustparse.parsers.victim import ParserVictim
+from sample_runs import sentences, trained_parser
+
+
+def attack(name: str, **settings: Any) -> Attack:
+    nearest = NearestWord(alpha=3.0)
+    if name == "phrases":
+        return Attack(
+            PhraseDrop(),
+            VocabularyWords(sample=None),
+            PhraseWhiteBox(trials=6, substitution=nearest),
+            [ForbiddenRelations()],
+            **settings,
+        )
+    if name == "words":
+        return Attack(
+            AttachmentDrop(),
+            TrainingWords(),
+            Zheng2020WhiteBox(trials=6, positions=2, substitution=nearest),
+            [AttackableTags()],
+            **settings,
+        )
+    return Attack(
+        AttachmentDrop(),
+        CharacterEdits(edits=["substitute"], sample=None, alphabet=string.ascii_lowercase),
+        Zheng2020WhiteBox(trials=4, substitution=NearestCharacter()),
+        [ForbiddenRelations()],
+        **settings,
+    )
+
+
+@pytest.mark.parametrize("name", ["words", "phrases", "characters"])
+def test_packing_changes_nothing(name: str) -> None:
+    some = sentences(60, "test")[:: 1 if name == "phrases" else 6]
+    victim = ParserVictim(trained_parser(characters=name == "characters"))
+    reference = {one.id: one for one in attack(name).run(some, victim)}
+    assert 0 < sum(one.success for one in reference.values()) < len(some)
+    for packing in ({"live": 1}, {"live": 7, "batch_words": 60}):
+        found = {one.id: one for one in attack(name, **packing).run(some, victim)}
+        assert found == reference

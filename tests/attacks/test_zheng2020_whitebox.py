@@ -1,0 +1,184 @@
+"""Zheng et al. 2020, white box, against traces worked out by hand."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from attack_fakes import SlopedVictim, example
+
+from robustparse.attacks.attack import Attack, AttackResult
+from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.attacks.constraints.tags import AttackableTags
+from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.search.substitutions import NearestWord
+from robustparse.attacks.search.zheng2020_whitebox import Zheng2020WhiteBox, within_budget
+from robustparse.errors import InputError
+
+GOLD = (2, 3, 0, 3)
+SENTENCE = example("the dog saw cats", "DT NN VBD NNS", GOLD)
+LEXICON = {"dog": ["wolf", "fox", "cow"], "cats": ["pets", "fox", "hens"], "the": ["a"]}
+EMBEDDINGS = {
+    "wolf": (3, 0),
+    "fox": (6, 1),
+    "cow": (0, 5),
+    "pets": (0, 4),
+    "hens": (-9, 0),
+    "a": (9, 9),
+}
+NOTHING = (0, 0)
+
+
+def wrong(count: int) -> tuple[int, ...]:
+    return tuple(head if index >= count else 4 for index, head in enumerate(GOLD))
+
+
+TABLE = {
+    "the fox saw cats": GOLD,
+    "the cow saw cats": wrong(2),
+    "the wolf saw cats": wrong(1),
+}
+# Step 5 from the word in its place. The determiner has the largest gradient, and is not attackable.
+GRADIENTS = {
+    # (5, 0): fox (6, 1) is nearer than wolf (3, 0).
+    "the dog saw cats": ((9, 9), (2, 0), (8, 8), (0, 1)),
+    # One word may be changed: the dog again, though the cats have more. (6, 6): cow before wolf.
+    "the fox saw cats": ((9, 9), (0, 0.5), (8, 8), (0, 3)),
+    # (-5, 5): only wolf is left.
+    "the cow saw cats": ((9, 9), (-1, 0), (8, 8), (0, 3)),
+    "the wolf saw cats": ((9, 9), (-1, 0), (8, 8), (0, 3)),
+}
+
+
+def attacked(victim: SlopedVictim, budget: int | None = None, **settings: Any) -> AttackResult:
+    search = {"gamma": 0.25, "drop": 1.0, "substitution": NearestWord(alpha=5.0)} | settings
+    attack = Attack(
+        AttachmentDrop(),
+        Lexicon(LEXICON),
+        Zheng2020WhiteBox(**search),
+        [AttackableTags(["NN", "NNS"])],
+        budget=budget,
+    )
+    (result,) = attack.run([SENTENCE], victim)
+    return result
+
+
+@pytest.fixture
+def victim() -> SlopedVictim:
+    return SlopedVictim(GOLD, TABLE, EMBEDDINGS, GRADIENTS)
+
+
+def test_hand_trace(victim: SlopedVictim) -> None:
+    result = attacked(victim)
+    every = (0, 1, 2, 3)
+    assert victim.slopes == [
+        ("the dog saw cats", "margin", every),
+        ("the fox saw cats", "margin", every),
+        ("the cow saw cats", "margin", every),
+        ("the wolf saw cats", "margin", every),  # nothing is left to put in
+    ]
+    assert victim.texts == [
+        "the dog saw cats",
+        "the fox saw cats",  # no harm, applied all the same
+        "the cow saw cats",
+        "the wolf saw cats",
+        "the cow saw cats",  # the worst met, parsed once more
+    ]
+    assert " ".join(result.words) == "the cow saw cats"
+    assert (result.charged, result.unique, result.edited) == (4, 4, (1,))
+    assert result.success
+    assert (result.clean.correct_heads, result.attacked.correct_heads) == (4, 2)
+
+
+def test_two_words_at_once_as_far_as_kappa_goes(victim: SlopedVictim) -> None:
+    # gamma 0.5: two words. In one trial: dog to fox; cats (0, 5) to pets.
+    attacked(victim, gamma=0.5, positions=2)
+    assert victim.texts == ["the dog saw cats", "the fox saw pets", "the dog saw cats"]
+    assert len(victim.slopes) == 2  # the second gradient is 0: the end
+
+
+def test_one_word_at_a_time_up_to_kappa(victim: SlopedVictim) -> None:
+    # Second trial: the cats have more than the fox; fox itself was never replaced, but pets nearer.
+    attacked(victim, gamma=0.5)
+    assert victim.texts[:3] == ["the dog saw cats", "the fox saw cats", "the fox saw pets"]
+
+
+def test_words_once_replaced_are_not_put_in_elsewhere(victim: SlopedVictim) -> None:
+    victim.gradients = {
+        "the dog saw cats": (NOTHING, (2, 0), NOTHING, NOTHING),  # dog to fox
+        "the fox saw cats": (NOTHING, (0, 1), NOTHING, NOTHING),  # fox to cow
+        "the cow saw cats": (NOTHING, NOTHING, NOTHING, (6, 1)),  # fox is nearest: replaced before
+    }
+    attacked(victim, gamma=0.5)
+    assert victim.texts[:4] == [
+        *("the dog saw cats", "the fox saw cats", "the cow saw cats", "the cow saw pets")
+    ]
+
+
+def test_trials_are_counted_in_two_ways(victim: SlopedVictim) -> None:
+    # The second trial is the first to do harm.
+    assert attacked(victim, trials=1).edited == ()
+    assert attacked(victim, trials=2, count="all").charged == 3
+    # Two without harm in a row: the first one, and the third (the fourth finds no word).
+    assert attacked(victim, trials=2).charged == 4
+
+
+def test_the_search_ends_once_the_score_is_low_enough(victim: SlopedVictim) -> None:
+    assert attacked(victim, drop=0.49).charged == 3  # two of four arcs
+    assert attacked(victim, drop=0.5).charged == 4
+
+
+@pytest.mark.parametrize(("budget", "words"), [(1, "dog"), (2, "dog"), (3, "cow"), (4, "cow")])
+def test_budget(victim: SlopedVictim, budget: int, words: str) -> None:
+    result = attacked(victim, budget=budget)
+    assert result.words[1] == words
+    assert result.charged == budget
+
+
+def test_the_earliest_of_equally_bad_sentences_wins(victim: SlopedVictim) -> None:
+    victim.table = dict.fromkeys(TABLE, wrong(2))
+    assert " ".join(attacked(victim).words) == "the fox saw cats"
+
+
+def test_kappa_counts_root_if_told_to(victim: SlopedVictim) -> None:
+    # floor(0.45 * 4) = 1, floor(0.45 * 5) = 2.
+    attacked(victim, gamma=0.45)
+    assert not any("pets" in text for text in victim.texts)
+    attacked(victim, gamma=0.45, length="rooted")
+    assert any("pets" in text for text in victim.texts)
+
+
+def test_the_other_loss_is_asked_for_by_name(victim: SlopedVictim) -> None:
+    attacked(victim, loss="cross_entropy")
+    assert {loss for _, loss, _ in victim.slopes} == {"cross_entropy"}
+
+
+def test_within_budget_against_its_definition() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        words = int(rng.integers(1, 9))
+        state = rng.integers(0, 2, words).astype(np.int16)
+        ranked = rng.permutation(words)[: int(rng.integers(1, words + 1))]
+        most = int(rng.integers(1, words + 1))
+        edited, taken = {int(at) for at in np.flatnonzero(state)}, []
+        for position in ranked.tolist():
+            if position in edited or len(edited) < most:
+                edited.add(position)
+                taken.append(position)
+        assert within_budget(ranked, state, most).tolist() == taken
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"gamma": 0}, "gamma must be in"),
+        ({"trials": 0}, "trials must be at least 1"),
+        ({"positions": 0}, "positions must be at least 1"),
+        ({"drop": 30}, r"drop must be in \(0, 1\], got 30"),
+        ({"count": "some"}, "count must be one of fruitless, all"),
+        ({"length": "counted"}, "length must be one of words, rooted"),
+        ({"loss": "hinge"}, "loss must be one of margin, cross_entropy"),
+    ],
+)
+def test_bad_settings(setting: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Zheng2020WhiteBox(**setting)
