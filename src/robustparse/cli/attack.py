@@ -60,10 +60,10 @@ def attack(
 def command(arguments: Sequence[str]) -> None:
     """Parse options, run, print a table."""
     parser = options_of(attack, "attack")
-    options = _options(parser, arguments)
+    options = attack_options(parser, arguments)
     recipe = options.attack
     settings = json.loads(parser.dump(options, format="json"))["attack"]
-    name = _recipe_name(recipe)
+    name = recipe_name(recipe)
     given: dict[str, Any] = instantiate_options(parser, options)
     chosen: Attack = given["attack"]
     chosen.seed = given["seed"]
@@ -89,8 +89,8 @@ def command(arguments: Sequence[str]) -> None:
     Console().print(summary_table({Path(given["checkpoint"]).stem: summary}))
 
 
-def _options(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
-    """The options; a mistake in the recipe's file is said as such."""
+def attack_options(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
+    """The options, ``--attack`` among them; a mistake in a recipe's file is said as such."""
     try:
         return parse_options(parser, arguments)
     except InputError as error:
@@ -109,7 +109,7 @@ def _check_recipe(path: Path) -> None:
         raise InputError(f"{path}: {shorten(str(error))}") from None
 
 
-def _recipe_name(recipe: Any) -> str:
+def recipe_name(recipe: Any) -> str:
     """The stem of the recipe's file, or the search's class."""
     path = recipe.get("__path__")
     if path is not None:

@@ -19,6 +19,7 @@ LIGHTNING = {
 OWN = {
     "quickstart": "train, attack, train adversarially, attack again, on embedded data",
     "attack": "attack a checkpoint on a data file",
+    "augment": "write adversarial copies of training sentences",
     "evaluate": "score a checkpoint on a data file",
     "report": "one HTML page from output folders",
 }

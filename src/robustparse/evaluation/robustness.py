@@ -6,7 +6,7 @@ lines of different runs never mix.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,7 @@ def attack_into(
     lines.sort(key=lambda line: line["id"])
     write_text(folder / "examples.jsonl", "".join(_json_line(line) for line in lines))
     ending = file_ending(str(run.get("data", "")))
-    _write_adversarial(folder / f"adversarial{ending}", examples, lines)
+    write_treebank(folder / f"adversarial{ending}", perturbed_blocks(examples, lines))
     summary = {
         "task": "dependency",
         **{key: run[key] for key in ("attack", "victims", "seed")},
@@ -106,6 +106,20 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
             )
         lines.append(line)
     return lines
+
+
+def perturbed_blocks(examples: Iterable[Example], lines: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """The attacked sentences with their gold trees, by id, in the format of their file.
+
+    Args:
+        examples: the originals, of all lines at least.
+        lines: of ``examples.jsonl``, of those sentences that are wanted.
+    """
+    by_id = {example.id: example for example in examples}
+    for line in sorted(lines, key=lambda line: line["id"]):
+        example = by_id[line["id"]]
+        block = example.block or block_of(example.sentence, example.gold)
+        yield with_parse(block, example.gold, line["adversarial_tokens"])
 
 
 def _claim(folder: Path, run: dict[str, Any]) -> None:
@@ -180,19 +194,6 @@ def _attack_pending(
 
 def _json_line(line: dict[str, Any]) -> str:
     return json.dumps(line, ensure_ascii=False) + "\n"
-
-
-def _write_adversarial(
-    path: Path, examples: Sequence[Example], lines: Sequence[dict[str, Any]]
-) -> None:
-    """The adversarial sentences with their gold trees, for any other parser."""
-    by_id = {line["id"]: line for line in lines}
-    sentences = []
-    for example in sorted(examples, key=lambda example: example.id):
-        block = example.block or block_of(example.sentence, example.gold)
-        words = by_id[example.id]["adversarial_tokens"]
-        sentences.append(with_parse(block, example.gold, words))
-    write_treebank(path, sentences)
 
 
 def _speed(statistics: Statistics, victim: Victim, sentences: int) -> dict[str, Any]:

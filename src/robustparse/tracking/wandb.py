@@ -16,7 +16,9 @@ from typing import Any
 from pytorch_lightning.callbacks import ModelCheckpoint
 from pytorch_lightning.loggers import WandbLogger as LightningWandbLogger
 
+from robustparse.evaluation.record import RobustnessRecord
 from robustparse.files import write_text
+from robustparse.tracking.examples import example_media
 from robustparse.tracking.guard import Silence, guarded
 from robustparse.tracking.ledger import Ledger
 from robustparse.tracking.offline import read_points, segments
@@ -102,6 +104,10 @@ class WandbLogger(LightningWandbLogger):
         while before and time.strftime("%Y%m%d_%H%M%S") in before[-1].parent.name:
             time.sleep(0.05)
         self._open()
+        # Beside Lightning's own rule for all figures; the table of runs shows the best score.
+        self._experiment.define_metric("clean/*", step_metric=_STEP)
+        self._experiment.define_metric("robust/*", step_metric=_STEP)
+        self._experiment.define_metric("robust/las", step_metric=_STEP, summary="max")
         self._continue(before, self._ledger)
         self._resumed = True
 
@@ -190,6 +196,12 @@ class WandbLogger(LightningWandbLogger):
         import wandb
 
         self.log_metrics({key: wandb.Html(html)}, step)
+
+    @guarded("logging media")
+    def log_robustness(self, record: RobustnessRecord, step: int) -> None:
+        """A table of adversarial examples with their trees, and the curve over the budgets."""
+        if media := example_media(record):
+            self.log_metrics(media, step)
 
     @guarded("watching")
     def watch(self, *args: Any, **kwargs: Any) -> None:
