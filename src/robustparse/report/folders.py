@@ -66,11 +66,6 @@ class AttackFolder:
     plots: tuple[Plot, ...]
     pairs: tuple[TreePair, ...]
 
-    @property
-    def name(self) -> str:
-        """How the report calls the system."""
-        return self.row.name
-
 
 def read_folder(folder: Path, name: str) -> AttackFolder:
     """Read one attack's output folder.

@@ -57,14 +57,14 @@ def build_report(folders: Sequence[Path], out: Path) -> None:
 def render_page(systems: Sequence[AttackFolder], runs: Sequence[TrainingRun] = ()) -> str:
     """Put the page together, as HTML text."""
     rows = [system.row for system in systems]
-    all_names = list(dict.fromkeys(part.name for part in (*systems, *runs)))
+    all_names = list(dict.fromkeys([row.name for row in rows] + [run.name for run in runs]))
     names = ", ".join(all_names) if len(all_names) < 5 else f"{len(all_names)} systems"
     title = f"Robustness report: {names}"
     parts = [f"<h1>{escape(title)}</h1>"]
     if systems:
         lead = escape(summarize(rows))
         parts += [f'<p class="lead">{lead}</p>', "<h2>Systems</h2>", _table(rows)]
-    if plots := merge_plots([*systems, *runs]):
+    if plots := merge_plots(systems, runs):
         parts += ["<h2>Curves</h2>", f'<div class="plots">{"".join(map(_plot, plots))}</div>']
     elif not systems:
         parts.append("<p>No robust scores were logged in training: nothing to show.</p>")
@@ -82,16 +82,17 @@ def render_page(systems: Sequence[AttackFolder], runs: Sequence[TrainingRun] = (
     )
 
 
-def merge_plots(systems: Sequence[AttackFolder | TrainingRun]) -> list[Plot]:
+def merge_plots(systems: Sequence[AttackFolder], runs: Sequence[TrainingRun] = ()) -> list[Plot]:
     """Make one plot of those with the same title and axes, as long as it stays readable.
 
     Where two systems call a curve alike, the curves of that plot are named after their systems.
     """
     groups: dict[tuple[str, str, str], list[tuple[str, Plot]]] = {}
-    for system in systems:
-        for plot in system.plots:
+    named = [(system.row.name, system.plots) for system in systems]
+    for name, plots in [*named, *((run.name, run.plots) for run in runs)]:
+        for plot in plots:
             key = (plot.title, plot.x_label, plot.y_label)
-            groups.setdefault(key, []).append((system.name, plot))
+            groups.setdefault(key, []).append((name, plot))
     merged = []
     for (title, x, y), members in groups.items():
         together = [(name, curve) for name, plot in members for curve in plot.curves]
