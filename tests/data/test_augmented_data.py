@@ -14,13 +14,13 @@ from robustparse.errors import InputError
 from robustparse.types import DependencyTree, Example
 from sample_runs import sentences, write_sample
 
-TRAIN, COPIES = 12, 30
+TRAIN = COPIES = 30
 
 
 def copies() -> list[Example]:
-    """Sentences of the sample, each with a first word of its own and the last one, ``fresh``."""
+    """The training sentences, each with a first word of its own and the last one, ``fresh``."""
     found = []
-    for example in sentences(TRAIN + COPIES)[TRAIN:]:
+    for example in sentences(COPIES):
         words = (f"copy{example.id}", *example.sentence.words[1:-1], "fresh")
         found.append(replace(example, sentence=replace(example.sentence, words=words)))
     return found

@@ -11,6 +11,7 @@ from pathlib import Path
 from robustparse import __version__
 from robustparse.errors import InputError
 from robustparse.files import write_text
+from robustparse.report.budgets import with_budget_curves
 from robustparse.report.folders import (
     AttackFolder,
     SystemRow,
@@ -44,14 +45,15 @@ def build_report(folders: Sequence[Path], out: Path) -> None:
     """
     if not folders:
         raise InputError("report: no folders given; give at least one that `attack` wrote")
-    systems, runs = [], []
+    systems, attacked, runs = [], [], []
     for folder, name in zip(folders, _names(folders), strict=True):
         trained = (folder / METRICS).exists()
         if (folder / "summary.json").exists() or not trained:
             systems.append(read_folder(folder, name))
+            attacked.append(folder)
         if trained:
             runs.append(read_training(folder, name))
-    write_text(out, render_page(systems, runs))
+    write_text(out, render_page(with_budget_curves(systems, attacked), runs))
 
 
 def render_page(systems: Sequence[AttackFolder], runs: Sequence[TrainingRun] = ()) -> str:

@@ -148,7 +148,7 @@ class WandbLogger(LightningWandbLogger):
         self._count = max([started, *(point.step + 1 for point in points)])
         if not before or any(path.parent.name.startswith("run-") for path in before):
             return  # of an online run, W&B's server knows more than the disk
-        durable = {(point.values.get(_STEP), name) for point in points for name in point.values}
+        durable = {(point.values.get(_STEP), name) for point in points for name in point.names}
         lost: dict[int, dict[str, float]] = defaultdict(dict)
         for step, name, value in ledger.rows:
             if (step, name) in durable:
