@@ -68,7 +68,7 @@ def test_copies_are_those_of_the_attack_with_gold_trees(made, tmp_path, capsys):
 
 
 def test_only_what_changed_is_kept_unless_all_is(made, tmp_path):
-    budget = ["--attack.search.init_args.ranking", "random", "--attack.budget", 3]
+    budget = ["--attack.search.init_args.harmless", "skip", "--attack.budget", 8]
     path = tmp_path / "copies.conllu"
     main(arguments(made, path, *budget))
     lines = read_lines(tmp_path / "copies.attack" / "examples.jsonl")

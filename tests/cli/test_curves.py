@@ -2,11 +2,12 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 import yaml
 from tiny_runs import fit, metrics, write_config
 
@@ -101,15 +102,19 @@ def test_every_curve_has_a_point_an_epoch_in_wandb_and_in_the_csv(finished: Path
     assert list(logged["train/loss"]) == list(range(3 * BATCHES))
 
 
-def test_wandb_draws_them_over_the_training_step(finished: Path) -> None:
+def records(path: Path) -> Iterator[Any]:
+    """All that a W&B log holds."""
     from wandb.proto import wandb_internal_pb2 as protocol
 
-    axes = {}
-    for payload in _payloads(run_files(finished)[0].read_bytes()):
+    for payload in _payloads(path.read_bytes()):
         record = protocol.Record()
         record.ParseFromString(payload)
-        if record.HasField("metric"):
-            axes[record.metric.name or record.metric.glob_name] = record.metric
+        yield record
+
+
+def test_wandb_draws_them_over_the_training_step(finished: Path) -> None:
+    found = [record.metric for record in records(run_files(finished)[0])]
+    axes = {metric.name or metric.glob_name: metric for metric in found}
     for name in ("robust/*", "clean/*", "robust/las"):
         assert axes[name].step_metric == "trainer/global_step"
     assert axes["robust/las"].summary.max
@@ -128,20 +133,41 @@ def media(run: Path, key: str) -> list[tuple[Path, dict[str, Any]]]:
     return found
 
 
-def test_the_table_has_the_examples_with_their_edits_and_trees(finished: Path) -> None:
+def test_the_table_has_the_examples_with_their_edits(finished: Path) -> None:
     tables = media(finished, "robust/examples")
     assert len(tables) == 3
-    for folder, table in tables:
+    for _, table in tables:
         assert table["columns"] == [
             *("sentence", "original", "adversarial", "edits", "LAS before", "LAS after", "trees")
         ]
         assert 0 < len(table["data"]) <= 4
-        for _, original, adversarial, edits, _, _, trees in table["data"]:
+        for _, original, adversarial, edits, before, after, _ in table["data"]:
             assert original != adversarial
             assert len(re.findall(r"\[[^ ]+\]", adversarial)) == edits > 0
-            html = (folder / trees["path"]).read_text()
-            assert html.count("<svg") == 1
-            assert html.count("<mark>") == 2 * edits
+            assert before >= after
+
+
+def test_the_trees_are_in_the_tables_artifact_and_on_a_page(finished: Path) -> None:
+    """Its cells are pictures, which a run's own copy of a table does not hold."""
+    tables = media(finished, "robust/examples")
+    artifacts = [
+        record.artifact.manifest.contents
+        for path in run_files(finished)
+        for record in records(path)
+        if "robustexamples" in record.artifact.name
+    ]
+    assert len(artifacts) == 3
+    for contents, (_, table) in zip(artifacts, tables, strict=True):
+        cells = [Path(e.local_path).read_text() for e in contents if e.path.endswith(".html")]
+        assert len(cells) == len(table["data"])
+        assert all(cell.count("<svg") == 1 for cell in cells)
+        edits = sum(row[3] for row in table["data"])
+        assert sum(cell.count("<mark>") for cell in cells) == 2 * edits
+    step = 3 * BATCHES - 1
+    page = run_files(finished)[-1].parent / "files" / points(finished)["robust/trees.path"][step]
+    assert page.read_text().count("<svg") == len(tables[-1][1]["data"])
+    written = finished / "adversarial_examples" / f"step_{step:08}.html"
+    assert page.read_text() == written.read_text()
 
 
 def test_the_curve_over_the_budgets_is_drawn(finished: Path) -> None:
@@ -195,7 +221,13 @@ def test_the_shipped_early_stopping_goes_by_the_robust_score(tmp_path: Path) -> 
         settings["data"]["init_args"] |= {"folder": "sample"}
 
     main(["fit", "--config", str(edited(tmp_path / "c.yaml", small))])
-    found = [row for row in metrics(run) if row[1] == "robust/las"]
-    assert len(found) == 3
-    assert (run / "best.ckpt").exists()
+    scores = [float(value) for _, name, value in metrics(run)[1:] if name == "robust/las"]
+    best = scores.index(max(scores))
+    assert len(scores) == best + 3 < 100
+    held = torch.load(run / "best.ckpt", weights_only=True)
+    assert held["global_step"] * len(scores) == (best + 1) * last_step(run)
     assert (run / "last.ckpt").exists()
+
+
+def last_step(run: Path) -> int:
+    return int(torch.load(run / "last.ckpt", weights_only=True)["global_step"])

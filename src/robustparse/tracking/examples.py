@@ -69,8 +69,8 @@ def example_rows(lines: Sequence[Line], pictures: Sequence[Any]) -> list[list[An
     ]
 
 
-def example_media(record: RobustnessRecord) -> dict[str, Any]:
-    """What W&B shows of a record: the table of examples, the curve over the edit budgets."""
+def example_media(record: RobustnessRecord, step: int) -> dict[str, Any]:
+    """What W&B shows of a record: examples as a table and as a page, the curve over the budgets."""
     import wandb
 
     media: dict[str, Any] = {}
@@ -78,6 +78,8 @@ def example_media(record: RobustnessRecord) -> dict[str, Any]:
         pictures = [wandb.Html(_MARK + picture(line), inject=False) for line in record.examples]
         rows = example_rows(record.examples, pictures)
         media["robust/examples"] = wandb.Table(columns=list(COLUMNS), data=rows)
+        # Pictures in a table are part of an artifact, which a run's own files do not hold.
+        media["robust/trees"] = wandb.Html(page(record.examples, step), inject=False)
     if len(record.curve) > 1:
         names = [name for name in ("uas", "las") if all(name in s for s in record.curve.values())]
         media["robust/curve"] = wandb.plot.line_series(

@@ -200,7 +200,7 @@ class WandbLogger(LightningWandbLogger):
     @guarded("logging media")
     def log_robustness(self, record: RobustnessRecord, step: int) -> None:
         """A table of adversarial examples with their trees, and the curve over the budgets."""
-        if media := example_media(record):
+        if media := example_media(record, step):
             self.log_metrics(media, step)
 
     @guarded("watching")
