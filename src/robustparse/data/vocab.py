@@ -84,7 +84,7 @@ class Vocabulary:
         fields = set(cls._listed())
         if set(lists) != fields:
             raise InputError(f"a vocabulary holds {sorted(fields)}, got {sorted(lists)}")
-        return cls(**{name: tuple(values) for name, values in lists.items()})
+        return cls(**{name: tuple(values) for name, values in lists.items()})  # type: ignore[arg-type]
 
     @classmethod
     def _listed(cls) -> list[str]:

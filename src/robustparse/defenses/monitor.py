@@ -130,7 +130,7 @@ def _summed(
     return [Tally(dict(zip(Tally.NAMES, row, strict=True))).scores() for row in total.tolist()]
 
 
-def _told(lines: list[Line], count: int) -> list[Line]:
+def _told(lines: Iterable[Line], count: int) -> list[Line]:
     """The first of the sentences, over all processes, that the attack succeeded on."""
     found = sorted((line for line in lines if line["success"]), key=lambda line: line["id"])
     if torch.distributed.is_available() and torch.distributed.is_initialized():

@@ -48,8 +48,9 @@ class NormalizedEmbedding(nn.Embedding):
     frequencies: Tensor
 
     def __init__(self, plain: nn.Embedding, vocabulary: Vocabulary) -> None:
-        super().__init__(*plain.weight.shape, padding_idx=PADDING, _weight=plain.weight.detach())
-        frequencies = torch.zeros(len(plain.weight))
+        rows, dim = plain.weight.shape
+        super().__init__(rows, dim, padding_idx=PADDING, _weight=plain.weight.detach())
+        frequencies = torch.zeros(rows)
         if vocabulary.counts:
             counts = torch.tensor(vocabulary.counts, dtype=torch.float64)
             counts = counts / counts.sum()

@@ -69,8 +69,9 @@ def _take_gamma(run: dict[str, Any]) -> float | None:
     for key in ("settings", "init_args", "search", "init_args"):
         part = part.get(key) if isinstance(part, dict) else None
     gamma = part.pop("gamma", None) if isinstance(part, dict) else None
-    numeric = isinstance(gamma, int | float) and not isinstance(gamma, bool)
-    return float(gamma) if numeric else None
+    if isinstance(gamma, bool) or not isinstance(gamma, int | float):
+        return None
+    return float(gamma)
 
 
 def _victim_name(run: dict[str, Any]) -> str:
