@@ -10,6 +10,7 @@ _CACHE = tempfile.TemporaryDirectory(prefix="robustparse-tests-")
 os.environ["HF_DATASETS_CACHE"] = _CACHE.name
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["WANDB_MODE"] = "offline"
+os.environ["WANDB_DATA_DIR"] = _CACHE.name
 
 import pytest
 import torch

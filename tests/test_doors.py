@@ -30,7 +30,8 @@ ROOMS = {
     "parsers": LEAVES | {"data", "grammars"},
     "evaluation": LEAVES | {"data", "grammars", "attacks", "perturbations", "parsers"},
     "defenses": LEAVES | {"data", "grammars", "attacks", "perturbations", "parsers", "evaluation"},
-    "tracking": LEAVES | {"evaluation"},
+    # It shows adversarial examples, whose trees the report can draw.
+    "tracking": LEAVES | {"evaluation", "report"},
     "report": LEAVES | {"evaluation"},
 }
 EVERYWHERE = set(ROOMS) | {"cli"}

@@ -10,7 +10,7 @@ from command_runs import checkpoint, mistake
 
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
-from robustparse.evaluation.robustness import read_lines
+from robustparse.evaluation.lines import read_lines
 from sample_runs import save_checkpoint, sentences, trained_parser, write_sample
 
 RECIPES = Path(__file__).parents[2] / "configs" / "attack"

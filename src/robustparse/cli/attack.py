@@ -105,10 +105,10 @@ class _Job:
     def of(cls, arguments: Sequence[str]) -> "_Job":
         """From the command line."""
         parser = options_of(attack, "attack")
-        options = _options(parser, arguments)
+        options = attack_options(parser, arguments)
         recipe = options.attack
         settings = json.loads(parser.dump(options, format="json"))["attack"]
-        name = _recipe_name(recipe)
+        name = recipe_name(recipe)
         given: dict[str, Any] = instantiate_options(parser, options)
         given["attack"].seed = given["seed"]
         return cls(list(arguments), given, name, settings)
@@ -182,8 +182,8 @@ def _as_rank(job: _Job, rank: Rank) -> Summary | None:
     return None
 
 
-def _options(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
-    """The options; a mistake in the recipe's file is said as such."""
+def attack_options(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
+    """The options, ``--attack`` among them; a mistake in a recipe's file is said as such."""
     try:
         return parse_options(parser, arguments)
     except InputError as error:
@@ -202,7 +202,7 @@ def _check_recipe(path: Path) -> None:
         raise InputError(f"{path}: {shorten(str(error))}") from None
 
 
-def _recipe_name(recipe: Any) -> str:
+def recipe_name(recipe: Any) -> str:
     """The stem of the recipe's file, or the search's class."""
     path = recipe.get("__path__")
     if path is not None:

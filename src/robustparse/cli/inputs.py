@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from jsonargparse import ArgumentError, ArgumentParser, Namespace
 
@@ -14,6 +13,7 @@ from robustparse.cli.config_errors import check_config_file, config_files, mista
 from robustparse.data.conllu import check_labels, read_treebank
 from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.data.sample import sample_treebank
+from robustparse.data.shares import Unit, draw_share
 from robustparse.errors import InputError
 from robustparse.parsers.base import ParserModule
 from robustparse.parsers.decoders import Decoder
@@ -111,8 +111,10 @@ def load_examples(
     parser: ParserModule,
     max_length: int = MAX_LENGTH,
     share: float = 1.0,
+    unit: Unit = "sentences",
+    split: str = "test",
 ) -> list[Example]:
-    """The sentences of a file, or of the sample's test split, whose labels the parser knows.
+    """The sentences of a file, or of a split of the sample, whose labels the parser knows.
 
     Args:
         data: a CoNLL-U or CoNLL-X file, or ``sample``.
@@ -121,6 +123,8 @@ def load_examples(
         parser: the parser that will be scored on them.
         max_length: longest allowed sentence.
         share: take only this share of the sentences, drawn from (seed).
+        unit: what the share counts, see ``draw_share``.
+        split: of the sample.
 
     Raises:
         InputError: the file cannot be used, or holds a label the parser has never seen, or a
@@ -132,10 +136,10 @@ def load_examples(
         raise InputError(f"--limit must be >= 1, got {limit}")
     if not 0 < share <= 1:
         raise InputError(f"--share must be above 0 and at most 1, got {share}")
-    whole = sample_treebank(seed).test if data == SAMPLE else read_treebank(data, max_length)
-    chosen = np.random.Generator(np.random.Philox(key=seed)).permutation(len(whole))
-    kept = set(chosen[: max(1, round(share * len(whole)))].tolist())
-    examples = [example for example in whole if example.id in kept][:limit]
+    sample = data == SAMPLE
+    whole = getattr(sample_treebank(seed), split) if sample else read_treebank(data, max_length)
+    kept = draw_share([len(example.sentence) for example in whole], share, unit, seed)
+    examples = [whole[index] for index in kept][:limit]
     check_labels(examples, data, parser.vocabulary.label_ids)
     try:
         parser.check(examples)

@@ -20,6 +20,7 @@ LIGHTNING = {
 OWN = {
     "quickstart": "train, attack, train adversarially, attack again, on embedded data",
     "attack": "attack a checkpoint on a data file",
+    "augment": "write adversarial copies of training sentences",
     "evaluate": "score a checkpoint on a data file",
     "quality": "measure an attack's sentences by models, into its folder",
     "export": "blind pairs of an attack's sentences for human judgement",

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 import pytorch_lightning as pl
 
 from robustparse.data.batch import Numbered
 from robustparse.data.conllu import check_labels, find_split, read_treebank
 from robustparse.data.sampler import EvaluationLoader, TrainingLoader, forward_words
+from robustparse.data.shares import Unit, draw_share
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.metrics import PunctuationPolicy
@@ -18,6 +19,8 @@ from robustparse.types import Example
 
 # The longest sentence of UD English EWT has 159 words; scores take length squared memory.
 MAX_LENGTH = 250
+
+Source = Literal["train", "merged"]
 
 
 class Numberer(Protocol):
@@ -35,8 +38,8 @@ class TreebankDataModule(pl.LightningDataModule):
         folder: holds the three files, named ``*train.conllu``, ``*dev.conllu``, ``*test.conllu``
             (or ``.conllx``, ``.conll``); ``sample`` stands for the embedded sample treebank.
         train_file, dev_file, test_file: name files one by one, over ``folder``.
-        augmented_files: perturbed copies of training sentences, as ``attack`` writes them, to train
-            on too; the vocabulary stays that of the training file (Zheng et al. 2020).
+        augmented_files: perturbed copies of training sentences, as ``augment`` and ``attack`` write
+            them, to train on too.
         batch_words: words of a global batch, over all processes.
         eval_batch_words: padded words of an evaluation batch; None leaves them to
             ``forward_words``.
@@ -44,9 +47,14 @@ class TreebankDataModule(pl.LightningDataModule):
         min_count: rarer words have no embedding of their own (2, Zheng et al. 2020).
         punctuation: which words count in scores; ``none`` leaves none out.
         seed: of the batches' content (and of the sample's grammar).
+        augmented_share: train on this share of the copies only, drawn from the seed; smaller shares
+            are parts of larger ones.
+        augmented_unit: what the share counts, ``sentences`` or ``tokens`` (Wang et al. 2021).
+        vocabulary_of: the ``train`` file alone, as with Zheng et al. (2020); or of the ``merged``
+            data, copies included, as with Wang et al. (2021).
 
     Raises:
-        InputError: see ``read_treebank``.
+        InputError: see ``read_treebank``; or a setting is out of range.
     """
 
     def __init__(
@@ -62,6 +70,9 @@ class TreebankDataModule(pl.LightningDataModule):
         min_count: int = 2,
         punctuation: PunctuationPolicy = "none",
         seed: int = 0,
+        augmented_share: float = 1.0,
+        augmented_unit: Unit = "sentences",
+        vocabulary_of: Source = "train",
     ) -> None:
         super().__init__()
         if min(batch_words, 1 if eval_batch_words is None else eval_batch_words) < 1:
@@ -69,12 +80,16 @@ class TreebankDataModule(pl.LightningDataModule):
                 f"batch_words and eval_batch_words must be >= 1, got {batch_words} and "
                 f"{eval_batch_words}"
             )
+        if not 0 < augmented_share <= 1:
+            raise InputError(f"augmented_share must be in (0, 1], got {augmented_share}")
         self.folder = folder
         self.files = {"train": train_file, "dev": dev_file, "test": test_file}
         self.augmented_files = augmented_files
         self.batch_words, self.eval_batch_words = batch_words, eval_batch_words
         self.max_length, self.min_count = max_length, min_count
         self.punctuation, self.seed = punctuation, seed
+        self.augmented_share, self.augmented_unit = augmented_share, augmented_unit
+        self.vocabulary_of = vocabulary_of
 
     def examples(self, split: str) -> list[Example]:
         """The examples of ``train``, ``dev`` or ``test``."""
@@ -103,20 +118,25 @@ class TreebankDataModule(pl.LightningDataModule):
         """The training sentences, read once."""
         return self.examples("train")
 
-    def _augmented(self) -> list[Example]:
-        """The perturbed copies, numbered on from the training sentences."""
+    @cached_property
+    def augmented_examples(self) -> list[Example]:
+        """The perturbed copies that are trained on, numbered on from the training sentences."""
+        labels = {label for example in self.train_examples for label in example.gold.labels}
         copies = []
         for path in self.augmented_files or ():
             read = read_treebank(path, self.max_length)
-            check_labels(read, path, self.vocabulary.label_ids)
+            check_labels(read, path, labels)
             copies += read
+        lengths = [len(copy.sentence) for copy in copies]
+        kept = draw_share(lengths, self.augmented_share, self.augmented_unit, self.seed)
         first = len(self.train_examples)
-        return [replace(copy, id=id_) for id_, copy in enumerate(copies, start=first)]
+        return [replace(copies[index], id=id_) for id_, index in enumerate(kept, start=first)]
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """Of the training sentences."""
-        return Vocabulary.from_examples(self.train_examples, self.min_count)
+        """Of the training sentences, and of the copies where it is the merged data's."""
+        copies = self.augmented_examples if self.vocabulary_of == "merged" else []
+        return Vocabulary.from_examples([*self.train_examples, *copies], self.min_count)
 
     def _number(self, examples: Sequence[Example]) -> Numbered:
         parser: Numberer = self.trainer.lightning_module  # type: ignore[union-attr, assignment]
@@ -127,7 +147,7 @@ class TreebankDataModule(pl.LightningDataModule):
 
     def train_dataloader(self) -> TrainingLoader:
         """Global batches of fixed content, this process's share."""
-        data = self._number([*self.train_examples, *self._augmented()])
+        data = self._number([*self.train_examples, *self.augmented_examples])
         return TrainingLoader(data, self.batch_words, self.seed, *self._place())
 
     def val_dataloader(self) -> EvaluationLoader:

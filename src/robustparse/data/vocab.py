@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from robustparse.errors import InputError
@@ -21,6 +21,8 @@ class Vocabulary:
         characters: single characters, case kept.
         xpos: Penn tags, or universal ones where the corpus has no others.
         labels: dependency labels.
+        counts: how often each of ``words`` occurs, and last, all rarer words together. What needs
+            them keeps them with its weights: checkpoints hold the lists alone.
     """
 
     words: tuple[str, ...]
@@ -29,6 +31,7 @@ class Vocabulary:
     characters: tuple[str, ...]
     xpos: tuple[str, ...]
     labels: tuple[str, ...]
+    counts: tuple[int, ...] = field(default=(), compare=False)
 
     @classmethod
     def from_examples(
@@ -54,19 +57,22 @@ class Vocabulary:
                 tags[word][tag] += 1
             xpos.update(example.sentence.tags)
             labels.update(example.gold.labels)
+        kept = [(word, count) for word, count in _ranked(words) if count >= min_count]
+        rare = words.total() - sum(count for _, count in kept)
         tagged = [word for word, count in _ranked(words) if count >= tag_count and tags[word]]
         return cls(
-            words=tuple(word for word, count in _ranked(words) if count >= min_count),
+            words=tuple(word for word, _ in kept),
             tagged=tuple(tagged),
             tags=tuple(_ranked(tags[word])[0][0] for word in tagged),
             characters=tuple(character for character, _ in _ranked(characters)),
             xpos=tuple(tag for tag, _ in _ranked(xpos)),
             labels=tuple(label for label, _ in _ranked(labels)),
+            counts=(*(count for _, count in kept), rare),
         )
 
     def to_lists(self) -> dict[str, list[str]]:
         """Plain lists, which ``torch.load(weights_only=True)`` accepts."""
-        return {name: list(getattr(self, name)) for name in self.__dataclass_fields__}
+        return {name: list(getattr(self, name)) for name in self._listed()}
 
     @classmethod
     def from_lists(cls, lists: Mapping[str, list[str]]) -> "Vocabulary":
@@ -75,10 +81,14 @@ class Vocabulary:
         Raises:
             InputError: a list is missing or unknown.
         """
-        fields = set(cls.__dataclass_fields__)
+        fields = set(cls._listed())
         if set(lists) != fields:
             raise InputError(f"a vocabulary holds {sorted(fields)}, got {sorted(lists)}")
-        return cls(**{name: tuple(values) for name, values in lists.items()})
+        return cls(**{name: tuple(values) for name, values in lists.items()})  # type: ignore[arg-type]
+
+    @classmethod
+    def _listed(cls) -> list[str]:
+        return [name for name in cls.__dataclass_fields__ if name != "counts"]
 
     @cached_property
     def training_tags(self) -> dict[str, str]:

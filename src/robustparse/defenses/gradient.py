@@ -7,7 +7,7 @@ which is one step of projected gradient descent from zero, and
 
 With ``norm: linf`` the offset is epsilon * sign(g). Miyato et al. also normalise the embeddings by
 their words' frequencies (eq. 1), lest the parser outgrow epsilon by longer embeddings; that is a
-change of the encoder, which an additive offset cannot make, and is not done here.
+change of the encoder, which ``parsers.normalized.NormalizedLSTMEncoder`` makes.
 """
 
 from typing import Any

@@ -1,6 +1,7 @@
 """Robust scores while training: a fixed sample of development sentences is attacked."""
 
 import copy
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -8,9 +9,11 @@ import pytorch_lightning as pl
 import torch
 
 from robustparse.attacks.attack import Attack
+from robustparse.defenses.budgets import at_budgets, percent_name
 from robustparse.defenses.requirements import data_of, parser_of
 from robustparse.errors import InputError
-from robustparse.evaluation.tally import Tally, result_line
+from robustparse.evaluation.record import RecordLogger, RobustnessRecord
+from robustparse.evaluation.tally import Line, Tally, result_line
 from robustparse.parsers.victim import ParserVictim
 from robustparse.types import Example
 
@@ -20,30 +23,47 @@ WHO = "a robustness evaluation"
 class RobustnessEvaluation(pl.Callback):
     """Logs ``clean/las``, ``robust/las``, their UAS, ``robust/success`` and ``robust/queries``.
 
+    With ``gammas`` the attack is also made at other edit budgets, and ``robust/uas@15``,
+    ``robust/las@15`` and ``robust/success@15`` are logged for 15 % and so on; at budget 0 the
+    scores are the clean ones. Every figure has its step and epoch. Loggers that can show them get
+    some adversarial examples and the curve over the budgets besides.
+
     Sentences are split over the processes and the sums added up, so the figures do not depend on
-    their number.
+    their number. Figures are logged when an epoch ends, after the validation: an ``EarlyStopping``
+    on them stands behind this callback and has ``check_on_train_epoch_end``.
 
     Args:
         attack: the attack.
         every_n_epochs: how often.
         sentences: how many, drawn once from the development data.
         seed: of the draw.
+        gammas: edit budgets to compare, shares of the words; none, only the attack as it is.
+        examples: adversarial examples that loggers get each time.
 
     Raises:
-        InputError: a number is too small.
+        InputError: a number is out of range, or budgets are wanted of a search that has none.
     """
 
     def __init__(
-        self, attack: Attack, *, every_n_epochs: int = 1, sentences: int = 100, seed: int = 0
+        self,
+        attack: Attack,
+        *,
+        every_n_epochs: int = 1,
+        sentences: int = 100,
+        seed: int = 0,
+        gammas: list[float] | None = None,
+        examples: int = 8,
     ) -> None:
         if every_n_epochs < 1 or sentences < 1:
             raise InputError(
                 f"every_n_epochs and sentences must be >= 1, got {every_n_epochs}, {sentences}"
             )
-        if seed < 0:
-            raise InputError(f"seed must be >= 0, got {seed}")
+        if seed < 0 or examples < 0:
+            raise InputError(f"seed and examples must be >= 0, got {seed} and {examples}")
         self.attack = copy.copy(attack)
         self.every_n_epochs, self.sentences, self.seed = every_n_epochs, sentences, seed
+        self.gammas, self.examples = sorted(gammas or []), examples
+        self._budgets = at_budgets(self.attack, self.gammas)
         self._sample: list[Example] = []
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -57,19 +77,73 @@ class RobustnessEvaluation(pl.Callback):
         """Attack with the current weights and log."""
         if (trainer.current_epoch + 1) % self.every_n_epochs:
             return
-        victim, tally = ParserVictim(parser_of(pl_module, WHO)), Tally()
+        victim = ParserVictim(parser_of(pl_module, WHO))
         own = self._sample[trainer.global_rank :: trainer.world_size]
+        as_given = getattr(self.attack.search, "gamma", None)
         with trainer.precision_plugin.forward_context():
-            for result in self.attack.run(own, victim):
-                tally.add(result_line(result))
-        sums = torch.tensor([tally.sums[name] for name in Tally.NAMES], device=pl_module.device)
-        total = trainer.strategy.reduce(sums, reduce_op="sum")
-        if not isinstance(total, torch.Tensor):
-            raise TypeError("the strategy reduced a tensor to something else")
-        scores = Tally(dict(zip(Tally.NAMES, total.tolist(), strict=True))).scores()
-        for name, value in _figures(scores).items():
-            if value is not None:
-                pl_module.log(name, value, prog_bar=name.endswith("las"))
+            lines = [result_line(result) for result in self.attack.run(own, victim)]
+            given = _tally(lines)
+            tallies = {
+                # The attack as given is not made twice.
+                gamma: given if gamma == as_given else _tally(map(result_line, a.run(own, victim)))
+                for gamma, a in self._budgets.items()
+            }
+        total, *others = _summed(trainer, pl_module, [given, *tallies.values()])
+        curve = self._curve(total, dict(zip(tallies, others, strict=True)))
+        _log(pl_module, _figures(total))
+        for gamma, scores in curve.items():
+            _log(pl_module, {percent_name(f"robust/{n}", gamma): v for n, v in scores.items()})
+        record = RobustnessRecord(curve, _told(lines, self.examples))
+        # Lightning logs what an epoch ends with at the step of its last batch.
+        step = max(0, trainer.global_step - 1)
+        for logger in trainer.loggers:
+            if isinstance(logger, RecordLogger):
+                logger.log_robustness(record, step)
+
+    def _curve(
+        self, total: dict[str, Any], others: dict[float, dict[str, Any]]
+    ) -> dict[float, dict[str, float]]:
+        """Budget -> scores, without those that were not computed."""
+        curve = {}
+        for gamma in self.gammas:
+            scores = others[gamma] if gamma else {"attacked": total["clean"], "success_rate": 0.0}
+            found = {**scores["attacked"], "success": scores["success_rate"]}
+            curve[gamma] = {name: value for name, value in found.items() if value is not None}
+        return curve
+
+
+def _tally(lines: Iterable[Line]) -> Tally:
+    tally = Tally()
+    for line in lines:
+        tally.add(line)
+    return tally
+
+
+def _summed(
+    trainer: pl.Trainer, module: pl.LightningModule, tallies: list[Tally]
+) -> list[dict[str, Any]]:
+    """The scores of tallies, each added up over the processes."""
+    rows = [[tally.sums[name] for name in Tally.NAMES] for tally in tallies]
+    total = trainer.strategy.reduce(torch.tensor(rows, device=module.device), reduce_op="sum")
+    if not isinstance(total, torch.Tensor):
+        raise TypeError("the strategy reduced a tensor to something else")
+    return [Tally(dict(zip(Tally.NAMES, row, strict=True))).scores() for row in total.tolist()]
+
+
+def _told(lines: Iterable[Line], count: int) -> list[Line]:
+    """The first of the sentences, over all processes, that the attack succeeded on."""
+    found = sorted((line for line in lines if line["success"]), key=lambda line: line["id"])
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        parts: list[list[Line]] = [[] for _ in range(torch.distributed.get_world_size())]
+        torch.distributed.all_gather_object(parts, found[:count])
+        found = sorted((line for part in parts for line in part), key=lambda line: line["id"])
+    return found[:count]
+
+
+def _log(module: pl.LightningModule, figures: dict[str, float | None]) -> None:
+    for name, value in figures.items():
+        if value is not None:
+            module.log(name, value, prog_bar=name.endswith("las"))
 
 
 def _figures(scores: dict[str, Any]) -> dict[str, float | None]:

@@ -2,22 +2,25 @@
 
 The paper attacks half of the training sentences once, with the parser it starts from, and trains on
 both. Here a share of every batch is attacked with the current weights, within a small query budget,
-and the changed sentences are appended to the batch with the gold trees of their originals.
+and the changed sentences join the batch, or take the places of their originals, with the gold trees
+of these.
 """
 
 import copy
 import time
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 import pytorch_lightning as pl
 import torch
 
-from robustparse.attacks.attack import Attack
+from robustparse.attacks.attack import Attack, AttackResult
 from robustparse.attacks.randomness import stream
 from robustparse.data.batch import Batch, join
 from robustparse.defenses.requirements import data_of, parser_of
 from robustparse.errors import InputError
+from robustparse.parsers.base import ParserModule
 from robustparse.parsers.victim import ParserVictim
 from robustparse.types import DependencyTree, Example, Sentence
 
@@ -25,11 +28,13 @@ WHO = "a substitution adversary"
 
 
 class SubstitutionAdversary(pl.Callback):
-    """Appends adversarial copies of some of a batch's sentences to it.
+    """Trains on adversarial copies of some of a batch's sentences.
 
     Which sentences are attacked, and every choice of the attack, follow from (seed, epoch, sentence
-    id), never from the batch's division over processes. The loss is divided by 1 + share times the
-    words of the global batch, the number expected, which every process knows without asking.
+    id), never from the batch's division over processes. With copies appended, the loss is divided
+    by 1 + share times the words of the global batch, the number expected, which every process knows
+    without asking. What the attacks cost is logged and shown in the progress bar:
+    ``substitution/queries``, by attacked sentence, and ``substitution/seconds``, by batch.
 
     Args:
         attack: how; a search that asks little (`ranking: random`) suits best.
@@ -37,6 +42,8 @@ class SubstitutionAdversary(pl.Callback):
         budget: queries an attacked sentence may charge.
         every: only every so many batches.
         seed: of the choice of sentences and of the attack.
+        mode: ``append`` the copies, to train on clean sentences as well (Zheng et al. 2020), or
+            ``replace`` the originals by them, at the cost of an ordinary step.
 
     Raises:
         InputError: a setting is out of range.
@@ -50,6 +57,7 @@ class SubstitutionAdversary(pl.Callback):
         budget: int = 12,
         every: int = 1,
         seed: int = 0,
+        mode: Literal["append", "replace"] = "append",
     ) -> None:
         if not 0.0 < share <= 1.0:
             raise InputError(f"share must be in (0, 1], got {share}")
@@ -57,38 +65,57 @@ class SubstitutionAdversary(pl.Callback):
             raise InputError(f"budget and every must be >= 1, got {budget} and {every}")
         if seed < 0:
             raise InputError(f"seed must be >= 0, got {seed}")
+        if mode not in ("append", "replace"):
+            raise InputError(f"mode must be append or replace, got {mode}")
         self.attack = copy.copy(attack)
         self.attack.budget = budget
-        self.share, self.every, self.seed = share, every, seed
+        self.share, self.every, self.seed, self.mode = share, every, seed, mode
         self._examples: dict[int, Example] = {}
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Find the strings behind the batches' numbers."""
+        """Find the strings behind the batches' numbers.
+
+        Raises:
+            InputError: the module is no parser, or two adversaries replace the same sentences.
+        """
         parser_of(pl_module, WHO)
-        self._examples = {example.id: example for example in data_of(trainer, WHO).train_examples}
+        data = data_of(trainer, WHO)
+        callbacks: list[pl.Callback] = getattr(trainer, "callbacks", [self])
+        adversaries = [c for c in callbacks if isinstance(c, SubstitutionAdversary)]
+        if sum(adversary.mode == "replace" for adversary in adversaries) > 1:
+            raise InputError(
+                "trainer.callbacks has several substitution adversaries with mode: replace, of "
+                "which the last one would undo the others' work; keep one of them, or append"
+            )
+        known = [*data.train_examples, *data.augmented_examples]
+        self._examples = {example.id: example for example in known}
 
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
     ) -> None:
-        """Attack with the current weights, append what changed."""
+        """Attack with the current weights, train on what changed."""
         if batch_idx % self.every:
             return
         parser = parser_of(pl_module, WHO)
         begin = time.perf_counter()
-        chosen = [id_ for id_ in batch.ids.tolist() if self._draw(trainer.current_epoch, id_)]
+        # Each once: another adversary may have appended copies.
+        ids = dict.fromkeys(batch.ids.tolist())
+        chosen = [id_ for id_ in ids if self._draw(trainer.current_epoch, id_)]
         self.attack.seed = _mixed(self.seed, trainer.current_epoch, 0)
         with trainer.precision_plugin.forward_context():
             results = list(
                 self.attack.run([self._examples[i] for i in chosen], ParserVictim(parser))
             )
         changed = sorted((r for r in results if r.edited), key=lambda result: result.id)
-        copies = [_copy(result.example, result.words) for result in changed]
-        extra = parser.number(copies).batch(range(len(copies)), 0.0)
-        weight = float(batch.weight) * (1.0 + self.share)
-        _replace(batch, join(batch, extra.to(batch.words.device), weight))
+        if self.mode == "append":
+            weight = float(batch.weight) * (1.0 + self.share)
+            _replace(batch, join(batch, _numbered(parser, changed, batch), weight))
+        else:
+            _put(batch, _numbered(parser, changed, batch))
         queries = sum(result.charged for result in results) / max(1, len(results))
-        pl_module.log("substitution/queries", queries, batch_size=1)
-        pl_module.log("substitution/seconds", time.perf_counter() - begin, batch_size=1)
+        seconds = time.perf_counter() - begin
+        pl_module.log("substitution/queries", queries, batch_size=1, prog_bar=True)
+        pl_module.log("substitution/seconds", seconds, batch_size=1, prog_bar=True)
 
     def _draw(self, epoch: int, sentence: int) -> bool:
         return bool(stream(_mixed(self.seed, epoch, 1), sentence).random() < self.share)
@@ -97,6 +124,20 @@ class SubstitutionAdversary(pl.Callback):
 def _mixed(*numbers: int) -> int:
     """One seed out of several numbers."""
     return int(np.random.SeedSequence(numbers).generate_state(1, np.uint32)[0])
+
+
+def _numbered(parser: ParserModule, changed: Sequence[AttackResult], batch: Batch) -> Batch:
+    """Adversarial sentences with their originals' gold trees, on the batch's device."""
+    copies = [_copy(result.example, result.words) for result in changed]
+    return parser.number(copies).batch(range(len(copies)), 0.0).to(batch.words.device)
+
+
+def _put(batch: Batch, changed: Batch) -> None:
+    """Write adversarial words over their originals', in place; all else is the originals'."""
+    ids = batch.ids.tolist()
+    width = changed.words.shape[1]
+    for words, id_ in zip(changed.words, changed.ids.tolist(), strict=True):
+        batch.words[ids.index(id_), :width] = words
 
 
 def _copy(example: Example, words: tuple[str, ...]) -> Example:

@@ -6,7 +6,7 @@ lines of different runs never mix; one process at a time has the folder.
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +93,8 @@ def collect_into(
         speed = _attack_pending(folder, source, pending, tally, on_sentence)
         tidy(folder)
         ending = file_ending(str(run.get("data", "")))
-        _write_adversarial(folder / f"adversarial{ending}", examples, folder / EXAMPLES)
+        blocks = perturbed_blocks(examples, each_line(folder / EXAMPLES))
+        write_treebank(folder / f"adversarial{ending}", blocks)
         summary = {
             "task": "dependency",
             **{key: run[key] for key in ("attack", "victims", "seed")},
@@ -169,14 +170,15 @@ def _attack_pending(
         return drain(source(pending), take)
 
 
-def _write_adversarial(path: Path, examples: Sequence[Example], lines: Path) -> None:
-    """The adversarial sentences with their gold trees, for any other parser."""
+def perturbed_blocks(examples: Iterable[Example], lines: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """The attacked sentences with their gold trees, in the format of their file.
+
+    Args:
+        examples: the originals, of all lines at least.
+        lines: of ``examples.jsonl``, of those sentences that are wanted.
+    """
     by_id = {example.id: example for example in examples}
-
-    def sentences() -> Iterator[str]:
-        for line in each_line(lines):
-            example = by_id[line["id"]]
-            block = example.block or block_of(example.sentence, example.gold)
-            yield with_parse(block, example.gold, line["adversarial_tokens"])
-
-    write_treebank(path, sentences())
+    for line in lines:
+        example = by_id[line["id"]]
+        block = example.block or block_of(example.sentence, example.gold)
+        yield with_parse(block, example.gold, line["adversarial_tokens"])

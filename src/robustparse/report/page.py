@@ -11,6 +11,7 @@ from pathlib import Path
 from robustparse import __version__
 from robustparse.errors import InputError
 from robustparse.files import write_text
+from robustparse.report.budgets import with_budget_curves
 from robustparse.report.details import details
 from robustparse.report.folders import (
     AttackFolder,
@@ -23,6 +24,8 @@ from robustparse.report.folders import (
 from robustparse.report.plots import SERIES, Curve, Plot, draw_plot
 from robustparse.report.stylesheet import CSS
 from robustparse.report.summary import summarize
+from robustparse.report.training import FILE as METRICS
+from robustparse.report.training import TrainingRun, read_training
 from robustparse.report.trees import TreePair, draw_pair
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -32,8 +35,10 @@ MISSING = "\N{EN DASH}"
 def build_report(folders: Sequence[Path], out: Path) -> None:
     """Write a page about any number of attacked systems; the first is the one compared with.
 
+    Training runs among the folders, or in an attack's folder, add their curves.
+
     Args:
-        folders: folders that `robustparse attack` wrote, at least one.
+        folders: folders that `robustparse attack` or `fit` wrote, at least one.
         out: the HTML file, written whole or not at all.
 
     Raises:
@@ -41,28 +46,34 @@ def build_report(folders: Sequence[Path], out: Path) -> None:
     """
     if not folders:
         raise InputError("report: no folders given; give at least one that `attack` wrote")
-    systems = [
-        read_folder(folder, name) for folder, name in zip(folders, _names(folders), strict=True)
-    ]
-    write_text(out, render_page(systems))
+    systems, attacked, runs = [], [], []
+    for folder, name in zip(folders, _names(folders), strict=True):
+        trained = (folder / METRICS).exists()
+        if (folder / "summary.json").exists() or not trained:
+            systems.append(read_folder(folder, name))
+            attacked.append(folder)
+        if trained:
+            runs.append(read_training(folder, name))
+    write_text(out, render_page(with_budget_curves(systems, attacked), runs))
 
 
-def render_page(systems: Sequence[AttackFolder]) -> str:
+def render_page(systems: Sequence[AttackFolder], runs: Sequence[TrainingRun] = ()) -> str:
     """Put the page together, as HTML text."""
     rows = [system.row for system in systems]
-    names = ", ".join(row.name for row in rows) if len(rows) < 5 else f"{len(rows)} systems"
+    all_names = list(dict.fromkeys([row.name for row in rows] + [run.name for run in runs]))
+    names = ", ".join(all_names) if len(all_names) < 5 else f"{len(all_names)} systems"
     title = f"Robustness report: {names}"
-    plots = merge_plots(systems)
-    parts = [
-        f"<h1>{escape(title)}</h1>",
-        f'<p class="lead">{escape(summarize(rows))}</p>',
-        "<h2>Systems</h2>",
-        _table(rows),
-    ]
-    if plots:
+    parts = [f"<h1>{escape(title)}</h1>"]
+    if systems:
+        lead = escape(summarize(rows))
+        parts += [f'<p class="lead">{lead}</p>', "<h2>Systems</h2>", _table(rows)]
+    if plots := merge_plots(systems, runs):
         parts += ["<h2>Curves</h2>", f'<div class="plots">{"".join(map(_plot, plots))}</div>']
-    parts += ["<h2>Sentences before and after</h2>", *_sentences(systems)]
-    parts += details([(system.row.name, system.summary) for system in systems])
+    elif not systems:
+        parts.append("<p>No robust scores were logged in training: nothing to show.</p>")
+    if systems:
+        parts += ["<h2>Sentences before and after</h2>", *_sentences(systems)]
+        parts += details([(system.row.name, system.summary) for system in systems])
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
@@ -75,16 +86,17 @@ def render_page(systems: Sequence[AttackFolder]) -> str:
     )
 
 
-def merge_plots(systems: Sequence[AttackFolder]) -> list[Plot]:
+def merge_plots(systems: Sequence[AttackFolder], runs: Sequence[TrainingRun] = ()) -> list[Plot]:
     """Make one plot of those with the same title and axes, as long as it stays readable.
 
     Where two systems call a curve alike, the curves of that plot are named after their systems.
     """
     groups: dict[tuple[str, str, str], list[tuple[str, Plot]]] = {}
-    for system in systems:
-        for plot in system.plots:
+    named = [(system.row.name, system.plots) for system in systems]
+    for name, plots in [*named, *((run.name, run.plots) for run in runs)]:
+        for plot in plots:
             key = (plot.title, plot.x_label, plot.y_label)
-            groups.setdefault(key, []).append((system.row.name, plot))
+            groups.setdefault(key, []).append((name, plot))
     merged = []
     for (title, x, y), members in groups.items():
         together = [(name, curve) for name, plot in members for curve in plot.curves]

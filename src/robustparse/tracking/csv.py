@@ -1,5 +1,6 @@
 """``metrics.csv``: every figure a run logs, in one tidy file that a resume continues.
 
+Beside it, pages of adversarial examples, where a robustness evaluation gives some.
 Lightning's own CSVLogger deletes the old file when it starts and rewrites it when a column comes
 in; this one only appends.
 """
@@ -13,6 +14,9 @@ from typing import Any
 from pytorch_lightning.loggers.logger import Logger
 from pytorch_lightning.utilities import rank_zero_only
 
+from robustparse.errors import InputError
+from robustparse.evaluation.record import RobustnessRecord
+from robustparse.tracking.examples import ExamplePages
 from robustparse.tracking.ledger import Ledger
 
 FILE = "metrics.csv"
@@ -34,6 +38,7 @@ class CsvLogger(Logger):
         super().__init__()
         self._save_dir, self._resumed = save_dir, resumed
         self._ledger: Ledger | None = None
+        self._pages: ExamplePages | None = None
         self._warned = False
 
     @rank_zero_only
@@ -61,9 +66,24 @@ class CsvLogger(Logger):
             if new := ledger.missing(step or 0, metrics):
                 ledger.append(step or 0, new)
         except OSError as error:
-            if not self._warned:
-                log.warning("%s: figures are being lost: %s", Path(self._save_dir) / FILE, error)
-            self._warned = True
+            self._warn("figures", Path(self._save_dir) / FILE, error)
+
+    @rank_zero_only
+    def log_robustness(self, record: RobustnessRecord, step: int) -> None:
+        """Write the adversarial examples as a page; its figures are logged on their own."""
+        if not record.examples:
+            return
+        if self._pages is None:
+            self._pages = ExamplePages(Path(self._save_dir), keep=self._resumed)
+        try:
+            self._pages.write(record.examples, step)
+        except (InputError, OSError) as error:
+            self._warn("examples", self._pages.folder, error)
+
+    def _warn(self, what: str, place: Path, error: Exception) -> None:
+        if not self._warned:
+            log.warning("%s: %s are being lost: %s", place, what, error)
+        self._warned = True
 
     @rank_zero_only
     def log_hyperparams(self, params: dict[str, Any] | Namespace, *_: Any, **__: Any) -> None:

@@ -30,6 +30,15 @@ class Point:
     step: int
     values: dict[str, object]
 
+    @property
+    def names(self) -> set[str]:
+        """What was logged: of tables and other media the name without W&B's own keys.
+
+        A chart is logged as the table that it draws.
+        """
+        media = {name.removesuffix("._type") for name in self.values if name.endswith("._type")}
+        return {*self.values, *media, *(name.removesuffix("_table") for name in media)}
+
 
 def segments(folder: Path, run_id: str) -> list[Path]:
     """The log files of a run, one for each time it was started, the oldest first."""

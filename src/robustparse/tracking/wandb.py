@@ -16,7 +16,9 @@ from typing import Any
 from pytorch_lightning.callbacks import ModelCheckpoint
 from pytorch_lightning.loggers import WandbLogger as LightningWandbLogger
 
+from robustparse.evaluation.record import RobustnessRecord
 from robustparse.files import write_text
+from robustparse.tracking.examples import example_media
 from robustparse.tracking.guard import Silence, guarded
 from robustparse.tracking.ledger import Ledger
 from robustparse.tracking.offline import read_points, segments
@@ -103,6 +105,10 @@ class WandbLogger(LightningWandbLogger):
         while before and time.strftime("%Y%m%d_%H%M%S") in before[-1].parent.name:
             time.sleep(0.05)
         self._open()
+        # Beside Lightning's own rule for all figures; the table of runs shows the best score.
+        self._experiment.define_metric("clean/*", step_metric=_STEP)
+        self._experiment.define_metric("robust/*", step_metric=_STEP)
+        self._experiment.define_metric("robust/las", step_metric=_STEP, summary="max")
         self._continue(before, self._ledger)
         self._resumed = True
 
@@ -143,7 +149,7 @@ class WandbLogger(LightningWandbLogger):
         self._count = max([started, *(point.step + 1 for point in points)])
         if not before or any(path.parent.name.startswith("run-") for path in before):
             return  # of an online run, W&B's server knows more than the disk
-        durable = {(point.values.get(_STEP), name) for point in points for name in point.values}
+        durable = {(point.values.get(_STEP), name) for point in points for name in point.names}
         lost: dict[int, dict[str, float]] = defaultdict(dict)
         for step, name, value in ledger.rows:
             if (step, name) in durable:
@@ -195,6 +201,12 @@ class WandbLogger(LightningWandbLogger):
         import wandb
 
         self.log_metrics({key: wandb.Html(html)}, step)
+
+    @guarded("logging media")
+    def log_robustness(self, record: RobustnessRecord, step: int) -> None:
+        """A table of adversarial examples with their trees, and the curve over the budgets."""
+        if media := example_media(record, step):
+            self.log_metrics(media, step)
 
     @guarded("watching")
     def watch(self, *args: Any, **kwargs: Any) -> None:

@@ -1,0 +1,160 @@
+"""``robustparse augment``: copies with gold trees, counted, resumable; and training on them."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import yaml
+from command_runs import RECIPE, checkpoint, mistake, table
+from tiny_runs import fit, write_config
+
+from robustparse.cli import augment as module
+from robustparse.cli.main import main
+from robustparse.data.conllu import read_treebank
+from robustparse.data.shares import draw_share
+from robustparse.evaluation.robustness import read_lines
+from robustparse.evaluation.tally import Tally
+from sample_runs import sentences, write_sample
+
+SHIPPED = Path(__file__).parents[2] / "configs" / "experiment" / "ewt_biaffine_augmented.yaml"
+SENTENCES = 14
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a checkpoint, a training file and a recipe."""
+    folder = tmp_path_factory.mktemp("made")
+    checkpoint(folder)
+    write_sample(folder / "train.conllu", sentences(SENTENCES))
+    (folder / "words.yaml").write_text(RECIPE)
+    return folder
+
+
+def arguments(made: Path, out: Path, *more: object) -> list[str]:
+    given = {"attack": made / "words.yaml", "checkpoint": made / "tiny.ckpt"}
+    given |= {"data": made / "train.conllu", "out": out}
+    options = [str(part) for key, value in given.items() for part in (f"--{key}", value)]
+    return ["augment", *options, *map(str, more)]
+
+
+def summary(path: Path) -> dict:
+    return json.loads(path.with_suffix(".json").read_text())
+
+
+def words_of(path: Path) -> list[tuple[str, ...]]:
+    return [example.sentence.words for example in read_treebank(path)]
+
+
+def test_copies_are_those_of_the_attack_with_gold_trees(made, tmp_path, capsys):
+    attacked = arguments(made, tmp_path / "attacked", "--seed", 3)[1:]
+    main(["attack", *attacked])
+    shown = table(capsys.readouterr().out)
+    path = tmp_path / "copies.conllu"
+    main(arguments(made, path, "--seed", 3, "--keep", "all"))
+    captured = capsys.readouterr()
+    assert table(captured.out) == shown
+    assert path.read_bytes() == (tmp_path / "attacked" / "adversarial.conllu").read_bytes()
+    lines = read_lines(tmp_path / "attacked" / "examples.jsonl")
+    for copy, original, line in zip(read_treebank(path), sentences(SENTENCES), lines, strict=True):
+        assert copy.gold == original.gold
+        assert copy.sentence.xpos == original.sentence.xpos
+        assert list(copy.sentence.words) == line["adversarial_tokens"]
+    found, first = summary(path), json.loads((tmp_path / "attacked/summary.json").read_text())
+    for key in ("attack", "seed", "clean", "attacked", "success_rate", "n_sentences"):
+        assert found[key] == first[key]
+    assert f"{SENTENCES} copies in" in captured.out
+
+
+def test_only_what_changed_is_kept_unless_all_is(made, tmp_path):
+    budget = ["--attack.search.init_args.harmless", "skip", "--attack.budget", 8]
+    path = tmp_path / "copies.conllu"
+    main(arguments(made, path, *budget))
+    lines = read_lines(tmp_path / "copies.attack" / "examples.jsonl")
+    changed = [line["adversarial_tokens"] for line in lines if line["edited"]]
+    assert 0 < len(changed) < SENTENCES
+    assert [list(words) for words in words_of(path)] == changed
+    found = summary(path)
+    assert (found["n_copies"], found["n_changed"]) == (len(changed), len(changed))
+    assert found["n_copied_words"] == sum(map(len, changed))
+    main(arguments(made, path, *budget, "--keep", "all"))  # of the same attack, not made again
+    assert len(words_of(path)) == SENTENCES
+    found = summary(path)
+    assert (found["n_copies"], found["n_changed"]) == (SENTENCES, len(changed))
+
+
+@pytest.mark.parametrize(("option", "unit"), [("--share", "sentences"), ("--tokens", "tokens")])
+def test_a_share_of_the_sentences_is_attacked(made, tmp_path, option, unit):
+    path = tmp_path / "copies.conllu"
+    main(arguments(made, path, option, 0.5, "--seed", 2, "--keep", "all"))
+    whole = sentences(SENTENCES)
+    drawn = draw_share([len(example.sentence) for example in whole], 0.5, unit, 2)
+    lines = read_lines(tmp_path / "copies.attack" / "examples.jsonl")
+    assert [line["id"] for line in lines] == drawn
+    assert [len(words) for words in words_of(path)] == [len(whole[i].sentence) for i in drawn]
+    found = summary(path)
+    assert (found["share"], found["share_of"], found["n_copies"]) == (0.5, unit, len(drawn))
+
+
+def test_a_stopped_run_goes_on(made, tmp_path, monkeypatch):
+    main(arguments(made, tmp_path / "whole.conllu"))
+    calls: list[int] = []
+
+    @contextmanager
+    def progress(total: int, name: str) -> Iterator[Callable[[Tally], None]]:
+        def update(tally: Tally) -> None:
+            calls.append(tally.sums["sentences"])
+            if len(calls) == 5:
+                raise KeyboardInterrupt
+
+        yield update
+
+    monkeypatch.setattr(module, "attack_progress", progress)
+    with pytest.raises(KeyboardInterrupt):
+        main(arguments(made, tmp_path / "copies.conllu"))
+    assert not (tmp_path / "copies.conllu").exists()
+    main(arguments(made, tmp_path / "copies.conllu"))
+    assert len(calls) == SENTENCES
+    ours, theirs = ((tmp_path / f"{n}.conllu").read_bytes() for n in ("copies", "whole"))
+    assert ours == theirs
+
+
+def test_the_format_is_the_datas(made, tmp_path, capsys):
+    (tmp_path / "train.conllx").write_bytes((made / "train.conllu").read_bytes())
+    given = ["--data", tmp_path / "train.conllx"]
+    error = mistake(capsys, *arguments(made, tmp_path / "copies.conllu", *given))
+    assert "name a file that ends in .conllx" in error
+    main(arguments(made, tmp_path / "copies.conllx", *given, "--limit", 2, "--keep", "all"))
+    assert len(words_of(tmp_path / "copies.conllx")) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--share", 0.5, "--tokens", 0.5], "--share counts sentences and --tokens words"),
+        (["--share", 1.5], "--share must be above 0 and at most 1, got 1.5"),
+        (["--tokens", 0], "--tokens must be above 0 and at most 1, got 0.0"),
+        (["--keep", "some"], "some"),
+        (["--out", "copies.txt"], "name a file that ends in .conllu"),
+        (["--out", "{made}/train.conllu"], "that is the data itself"),
+    ],
+)
+def test_a_wrong_option_is_named(made, tmp_path, capsys, options, says):
+    given = [str(option).format(made=made) for option in options]
+    assert says in mistake(capsys, *arguments(made, tmp_path / "copies.conllu", *given))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_training_with_the_shipped_settings_on_copies_of_the_sample(made, tmp_path):
+    path = tmp_path / "copies.conllu"
+    main(arguments(made, path, "--data", "sample", "--limit", 20, "--keep", "all"))
+    config = write_config(tmp_path / "run.yaml", max_steps=2)
+    settings = yaml.safe_load(config.read_text())
+    shipped = yaml.safe_load(SHIPPED.read_text())["data"]["init_args"]
+    assert (shipped["augmented_unit"], shipped["vocabulary_of"]) == ("tokens", "merged")
+    settings["data"]["init_args"] = {**shipped, "folder": "sample", "batch_words": 400}
+    settings["data"]["init_args"]["augmented_files"] = [str(path)]
+    config.write_text(yaml.safe_dump(settings))
+    main(fit(config, tmp_path / "run"))
+    assert (tmp_path / "run" / "last.ckpt").exists()

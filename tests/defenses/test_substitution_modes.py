@@ -1,0 +1,111 @@
+"""Online word substitution in the place of the originals, beside others, and what it costs."""
+
+from typing import Any
+
+import pytest
+import torch
+from substitution_stage import SENTENCES, Stage
+
+from robustparse.data.batch import Batch
+from robustparse.data.datamodule import TreebankDataModule
+from robustparse.defenses.substitution import SubstitutionAdversary
+from robustparse.errors import InputError
+from sample_runs import lexicon_attack, sentences, trained_parser, trainer, write_sample
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> TreebankDataModule:
+    path = tmp_path_factory.mktemp("sample") / "sample-train.conllu"
+    return TreebankDataModule(train_file=str(write_sample(path, sentences(SENTENCES))))
+
+
+def rows(stage: Stage, batch: Batch) -> list[tuple[int, ...]]:
+    """The words of each sentence, as rows of the parser's table."""
+    lengths = batch.lengths.tolist()
+    return [tuple(words[:n]) for words, n in zip(batch.words.tolist(), lengths, strict=True)]
+
+
+def test_copies_take_the_places_of_their_originals(data):
+    appending = Stage(data, share=0.5, seed=5)
+    appended = appending.words(appending.attacked(epoch=3))
+    stage = Stage(data, share=0.5, seed=5, mode="replace")
+    before, after = stage.batch(), stage.attacked(epoch=3)
+    assert SENTENCES // 4 < len(appended) < SENTENCES
+    for name in ("ids", "tags", "lengths", "heads", "labels", "counted", "weight"):
+        assert torch.equal(getattr(after, name), getattr(before, name))
+    forms = {row: word for word, row in stage.parser.encoder.table._rows.items()}
+    for id_, old, new in zip(
+        range(SENTENCES), rows(stage, before), rows(stage, after), strict=True
+    ):
+        if id_ in appended:
+            assert tuple(forms[word] for word in new) == appended[id_]
+        else:
+            assert new == old
+    padding = ~after.mask
+    assert not after.words[padding].any()
+
+
+def test_two_that_append_both_work_and_the_second_attacks_originals_only(data):
+    stage = Stage(data, share=1.0, seed=1)
+    batch = stage.attacked()
+    first = batch.ids.tolist()[SENTENCES:]
+    alone = Stage(data, share=1.0, seed=2)
+    expected = alone.attacked().ids.tolist()[SENTENCES:]
+    stage.adversary.seed = 2
+    stage.adversary.on_train_batch_start(stage.trainer, stage.parser, batch, 0)
+    assert batch.ids.tolist() == [*range(SENTENCES), *first, *expected]
+    assert float(batch.weight) == 400.0
+
+
+def test_one_that_replaces_leaves_copies_before_it_alone(data):
+    stage = Stage(data, share=1.0, seed=1)
+    batch = stage.attacked()
+    copies = batch.words[SENTENCES:].clone()
+    stage.adversary.mode = "replace"
+    stage.adversary.on_train_batch_start(stage.trainer, stage.parser, batch, 0)
+    assert torch.equal(batch.words[SENTENCES:], copies)
+    assert not torch.equal(batch.words[:SENTENCES], stage.batch().words)
+
+
+def test_two_that_replace_are_refused(data):
+    def adversary(mode: Any) -> SubstitutionAdversary:
+        return SubstitutionAdversary(lexicon_attack(budget=1), mode=mode)
+
+    with pytest.raises(InputError, match="several substitution adversaries with mode: replace"):
+        trainer(adversary("replace"), adversary("replace")).fit(trained_parser(), datamodule=data)
+    trainer(adversary("replace"), adversary("append"), max_steps=1).fit(
+        trained_parser(), datamodule=data
+    )
+
+
+def test_another_mode():
+    with pytest.raises(InputError, match="mode must be append or replace, got add"):
+        SubstitutionAdversary(lexicon_attack(), mode="add")
+
+
+def test_copies_of_an_augmented_corpus_are_attacked_too(data, tmp_path):
+    """They are training sentences like others, with ids of their own."""
+    path = write_sample(tmp_path / "copies.conllu", sentences(9))
+    augmented = TreebankDataModule(
+        train_file=data.files["train"], augmented_files=[str(path)], batch_words=400
+    )
+    stage = Stage(data, share=1.0)
+    stage.trainer.datamodule = augmented
+    stage.adversary.on_fit_start(stage.trainer, stage.parser)
+    examples = [*augmented.train_examples, *augmented.augmented_examples]
+    stage.numbered = stage.parser.number(examples)
+    batch = stage.attacked(range(SENTENCES + 9))
+    copied = set(batch.ids.tolist()[SENTENCES + 9 :])
+    assert len(copied & set(range(SENTENCES, SENTENCES + 9))) > 4
+
+
+def test_its_cost_is_logged_and_in_the_progress_bar(data):
+    run = trainer(SubstitutionAdversary(lexicon_attack(), budget=3), max_steps=1)
+    run.fit(trained_parser(), datamodule=data)
+    for metrics in (run.logged_metrics, run.progress_bar_metrics):
+        assert 1 < float(metrics["substitution/queries"]) <= 3
+        assert float(metrics["substitution/seconds"]) > 0
+
+
+def test_the_budget_is_twelve_queries_unless_said():
+    assert SubstitutionAdversary(lexicon_attack(budget=99)).attack.budget == 12

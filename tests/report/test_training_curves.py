@@ -1,0 +1,99 @@
+"""Curves of training runs on the report's page."""
+
+import json
+from pathlib import Path
+
+import pytest
+from test_page import example, parse, summary, write
+
+from robustparse.errors import InputError
+from robustparse.report.page import build_report
+from robustparse.report.training import read_figures, read_training
+
+ROWS = """step,name,value
+9,train/loss,2.5
+9,clean/las,80.0
+9,robust/las,60.0
+9,robust/las@0,80.0
+9,robust/las@5,70.0
+9,robust/las@15,60.0
+9,robust/uas@15,65.0
+9,epoch,0.0
+19,clean/las,82.0
+19,robust/las,66.0
+19,robust/las@0,82.0
+19,robust/las@5,nan
+19,robust/las@15,66.0
+29,train/lo"""
+
+
+def run(folder: Path, rows: str = ROWS) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "metrics.csv").write_text(rows)
+    return folder
+
+
+def test_curves_by_step_and_by_budget(tmp_path: Path) -> None:
+    over, by_budget, last = read_training(run(tmp_path / "a"), "a").plots
+    lines = [(curve.name, curve.x, curve.y) for curve in over.curves]
+    assert lines == [("clean", (9, 19), (80.0, 82.0)), ("attacked", (9, 19), (60.0, 66.0))]
+    assert {curve.name: curve.x for curve in by_budget.curves} == {
+        "0 %": (9, 19),
+        "5 %": (9,),
+        "15 %": (9, 19),
+    }
+    (curve,) = last.curves  # at step 19, where 5 % was not computed
+    assert (curve.name, curve.x, curve.y) == ("a", (0.0, 15.0), (82.0, 66.0))
+
+
+def test_more_budgets_than_a_plot_has_lines(tmp_path: Path) -> None:
+    rows = "".join(f"4,robust/las@{5 * i},{90 - i}\n" for i in range(11))
+    by_budget, last = read_training(run(tmp_path / "a", f"step,name,value\n{rows}"), "a").plots
+    names = [curve.name for curve in by_budget.curves]
+    assert names == ["0 %", "10 %", "20 %", "30 %", "40 %", "50 %"]
+    assert last.curves[0].x == tuple(5.0 * i for i in range(11))
+
+
+def test_runs_alone_and_beside_attacks_come_on_one_page(tmp_path: Path) -> None:
+    runs = [run(tmp_path / name) for name in ("plain", "robust")]
+    build_report(runs, tmp_path / "runs.html")
+    text = " ".join(parse(tmp_path / "runs.html").texts)
+    assert "Robustness report: plain, robust" in text
+    assert text.count("LAS against edit budget, last evaluation in training") >= 1
+    assert "plain: attacked" in text
+    assert "Systems" not in text
+    attacked = write(tmp_path / "attacked", summary(90, 80), [example(0)])
+    (attacked / "metrics.csv").write_text(ROWS)
+    build_report([attacked, *runs], tmp_path / "all.html")
+    text = " ".join(parse(tmp_path / "all.html").texts)
+    assert "Robustness report: attacked, plain, robust" in text
+    assert "Systems" in text
+    assert "attacked: clean" in text
+
+
+def test_a_run_without_robust_scores_says_so(tmp_path: Path) -> None:
+    build_report([run(tmp_path / "a", "step,name,value\n1,train/loss,2.0\n")], tmp_path / "r.html")
+    assert "No robust scores were logged" in " ".join(parse(tmp_path / "r.html").texts)
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ("", "the file is empty"),
+        ("epoch,loss\n1,2\n", ":1: expected step,name,value"),
+        ("step,name,value\n1,loss\n2,loss,1\n", ":2: expected step, name and value"),
+        ("step,name,value\n1,loss,1\nx,loss,1\n", ":3: expected step, name and value"),
+    ],
+)
+def test_another_table_is_refused(tmp_path: Path, rows: str, says: str) -> None:
+    folder = run(tmp_path / "a", rows)
+    with pytest.raises(InputError, match=r"metrics\.csv") as error:
+        build_report([folder], tmp_path / "r.html")
+    assert says in str(error.value)
+
+
+def test_figures_are_read_back(tmp_path: Path) -> None:
+    figures = read_figures(run(tmp_path / "a") / "metrics.csv")
+    assert figures["train/loss"] == {9: 2.5}
+    assert "robust/las@5" in figures
+    assert json.dumps(figures["robust/las@5"]) == '{"9": 70.0}'
