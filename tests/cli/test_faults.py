@@ -134,11 +134,12 @@ def python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         env={
             **os.environ,
             "OMP_NUM_THREADS": "1",
+            "WANDB_X_SERVICE_WAIT": "120",  # a busy machine is no dead service
             "PYTHONPATH": os.pathsep.join(filter(None, here)),
         },
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         check=False,
     )
 
@@ -149,7 +150,7 @@ def test_wandb_may_die(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     logger = {
         "class_path": "robustparse.tracking.wandb.WandbLogger",
-        "init_args": {"offline": True},
+        "init_args": {"offline": True, "init_timeout": 120.0},
     }
     dies = fault("KillService", steps=[12], mark=str(mark))
     config = write_config(tmp_path / "run.yaml", [dies], logger=logger, max_steps=30)
