@@ -57,10 +57,12 @@ class TimedVictim(ClassifierVictim):
         tags: NDArray[np.int32],
         lengths: NDArray[np.int32],
         gold: Sequence[Any],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        loss: str,
+        among: Sequence[NDArray[np.bool_]],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """See `ClassifierVictim.gradient`."""
         begin = now()
-        answer = super().gradient(words, tags, lengths, gold)
+        answer = super().gradient(words, tags, lengths, gold, loss, among)
         self._note(begin)
         return answer
 

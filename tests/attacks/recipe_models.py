@@ -220,6 +220,8 @@ def _small(folder: Path) -> dict[str, dict[str, Any]]:
         "ParticleSwarm": {"population": 4, "iterations": 2},
         "Beam": {"width": 2},
         "Zheng2020": {"psi": 6},
+        "Zheng2020WhiteBox": {"gamma": 1.0, "trials": 8, "drop": 1.0},
+        "PhraseDrop": {"shortest": 2},
     }
 
 

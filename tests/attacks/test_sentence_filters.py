@@ -3,6 +3,7 @@
 import itertools
 import zlib
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.recent import Recent
 from robustparse.attacks.constraints.sentence_filter import Edit, SentenceFilter
 from robustparse.attacks.constraints.tags import AttackableTags
+from robustparse.attacks.counting import CandidateCounts
 from robustparse.attacks.goals import AttachmentDrop
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.random_substitution import RandomSubstitution
@@ -75,6 +77,15 @@ def by_id(attack: Attack) -> dict[int, AttackResult]:
     return {result.id: result for result in attack.run(EXAMPLES, HashVictim())}
 
 
+def without_counts(result: AttackResult) -> AttackResult:
+    """The result without the counts of candidates, which name every filter."""
+    return replace(result, candidates=CandidateCounts())
+
+
+def uncounted(attack: Attack) -> dict[int, AttackResult]:
+    return {id_: without_counts(result) for id_, result in by_id(attack).items()}
+
+
 def has_admissible_chain(result: AttackResult, judges: Sequence[Judge]) -> bool:
     """Whether one-word changes lead to the result that pass all filters, one after the other."""
     original, goal = result.example.sentence, result.words
@@ -117,7 +128,7 @@ def test_packing_changes_nothing(search: Search, packing: dict, budget: int | No
 
 
 def test_a_filter_that_admits_all_changes_nothing(search: Search) -> None:
-    assert by_id(engine(search, lambda edit: True)) == by_id(engine(search))
+    assert uncounted(engine(search, lambda edit: True)) == uncounted(engine(search))
 
 
 def test_a_filter_that_admits_nothing_leaves_sentences_as_they_are(search: Search) -> None:
@@ -191,7 +202,7 @@ def test_answers_are_the_first_admissible_candidates(limit: int) -> None:
 
 
 def test_a_filter_that_fails_ends_the_run_and_keeps_what_is_finished() -> None:
-    reference = by_id(engine(Zheng2020(gamma=0.4), live=4))
+    reference = uncounted(engine(Zheng2020(gamma=0.4), live=4))
     culprit = next(number for number in range(30, 60) if reference[number].edited)
 
     def dies(edit: Edit) -> bool:
@@ -202,7 +213,7 @@ def test_a_filter_that_fails_ends_the_run_and_keeps_what_is_finished() -> None:
     done: dict[int, AttackResult] = {}
     run = engine(Zheng2020(gamma=0.4), dies, live=4).run(EXAMPLES, HashVictim())
     with pytest.raises(InputError, match="the checker died"):
-        done.update((result.id, result) for result in run)
+        done.update((result.id, without_counts(result)) for result in run)
     assert len(done) > 10
     assert all(reference[number] == result for number, result in done.items())
 

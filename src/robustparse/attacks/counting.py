@@ -45,6 +45,14 @@ class CandidateCounts:
     slots: int = 0
     sums: NDArray[np.int64] = field(default_factory=_nothing)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether names, slots and all sums agree."""
+        if not isinstance(other, CandidateCounts):
+            return NotImplemented
+        return self.stages == other.stages and self.record() == other.record()
+
+    __hash__ = None  # type: ignore[assignment]
+
     def plus(self, slots: int, sums: NDArray[np.int64]) -> "CandidateCounts":
         """With more slots and more candidates, `(1 + generators, stages)`."""
         return replace(self, slots=self.slots + slots, sums=self.sums + sums)
