@@ -35,10 +35,11 @@ RECIPES = {
     "zheng2020_blackbox_character": True,
 }
 EXAMPLES = sentences(10, "test")
-# One word that no recipe may touch.
+# Words that no recipe may touch.
+TAGS = EXAMPLES[3].sentence.xpos
 EXAMPLES[3] = replace(
     EXAMPLES[3],
-    sentence=replace(EXAMPLES[3].sentence, xpos=("XX", *EXAMPLES[3].sentence.xpos[1:])),
+    sentence=replace(EXAMPLES[3].sentence, xpos=(*["XX"] * (len(TAGS) - 2), *TAGS[-2:])),
 )
 RUN = {"attack": "recipe", "victims": ["parser"], "seed": 0}
 Results = dict[int, AttackResult]
