@@ -49,8 +49,6 @@ def main() -> None:
     data = SAMPLE if options.folder is None else str(find_split(options.folder, "test"))
     examples = repeated(load_examples(data, None, 0, module), options.sentences)
     figures = measured(ParserVictim(module), examples)
-    for sentences, mebibytes in zip(figures["sentences"], figures["rss_mib"], strict=True):
-        print(f"{sentences:>8} sentences  {mebibytes:>8.1f} MiB")
     if options.json:
         print(json.dumps(figures))
 
@@ -73,6 +71,8 @@ def measured(victim: ParserVictim, examples: Sequence[Example]) -> dict[str, Any
             finished.append(tally.sums["sentences"])
             mebibytes.append(round(resident(), 1))
             forms.append(len(victim.parser.encoder.table))
+            found = f"{finished[-1]:>8} sentences {mebibytes[-1]:>8.1f} MiB {forms[-1]:>8} words"
+            print(found, flush=True)
 
     with tempfile.TemporaryDirectory() as folder:
         run = {"attack": "memory", "victims": ["bench"], "seed": 0}

@@ -190,13 +190,15 @@ _PARTS = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
 
 
 def _write_vectors(path: Path) -> None:
-    """The words of a group lie around one direction, at cosines from 0.8 to 1."""
+    """The words of a group lie around one direction, every second one near it, at cosines of 0.9
+    to each other, the others at cosines around 0.7 to all.
+    """
     rng = np.random.default_rng(0)
     rows = {}
     for _, words in groups():
         centre = rng.normal(size=12)
-        for word in words:
-            rows[word] = centre + rng.normal(scale=0.4, size=12)
+        for number, word in enumerate(words):
+            rows[word] = centre + rng.normal(scale=(0.15, 1.0)[number % 2], size=12)
     path.write_text("".join(f"{word} {' '.join(map(str, row))}\n" for word, row in rows.items()))
 
 
