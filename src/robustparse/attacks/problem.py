@@ -110,14 +110,14 @@ class Problem:
 @lru_cache(maxsize=32)
 def _keys(words: int, choices: int) -> NDArray[np.uint64]:
     """Keys of choices from `DELETED` on, `(words, choices)`: SplitMix64 (Steele et al. 2014)."""
-    code = np.arange(words, dtype=np.uint64)[:, None] * np.uint64(_CHOICES)
-    code = code + np.arange(1, choices + 1, dtype=np.uint64)
-    code *= np.uint64(0x9E3779B97F4A7C15)
+    places = np.arange(words)[:, None] * _CHOICES + np.arange(1, choices + 1)
+    code = places.astype(np.uint64)
+    code = code * np.uint64(0x9E3779B97F4A7C15)
     code = (code ^ (code >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     code = (code ^ (code >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    code ^= code >> np.uint64(31)
-    code[:, -DELETED] = 0  # the original word
-    return code
+    keys = code ^ (code >> np.uint64(31))
+    keys[:, -DELETED] = 0  # the original word
+    return keys
 
 
 def one_changed(state: State, positions: NDArray[np.int64], choice: int) -> NDArray[np.int16]:
