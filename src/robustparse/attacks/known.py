@@ -37,8 +37,8 @@ class Known:
             The numbers `(n,)`, and a mask `(n,)`, or None if none is new.
         """
         known, before = self._numbers, len(self._numbers)
-        numbers = np.array([known.setdefault(key, len(known)) for key in keys.tolist()], np.int64)
-        new = len(known) - before
+        found = [known.setdefault(key, len(known)) for key in keys.tolist()]
+        numbers, new = np.array(found, dtype=np.int64), len(known) - before
         if not new:
             return numbers, None
         if new == len(keys):

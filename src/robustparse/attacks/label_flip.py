@@ -63,7 +63,7 @@ class LabelFlip(Goal):
         """See `Goal.judge`."""
         (probabilities,) = predictions
         wanted = probabilities.argmax(axis=1) == problem.gold
-        scores = probabilities[:, problem.gold].astype(np.float64)
+        scores = probabilities[:, problem.gold].astype(np.float64, copy=False)
         if self.target is None:
             return Verdict(1.0 - scores, ~wanted)
         return Verdict(scores, wanted)

@@ -77,7 +77,7 @@ class LiveSentence:
         filtered: bool = False,
         ahead: bool = False,
     ) -> None:
-        self.problem = problem
+        self.problem, self.length = problem, len(problem)
         self.phase = Phase.CLEAN
         self.charged = 1
         self.asked: list[Texts] = []
@@ -229,7 +229,7 @@ class LiveSentence:
         if self._ahead and request.soon is not None:
             positions = np.concatenate([positions, request.soon])
         self.wanted = np.unique(positions[~self._proposed[positions]])
-        self._proposed[self.wanted] = True
+        self._proposed[positions] = True
         return True
 
     def _charge(self, states: NDArray[np.int16], places: NDArray[np.int64]) -> bool:

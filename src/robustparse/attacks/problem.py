@@ -6,6 +6,7 @@ strings return at the end.
 """
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -83,9 +84,10 @@ class Problem:
         rows[choice > 0] = self.rows
         rows[origin + UNKNOWN] = self.unknown
         rows[origin] = self.original
-        keys = _split_mix((position * _CHOICES + choice + 1 - DELETED).astype(np.uint64))
-        keys[origin] = 0
-        return origin, rows, keys
+        # Sizes are rounded up, so that few tables of keys serve all sentences.
+        most = int(np.diff(self.ptr).max(initial=0)) + _CODES
+        keys = _keys(1 << len(places).bit_length(), 1 << most.bit_length())
+        return origin, rows, keys[position, choice - DELETED]
 
     def changeable(self, states: NDArray[np.int16]) -> NDArray[np.bool_]:
         """Where a state may still be changed if every word is changed once at most.
@@ -117,12 +119,17 @@ class Problem:
         return tuple(words)
 
 
-def _split_mix(code: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """SplitMix64 of numbers above 0 (Steele et al. 2014)."""
+@lru_cache(maxsize=32)
+def _keys(words: int, choices: int) -> NDArray[np.uint64]:
+    """Keys of choices from `DELETED` on, `(words, choices)`: SplitMix64 (Steele et al. 2014)."""
+    places = np.arange(words)[:, None] * _CHOICES + np.arange(1, choices + 1)
+    code = places.astype(np.uint64)
     code = code * np.uint64(0x9E3779B97F4A7C15)
     code = (code ^ (code >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     code = (code ^ (code >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return code ^ (code >> np.uint64(31))
+    keys = code ^ (code >> np.uint64(31))
+    keys[:, -DELETED] = 0  # the original word
+    return keys
 
 
 def one_changed(state: State, positions: NDArray[np.int64], choice: int) -> NDArray[np.int16]:

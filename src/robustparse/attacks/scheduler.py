@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -164,8 +165,8 @@ class Scheduler:
         allowed_padding = self._batch_words // _FORWARD_SHARE
         batch: list[_Piece] = []
         longest = room = padding = 0
-        for sentence in sorted(sentences, key=lambda sentence: -len(sentence.problem)):
-            length, begin = len(sentence.problem), 0
+        for sentence in sorted(sentences, key=attrgetter("length"), reverse=True):
+            length, begin = sentence.length, 0
             rows = len(sentence.pending)
             while begin < rows:
                 padding += (longest - length) * min(rows - begin, room)
@@ -197,7 +198,7 @@ class Scheduler:
             rows = slice(at, at + piece.end - piece.begin)
             part = tuple(array[rows] for array in predictions)
             if self._goal.per_word:
-                length = len(piece.sentence.problem)
+                length = piece.sentence.length
                 part = tuple(_with_columns(array, length) for array in part)
             piece.sentence.take(part)
             at = rows.stop

@@ -31,6 +31,8 @@ class Texts:
 
     def part(self, begin: int, end: int) -> "Texts":
         """The texts `begin:end`."""
+        if begin == 0 and end == len(self.lengths):
+            return self
         return Texts(self.words[begin:end], self.tags[begin:end], self.lengths[begin:end])
 
 
