@@ -14,6 +14,8 @@ from robustparse.defenses.monitor import RobustnessEvaluation
 from robustparse.defenses.pgd import PGD
 from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.parsers.biaffine import BiaffineParser
+from robustparse.tracking.csv import CsvLogger
+from robustparse.tracking.examples import FOLDER
 from sample_runs import lexicon_attack, sentences, trained_parser, trainer, write_sample
 
 CHEAP = {"ranking": "random", "share_budget": True}
@@ -42,12 +44,15 @@ def defense(name: str) -> list[pl.Callback]:
         "pgd alone": [PGD(epsilon=1.5, random_start=True, mix="adv", seed=4)],
         "freelb": [FreeLB(epsilon=1.5, seed=4)],
         "substitution": [substitution],
+        "replacing": [SubstitutionAdversary(lexicon_attack(CHEAP), share=0.4, mode="replace")],
         "both": [substitution, PGD(epsilon=1.5, random_start=True)],
     }[name]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["gradient", "pgd", "pgd alone", "freelb", "substitution", "both"])
+@pytest.mark.parametrize(
+    "name", ["gradient", "pgd", "pgd alone", "freelb", "substitution", "replacing", "both"]
+)
 def test_two_processes_equal_one(tmp_path, name):
     path = write_sample(tmp_path / "s-train.conllu", sentences(40))
     write_sample(tmp_path / "s-dev.conllu", sentences(15, "dev"))
@@ -56,7 +61,7 @@ def test_two_processes_equal_one(tmp_path, name):
         parser = parser_without_dropout()
         data = TreebankDataModule(folder=str(path.parent), batch_words=120)
         callbacks: list[Any] = defense(name)
-        callbacks.append(RobustnessEvaluation(lexicon_attack(), sentences=9))
+        callbacks.append(RobustnessEvaluation(lexicon_attack(), sentences=9, gammas=[0.0, 0.3]))
         run = trainer(
             *callbacks,
             **settings,
@@ -64,6 +69,7 @@ def test_two_processes_equal_one(tmp_path, name):
             accumulate_grad_batches=2,
             gradient_clip_val=0.5,
             default_root_dir=str(tmp_path),
+            logger=CsvLogger(str(tmp_path / f"run{settings['devices']}")),
         )
         run.fit(parser, datamodule=data)
         assert run.global_step == 6 or settings["devices"] == 2  # its steps are its children's
@@ -74,5 +80,11 @@ def test_two_processes_equal_one(tmp_path, name):
     for key, weight in one.items():
         torch.testing.assert_close(two[key], weight, rtol=0, atol=1e-12)
     names = [key for key in figures if key.startswith(("clean/", "robust/"))]
-    assert len(names) == 6
+    assert len(names) == 12
     assert {key: figures[key] for key in names} == {key: others[key] for key in names}
+    first, second = (
+        {page.name: page.read_text() for page in (tmp_path / run / FOLDER).iterdir()}
+        for run in ("run1", "run2")
+    )
+    assert len(first) == 3
+    assert first == second
