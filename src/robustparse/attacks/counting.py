@@ -45,6 +45,15 @@ class CandidateCounts:
     slots: int = 0
     sums: NDArray[np.int64] = field(default_factory=_nothing)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CandidateCounts) and self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash((self.generators, self.stages, self.slots))
+
+    def _values(self) -> tuple[Any, ...]:
+        return self.generators, self.stages, self.slots, self.sums.tolist()
+
     def plus(self, slots: int, sums: NDArray[np.int64]) -> "CandidateCounts":
         """With more slots and more candidates, `(1 + generators, stages)`."""
         return replace(self, slots=self.slots + slots, sums=self.sums + sums)
