@@ -46,12 +46,13 @@ class CandidateCounts:
     sums: NDArray[np.int64] = field(default_factory=_nothing)
 
     def __eq__(self, other: object) -> bool:
-        """Whether names, slots and all sums agree."""
-        if not isinstance(other, CandidateCounts):
-            return NotImplemented
-        return self.stages == other.stages and self.record() == other.record()
+        return isinstance(other, CandidateCounts) and self._values() == other._values()
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        return hash((self.generators, self.stages, self.slots))
+
+    def _values(self) -> tuple[Any, ...]:
+        return self.generators, self.stages, self.slots, self.sums.tolist()
 
     def plus(self, slots: int, sums: NDArray[np.int64]) -> "CandidateCounts":
         """With more slots and more candidates, `(1 + generators, stages)`."""
