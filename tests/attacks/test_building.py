@@ -114,9 +114,6 @@ def test_models_report_their_seconds() -> None:
         def is_model(self) -> bool:
             return True
 
-        def accept(self, slots, candidates, victim):
-            return super().accept(slots, candidates, victim)
-
     run = Attack(
         goal=parsed().goal, candidates=Lexicon(LEXICON), search=Zheng2020(), constraints=[Model()]
     ).run([ONE], TableVictim((0, 0, 0, 0), {}))

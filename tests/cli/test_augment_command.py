@@ -14,7 +14,7 @@ from robustparse.cli import augment as module
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.data.shares import draw_share
-from robustparse.evaluation.robustness import read_lines
+from robustparse.evaluation.lines import read_lines
 from robustparse.evaluation.tally import Tally
 from sample_runs import sentences, write_sample
 

@@ -10,7 +10,7 @@ import torch
 from pytorch_lightning.demos.boring_classes import BoringModel
 from substitution_stage import CHEAP, SENTENCES, Stage, spy
 
-from robustparse.attacks.building import in_casing_of
+from robustparse.attacks.candidates.casing import in_casing_of
 from robustparse.attacks.constraints.tags import ZHENG_2020_TAGS
 from robustparse.data.batch import Batch
 from robustparse.data.datamodule import TreebankDataModule
