@@ -13,6 +13,7 @@ from small_runs import fit, small
 
 ROOT = Path(__file__).parents[2]
 TOLERANCE = 1e-12
+LONGEST = 900.0  # seconds, on a busy machine
 
 
 def exact(path: Path, name: str, steps: int, faults: tuple[Any, ...] = (), **trainer: Any) -> Path:
@@ -51,17 +52,23 @@ def train(
     launcher = ["--standalone", "--nproc_per_node", str(processes), "--max_restarts", str(restarts)]
     options = ("--trainer.devices", str(processes), "--trainer.strategy", "ddp", *options)
     here = [str(ROOT / "src"), str(ROOT / "bench"), str(Path(__file__).parent)]
-    return subprocess.run(
+    process = subprocess.Popen(
         [
             *(sys.executable, "-m", "torch.distributed.run", *launcher),
             *(str(program), *fit(config, folder, *options)),
         ],
         env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(here)},
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=900,
-        check=False,
     )
+    try:
+        output, errors = process.communicate(timeout=LONGEST)
+    except subprocess.TimeoutExpired:
+        process.terminate()  # torchrun ends its workers then; killed it would leave them behind
+        process.communicate()
+        raise
+    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
