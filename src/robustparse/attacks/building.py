@@ -111,7 +111,8 @@ class ProblemBuilder:
     @property
     def free(self) -> bool:
         """Whether no model makes candidates or judges them one by one."""
-        return not any(part.is_model() for part in (self._candidates, *self._judges))
+        judged = any(one.is_model() for one in self._judges)
+        return not judged and not self._candidates.is_model()
 
     @property
     def filtered(self) -> bool:
