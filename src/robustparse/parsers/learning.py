@@ -131,8 +131,9 @@ class LearningModule(pl.LightningModule, ABC):
                 "the checkpoint was trained with another vocabulary than this data gives; resume "
                 "with the same training file, or start from it with model.init_args.init_from"
             )
-        # Lightning converts the module only after loading: float64 would go through float32.
-        self.trainer.precision_plugin.convert_module(self)
+        if self._trainer is not None:
+            # Lightning converts the module only after loading: float64 would go through float32.
+            self._trainer.precision_plugin.convert_module(self)
         fill_weights(self, "the checkpoint", checkpoint["state_dict"])
         fit_loop = checkpoint.get("loops", {}).get("fit_loop", {})
         self._loader_states = fit_loop.get("state_dict", {}).get("combined_loader", [])
