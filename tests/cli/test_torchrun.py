@@ -56,10 +56,13 @@ def test_all_processes_leave_out_a_step_that_fails_on_one(one: Path, two: Path) 
 
 
 def test_a_killed_process_is_started_again(two: Path, tmp_path: Path) -> None:
-    """From the last checkpoint, and the run ends with the same weights and figures."""
+    """From the last checkpoint, and the run ends with the same weights and figures.
+
+    More restarts than the one needed: on a busy machine new processes may miss each other.
+    """
     mark = tmp_path / "mark"
     dies = fault("Signal", steps=[8], mark=str(mark), name="SIGKILL", rank=1)
-    again = train(faulty(tmp_path / "run.yaml", 1, dies), tmp_path / "run", 2, restarts=1)
+    again = train(faulty(tmp_path / "run.yaml", 1, dies), tmp_path / "run", 2, restarts=3)
     assert again.returncode == 0, again.stderr[-4000:]
     assert mark.exists()
     assert "resuming from" in again.stderr
