@@ -15,7 +15,7 @@ quickstart: $(STAMP)
 	$(BIN)/robustparse quickstart $(QUICKSTART)
 
 test: $(STAMP)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

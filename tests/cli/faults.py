@@ -62,8 +62,13 @@ class KillService(Fault):
         self.mark = mark
 
     def strike(self, batch: Any) -> None:
-        for task in Path("/proc/self/task").iterdir():
-            for child in (task / "children").read_text().split():
+        for status in Path("/proc").glob("[0-9]*/status"):
+            try:
+                held = f"PPid:\t{os.getpid()}\n" in status.read_text()
+            except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+                continue
+            if held:
+                command = (status.parent / "cmdline").read_text().replace("\0", " ")
                 with Path(self.mark).open("a") as mark:
-                    mark.write(Path(f"/proc/{child}/cmdline").read_text().replace("\0", " ") + "\n")
-                os.kill(int(child), signal.SIGKILL)
+                    mark.write(command + "\n")
+                os.kill(int(status.parent.name), signal.SIGKILL)
