@@ -127,12 +127,17 @@ def test_a_full_disk_ends_a_run_that_can_go_on(
 
 
 def python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The program in a process of its own, whose children are its own too."""
+    """The program in a process of its own, with a service of its own.
+
+    W&B hands the address of a service that runs already to child processes, and the tests that
+    shared this process have started one.
+    """
     here = [*sys.path, str(Path(__file__).parent)]
+    inherited = {name: value for name, value in os.environ.items() if name != "WANDB_SERVICE"}
     return subprocess.run(
         [sys.executable, "-c", code, *arguments],
         env={
-            **os.environ,
+            **inherited,
             "OMP_NUM_THREADS": "1",
             "WANDB_X_SERVICE_WAIT": "120",  # a busy machine is no dead service
             "PYTHONPATH": os.pathsep.join(filter(None, here)),
