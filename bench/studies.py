@@ -1,6 +1,7 @@
 """What the studies of ``docs/results.md`` consist of: rows of (configuration, attack, budgets)."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -20,6 +21,9 @@ class Row:
             configuration, on clean data unless that says otherwise.
         pretrained: its encoder is a pretrained Transformer, which ``--encoder`` names.
         recipe: of the attack.
+        gammas: budgets of its attack, instead of the study's; None is the recipe's own.
+        filters: behind the tags that no attack may touch, only so many of the recipe's constraints;
+            None keeps all.
     """
 
     name: str
@@ -28,6 +32,13 @@ class Row:
     base: "Row | None" = None
     pretrained: bool = False
     recipe: str = "zheng2020_blackbox"
+    gammas: tuple[float | None, ...] = ()
+    filters: int | None = None
+
+    @property
+    def attack(self) -> str:
+        """What tells its attack from the others on the same parser."""
+        return self.recipe if self.filters is None else f"{self.recipe}_{self.filters}_filters"
 
     @property
     def config(self) -> Path:
@@ -45,24 +56,38 @@ class Row:
         """Adversarial copies of half of the training sentences, made against this row."""
         return self.folder / "augmentation" / "adversarial.conllu"
 
-    def attacked(self, gamma: float) -> Path:
-        """The folder of an attack on the test sentences."""
-        return self.folder / f"{self.recipe}_{round(100 * gamma):02d}"
-
 
 @dataclass(frozen=True)
 class Study:
-    """Rows that are attacked alike.
+    """Rows that are attacked on the same test sentences, drawn from seed 0.
 
     Args:
-        rows: the first is the baseline of shares won back, the second the control.
+        rows: for a table of defences the first is the baseline of shares won back, the second the
+            control.
         gammas: budgets of the attack.
-        share: of the test sentences that is attacked, drawn from seed 0.
+        share: of the test sentences that is attacked.
+        sentences: instead, this many of those that have five words or more.
     """
 
     rows: tuple[Row, ...]
     gammas: tuple[float, ...] = (0.15,)
     share: float = 1.0
+    sentences: int | None = None
+
+    @property
+    def cases(self) -> list[tuple[Row, float | None]]:
+        """Each row with each of its budgets."""
+        return [(row, gamma) for row in self.rows for gamma in row.gammas or self.gammas]
+
+    def attacked(self, row: Row, gamma: float | None) -> Path:
+        """The folder of an attack on the test sentences."""
+        home = row.folder if self.sentences is None else row.folder / f"test_{self.sentences}"
+        return home / f"{row.attack}{percent(gamma)}"
+
+
+def percent(gamma: float | None) -> str:
+    """A budget as the end of a file's name."""
+    return "" if gamma is None else f"_{round(100 * gamma):02d}"
 
 
 BEST, CHARACTER = "best.ckpt", "zheng2020_blackbox_character"
@@ -72,6 +97,22 @@ ZHENG2020 = (
     Row("ewt_biaffine_character", "character", BEST, recipe=CHARACTER),
     Row("ewt_biaffine_minilm", "MiniLM", BEST, pretrained=True),
 )
+WORD_CHARACTER, MINILM = "ewt_biaffine_word_character", "ewt_biaffine_minilm"
+WANG = "wang2021_open"
+
+
+def attacks(name: str, title: str, pretrained: bool) -> tuple[Row, ...]:
+    """Every dependency attack on one parser; those on phrases change three words at most."""
+    row = partial(Row, name, title, BEST, pretrained=pretrained)
+    return (
+        row(gammas=(0.05, 0.10, 0.15)),
+        row(recipe="zheng2020_whitebox"),
+        row(recipe=WANG),
+        row(recipe="zheng2020_phrase_blackbox", gammas=(None,)),
+        row(recipe="zheng2020_phrase_whitebox", gammas=(None,)),
+    )
+
+
 STUDIES = {
     "ewt_blackbox": Study(
         (
@@ -96,10 +137,27 @@ STUDIES = {
         ),
         share=0.25,
     ),
+    "ewt_attacks": Study(
+        (
+            *attacks(WORD_CHARACTER, "word + character", False),
+            *attacks(MINILM, "MiniLM", True),
+            *(
+                Row(WORD_CHARACTER, "word + character", BEST, recipe=name, gammas=(None,))
+                for name in ("pwws", "beam", "genetic")
+            ),
+        ),
+        sentences=500,
+    ),
+    "wang2021_filters": Study(
+        tuple(
+            Row(WORD_CHARACTER, title, BEST, recipe=WANG, filters=count)
+            for count, title in enumerate(("none", "tag", "+ embedding", "+ grammar"))
+        ),
+        sentences=500,
+    ),
 }
 
 
-def result(study: str, row: Row, gamma: float) -> Path:
+def result(study: str, row: Row, gamma: float | None) -> Path:
     """Where the figures of a row are kept."""
-    budget = "" if len(STUDIES[study].gammas) == 1 else f"_{round(100 * gamma):02d}"
-    return RESULTS / f"{study}_{row.name}{budget}.json"
+    return RESULTS / f"{study}_{row.name}_{row.attack}{percent(gamma)}.json"

@@ -4,7 +4,7 @@
 
 A row trains with ``robustparse fit`` unless its checkpoint is there, attacks the test set with
 ``robustparse attack`` (which goes on where it stopped), and keeps its figures in
-``bench/results/STUDY_ROW.json``. ``--table`` prints the table of the rows that are finished.
+``bench/results/STUDY_ROW_ATTACK.json``. ``--table`` prints the table of the rows that are finished.
 """
 
 import argparse
@@ -14,21 +14,26 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from robustparse.data.conllu import find_split
+import yaml
+
+from robustparse.data.conllu import find_split, read_treebank, write_treebank
+from robustparse.data.shares import draw_share
 from robustparse.evaluation.lines import read_lines
-from robustparse.files import write_text
-from studies import CHARACTER, ROOT, STUDIES, Row, Study, result
-from study_tables import budget_table, defence_table, kept
+from robustparse.files import make_folder, write_text
+from studies import ROOT, STUDIES, Row, Study, percent, result
+from study_tables import kept, table
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the machine has: the treebank, the masked language model, the pretrained encoder."""
+    """What the machine has: the treebank, models by folder or name, a file of word vectors."""
 
     folder: Path
     masked_lm: str
     encoder: str
+    vectors: str
 
 
 def run(command: list[str]) -> float:
@@ -55,13 +60,42 @@ def train(row: Row, inputs: Inputs) -> None:
     write_text(done, json.dumps({"seconds": seconds}))
 
 
-def attack_command(row: Row, inputs: Inputs) -> list[str]:
-    """``attack`` with a row's recipe and checkpoint."""
-    recipe = ROOT / "configs" / "attack" / f"{row.recipe}.yaml"
-    command = ["attack", "--attack", str(recipe)]
-    if row.recipe != CHARACTER:
-        command += ["--attack.candidates.init_args.generator.init_args.model", inputs.masked_lm]
-    return [*command, "--checkpoint", str(row.folder / row.checkpoint)]
+def attack_command(row: Row, inputs: Inputs, gamma: float | None = None) -> list[str]:
+    """``attack`` with a row's recipe, the machine's files in it, and checkpoint."""
+    shipped = ROOT / "configs" / "attack" / f"{row.recipe}.yaml"
+    recipe = with_files(yaml.safe_load(shipped.read_text("utf-8")), inputs)
+    if row.filters is not None:
+        recipe["constraints"] = recipe["constraints"][: 1 + row.filters]
+    if gamma is not None:
+        recipe["search"]["init_args"]["gamma"] = gamma
+    path = row.folder / "recipes" / f"{row.attack}{percent(gamma)}.yaml"
+    make_folder(path.parent)
+    write_text(path, yaml.safe_dump(recipe, sort_keys=False))
+    return ["attack", "--attack", str(path), "--checkpoint", str(row.folder / row.checkpoint)]
+
+
+def with_files(node: Any, inputs: Inputs) -> Any:
+    """A recipe with this machine's files for the models and vectors that it names."""
+    if isinstance(node, list):
+        return [with_files(part, inputs) for part in node]
+    if not isinstance(node, dict):
+        return node
+    here = {"model": inputs.masked_lm, "vectors": inputs.vectors}
+    return {
+        key: here[key] if key in here else with_files(value, inputs) for key, value in node.items()
+    }
+
+
+def test_sentences(study: Study, inputs: Inputs) -> list[str]:
+    """The test sentences of a study, as options of ``attack``."""
+    whole = find_split(inputs.folder, "test")
+    if study.sentences is None:
+        return ["--data", str(whole), "--share", str(study.share)]
+    path = ROOT / "runs" / f"test_{study.sentences}.conllu"
+    long = [example for example in read_treebank(whole) if len(example.sentence.words) >= 5]
+    drawn = draw_share([1] * len(long), study.sentences / len(long), "sentences", seed=0)
+    write_treebank(path, [long[index].block for index in drawn])
+    return ["--data", str(path)]
 
 
 def augment(row: Row, inputs: Inputs) -> None:
@@ -77,46 +111,47 @@ def augment(row: Row, inputs: Inputs) -> None:
         )
 
 
-def attack(row: Row, study: Study, inputs: Inputs) -> None:
+def attack(study: Study, row: Row, gamma: float | None, inputs: Inputs) -> None:
     """Attack a row's checkpoint on the test set; and score it on its base's adversaries."""
-    for gamma in study.gammas:
-        run(
-            [
-                *attack_command(row, inputs),
-                *("--attack.search.init_args.gamma", str(gamma)),
-                *("--data", str(find_split(inputs.folder, "test")), "--share", str(study.share)),
-                *("--out", str(row.attacked(gamma))),
-            ]
-        )
-        if row.base is not None:
-            static = row.base.attacked(gamma) / "adversarial.conllu"
-            checkpoint = str(row.folder / row.checkpoint)
-            where = ["--out", str(row.folder / f"static_{round(100 * gamma):02d}")]
-            run(["evaluate", "--checkpoint", checkpoint, "--data", str(static), *where])
+    folder = study.attacked(row, gamma)
+    command = [*attack_command(row, inputs, gamma), *test_sentences(study, inputs)]
+    run([*command, "--out", str(folder)])
+    if row.base is not None:
+        static = study.attacked(row.base, gamma) / "adversarial.conllu"
+        checkpoint = str(row.folder / row.checkpoint)
+        where = ["--out", str(static_folder(row, gamma))]
+        run(["evaluate", "--checkpoint", checkpoint, "--data", str(static), *where])
+    if study.sentences is not None:
+        measures = ["--language_model", inputs.masked_lm, "--kind", "masked"]
+        run(["quality", str(folder), *measures, "--vectors", inputs.vectors])
 
 
-def keep(study: str, row: Row) -> None:
+def static_folder(row: Row, gamma: float | None) -> Path:
+    """Where a row's scores on its base's adversaries lie."""
+    return row.folder / f"static{percent(gamma)}"
+
+
+def keep(name: str, row: Row, gamma: float | None) -> None:
     """Copy a row's figures, and the counts a bootstrap needs, into ``bench/results``."""
-    for gamma in STUDIES[study].gammas:
-        attacked = row.attacked(gamma)
-        summary = json.loads((attacked / "summary.json").read_text("utf-8"))
-        lines = read_lines(attacked / "examples.jsonl")
-        static = row.folder / f"static_{round(100 * gamma):02d}" / "scores.json"
-        scores = json.loads(static.read_text("utf-8")) if static.exists() else None
-        figures = {
-            "row": row.name,
-            "title": row.title,
-            "gamma": gamma,
-            "training_seconds": json.loads((row.folder / "finished.json").read_text())["seconds"],
-            "static": scores and {"uas": scores["uas"], "las": scores["las"]},
-            **{key: value for key, value in summary.items() if key != "victims"},
-            "counts": {
-                "words": [line["counted"] for line in lines],
-                "clean": [line["clean"]["correct_labels"] for line in lines],
-                "attacked": [line["attacked"]["correct_labels"] for line in lines],
-            },
-        }
-        write_text(result(study, row, gamma), json.dumps(figures) + "\n")
+    attacked = STUDIES[name].attacked(row, gamma)
+    summary = json.loads((attacked / "summary.json").read_text("utf-8"))
+    lines = read_lines(attacked / "examples.jsonl")
+    static = static_folder(row, gamma) / "scores.json"
+    scores = json.loads(static.read_text("utf-8")) if static.exists() else None
+    figures = {
+        "row": row.name,
+        "title": row.title,
+        "gamma": gamma,
+        "training_seconds": json.loads((row.folder / "finished.json").read_text())["seconds"],
+        "static": scores and {"uas": scores["uas"], "las": scores["las"]},
+        **{key: value for key, value in summary.items() if key != "victims"},
+        "counts": {
+            "words": [line["counted"] for line in lines],
+            "clean": [line["clean"]["correct_labels"] for line in lines],
+            "attacked": [line["attacked"]["correct_labels"] for line in lines],
+        },
+    }
+    write_text(result(name, row, gamma), json.dumps(figures) + "\n")
 
 
 def main() -> None:
@@ -125,29 +160,31 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="the treebank")
     parser.add_argument("--masked_lm", help="folder or name of the masked language model")
     parser.add_argument("--encoder", help="folder or name of the pretrained encoder")
-    parser.add_argument("--rows", nargs="*", help="only these rows")
+    parser.add_argument("--vectors", help="file of counter-fitted word vectors")
+    parser.add_argument("--rows", nargs="*", help="only the rows of these runs")
+    parser.add_argument("--attacks", nargs="*", help="only the rows with these attacks")
     steps = ["train", "attack"]
     parser.add_argument("--steps", nargs="*", choices=steps, default=steps)
     parser.add_argument("--table", action="store_true", help="only print the table")
     parser.add_argument("--json", action="store_true", help="print one JSON object, as last line")
     options = parser.parse_args()
     study = STUDIES[options.study]
-    inputs = Inputs(options.folder, options.masked_lm, options.encoder)
-    for row in () if options.table else study.rows:
-        if options.rows and row.name not in options.rows:
+    inputs = Inputs(options.folder, options.masked_lm, options.encoder, options.vectors)
+    for row, gamma in () if options.table else study.cases:
+        wanted = not options.rows or row.name in options.rows
+        if not wanted or (options.attacks and row.attack not in options.attacks):
             continue
         if "train" in options.steps:
             train(row, inputs)
         if "attack" in options.steps:
-            attack(row, study, inputs)
-            keep(options.study, row)
-    defence = options.study == "ewt_blackbox"
-    print(defence_table(options.study) if defence else budget_table(options.study))
+            attack(study, row, gamma, inputs)
+            keep(options.study, row, gamma)
+    print(table(options.study))
     if options.json:
-        slim = {
-            f"{name} {gamma}": {k: v for k, v in figures.items() if k != "counts"}
-            for (name, gamma), figures in kept(options.study).items()
-        }
+        slim = [
+            {key: value for key, value in figures.items() if key != "counts"}
+            for figures in kept(options.study)
+        ]
         print(json.dumps(slim))
 
 

@@ -12,14 +12,36 @@ from robustparse.evaluation.significance import (
 from studies import STUDIES, result
 
 
-def kept(study: str) -> dict[tuple[str, float], dict]:
-    """The figures of all finished rows, by name and budget."""
-    paths = {
-        (row.name, gamma): result(study, row, gamma)
-        for row in STUDIES[study].rows
-        for gamma in STUDIES[study].gammas
-    }
-    return {key: json.loads(p.read_text("utf-8")) for key, p in paths.items() if p.exists()}
+def kept(study: str) -> list[dict]:
+    """The figures of all finished rows."""
+    paths = [result(study, row, gamma) for row, gamma in STUDIES[study].cases]
+    return [json.loads(path.read_text("utf-8")) for path in paths if path.exists()]
+
+
+def table(study: str) -> str:
+    """The finished rows of a study, as ``docs/results.md`` shows them."""
+    if study.startswith("zheng2020"):
+        return budget_table(study)
+    return defence_table(study) if study == "ewt_blackbox" else attack_table(study)
+
+
+def attack_table(study: str) -> str:
+    """Attacks beside each other; perplexities are medians over the changed sentences."""
+    lines = [
+        "| parser | attack | budget % | clean UAS | clean LAS | attacked UAS | attacked LAS "
+        "| success % | edits | queries | sentences a second | perplexity before, after |",
+        "|---" * 12 + "|",
+    ]
+    for row in kept(study):
+        clean, attacked, perplexity = row["clean"], row["attacked"], row["perplexity"]
+        figures = [clean["uas"], clean["las"], attacked["uas"], attacked["las"]]
+        figures += [row["success_rate"], row["edits_per_sentence"]]
+        figures += [row["queries_per_sentence"]["charged"], row["sentences_per_second"]]
+        budget = "-" if row["gamma"] is None else f"{100 * row['gamma']:.0f}"
+        cells = [row["title"], row["attack"], budget, *(f"{value:.2f}" for value in figures)]
+        cells.append(f"{perplexity['clean']:.0f}, {perplexity['attacked']:.0f}")
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
 
 
 def budget_table(study: str) -> str:
@@ -29,11 +51,11 @@ def budget_table(study: str) -> str:
         "| edits | on the clean parser's adversaries, UAS / LAS |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for (_, gamma), row in kept(study).items():
+    for row in kept(study):
         clean, attacked, static = row["clean"], row["attacked"], row.get("static")
         figures = [clean["uas"], clean["las"], attacked["uas"], attacked["las"]]
         figures += [row["success_rate"], row["edits_per_sentence"]]
-        cells = [row["title"], f"{100 * gamma:.0f}", *(f"{value:.2f}" for value in figures)]
+        cells = [row["title"], f"{100 * row['gamma']:.0f}", *(f"{value:.2f}" for value in figures)]
         cells.append(f"{static['uas']:.2f} / {static['las']:.2f}" if static else "-")
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -41,7 +63,7 @@ def budget_table(study: str) -> str:
 
 def defence_table(study: str) -> str:
     """The finished rows as a Markdown table, defences with the share of lost LAS they win back."""
-    finished = {name: figures for (name, _), figures in kept(study).items()}
+    finished = {figures["row"]: figures for figures in kept(study)}
     baseline, control = (row.name for row in STUDIES[study].rows[:2])
     lines = [
         "| system | clean UAS | clean LAS | attacked UAS | attacked LAS | success % | won back % "
