@@ -235,10 +235,12 @@ def shrunk(spec: Any, folder: Path) -> Any:
         return spec
     spec = {key: shrunk(value, folder) for key, value in spec.items()}
     name = str(spec.get("class_path", "")).rpartition(".")[2]
-    if name == "LanguageTool":
+    if name in ("LanguageTool", "LinkGrammar"):
         return {"class_path": "recipe_models.Checker"}
     if given := _small(folder).get(name):
         spec["init_args"] = {**spec.get("init_args", {}), **given}
+    if spec.get("init_args", {}).get("kind") == "masked":
+        spec["init_args"]["model"] = str(folder / "bert")
     return spec
 
 

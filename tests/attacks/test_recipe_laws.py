@@ -31,6 +31,7 @@ RECIPES = {
     "pwws": False,
     "textfooler": False,
     "wang2021": True,
+    "wang2021_open": True,
     "zheng2020_blackbox": True,
     "zheng2020_blackbox_character": True,
     "zheng2020_phrase_blackbox": True,

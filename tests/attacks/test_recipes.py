@@ -25,6 +25,7 @@ SEARCHES = {
     "pwws": WeightedSaliencySearch,
     "textfooler": GreedyByImportance,
     "wang2021": Wang2021,
+    "wang2021_open": Wang2021,
     "zheng2020_blackbox": Zheng2020,
     "zheng2020_blackbox_character": Zheng2020,
     "zheng2020_phrase_blackbox": PhraseBlackBox,
