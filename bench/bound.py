@@ -1,0 +1,79 @@
+"""What no parser of a size can exceed on this machine: words a second that its products allow.
+
+    python bench/bound.py --threads 2 --json
+
+A word's forward pass multiplies with every weight of the sentence LSTM, of the MLPs and of the arc
+scores once; a training step costs three times as much. Left out are characters, embeddings, label
+scores, dropout, the optimiser: the true bound is lower. The rate is that of one product of the
+shape of an LSTM layer's input, ``(4096, 800) @ (800, 1600)``, the median of several rounds. Run it
+on an otherwise idle machine.
+"""
+
+import argparse
+import json
+import statistics
+import time
+
+import torch
+
+from robustparse.data.sample import sample_treebank
+from robustparse.data.vocab import Vocabulary
+from robustparse.parsers.biaffine import BiaffineParser
+from robustparse.parsers.encoders import LSTMEncoder
+
+ROWS = 4096
+TRAINING = 3  # the forward pass, the gradient of the inputs, the gradient of the weights
+
+
+def flop_a_word(hidden: int, layers: int) -> int:
+    """Multiplications and additions of a word's forward pass."""
+    encoder = LSTMEncoder(
+        word_dim=100, character_dim=50, character_out=100, hidden=hidden, layers=layers, tag_dim=100
+    )
+    vocabulary = Vocabulary.from_examples(sample_treebank().test)
+    parser = BiaffineParser(encoder, arc_dim=500, label_dim=100, vocabulary=vocabulary)
+    parts = (parser.encoder.lstm, parser.arc_dep, parser.arc_head)
+    labels = (parser.mlp_label_dep, parser.mlp_label_head)
+    weights = [weight for part in (*parts, *labels) for weight in part.parameters()]
+    matrices = [*weights, parser.arc_weight]
+    return 2 * sum(weight.numel() for weight in matrices if weight.dim() > 1)
+
+
+def rate(dtype: torch.dtype, hidden: int, rounds: int) -> float:
+    """Floating-point operations a second of the product."""
+    one = torch.randn(ROWS, 2 * hidden, dtype=dtype)
+    other = torch.randn(2 * hidden, 4 * hidden, dtype=dtype)
+    seconds = []
+    for _ in range(rounds + 1):
+        begin = time.perf_counter()
+        for _ in range(20):
+            one @ other
+        seconds.append(time.perf_counter() - begin)
+    return 20 * 2 * ROWS * other.numel() / statistics.median(seconds[1:])
+
+
+def main() -> None:
+    """Print the figures; with ``--json`` as one object on the last line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--hidden", type=int, default=400, help="LSTM units a direction")
+    parser.add_argument("--layers", type=int, default=3, help="LSTM layers")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    word = flop_a_word(options.hidden, options.layers)
+    figures = {"mflop_a_word": word / 1e6}
+    for name, dtype in (("fp32", torch.float32), ("bf16", torch.bfloat16)):
+        speed = rate(dtype, options.hidden, options.rounds)
+        figures[f"gflop_a_second_{name}"] = speed / 1e9
+        figures[f"training_words_a_second_{name}"] = speed / word / TRAINING
+        figures[f"parsed_words_a_second_{name}"] = speed / word
+    for key, value in figures.items():
+        print(f"{key:>32} {value:10.1f}")
+    if options.json:
+        print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()
