@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from robustparse.attacks.victim import LexicalVictim
+from robustparse.errors import InputError
 from robustparse.parsers.victim import ParserVictim
 
 
@@ -166,3 +167,20 @@ def test_gradients_are_those_of_the_loss_by_finite_differences(parser, examples)
             slope = float(up - down) / 2e-5
             assert slope == pytest.approx(float(step.numpy() @ gradient[row, word]), abs=1e-6)
     assert all(weight.grad is None for weight in parser.parameters())
+
+
+def test_mixed_precision_holds_while_evaluating(parser, examples):
+    victim, seen = ParserVictim(parser.float(), "bf16-mixed"), []
+    parser.arc_dep.linear.register_forward_hook(lambda *call: seen.append(call[2].dtype))
+    texts = [" ".join(example.sentence.words) for example in examples]
+    with victim.evaluating():
+        heads, _ = victim.parse(*arrays(victim, *texts))
+    victim.parse(*arrays(victim, *texts))
+    assert seen == [torch.bfloat16, torch.float32]
+    with ParserVictim(parser).evaluating(), torch.autocast("cpu", torch.bfloat16):
+        assert np.array_equal(victim.parse(*arrays(victim, *texts))[0], heads)
+
+
+def test_a_precision_that_is_none(parser):
+    with pytest.raises(InputError, match=r"precision must be one of .*bf16-mixed.*'fp8'"):
+        ParserVictim(parser, "fp8")
