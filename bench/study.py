@@ -86,12 +86,13 @@ def with_files(node: Any, inputs: Inputs) -> Any:
     }
 
 
-def test_sentences(study: Study, inputs: Inputs) -> list[str]:
+def sentences_of(study: Study, inputs: Inputs) -> list[str]:
     """The test sentences of a study, as options of ``attack``."""
     whole = find_split(inputs.folder, "test")
     if study.sentences is None:
         return ["--data", str(whole), "--share", str(study.share)]
     path = ROOT / "runs" / f"test_{study.sentences}.conllu"
+    make_folder(path.parent)
     long = [example for example in read_treebank(whole) if len(example.sentence.words) >= 5]
     drawn = draw_share([1] * len(long), study.sentences / len(long), "sentences", seed=0)
     write_treebank(path, [long[index].block for index in drawn])
@@ -114,7 +115,7 @@ def augment(row: Row, inputs: Inputs) -> None:
 def attack(study: Study, row: Row, gamma: float | None, inputs: Inputs) -> None:
     """Attack a row's checkpoint on the test set; and score it on its base's adversaries."""
     folder = study.attacked(row, gamma)
-    command = [*attack_command(row, inputs, gamma), *test_sentences(study, inputs)]
+    command = [*attack_command(row, inputs, gamma), *sentences_of(study, inputs)]
     run([*command, "--out", str(folder)])
     if row.base is not None:
         static = study.attacked(row.base, gamma) / "adversarial.conllu"

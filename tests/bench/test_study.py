@@ -1,0 +1,71 @@
+"""The studies: names that tell rows apart, recipes with the machine's files, sentences drawn."""
+
+from pathlib import Path
+
+import yaml
+
+import study
+from robustparse.data.conllu import block_of, read_treebank, write_treebank
+from robustparse.data.sample import sample_treebank
+from robustparse.types import DependencyTree, Sentence
+from studies import RESULTS, STUDIES, result
+from study_tables import kept, table
+
+HERE = study.Inputs(Path("treebank"), "mlm", "encoder", "vectors.txt")
+
+
+def test_no_two_rows_share_a_file() -> None:
+    kept_in = [result(name, *case) for name in STUDIES for case in STUDIES[name].cases]
+    assert len(set(kept_in)) == len(kept_in)
+    for one in STUDIES.values():
+        folders = [one.attacked(*case) for case in one.cases]
+        assert len(set(folders)) == len(folders)
+
+
+def test_every_figure_belongs_to_a_row_and_every_row_to_the_table() -> None:
+    known = {result(name, *case) for name in STUDIES for case in STUDIES[name].cases}
+    assert set(RESULTS.glob("*.json")) <= known
+    for name in STUDIES:
+        assert len(table(name).splitlines()) == 2 + len(kept(name))
+
+
+def test_recipes_get_the_machines_files() -> None:
+    names = {"bert-base-uncased", "counter-fitted-vectors.txt"}
+    row = next(row for row, _ in STUDIES["wang2021_filters"].cases if row.filters == 2)
+    shipped = (study.ROOT / "configs" / "attack" / f"{row.recipe}.yaml").read_text()
+    assert all(name in shipped for name in names)
+    recipe = study.with_files(yaml.safe_load(shipped), HERE)
+    assert not any(name in yaml.safe_dump(recipe) for name in names)
+    mlm, near = (recipe["candidates"]["init_args"]["generators"][place] for place in (2, 1))
+    assert mlm["init_args"] == {"model": "mlm", "top_k": 100, "sample": 50}
+    assert near["init_args"] == {"vectors": "vectors.txt", "k": 50}
+
+
+def test_a_rows_recipe_has_its_filters_and_budget(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("studies.ROOT", tmp_path)
+    rows = [row for row, _ in STUDIES["wang2021_filters"].cases]
+    for row in rows:
+        command = study.attack_command(row, HERE, 0.1)
+        path = Path(command[command.index("--attack") + 1])
+        assert path.is_relative_to(tmp_path)
+        recipe = yaml.safe_load(path.read_text())
+        assert recipe["search"]["init_args"]["gamma"] == 0.1
+        assert len(recipe["constraints"]) == 1 + row.filters
+    assert [row.filters for row in rows] == [0, 1, 2, 3]
+
+
+def test_sentences_are_drawn_once_and_long_enough(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(study, "ROOT", tmp_path)
+    examples = sample_treebank().test
+    short = Sentence(("No", "."))
+    blocks = [block_of(example.sentence, example.gold) for example in examples[:30]]
+    blocks[1:1] = [block_of(short, DependencyTree((0, 1), ("root", "punct")))] * 30
+    write_treebank(tmp_path / "x-test.conllu", blocks)
+    inputs = study.Inputs(tmp_path, "", "", "")
+    some = study.Study((), sentences=20)
+    name, path = study.sentences_of(some, inputs)
+    first = [example.sentence.words for example in read_treebank(path)]
+    assert (name, len(first)) == ("--data", 20)
+    assert min(map(len, first)) >= 5
+    study.sentences_of(some, inputs)
+    assert [example.sentence.words for example in read_treebank(path)] == first
