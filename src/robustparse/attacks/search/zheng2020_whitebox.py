@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.attacks.problem import Problem, State
+from robustparse.attacks.search.edit_budget import check_gamma, edit_budget
 from robustparse.attacks.search.requests import (
     Answer,
     Gradient,
@@ -67,8 +68,7 @@ class Zheng2020WhiteBox(Search):
         loss: Loss = "margin",
         substitution: Substitution | None = None,
     ) -> None:
-        if not 0.0 < gamma <= 1.0:
-            raise InputError(f"search: gamma must be in (0, 1], got {gamma}")
+        check_gamma(gamma)
         if not 0.0 < drop <= 1.0:
             raise InputError(f"search: drop must be in (0, 1], got {drop}")
         for key, number in (("trials", trials), ("positions", positions)):
@@ -116,8 +116,7 @@ class Zheng2020WhiteBox(Search):
 
     def _kappa(self, words: int) -> int:
         length = words + (self.length == "rooted")
-        # In exact arithmetic 0.15 * 20 is 3; in floating point 0.29 * 100 falls short of 29.
-        return max(1, int(np.floor(self.gamma * length + 1e-9)))
+        return edit_budget(self.gamma, length)
 
 
 def by_norm(slope: Slope, among: NDArray[np.bool_]) -> NDArray[np.int64]:
