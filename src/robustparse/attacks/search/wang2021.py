@@ -19,7 +19,7 @@ from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.edit_budget import check_gamma, edit_budget
 from robustparse.attacks.search.rankings import Ranking, UnknownWord
 from robustparse.attacks.search.requests import Answer, Expand, Outcome, Propose, Request, Search
-from robustparse.errors import InputError
+from robustparse.errors import check_choice
 
 
 class Wang2021(Search):
@@ -44,8 +44,7 @@ class Wang2021(Search):
         ranking: Ranking | None = None,
     ) -> None:
         check_gamma(gamma)
-        if length not in ("words", "rooted"):
-            raise InputError(f"search: length must be one of words, rooted, got {length!r}")
+        check_choice("search: length", length, ("words", "rooted"))
         self.gamma, self.length = gamma, length
         self.ranking = ranking or UnknownWord()
 

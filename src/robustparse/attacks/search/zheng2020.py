@@ -26,7 +26,7 @@ from robustparse.attacks.search.requests import (
     Score,
     Search,
 )
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_choice
 
 
 class Zheng2020(Search):
@@ -60,15 +60,9 @@ class Zheng2020(Search):
         check_gamma(gamma)
         if psi < 1:
             raise InputError(f"search: psi must be at least 1, got {psi}")
-        for key, value, allowed in (
-            ("length", length, ("counted", "words")),
-            ("ranking", ranking, ("unknown", "random")),
-            ("harmless", harmless, ("first", "skip")),
-        ):
-            if value not in allowed:
-                raise InputError(
-                    f"search: {key} must be one of {', '.join(allowed)}, got {value!r}"
-                )
+        check_choice("search: length", length, ("counted", "words"))
+        check_choice("search: ranking", ranking, ("unknown", "random"))
+        check_choice("search: harmless", harmless, ("first", "skip"))
         self.gamma = gamma
         self.psi = psi
         self.length = length

@@ -12,7 +12,7 @@ stay in.
 """
 
 from collections.abc import Generator
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from robustparse.attacks.search.requests import (
 from robustparse.attacks.search.slopes import Slope
 from robustparse.attacks.search.substitutions import NearestWord, Substitutes, Substitution
 from robustparse.attacks.victim import Loss
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_choice
 
 
 class Zheng2020WhiteBox(Search):
@@ -74,15 +74,9 @@ class Zheng2020WhiteBox(Search):
         for key, number in (("trials", trials), ("positions", positions)):
             if number < 1:
                 raise InputError(f"search: {key} must be at least 1, got {number}")
-        for key, value, allowed in (
-            ("count", count, ("fruitless", "all")),
-            ("length", length, ("words", "rooted")),
-            ("loss", loss, ("margin", "cross_entropy")),
-        ):
-            if value not in allowed:
-                raise InputError(
-                    f"search: {key} must be one of {', '.join(allowed)}, got {value!r}"
-                )
+        check_choice("search: count", count, ("fruitless", "all"))
+        check_choice("search: length", length, ("words", "rooted"))
+        check_choice("search: loss", loss, get_args(Loss))
         self.gamma, self.trials, self.count, self.positions = gamma, trials, count, positions
         self.drop, self.length = drop, length
         self.loss: Loss = loss
