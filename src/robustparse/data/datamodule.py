@@ -164,7 +164,6 @@ class TreebankDataModule(pl.LightningDataModule):
 
     def _evaluation(self, split: str) -> EvaluationLoader:
         data = self._number(self.examples(split))
-        words = self.eval_batch_words
-        if words is None:
-            words = forward_words(self.trainer.strategy.root_device)  # type: ignore[union-attr]
+        device = self.trainer.strategy.root_device  # type: ignore[union-attr]
+        words = forward_words(device, self.eval_batch_words)
         return EvaluationLoader(data, words, *self._place())
