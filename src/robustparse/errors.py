@@ -1,4 +1,4 @@
-"""The exceptions that commands answer with one message and no traceback."""
+"""What commands answer with one message and no traceback, and a check that ends so."""
 
 from collections.abc import Collection
 

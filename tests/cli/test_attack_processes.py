@@ -13,7 +13,7 @@ import pytest
 import torch
 from command_runs import RECIPE, checkpoint, mistake
 
-from robustparse.cli.devices import device_of
+from robustparse.cli.devices import process_device
 from robustparse.cli.main import main
 from robustparse.errors import InputError
 from robustparse.evaluation.lines import held_lines
@@ -200,17 +200,17 @@ def test_ranks_without_an_address_and_with_other_devices(made, tmp_path, monkeyp
 
 
 def test_devices_of_processes(monkeypatch):
-    assert device_of("cuda:7", 0, 1) == "cuda:7"
-    assert [device_of("cpu", rank, 2) for rank in range(2)] == ["cpu", "cpu"]
+    assert process_device("cuda:7", 0, 1) == "cuda:7"
+    assert [process_device("cpu", rank, 2) for rank in range(2)] == ["cpu", "cpu"]
     with pytest.raises(InputError, match="--devices must be >= 1, got 0"):
-        device_of("cpu", 0, 0)
+        process_device("cpu", 0, 0)
     with pytest.raises(InputError, match="--device cuda:1 names one GPU, and there are 2"):
-        device_of("cuda:1", 0, 2)
+        process_device("cuda:1", 0, 2)
     for gpus, expected in ((0, ["auto", "auto"]), (2, ["cuda:0", "cuda:1"])):
         monkeypatch.setattr(torch.cuda, "is_available", lambda gpus=gpus: gpus > 0)
         monkeypatch.setattr(torch.cuda, "device_count", lambda gpus=gpus: gpus)
-        assert [device_of("auto", rank, 2) for rank in range(2)] == expected
+        assert [process_device("auto", rank, 2) for rank in range(2)] == expected
         for device in ("auto", "cuda"):
             if device == "cuda" or gpus:
                 with pytest.raises(InputError, match=f"--devices 3: this machine has {gpus} GPUs"):
-                    device_of(device, 0, 3)
+                    process_device(device, 0, 3)

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from robustparse.attacks.attack import Attack
 from robustparse.cli.config_errors import shorten
-from robustparse.cli.devices import device_of
+from robustparse.cli.devices import process_device
 from robustparse.cli.inputs import (
     digest,
     instantiate_options,
@@ -116,7 +116,7 @@ class _Job:
     def loaded(self, rank: int, count: int) -> tuple[Source, list[Example]]:
         """What attacks sentences as one of this machine's processes, and all the sentences."""
         given = self.given
-        device = device_of(given["device"], rank, count)
+        device = process_device(given["device"], rank, count)
         module = load_parser(given["checkpoint"], given["decoder"], device)
         if module.device.type == "cuda":
             torch.cuda.set_device(module.device)  # where other models go that take a GPU
@@ -154,7 +154,7 @@ def _collected(job: _Job, source: Source, examples: Sequence[Example]) -> Summar
 def _over_processes(job: _Job) -> Summary:
     """Let new processes attack; this one writes."""
     given, count = job.given, job.given["devices"]
-    device_of(given["device"], 0, count)  # before anything is started
+    process_device(given["device"], 0, count)  # before anything is started
     examples = job.examples(load_parser(given["checkpoint"], given["decoder"], "cpu"))
     worker = partial(_worker, job.arguments, count)
     return _collected(job, partial(lines_of_processes, worker, count), examples)

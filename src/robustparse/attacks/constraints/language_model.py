@@ -19,9 +19,9 @@ from robustparse.pretrained import (
     Kind,
     Precision,
     batches,
-    device_of,
     load_pretrained,
     masked_row_head,
+    named_device,
 )
 
 
@@ -156,7 +156,7 @@ class LanguageModel:
 
     @cached_property
     def _device(self) -> torch.device:
-        return device_of(self.device)
+        return named_device(self.device)
 
     @cached_property
     def _loaded(self) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
