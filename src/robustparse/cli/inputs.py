@@ -12,7 +12,7 @@ from robustparse.cli.devices import chosen_device
 from robustparse.data.conllu import check_labels, read_treebank
 from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.data.sample import sample_treebank
-from robustparse.data.shares import Unit, draw_share
+from robustparse.data.shares import Unit, check_share, draw_share
 from robustparse.errors import InputError
 from robustparse.parsers.base import ParserModule
 from robustparse.parsers.decoders import Decoder
@@ -110,14 +110,13 @@ def load_examples(
 
     Raises:
         InputError: the file cannot be used, or holds a label the parser has never seen, or a
-            number is too small.
+            number is out of range.
     """
     if seed < 0:
         raise InputError(f"--seed must be >= 0, got {seed}")
     if limit is not None and limit < 1:
         raise InputError(f"--limit must be >= 1, got {limit}")
-    if not 0 < share <= 1:
-        raise InputError(f"--share must be above 0 and at most 1, got {share}")
+    check_share(share, "--tokens" if unit == "tokens" else "--share")
     sample = data == SAMPLE
     whole = getattr(sample_treebank(seed), split) if sample else read_treebank(data, max_length)
     kept = draw_share([len(example.sentence) for example in whole], share, unit, seed)

@@ -14,6 +14,20 @@ from robustparse.errors import InputError, check_choice
 Unit = Literal["sentences", "tokens"]
 
 
+def check_share(share: float, name: str = "a share") -> None:
+    """Refuse a number that is no share.
+
+    Args:
+        share: as given.
+        name: of the option or setting, for the message.
+
+    Raises:
+        InputError: it is not in (0, 1].
+    """
+    if not 0 < share <= 1:
+        raise InputError(f"{name} must be above 0 and at most 1, got {share}")
+
+
 def draw_share(lengths: Sequence[int], share: float, unit: Unit, seed: int) -> list[int]:
     """The indices of a share of some sentences, rising.
 
@@ -30,8 +44,7 @@ def draw_share(lengths: Sequence[int], share: float, unit: Unit, seed: int) -> l
     Raises:
         InputError: the share is out of range, or there is no such unit.
     """
-    if not 0 < share <= 1:
-        raise InputError(f"a share must be above 0 and at most 1, got {share}")
+    check_share(share)
     check_choice("the unit of a share", unit, get_args(Unit))
     order = np.random.Generator(np.random.Philox(key=seed)).permutation(len(lengths))
     if unit == "sentences":
