@@ -21,6 +21,16 @@ from robustparse.parsers.checkpoint import KEY, describe
 from robustparse.parsers.encoders import LSTMEncoder
 from robustparse.types import Example
 
+SPEED = {
+    "victim_forwards",
+    "texts_per_forward",
+    "seconds",
+    "other_model_seconds",
+    "sentences_per_second",
+    "victim_share_of_seconds",
+}
+"""The figures of a summary that differ from run to run."""
+
 
 def sentences(count: int, split: str = "train") -> list[Example]:
     """The first sentences of a split of the sample treebank."""

@@ -145,7 +145,7 @@ def test_unicode_needs_no_tags_and_penn_does():
 
 
 def test_unknown_policy_names_the_known_ones():
-    with pytest.raises(InputError, match="none, penn or unicode, got 'ptb'"):
+    with pytest.raises(InputError, match="none, penn, unicode, got 'ptb'"):
         counted_words(Sentence(("a",)), "ptb")
 
 

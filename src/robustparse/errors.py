@@ -1,4 +1,6 @@
-"""The exceptions that commands answer with one message and no traceback."""
+"""What commands answer with one message and no traceback, and a check that ends so."""
+
+from collections.abc import Collection
 
 
 class InputError(ValueError):
@@ -15,3 +17,18 @@ class ProcessDiedError(RuntimeError):
 
     Commands print it on standard error and exit with 1.
     """
+
+
+def check_choice(setting: str, value: object, allowed: Collection[str]) -> None:
+    """Refuse a value that is none of those a setting may have.
+
+    Args:
+        setting: what it is, with whom it belongs to, as in ``search: length``.
+        value: as given.
+        allowed: what it may be.
+
+    Raises:
+        InputError: names the value and those allowed.
+    """
+    if value not in allowed:
+        raise InputError(f"{setting} must be one of {', '.join(allowed)}, got {value!r}")

@@ -5,7 +5,7 @@ and LCM the shares of sentences in which every counted word has them (Kübler et
 """
 
 import unicodedata
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torchmetrics import Metric
 
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_choice
 from robustparse.types import DependencyTree, Sentence
 
 PunctuationPolicy = Literal["none", "penn", "unicode"]
@@ -41,8 +41,7 @@ def counted_words(sentence: Sentence, policy: PunctuationPolicy = "none") -> NDA
         return np.ones(len(sentence), dtype=np.bool_)
     if policy == "unicode":
         return np.array([not _is_punctuation(word) for word in sentence.words], dtype=np.bool_)
-    if policy != "penn":
-        raise InputError(f"punctuation must be none, penn or unicode, got {policy!r}")
+    check_choice("punctuation", policy, get_args(PunctuationPolicy))
     if not sentence.xpos:
         raise InputError(
             "punctuation policy 'penn' needs Penn tags in column 5, and the file has none; "

@@ -196,7 +196,7 @@ def masked_row_head(
     return None
 
 
-def device_of(name: str) -> torch.device:
+def named_device(name: str) -> torch.device:
     """The device of a name; `auto` takes a GPU if there is one."""
     if name != "auto":
         return torch.device(name)

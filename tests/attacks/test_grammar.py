@@ -132,7 +132,7 @@ def test_bad_settings(tmp_path) -> None:
         LinkGrammar(seconds=0)
     with pytest.raises(InputError, match="longest must be at least 1 word"):
         LinkGrammar(longest=0)
-    with pytest.raises(InputError, match="count must be sentence or words"):
+    with pytest.raises(InputError, match="count must be one of sentence, words"):
         LinkGrammar(count="characters")
     with pytest.raises(InputError, match="seconds must be > 0"):
         LanguageTool(seconds=0)

@@ -112,7 +112,7 @@ def test_missing_wordnet(monkeypatch: pytest.MonkeyPatch) -> None:
     wordnet.load_wordnet.cache_clear()
     with pytest.raises(InputError, match=r"nltk\.downloader wordnet"):
         WordNetSynonyms().propose(slots("dog/NN"), 0)
-    with pytest.raises(InputError, match="parts must be slot or all, got 'verbs'"):
+    with pytest.raises(InputError, match="parts must be one of slot, all, got 'verbs'"):
         WordNetSynonyms(parts="verbs")
     assert WordNetSynonyms().propose([], 0) == []
 
@@ -225,5 +225,5 @@ def test_malformed_dictionaries(tmp_path, content: object, message: str) -> None
 
 
 def test_bad_options() -> None:
-    with pytest.raises(InputError, match="words must be training or dictionary"):
+    with pytest.raises(InputError, match="words must be one of training, dictionary"):
         Sememes("x.json", words="all")

@@ -175,7 +175,7 @@ def test_what_cannot_be_loaded_or_set(folders, tmp_path) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"torn")
     with pytest.raises(InputError, match=r"causal language model .*cannot load it"):
         LanguageModel(str(tmp_path)).perplexities(text)
-    with pytest.raises(InputError, match="kind must be causal or masked, got 'gpt'"):
+    with pytest.raises(InputError, match="kind must be one of masked, causal, got 'gpt'"):
         LanguageModel("x", "gpt")
     with pytest.raises(InputError, match="longest must be at least 2, got 1"):
         LanguageModel("x", longest=1)

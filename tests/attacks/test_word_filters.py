@@ -155,7 +155,7 @@ def test_cosines_with_the_original_word(tmp_path, minimum: float) -> None:
 def test_bad_vector_settings(tmp_path) -> None:
     with pytest.raises(InputError, match=r"minimum must be in \[-1, 1\], got 70"):
         WordVectorCosine("v", minimum=70)
-    with pytest.raises(InputError, match="unknown must be reject or accept"):
+    with pytest.raises(InputError, match="unknown must be one of reject, accept"):
         WordVectorCosine("v", unknown="pass")
     with pytest.raises(InputError, match="no such file"):
         accepted(WordVectorCosine(str(tmp_path / "none")), "a", "b")
@@ -229,7 +229,7 @@ def test_missing_taggers(monkeypatch, library: str) -> None:
         monkeypatch.setattr(module, name, None, raising=False)
     with pytest.raises(InputError, match=f"{library} cannot load"):
         PipelineTag(library).accept([slot], [["x"]], HashVictim())
-    with pytest.raises(InputError, match="library must be spacy or stanza"):
+    with pytest.raises(InputError, match="library must be one of spacy, stanza"):
         PipelineTag("flair")
     with pytest.raises(InputError, match="window must be at least 0"):
         PipelineTag(library, window=-1)

@@ -1,6 +1,10 @@
-"""Running our own commands in this process, and the broken files they must refuse."""
+"""Running our own commands, in this process or in others, and the files they must refuse."""
 
+import os
 import pickle
+import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +48,33 @@ def table(output: str) -> dict[str, list[str]]:
 def checkpoint(folder: Path) -> Path:
     """A small parser for the sample's sentences, in float32."""
     return save_checkpoint(trained_parser().float(), folder / "tiny.ckpt")
+
+
+def started(*options: str, **environment: str) -> subprocess.Popen[str]:
+    """The program in a process of its own."""
+    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    return subprocess.Popen(
+        [sys.executable, "-c", "from robustparse.cli.main import main; main()", *options],
+        env={**os.environ, "PYTHONPATH": path, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def ranks(options: list[str], count: int) -> list[subprocess.Popen[str]]:
+    """The program as torchrun would start it."""
+    common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+    common |= {"WORLD_SIZE": str(count), "LOCAL_WORLD_SIZE": str(count)}
+    return [
+        started(*options, **common, RANK=str(rank), LOCAL_RANK=str(rank)) for rank in range(count)
+    ]
 
 
 def row(number: int, word: str, head: int | str, label: str, columns: str = "\t_\t_\n") -> str:

@@ -14,7 +14,7 @@ from robustparse.attacks.candidates.training_words import TrainingWords
 from robustparse.attacks.constraints.tags import AttackableTags
 from robustparse.attacks.goals import AttachmentDrop
 from robustparse.attacks.search.zheng2020 import Zheng2020
-from robustparse.cli import attack as module
+from robustparse.cli import job as module
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.evaluation.lines import read_lines

@@ -3,26 +3,23 @@
 import json
 import os
 import signal
-import socket
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 import torch
-from command_runs import RECIPE, checkpoint, mistake
+from command_runs import RECIPE, checkpoint, mistake, ranks, started
 
-from robustparse.cli.devices import device_of
+from robustparse.cli.devices import process_device
 from robustparse.cli.main import main
 from robustparse.errors import InputError
 from robustparse.evaluation.lines import held_lines
 from robustparse.evaluation.lock import locked
 from robustparse.evaluation.ranks import Rank
-from sample_runs import sentences, write_sample
+from sample_runs import SPEED, sentences, write_sample
 
 FILES = ("examples.jsonl", "adversarial.conllu", "run.json")
-HERE = Path(__file__).parent
 SENTENCES = 24
 
 
@@ -53,23 +50,8 @@ def same(out: Path, made: Path) -> None:
     ours, theirs = (
         json.loads((folder / "summary.json").read_text()) for folder in (out, made / "whole")
     )
-    speed = {"victim_forwards", "texts_per_forward", "seconds", "other_model_seconds"}
-    speed |= {"sentences_per_second", "victim_share_of_seconds"}
-    assert {key: ours[key] for key in ours.keys() - speed} == {
-        key: theirs[key] for key in theirs.keys() - speed
-    }
+    assert {**ours, **dict.fromkeys(SPEED)} == {**theirs, **dict.fromkeys(SPEED)}
     assert sorted(path.name for path in out.iterdir()) == sorted([*FILES, "summary.json"])
-
-
-def started(*options: str, **environment: str) -> subprocess.Popen[str]:
-    """The program in a process of its own."""
-    return subprocess.Popen(
-        [sys.executable, "-c", "from robustparse.cli.main import main; main()", *options],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path]), **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
 
 
 def until_lines(out: Path, count: int, *processes: subprocess.Popen[str]) -> None:
@@ -137,25 +119,9 @@ def test_a_mistake_of_a_process_is_the_commands(made, tmp_path, capsys):
     assert str(model) in mistake(capsys, *arguments(made, tmp_path / "out", *options))
 
 
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
-
-
-def ranks(made: Path, out: Path, count: int) -> list[subprocess.Popen[str]]:
-    """The command as torchrun would start it."""
-    common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
-    common |= {"WORLD_SIZE": str(count), "LOCAL_WORLD_SIZE": str(count)}
-    return [
-        started(*arguments(made, out), **common, RANK=str(rank), LOCAL_RANK=str(rank))
-        for rank in range(count)
-    ]
-
-
 @pytest.mark.slow
 def test_ranks_of_a_launcher_write_what_one_process_writes(made, tmp_path):
-    killed = ranks(made, tmp_path, 2)
+    killed = ranks(arguments(made, tmp_path), 2)
     until_lines(tmp_path, 5, *killed)
     for process in killed:
         process.kill()
@@ -164,7 +130,8 @@ def test_ranks_of_a_launcher_write_what_one_process_writes(made, tmp_path):
     found = list(held_lines(tmp_path))
     assert 5 <= len(found) < SENTENCES
     for again in range(2):  # the second time, nothing is left
-        outputs = [(one.communicate(timeout=600), one) for one in ranks(made, tmp_path, 3)]
+        processes = ranks(arguments(made, tmp_path), 3)
+        outputs = [(process.communicate(timeout=600), process) for process in processes]
         assert [process.returncode for _, process in outputs] == [0, 0, 0], outputs
         assert ["tiny" in out for (out, _), _ in outputs] == [True, False, False]
         assert [error for (_, error), _ in outputs] == ["", "", ""], again
@@ -200,17 +167,17 @@ def test_ranks_without_an_address_and_with_other_devices(made, tmp_path, monkeyp
 
 
 def test_devices_of_processes(monkeypatch):
-    assert device_of("cuda:7", 0, 1) == "cuda:7"
-    assert [device_of("cpu", rank, 2) for rank in range(2)] == ["cpu", "cpu"]
+    assert process_device("cuda:7", 0, 1) == "cuda:7"
+    assert [process_device("cpu", rank, 2) for rank in range(2)] == ["cpu", "cpu"]
     with pytest.raises(InputError, match="--devices must be >= 1, got 0"):
-        device_of("cpu", 0, 0)
+        process_device("cpu", 0, 0)
     with pytest.raises(InputError, match="--device cuda:1 names one GPU, and there are 2"):
-        device_of("cuda:1", 0, 2)
+        process_device("cuda:1", 0, 2)
     for gpus, expected in ((0, ["auto", "auto"]), (2, ["cuda:0", "cuda:1"])):
         monkeypatch.setattr(torch.cuda, "is_available", lambda gpus=gpus: gpus > 0)
         monkeypatch.setattr(torch.cuda, "device_count", lambda gpus=gpus: gpus)
-        assert [device_of("auto", rank, 2) for rank in range(2)] == expected
+        assert [process_device("auto", rank, 2) for rank in range(2)] == expected
         for device in ("auto", "cuda"):
             if device == "cuda" or gpus:
                 with pytest.raises(InputError, match=f"--devices 3: this machine has {gpus} GPUs"):
-                    device_of(device, 0, 3)
+                    process_device(device, 0, 3)

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 import yaml
-from command_runs import RECIPE, checkpoint, mistake, table
+from command_runs import RECIPE, checkpoint, mistake, ranks, table
 from tiny_runs import fit, write_config
 
-from robustparse.cli import augment as module
+from robustparse.cli import job as module
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.data.shares import draw_share
 from robustparse.evaluation.lines import read_lines
 from robustparse.evaluation.tally import Tally
-from sample_runs import sentences, write_sample
+from sample_runs import SPEED, sentences, write_sample
 
 SHIPPED = Path(__file__).parents[2] / "configs" / "experiment" / "ewt_biaffine_augmented.yaml"
 SENTENCES = 14
@@ -118,6 +118,37 @@ def test_a_stopped_run_goes_on(made, tmp_path, monkeypatch):
     assert len(calls) == SENTENCES
     ours, theirs = ((tmp_path / f"{n}.conllu").read_bytes() for n in ("copies", "whole"))
     assert ours == theirs
+
+
+def same(out: Path, whole: Path) -> None:
+    """The same copies of the same attack; times and forwards apart, the same figures."""
+    assert out.read_bytes() == whole.read_bytes()
+    for name in ("examples.jsonl", "run.json", "adversarial.conllu"):
+        ours, theirs = (path.with_suffix(".attack") / name for path in (out, whole))
+        assert ours.read_bytes() == theirs.read_bytes(), name
+    ours, theirs = ({**summary(path), **dict.fromkeys(SPEED)} for path in (out, whole))
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("devices", [2, pytest.param(3, marks=pytest.mark.slow)])
+def test_several_processes_write_what_one_writes(made, tmp_path, capsys, devices):
+    options = ["--device", "cpu", "--tokens", 0.7, "--seed", 2, "--keep", "all"]
+    main(arguments(made, tmp_path / "whole.conllu", *options))
+    capsys.readouterr()
+    main(arguments(made, tmp_path / "out.conllu", *options, "--devices", devices))
+    assert f"{len(words_of(tmp_path / 'out.conllu'))} copies in" in capsys.readouterr().out
+    same(tmp_path / "out.conllu", tmp_path / "whole.conllu")
+
+
+@pytest.mark.slow
+def test_the_first_rank_of_a_launcher_writes_what_one_process_writes(made, tmp_path):
+    options = ["--device", "cpu", "--keep", "all"]
+    main(arguments(made, tmp_path / "whole.conllu", *options))
+    started = ranks(arguments(made, tmp_path / "out.conllu", *options), 2)
+    outputs = [process.communicate(timeout=600) for process in started]
+    assert [process.returncode for process in started] == [0, 0], outputs
+    assert ["copies in" in out for out, _ in outputs] == [True, False]
+    same(tmp_path / "out.conllu", tmp_path / "whole.conllu")
 
 
 def test_the_format_is_the_datas(made, tmp_path, capsys):

@@ -101,5 +101,7 @@ def test_a_copy_has_no_label_of_its_own(files, tmp_path, vocabulary_of):
 
 @pytest.mark.parametrize("share", [0.0, -0.1, 1.5])
 def test_a_share_out_of_range(files, share):
-    with pytest.raises(InputError, match=rf"augmented_share must be in \(0, 1\], got {share}"):
+    with pytest.raises(
+        InputError, match=f"augmented_share must be above 0 and at most 1, got {share}"
+    ):
         TreebankDataModule(**files, augmented_share=share)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from numpy.typing import NDArray
 from test_batch import numbered
 
@@ -10,6 +11,7 @@ from robustparse.data.sampler import (
     MIN_SENTENCES,
     EvaluationLoader,
     TrainingLoader,
+    forward_words,
     plan_batches,
 )
 from robustparse.errors import InputError
@@ -224,3 +226,9 @@ def test_an_evaluation_sentence_over_the_limit_stands_alone():
     data = numbered([2, 30, 3, 31, 1])
     batches = list(EvaluationLoader(data, 10))
     assert [batch.lengths.tolist() for batch in batches] == [[1, 2, 3], [30], [31]]
+
+
+def test_a_forward_pass_has_as_many_words_as_given_or_as_suit_the_device():
+    cpu, gpu = torch.device("cpu"), torch.device("cuda")
+    assert forward_words(cpu, 7) == forward_words(gpu, 7) == 7
+    assert forward_words(cpu, None) < forward_words(gpu, None)

@@ -61,5 +61,5 @@ def test_a_share_out_of_range(share):
 
 
 def test_another_unit():
-    with pytest.raises(InputError, match="sentences or tokens, got words"):
+    with pytest.raises(InputError, match="one of sentences, tokens, got 'words'"):
         draw_share(LENGTHS, 0.5, "words", 0)

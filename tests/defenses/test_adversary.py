@@ -178,8 +178,8 @@ def test_the_parser_is_left_without_an_offset(make_parser, data, name):
         ({"epsilon": -1.0}, "epsilon must be > 0, got -1.0"),
         ({"epsilon": float("nan")}, "epsilon must be > 0, got nan"),
         ({"epsilon": float("inf")}, "epsilon must be finite, got inf"),
-        ({"norm": "l1"}, "norm must be l2 or linf, got l1"),
-        ({"per": "batch"}, "per must be sentence or token, got batch"),
+        ({"norm": "l1"}, "norm must be one of l2, linf, got 'l1'"),
+        ({"per": "batch"}, "per must be one of sentence, token, got 'batch'"),
         ({"seed": -1}, "seed must be >= 0, got -1"),
         ({"start_step": -1}, "start_step must be >= 0, got -1"),
         ({"every": 0}, "every must be >= 1, got 0"),
@@ -207,7 +207,7 @@ def test_an_ascent_out_of_range(method, settings, says):
 
 @pytest.mark.parametrize("method", [GradientAdversary, PGD])
 def test_a_mix_that_does_not_exist_or_leaves_the_weight_without_meaning(method):
-    with pytest.raises(InputError, match="mix must be one of sum, mean, adv, got max"):
+    with pytest.raises(InputError, match="mix must be one of sum, mean, adv, got 'max'"):
         method(mix="max")
     with pytest.raises(InputError, match=r"weight is 0\.5, but under mix: adv there is nothing"):
         method(mix="adv", weight=0.5)

@@ -91,7 +91,7 @@ def test_the_cube_touches_the_ball_with_its_corners(kind):
 def test_balls_by_name():
     assert isinstance(ball("l2", "token"), L2Ball)
     assert isinstance(ball("linf", "sentence"), LinfBall)
-    with pytest.raises(InputError, match="norm must be l2 or linf, got l1"):
+    with pytest.raises(InputError, match="norm must be one of l2, linf, got 'l1'"):
         ball("l1", "sentence")
-    with pytest.raises(InputError, match="per must be sentence or token, got word"):
+    with pytest.raises(InputError, match="per must be one of sentence, token, got 'word'"):
         ball("linf", "word")

@@ -79,7 +79,7 @@ def test_two_that_replace_are_refused(data):
 
 
 def test_another_mode():
-    with pytest.raises(InputError, match="mode must be append or replace, got add"):
+    with pytest.raises(InputError, match="mode must be one of append, replace, got 'add'"):
         SubstitutionAdversary(lexicon_attack(), mode="add")
 
 

@@ -13,14 +13,6 @@ from sample_runs import lexicon_attack, sentences, trained_parser
 
 RUN = {"attack": "zheng2020", "victims": ["parser.ckpt"], "seed": 3, "limit": None}
 FILES = ("examples.jsonl", "adversarial.conllu")
-SPEED = {
-    "victim_forwards",
-    "texts_per_forward",
-    "seconds",
-    "other_model_seconds",
-    "sentences_per_second",
-    "victim_share_of_seconds",
-}
 
 
 def some(count: int) -> list[Example]:

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from attack_folders import FILES, RUN, SPEED, attack, contents, some
+from attack_folders import FILES, RUN, attack, contents, some
 
 from robustparse.errors import InputError
 from robustparse.evaluation.lines import read_lines
 from robustparse.evaluation.robustness import attack_into
 from robustparse.evaluation.tally import Tally
 from robustparse.parsers.victim import ParserVictim
-from sample_runs import lexicon_attack, trained_parser
+from sample_runs import SPEED, lexicon_attack, trained_parser
 
 
 @pytest.fixture(scope="module")

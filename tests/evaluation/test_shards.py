@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attack_folders import FILES, RUN, SPEED, attack, contents, some
+from attack_folders import FILES, RUN, attack, contents, some
 
 from robustparse.evaluation.lines import held_lines, part_file, read_lines, tidy
 from robustparse.evaluation.robustness import collect_into
@@ -14,7 +14,7 @@ from robustparse.evaluation.shards import Lines, attacked_lines, drain, shard
 from robustparse.evaluation.speed import Speed
 from robustparse.parsers.victim import ParserVictim
 from robustparse.types import Example
-from sample_runs import lexicon_attack, trained_parser
+from sample_runs import SPEED, lexicon_attack, trained_parser
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ own parse of the original, both against the gold tree.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.texts import restored
 from robustparse.attacks.victim import Predictions, Victim
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_choice
 from robustparse.metrics import PunctuationPolicy
 from robustparse.types import DependencyTree
 
@@ -134,13 +134,9 @@ class AttachmentDrop(TreeGoal):
         least: int = 1,
         punctuation: PunctuationPolicy = "none",
     ) -> None:
-        for key, value, allowed in (
-            ("metric", metric, ("uas", "las", "mean")),
-            ("success", success, ("reported", "strict")),
-            ("punctuation", punctuation, ("none", "penn", "unicode")),
-        ):
-            if value not in allowed:
-                raise InputError(f"goal: {key} must be one of {', '.join(allowed)}, got {value!r}")
+        check_choice("goal: metric", metric, ("uas", "las", "mean"))
+        check_choice("goal: success", success, ("reported", "strict"))
+        check_choice("goal: punctuation", punctuation, get_args(PunctuationPolicy))
         if least < 1:
             raise InputError(f"goal: least must be at least 1, got {least}")
         self.metric = metric

@@ -6,7 +6,7 @@ one, the target, which itself stands as it was. The head of the target's root ne
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from robustparse.attacks.goals import TreeGoal, Verdict
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.texts import restored
 from robustparse.attacks.victim import Predictions, Victim
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_choice
 from robustparse.metrics import PunctuationPolicy
 
 
@@ -120,12 +120,8 @@ class PhraseDrop(TreeGoal):
             )
         if gap < 0:
             raise InputError(f"goal: gap must be at least 0, got {gap}")
-        for key, value, allowed in (
-            ("targets", targets, ("each", "union")),
-            ("punctuation", punctuation, ("none", "penn", "unicode")),
-        ):
-            if value not in allowed:
-                raise InputError(f"goal: {key} must be one of {', '.join(allowed)}, got {value!r}")
+        check_choice("goal: targets", targets, ("each", "union"))
+        check_choice("goal: punctuation", punctuation, get_args(PunctuationPolicy))
         self.shortest, self.longest, self.gap = shortest, longest, gap
         self.targets = targets
         self.punctuation = punctuation

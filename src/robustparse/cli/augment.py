@@ -6,31 +6,22 @@ changed ones. The attack runs in a folder beside the copies, where it goes on af
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from rich.console import Console
 
 from robustparse.attacks.attack import Attack
-from robustparse.cli.attack import attack_options, recipe_name
-from robustparse.cli.inputs import (
-    SAMPLE,
-    digest,
-    instantiate_options,
-    load_examples,
-    load_parser,
-    options_of,
-)
-from robustparse.cli.progress import attack_progress
+from robustparse.cli.inputs import SAMPLE
+from robustparse.cli.job import Job
 from robustparse.cli.tables import summary_table
 from robustparse.data.conllu import file_ending, write_treebank
 from robustparse.errors import InputError
 from robustparse.evaluation.lines import EXAMPLES, read_lines
-from robustparse.evaluation.robustness import Summary, attack_into, perturbed_blocks
+from robustparse.evaluation.robustness import Summary, perturbed_blocks
 from robustparse.files import write_text
 from robustparse.parsers.decoders import Decoder
-from robustparse.parsers.victim import ParserVictim
 from robustparse.types import Example
 
 
@@ -46,6 +37,7 @@ def augment(
     seed: int = 0,
     decoder: Decoder | None = None,
     device: str = "auto",
+    devices: int = 1,
 ) -> None:
     """Write adversarial copies of training sentences; run again with the same --out, it goes on.
 
@@ -62,47 +54,59 @@ def augment(
         seed: of the attack's random choices, and of the sample's grammar.
         decoder: instead of the one the parser was trained with.
         device: where the parser computes: auto, cpu or cuda.
+        devices: over how many processes the sentences are shared, as with ``attack``. The copies
+            do not depend on it.
     """
+
+
+class AugmentJob(Job):
+    """The attack that makes the copies, in a folder beside them."""
+
+    split = "train"
+
+    @staticmethod
+    def function() -> Callable[..., None]:
+        """See `Job.function`."""
+        return augment
+
+    @property
+    def folder(self) -> Path:
+        """See `Job.folder`."""
+        return Path(self.given["out"]).with_suffix(".attack")
+
+    def drawn(self) -> dict[str, Any]:
+        """See `Job.drawn`."""
+        share, tokens = self.given["share"], self.given["tokens"]
+        if share is not None and tokens is not None:
+            raise InputError("--share counts sentences and --tokens words; give one of them")
+        if tokens is not None:
+            return {"share": tokens, "share_of": "tokens"}
+        return {"share": 1.0 if share is None else share, "share_of": "sentences"}
 
 
 def command(arguments: Sequence[str]) -> None:
     """Parse options, run, print a table."""
-    parser = options_of(augment, "augment")
-    options = attack_options(parser, arguments)
-    settings = json.loads(parser.dump(options, format="json"))["attack"]
-    name = recipe_name(options.attack)
-    given: dict[str, Any] = instantiate_options(parser, options)
-    chosen: Attack = given["attack"]
-    chosen.seed = given["seed"]
+    job = AugmentJob.of(arguments)
+    given, drawn = job.given, job.drawn()
     out = _checked_out(Path(given["out"]), given["data"])
-    examples, victim, drawn = _read(given)
-    run = {
-        "attack": name,
-        "victims": [given["checkpoint"]],
-        "settings": settings,
-        **{key: given[key] for key in ("seed", "limit", "decoder", "data")},
-        **drawn,
-        "sha256": {key: digest(given[key]) for key in ("checkpoint", "data")},
-    }
-    with attack_progress(len(examples), name) as progress:
-        summary = attack_into(attack_folder(out), chosen, examples, victim, run, progress)
-    written = write_copies(out, examples, given["keep"])
-    report = {**summary, "data": given["data"], **drawn, "keep": given["keep"], **written}
+    done = job.attacked()
+    if done is None:
+        return
+    lines = read_lines(job.folder / EXAMPLES)
+    written = _write_copies(out, done.examples, lines, given["keep"])
+    report = {**done.summary, "data": given["data"], **drawn, "keep": given["keep"], **written}
     write_text(out.with_suffix(".json"), json.dumps(report, indent=2) + "\n")
-    Console().print(summary_table({Path(given["checkpoint"]).stem: summary}))
+    Console().print(summary_table({Path(given["checkpoint"]).stem: done.summary}))
     Console().print(f"{written['n_copies']} copies in {out}", soft_wrap=True)
 
 
-def attack_folder(out: Path) -> Path:
-    """Where the attack that makes a file of copies keeps its own files."""
-    return out.with_suffix(".attack")
-
-
-def write_copies(
-    out: Path, examples: Sequence[Example], keep: Literal["changed", "all"]
+def _write_copies(
+    out: Path,
+    examples: Sequence[Example],
+    lines: Sequence[dict[str, Any]],
+    keep: Literal["changed", "all"],
 ) -> Summary:
     """Write the copies; how many there are, their words, and how many of them are changed."""
-    lines = read_lines(attack_folder(out) / EXAMPLES)
     kept = [line for line in lines if line["edited"] or keep == "all"]
     write_treebank(out, perturbed_blocks(examples, kept))
     return {
@@ -123,23 +127,3 @@ def _checked_out(out: Path, data: str) -> Path:
     if data != SAMPLE and out.exists() and out.samefile(data):
         raise InputError(f"--out {out}: that is the data itself; name another file")
     return out
-
-
-def _read(given: dict[str, Any]) -> tuple[list[Example], ParserVictim, dict[str, Any]]:
-    """The sentences to attack, the parser, and how the sentences were drawn."""
-    if given["share"] is not None and given["tokens"] is not None:
-        raise InputError("--share counts sentences and --tokens words; give one of them")
-    by_words = given["tokens"] is not None
-    share = next((s for s in (given["tokens"], given["share"]) if s is not None), 1.0)
-    if not 0 < share <= 1:
-        name = "--tokens" if by_words else "--share"
-        raise InputError(f"{name} must be above 0 and at most 1, got {share}")
-    module = load_parser(given["checkpoint"], given["decoder"], given["device"])
-    unit: Literal["tokens", "sentences"] = "tokens" if by_words else "sentences"
-    examples = load_examples(
-        *(given["data"], given["limit"], given["seed"], module),
-        share=share,
-        unit=unit,
-        split="train",
-    )
-    return examples, ParserVictim(module), {"share": share, "share_of": unit}

@@ -1,19 +1,18 @@
 """What the commands share: reading their checkpoint and data, and parsing their options."""
 
 import hashlib
-import re
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
 from jsonargparse import ArgumentError, ArgumentParser, Namespace
 
 from robustparse.cli.config_errors import check_config_file, config_files, mistake_in, shorten
+from robustparse.cli.devices import chosen_device
 from robustparse.data.conllu import check_labels, read_treebank
 from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.data.sample import sample_treebank
-from robustparse.data.shares import Unit, draw_share
+from robustparse.data.shares import Unit, check_share, draw_share
 from robustparse.errors import InputError
 from robustparse.parsers.base import ParserModule
 from robustparse.parsers.decoders import Decoder
@@ -72,22 +71,6 @@ def instantiate_options(parser: ArgumentParser, options: Namespace) -> dict[str,
     return arguments
 
 
-def check_device(device: str) -> int:
-    """Make sure that there is such a device: auto, cpu or cuda; the number of GPUs.
-
-    Raises:
-        InputError: there is none.
-    """
-    gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    named = re.fullmatch(r"auto|cpu|cuda(?::([0-9]{1,3}))?", device)
-    if named is None or (device.startswith("cuda") and int(named[1] or 0) >= gpus):
-        raise InputError(
-            f"--device {device}: expected auto, cpu or cuda (or cuda:1 and so on), and this "
-            f"machine has {gpus} GPUs that torch can use"
-        )
-    return gpus
-
-
 def load_parser(checkpoint: str, decoder: Decoder | None, device: str) -> ParserModule:
     """The parser of a checkpoint, on a device.
 
@@ -97,11 +80,10 @@ def load_parser(checkpoint: str, decoder: Decoder | None, device: str) -> Parser
         device: ``cpu``, ``cuda``, ``cuda:1`` and so on; ``auto`` takes a GPU where there is one.
 
     Raises:
-        InputError: see ``load``, or there is no such device.
+        InputError: see ``load``; or there is no such device.
     """
-    gpus = check_device(device)
-    parser = load(checkpoint, decoder)
-    return parser.to(("cuda" if gpus else "cpu") if device == "auto" else device)
+    chosen = chosen_device(device)
+    return load(checkpoint, decoder).to(chosen)
 
 
 def load_examples(
@@ -128,14 +110,13 @@ def load_examples(
 
     Raises:
         InputError: the file cannot be used, or holds a label the parser has never seen, or a
-            number is too small.
+            number is out of range.
     """
     if seed < 0:
         raise InputError(f"--seed must be >= 0, got {seed}")
     if limit is not None and limit < 1:
         raise InputError(f"--limit must be >= 1, got {limit}")
-    if not 0 < share <= 1:
-        raise InputError(f"--share must be above 0 and at most 1, got {share}")
+    check_share(share, "--tokens" if unit == "tokens" else "--share")
     sample = data == SAMPLE
     whole = getattr(sample_treebank(seed), split) if sample else read_treebank(data, max_length)
     kept = draw_share([len(example.sentence) for example in whole], share, unit, seed)

@@ -12,7 +12,8 @@ from rich.table import Table
 from robustparse.attacks.constraints.language_model import LanguageModel
 from robustparse.attacks.constraints.similarity import SentenceSimilarity
 from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
-from robustparse.cli.inputs import check_device, instantiate_options, options_of, parse_options
+from robustparse.cli.devices import check_device
+from robustparse.cli.inputs import instantiate_options, options_of, parse_options
 from robustparse.errors import InputError
 from robustparse.evaluation.quality import measure
 from robustparse.pretrained import Kind

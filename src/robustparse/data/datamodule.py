@@ -11,7 +11,7 @@ import pytorch_lightning as pl
 from robustparse.data.batch import Numbered
 from robustparse.data.conllu import check_labels, find_split, read_treebank
 from robustparse.data.sampler import EvaluationLoader, TrainingLoader, forward_words
-from robustparse.data.shares import Unit, draw_share
+from robustparse.data.shares import Unit, check_share, draw_share
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.metrics import PunctuationPolicy
@@ -80,8 +80,7 @@ class TreebankDataModule(pl.LightningDataModule):
                 f"batch_words and eval_batch_words must be >= 1, got {batch_words} and "
                 f"{eval_batch_words}"
             )
-        if not 0 < augmented_share <= 1:
-            raise InputError(f"augmented_share must be in (0, 1], got {augmented_share}")
+        check_share(augmented_share, "augmented_share")
         self.folder = folder
         self.files = {"train": train_file, "dev": dev_file, "test": test_file}
         self.augmented_files = augmented_files
@@ -164,7 +163,6 @@ class TreebankDataModule(pl.LightningDataModule):
 
     def _evaluation(self, split: str) -> EvaluationLoader:
         data = self._number(self.examples(split))
-        words = self.eval_batch_words
-        if words is None:
-            words = forward_words(self.trainer.strategy.root_device)  # type: ignore[union-attr]
+        device = self.trainer.strategy.root_device  # type: ignore[union-attr]
+        words = forward_words(device, self.eval_batch_words)
         return EvaluationLoader(data, words, *self._place())

@@ -5,13 +5,27 @@ train on 10 to 100 % of the perturbed ones, their released code counting tokens.
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_choice
 
 Unit = Literal["sentences", "tokens"]
+
+
+def check_share(share: float, name: str = "a share") -> None:
+    """Refuse a number that is no share.
+
+    Args:
+        share: as given.
+        name: of the option or setting, for the message.
+
+    Raises:
+        InputError: it is not in (0, 1].
+    """
+    if not 0 < share <= 1:
+        raise InputError(f"{name} must be above 0 and at most 1, got {share}")
 
 
 def draw_share(lengths: Sequence[int], share: float, unit: Unit, seed: int) -> list[int]:
@@ -30,10 +44,8 @@ def draw_share(lengths: Sequence[int], share: float, unit: Unit, seed: int) -> l
     Raises:
         InputError: the share is out of range, or there is no such unit.
     """
-    if not 0 < share <= 1:
-        raise InputError(f"a share must be above 0 and at most 1, got {share}")
-    if unit not in ("sentences", "tokens"):
-        raise InputError(f"a share is counted in sentences or tokens, got {unit}")
+    check_share(share)
+    check_choice("the unit of a share", unit, get_args(Unit))
     order = np.random.Generator(np.random.Philox(key=seed)).permutation(len(lengths))
     if unit == "sentences":
         count = max(1, round(share * len(lengths)))

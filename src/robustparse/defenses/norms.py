@@ -7,14 +7,14 @@ without a unit (ROOT, padding) are zero and stay zero.
 """
 
 from abc import ABC, abstractmethod
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from robustparse.errors import InputError
+from robustparse.errors import check_choice
 
 Norm = Literal["l2", "linf"]
 Per = Literal["sentence", "token"]
@@ -108,10 +108,6 @@ def ball(norm: Norm, per: Per) -> Ball:
     Raises:
         InputError: there is none of that name.
     """
-    if per not in ("sentence", "token"):
-        raise InputError(f"per must be sentence or token, got {per}")
-    if norm == "l2":
-        return L2Ball(per)
-    if norm == "linf":
-        return LinfBall()
-    raise InputError(f"norm must be l2 or linf, got {norm}")
+    check_choice("norm", norm, get_args(Norm))
+    check_choice("per", per, get_args(Per))
+    return L2Ball(per) if norm == "l2" else LinfBall()

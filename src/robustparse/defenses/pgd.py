@@ -16,7 +16,7 @@ from torch import Tensor
 
 from robustparse.defenses.adversary import EmbeddingAdversary, positive
 from robustparse.defenses.passes import Passes
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_choice
 
 Mix = Literal["sum", "mean", "adv"]
 
@@ -73,8 +73,7 @@ class PGD(EmbeddingAdversary):
             **common,
         )
         positive(weight=weight)
-        if mix not in SHARES:
-            raise InputError(f"mix must be one of {', '.join(SHARES)}, got {mix}")
+        check_choice("mix", mix, SHARES)
         if mix == "adv" and weight != 1.0:
             raise InputError(
                 f"weight is {weight}, but under mix: adv there is nothing to weigh against; leave "

@@ -19,7 +19,7 @@ from robustparse.attacks.attack import Attack, AttackResult
 from robustparse.attacks.randomness import stream
 from robustparse.data.batch import Batch, join
 from robustparse.defenses.requirements import data_of, parser_of
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_choice
 from robustparse.parsers.base import ParserModule
 from robustparse.parsers.victim import ParserVictim
 from robustparse.types import DependencyTree, Example, Sentence
@@ -65,8 +65,7 @@ class SubstitutionAdversary(pl.Callback):
             raise InputError(f"budget and every must be >= 1, got {budget} and {every}")
         if seed < 0:
             raise InputError(f"seed must be >= 0, got {seed}")
-        if mode not in ("append", "replace"):
-            raise InputError(f"mode must be append or replace, got {mode}")
+        check_choice("mode", mode, ("append", "replace"))
         self.attack = copy.copy(attack)
         self.attack.budget = budget
         self.share, self.every, self.seed, self.mode = share, every, seed, mode

@@ -26,7 +26,7 @@ def evaluate(
         batch_words: padded words of a forward pass; None leaves them to `forward_words`.
     """
     score = AttachmentScore()
-    words = forward_words(parser.device) if batch_words is None else batch_words
+    words = forward_words(parser.device, batch_words)
     loader = EvaluationLoader(parser.number(examples, punctuation), words)
     with ParserVictim(parser).evaluating():
         for batch in loader:
@@ -42,7 +42,7 @@ def predictions(
     parser: ParserModule, examples: Sequence[Example], batch_words: int | None = None
 ) -> Iterator[Prediction]:
     """The parse of each example, shortest first; the parser is then left as it was found."""
-    words = forward_words(parser.device) if batch_words is None else batch_words
+    words = forward_words(parser.device, batch_words)
     with ParserVictim(parser).evaluating():
         for batch in EvaluationLoader(parser.number(examples), words):
             yield from parser.decode(batch.to(parser.device))

@@ -163,7 +163,7 @@ class ParserModule(LearningModule):
             for index, words in enumerate(sentences)
         ]
         trees: dict[int, DependencyTree] = {}
-        size = forward_words(self.device) if batch_words is None else batch_words
+        size = forward_words(self.device, batch_words)
         with evaluating(self):
             for batch in EvaluationLoader(self.number(examples), size):
                 trees.update((p.id, p.tree) for p in self.decode(batch.to(self.device)))

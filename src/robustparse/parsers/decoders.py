@@ -5,12 +5,12 @@ decode labelled maximum spanning trees without the single-root constraint; SuPar
 heads that are no tree. Scores of different decoders are not to be mixed.
 """
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robustparse.errors import InputError
+from robustparse.errors import check_choice
 from robustparse.parsers import trees
 
 Decoder = Literal["greedy", "repair", "mst", "mst_unrestricted", "eisner"]
@@ -22,9 +22,7 @@ def check_decoder(decoder: str) -> None:
     Raises:
         InputError: names the decoders there are.
     """
-    names = Decoder.__args__  # type: ignore[attr-defined]
-    if decoder not in names:
-        raise InputError(f"decoder must be one of {', '.join(names)}, got {decoder!r}")
+    check_choice("decoder", decoder, get_args(Decoder))
 
 
 def decode_heads(scores: trees.Floats, lengths: ArrayLike, decoder: Decoder) -> NDArray[np.int16]:

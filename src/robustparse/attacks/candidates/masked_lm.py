@@ -21,11 +21,11 @@ from robustparse.errors import InputError
 from robustparse.pretrained import (
     Precision,
     batches,
-    device_of,
     files_digest,
     load_pretrained,
     masked_row_head,
     model_folder,
+    named_device,
 )
 
 
@@ -103,7 +103,7 @@ class MaskedLM(CandidateGenerator):
 
     @cached_property
     def _device(self) -> torch.device:
-        return device_of(self.device)
+        return named_device(self.device)
 
     @cached_property
     def _loaded(self) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:

@@ -17,7 +17,7 @@ from typing import Literal
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.candidates.wordnet import base_form, load_wordnet, part_of
 from robustparse.attacks.victim import Victim
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_choice
 from robustparse.files import read_text
 
 _PARTS = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
@@ -53,8 +53,7 @@ class Sememes(CandidateGenerator):
     def __init__(
         self, dictionary: str, *, words: Literal["training", "dictionary"] = "training"
     ) -> None:
-        if words not in ("training", "dictionary"):
-            raise InputError(f"sememes: words must be training or dictionary, got {words!r}")
+        check_choice("sememes: words", words, ("training", "dictionary"))
         self.dictionary = dictionary
         self.words = words
         self._training: Mapping[str, str] = {}

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Literal
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_choice
 
 _PARTS = {"NN": "n", "VB": "v", "JJ": "a", "RB": "r"}
 """WordNet's part of speech by the first two letters of a Penn tag."""
@@ -30,8 +30,7 @@ class WordNetSynonyms(CandidateGenerator):
     """
 
     def __init__(self, *, parts: Literal["slot", "all"] = "slot") -> None:
-        if parts not in ("slot", "all"):
-            raise InputError(f"WordNet: parts must be slot or all, got {parts!r}")
+        check_choice("WordNet: parts", parts, ("slot", "all"))
         self.parts = parts
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:

@@ -7,20 +7,21 @@ no piece marks the beginning (Wang et al. 2021). Masked: the pseudo-perplexity o
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import get_args
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_choice
 from robustparse.pretrained import (
     Kind,
     Precision,
     batches,
-    device_of,
     load_pretrained,
     masked_row_head,
+    named_device,
 )
 
 
@@ -53,8 +54,7 @@ class LanguageModel:
         device: str = "auto",
         download: bool = False,
     ) -> None:
-        if kind not in ("causal", "masked"):
-            raise InputError(f"language model: kind must be causal or masked, got {kind!r}")
+        check_choice("language model: kind", kind, get_args(Kind))
         for key, value, least in (("longest", longest, 2), ("batch_tokens", batch_tokens, 1)):
             if value < least:
                 raise InputError(f"language model: {key} must be at least {least}, got {value}")
@@ -156,7 +156,7 @@ class LanguageModel:
 
     @cached_property
     def _device(self) -> torch.device:
-        return device_of(self.device)
+        return named_device(self.device)
 
     @cached_property
     def _loaded(self) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:

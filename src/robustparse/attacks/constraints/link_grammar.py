@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Literal
 
 from robustparse.attacks.constraints.grammar import GrammarChecker
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_choice
 
 _ANSWERS = {
     "sentence": re.compile(rb"UNUSED= *(0)|No complete linkages found"),
@@ -52,8 +52,7 @@ class LinkGrammar(GrammarChecker):
         longest: int | None = 40,
     ) -> None:
         self._process: subprocess.Popen[bytes] | None = None
-        if count not in _ANSWERS:
-            raise InputError(f"link grammar: count must be sentence or words, got {count!r}")
+        check_choice("link grammar: count", count, _ANSWERS)
         if not seconds > 0:
             raise InputError(f"link grammar: seconds must be > 0, got {seconds}")
         if longest is not None and longest < 1:

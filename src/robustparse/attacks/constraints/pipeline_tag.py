@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.victim import Victim
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_choice
 
 
 class PipelineTag(Constraint):
@@ -42,10 +42,8 @@ class PipelineTag(Constraint):
         reference: Literal["corpus", "tagger"] = "corpus",
         window: int | None = None,
     ) -> None:
-        if library not in _DEFAULT_MODELS:
-            raise InputError(f"tagger: library must be spacy or stanza, got {library!r}")
-        if reference not in ("corpus", "tagger"):
-            raise InputError(f"tagger: reference must be corpus or tagger, got {reference!r}")
+        check_choice("tagger: library", library, _DEFAULT_MODELS)
+        check_choice("tagger: reference", reference, ("corpus", "tagger"))
         if window is not None and window < 0:
             raise InputError(f"tagger: window must be at least 0, got {window}")
         self.library = library

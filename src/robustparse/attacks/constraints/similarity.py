@@ -16,12 +16,10 @@ from numpy.typing import NDArray
 
 from robustparse.attacks.constraints.recent import Recent
 from robustparse.attacks.constraints.sentence_filter import Edit, SentenceFilter
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_choice
 from robustparse.pretrained import Precision, first_line, quiet
 
 _REMEMBERED = 1 << 14  # texts, some kilobytes each
-_MEASURES = ("cosine", "angular", "textfooler")
-_REFERENCES = ("original", "current")
 
 
 class SentenceSimilarity(SentenceFilter):
@@ -65,15 +63,9 @@ class SentenceSimilarity(SentenceFilter):
         device: str = "auto",
         download: bool = False,
     ) -> None:
-        for key, value, allowed in (
-            ("measure", measure, _MEASURES),
-            ("reference", reference, _REFERENCES),
-            ("short", short, ("check", "pass")),
-        ):
-            if value not in allowed:
-                raise InputError(
-                    f"similarity: {key} must be one of {', '.join(allowed)}, got {value!r}"
-                )
+        check_choice("similarity: measure", measure, ("cosine", "angular", "textfooler"))
+        check_choice("similarity: reference", reference, ("original", "current"))
+        check_choice("similarity: short", short, ("check", "pass"))
         if window is not None and (window < 1 or window % 2 == 0):
             raise InputError(f"similarity: window must be an odd number of words, got {window}")
         if batch_texts < 1:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.victim import Victim
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_choice
 from robustparse.vectors import read_vectors
 
 
@@ -43,8 +43,7 @@ class WordVectorCosine(Constraint):
     ) -> None:
         if not -1.0 <= minimum <= 1.0:
             raise InputError(f"vector cosine: minimum must be in [-1, 1], got {minimum}")
-        if unknown not in ("reject", "accept"):
-            raise InputError(f"vector cosine: unknown must be reject or accept, got {unknown!r}")
+        check_choice("vector cosine: unknown", unknown, ("reject", "accept"))
         self.vectors = vectors
         self.minimum = minimum
         self.unknown = unknown

@@ -13,7 +13,7 @@ import numpy as np
 
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.requests import Answer, Expand, Outcome, Propose, Request, Search
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_choice
 
 
 class Beam(Search):
@@ -37,8 +37,7 @@ class Beam(Search):
     ) -> None:
         if width < 1:
             raise InputError(f"search: width must be at least 1, got {width}")
-        if members not in ("unite", "concatenate"):
-            raise InputError(f"search: members must be one of unite, concatenate, got {members!r}")
+        check_choice("search: members", members, ("unite", "concatenate"))
         self.width, self.members = width, members
 
     def run(

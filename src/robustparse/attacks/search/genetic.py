@@ -26,7 +26,7 @@ from robustparse.attacks.search.requests import (
     Score,
     Search,
 )
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_choice
 
 
 @dataclass(eq=False)
@@ -73,10 +73,8 @@ class Genetic(Search):
         for key, number in (("population", population), ("generations", generations)):
             if number < 1:
                 raise InputError(f"search: {key} must be at least 1, got {number}")
-        if selection not in ("paper", "textattack"):
-            raise InputError(f"search: selection must be one of paper, textattack: {selection!r}")
-        if repeats not in ("ask", "redraw"):
-            raise InputError(f"search: repeats must be one of ask, redraw, got {repeats!r}")
+        check_choice("search: selection", selection, ("paper", "textattack"))
+        check_choice("search: repeats", repeats, ("ask", "redraw"))
         if temperature <= 0:
             raise InputError(f"search: temperature must be above 0, got {temperature}")
         self.population, self.generations = population, generations

@@ -29,7 +29,7 @@ from robustparse.attacks.search.requests import (
     Score,
     Search,
 )
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_choice
 
 _FASTEST = 3.0  # velocities begin in (-3, 3), and each elite pulls by this much
 _SLOW, _FAST = 0.2, 0.8  # ends of the inertia's and of both elites' schedules
@@ -89,10 +89,7 @@ class ParticleSwarm(Search):
         for key, number in (("population", population), ("iterations", iterations)):
             if number < 1:
                 raise InputError(f"search: {key} must be at least 1, got {number}")
-        if direction not in ("openattack", "textattack"):
-            raise InputError(
-                f"search: direction must be one of openattack, textattack, got {direction!r}"
-            )
+        check_choice("search: direction", direction, ("openattack", "textattack"))
         self.population, self.iterations, self.direction = population, iterations, direction
 
     def run(

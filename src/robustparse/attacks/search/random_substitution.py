@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.attacks.problem import Problem
+from robustparse.attacks.search.edit_budget import check_gamma, edit_budget
 from robustparse.attacks.search.requests import Answer, Outcome, Propose, Request, Score, Search
 from robustparse.errors import InputError
 
@@ -28,8 +29,7 @@ class RandomSubstitution(Search):
     """
 
     def __init__(self, *, gamma: float = 0.15, trials: int = 2) -> None:
-        if not 0.0 < gamma <= 1.0:
-            raise InputError(f"search: gamma must be in (0, 1], got {gamma}")
+        check_gamma(gamma)
         if trials < 1:
             raise InputError(f"search: trials must be at least 1, got {trials}")
         self.gamma, self.trials = gamma, trials
@@ -38,7 +38,7 @@ class RandomSubstitution(Search):
         self, problem: Problem, clean: Answer, rng: np.random.Generator
     ) -> Generator[Request, Answer, Outcome]:
         """See `Search.run`."""
-        kappa = max(1, int(np.floor(self.gamma * len(problem) + 1e-9)))
+        kappa = edit_budget(self.gamma, len(problem))
         shuffled = rng.permutation(np.flatnonzero(problem.eligible))
         positions: NDArray[np.int64] = np.sort(shuffled[:kappa])
         problem = (yield Propose(positions)).problem

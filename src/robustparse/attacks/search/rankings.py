@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from robustparse.attacks.problem import DELETED, UNKNOWN, Problem, one_changed
 from robustparse.attacks.search.requests import Answer, Expand, Gradient, Propose, Request, Score
-from robustparse.errors import InputError
+from robustparse.errors import check_choice
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +83,7 @@ class WeightedSaliency(Ranking):
     """
 
     def __init__(self, *, gain: Literal["increase", "score"] = "increase") -> None:
-        if gain not in ("increase", "score"):
-            raise InputError(f"ranking: gain must be one of increase, score, got {gain!r}")
+        check_choice("ranking: gain", gain, ("increase", "score"))
         self.gain = gain
 
     def rank(
@@ -123,8 +122,7 @@ class GradientNorm(Ranking):
     """
 
     def __init__(self, *, norm: Literal["l1", "l2"] = "l1") -> None:
-        if norm not in ("l1", "l2"):
-            raise InputError(f"ranking: norm must be one of l1, l2, got {norm!r}")
+        check_choice("ranking: norm", norm, ("l1", "l2"))
         self.norm = norm
 
     def rank(

@@ -7,14 +7,14 @@ step is taken at the character whose gradient is the largest.
 """
 
 from collections import defaultdict, deque
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.search.slopes import Slope, SpelledSlope
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_choice
 
 Distance = Literal["euclidean", "cosine"]
 
@@ -195,8 +195,5 @@ def _distances(
 def _checked(alpha: float, distance: Distance) -> tuple[float, Distance]:
     if not 0.0 < alpha < np.inf:
         raise InputError(f"substitution: alpha must be above 0, got {alpha}")
-    if distance not in ("euclidean", "cosine"):
-        raise InputError(
-            f"substitution: distance must be one of euclidean, cosine, got {distance!r}"
-        )
+    check_choice("substitution: distance", distance, get_args(Distance))
     return alpha, distance

@@ -16,9 +16,10 @@ from typing import Literal
 import numpy as np
 
 from robustparse.attacks.problem import Problem
+from robustparse.attacks.search.edit_budget import check_gamma, edit_budget
 from robustparse.attacks.search.rankings import Ranking, UnknownWord
 from robustparse.attacks.search.requests import Answer, Expand, Outcome, Propose, Request, Search
-from robustparse.errors import InputError
+from robustparse.errors import check_choice
 
 
 class Wang2021(Search):
@@ -42,10 +43,8 @@ class Wang2021(Search):
         length: Literal["words", "rooted"] = "words",
         ranking: Ranking | None = None,
     ) -> None:
-        if not 0.0 < gamma <= 1.0:
-            raise InputError(f"search: gamma must be in (0, 1], got {gamma}")
-        if length not in ("words", "rooted"):
-            raise InputError(f"search: length must be one of words, rooted, got {length!r}")
+        check_gamma(gamma)
+        check_choice("search: length", length, ("words", "rooted"))
         self.gamma, self.length = gamma, length
         self.ranking = ranking or UnknownWord()
 
@@ -58,8 +57,7 @@ class Wang2021(Search):
         if ranked.over:
             return Outcome(state)
         length = len(problem) + (self.length == "rooted")
-        # In exact arithmetic 0.15 * 20 is 3; in floating point 0.29 * 100 falls short of 29.
-        budget = max(1, int(np.floor(self.gamma * length + 1e-9)))
+        budget = edit_budget(self.gamma, length)
         for place, position in enumerate(ranked.positions[:, None]):
             if np.count_nonzero(state) == budget:
                 break

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.attacks.problem import UNKNOWN, Problem, State, one_changed
+from robustparse.attacks.search.edit_budget import check_gamma, edit_budget
 from robustparse.attacks.search.requests import (
     Answer,
     Expand,
@@ -25,7 +26,7 @@ from robustparse.attacks.search.requests import (
     Score,
     Search,
 )
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_choice
 
 
 class Zheng2020(Search):
@@ -56,19 +57,12 @@ class Zheng2020(Search):
         harmless: Literal["first", "skip"] = "first",
         share_budget: bool = False,
     ) -> None:
-        if not 0.0 < gamma <= 1.0:
-            raise InputError(f"search: gamma must be in (0, 1], got {gamma}")
+        check_gamma(gamma)
         if psi < 1:
             raise InputError(f"search: psi must be at least 1, got {psi}")
-        for key, value, allowed in (
-            ("length", length, ("counted", "words")),
-            ("ranking", ranking, ("unknown", "random")),
-            ("harmless", harmless, ("first", "skip")),
-        ):
-            if value not in allowed:
-                raise InputError(
-                    f"search: {key} must be one of {', '.join(allowed)}, got {value!r}"
-                )
+        check_choice("search: length", length, ("counted", "words"))
+        check_choice("search: ranking", ranking, ("unknown", "random"))
+        check_choice("search: harmless", harmless, ("first", "skip"))
         self.gamma = gamma
         self.psi = psi
         self.length = length
@@ -102,8 +96,7 @@ class Zheng2020(Search):
 
     def _kappa(self, counted: NDArray[np.bool_]) -> int:
         length = int(counted.sum()) if self.length == "counted" else len(counted)
-        # In exact arithmetic 0.15 * 20 is 3; in floating point 0.29 * 100 falls short of 29.
-        return max(1, int(np.floor(self.gamma * length + 1e-9)))
+        return edit_budget(self.gamma, length)
 
     def _limits(
         self, problem: Problem, ranked: NDArray[np.int64], left: int | None

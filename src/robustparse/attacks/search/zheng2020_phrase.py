@@ -6,7 +6,7 @@ ends the sentence; without one it stays as it is.
 """
 
 from collections.abc import Generator
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from robustparse.attacks.search.requests import (
 from robustparse.attacks.search.substitutions import NearestWord, Substitution
 from robustparse.attacks.search.zheng2020_whitebox import by_norm, replaced, within_budget
 from robustparse.attacks.victim import Loss
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_choice
 
 
 class PhraseBlackBox(Search):
@@ -54,8 +54,7 @@ class PhraseBlackBox(Search):
         at_once: int = 16,
     ) -> None:
         _check_numbers(trials=trials, kappa=kappa, at_once=at_once)
-        if edits not in ("up_to", "exactly"):
-            raise InputError(f"search: edits must be one of up_to, exactly, got {edits!r}")
+        check_choice("search: edits", edits, ("up_to", "exactly"))
         self.trials, self.kappa, self.edits, self.at_once = trials, kappa, edits, at_once
 
     def run(
@@ -124,8 +123,7 @@ class PhraseWhiteBox(Search):
         substitution: Substitution | None = None,
     ) -> None:
         _check_numbers(trials=trials, kappa=kappa, pairs=pairs)
-        if loss not in ("margin", "cross_entropy"):
-            raise InputError(f"search: loss must be one of margin, cross_entropy, got {loss!r}")
+        check_choice("search: loss", loss, get_args(Loss))
         self.trials, self.kappa, self.pairs = trials, kappa, pairs
         self.loss: Loss = loss
         self.substitution = substitution or NearestWord()

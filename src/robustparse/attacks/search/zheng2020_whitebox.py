@@ -12,12 +12,13 @@ stay in.
 """
 
 from collections.abc import Generator
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.attacks.problem import Problem, State
+from robustparse.attacks.search.edit_budget import check_gamma, edit_budget
 from robustparse.attacks.search.requests import (
     Answer,
     Gradient,
@@ -30,7 +31,7 @@ from robustparse.attacks.search.requests import (
 from robustparse.attacks.search.slopes import Slope
 from robustparse.attacks.search.substitutions import NearestWord, Substitutes, Substitution
 from robustparse.attacks.victim import Loss
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_choice
 
 
 class Zheng2020WhiteBox(Search):
@@ -67,22 +68,15 @@ class Zheng2020WhiteBox(Search):
         loss: Loss = "margin",
         substitution: Substitution | None = None,
     ) -> None:
-        if not 0.0 < gamma <= 1.0:
-            raise InputError(f"search: gamma must be in (0, 1], got {gamma}")
+        check_gamma(gamma)
         if not 0.0 < drop <= 1.0:
             raise InputError(f"search: drop must be in (0, 1], got {drop}")
         for key, number in (("trials", trials), ("positions", positions)):
             if number < 1:
                 raise InputError(f"search: {key} must be at least 1, got {number}")
-        for key, value, allowed in (
-            ("count", count, ("fruitless", "all")),
-            ("length", length, ("words", "rooted")),
-            ("loss", loss, ("margin", "cross_entropy")),
-        ):
-            if value not in allowed:
-                raise InputError(
-                    f"search: {key} must be one of {', '.join(allowed)}, got {value!r}"
-                )
+        check_choice("search: count", count, ("fruitless", "all"))
+        check_choice("search: length", length, ("words", "rooted"))
+        check_choice("search: loss", loss, get_args(Loss))
         self.gamma, self.trials, self.count, self.positions = gamma, trials, count, positions
         self.drop, self.length = drop, length
         self.loss: Loss = loss
@@ -116,8 +110,7 @@ class Zheng2020WhiteBox(Search):
 
     def _kappa(self, words: int) -> int:
         length = words + (self.length == "rooted")
-        # In exact arithmetic 0.15 * 20 is 3; in floating point 0.29 * 100 falls short of 29.
-        return max(1, int(np.floor(self.gamma * length + 1e-9)))
+        return edit_budget(self.gamma, length)
 
 
 def by_norm(slope: Slope, among: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -1,0 +1,32 @@
+"""How many words of a sentence a search may change: kappa of Zheng et al. 2020, section 3.2.
+
+kappa = max(1, floor(gamma * L)), so that short sentences are attacked too. What L counts differs
+from paper to paper and is each search's own choice.
+"""
+
+import math
+
+from robustparse.errors import InputError
+
+# In exact arithmetic 0.29 * 100 is 29; in floating point it falls short of it.
+_ROUNDING = 1e-9
+
+
+def check_gamma(gamma: float) -> None:
+    """Refuse a share of the words that is none.
+
+    Raises:
+        InputError: gamma is not in (0, 1].
+    """
+    if not 0.0 < gamma <= 1.0:
+        raise InputError(f"search: gamma must be in (0, 1], got {gamma}")
+
+
+def edit_budget(gamma: float, length: int) -> int:
+    """The words that may be changed, at least one.
+
+    Args:
+        gamma: their share, in (0, 1].
+        length: L, how many words there are.
+    """
+    return max(1, math.floor(gamma * length + _ROUNDING))

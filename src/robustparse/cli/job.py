@@ -1,0 +1,206 @@
+"""Attacking a data file as a command asks for it, over one process or several.
+
+New processes of this machine, or those that a launcher has started, load all by themselves; one
+process writes. The files are the same for any number.
+"""
+
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
+
+import torch
+import yaml
+from jsonargparse import ArgumentError, ArgumentParser, Namespace
+
+from robustparse.attacks.attack import Attack
+from robustparse.cli.config_errors import shorten
+from robustparse.cli.devices import process_device
+from robustparse.cli.inputs import (
+    digest,
+    instantiate_options,
+    load_examples,
+    load_parser,
+    options_of,
+    parse_options,
+)
+from robustparse.cli.progress import attack_progress
+from robustparse.errors import InputError
+from robustparse.evaluation.processes import lines_of_processes
+from robustparse.evaluation.ranks import Rank, Ranks
+from robustparse.evaluation.robustness import Summary, collect_into
+from robustparse.evaluation.shards import Lines, Source, attacked_lines
+from robustparse.files import read_text
+from robustparse.parsers.base import ParserModule
+from robustparse.parsers.victim import ParserVictim
+from robustparse.types import Example
+
+_READ_TWICE = re.compile(r"Config file loop detected: (?:.* -> )?(\S+)$")
+
+
+class Attacked(NamedTuple):
+    """The sentences of a finished attack, and its summary."""
+
+    examples: list[Example]
+    summary: Summary
+
+
+@dataclass(frozen=True)
+class Job(ABC):
+    """What the options of a command ask for; each command that attacks has a class of its own.
+
+    Args:
+        arguments: of the command line.
+        given: the command's options, objects made.
+        name: of the recipe.
+        settings: of the recipe, as plain values.
+
+    Attributes:
+        split: of the sample.
+    """
+
+    arguments: Sequence[str]
+    given: dict[str, Any]
+    name: str
+    settings: dict[str, Any]
+    split: ClassVar[str]
+
+    @staticmethod
+    @abstractmethod
+    def function() -> Callable[..., None]:
+        """The command, whose parameters are its options."""
+
+    @property
+    @abstractmethod
+    def folder(self) -> Path:
+        """Where the attack's files go."""
+
+    @abstractmethod
+    def drawn(self) -> dict[str, Any]:
+        """Which ``share`` of the sentences is attacked, and what it is a ``share_of``, if not them.
+
+        Raises:
+            InputError: the options contradict each other.
+        """
+
+    @classmethod
+    def of(cls, arguments: Sequence[str]) -> Self:
+        """From the command line."""
+        function = cls.function()
+        parser = options_of(function, function.__name__)
+        options = _attack_options(parser, arguments)
+        settings = json.loads(parser.dump(options, format="json"))["attack"]
+        name = _recipe_name(options.attack)
+        given = instantiate_options(parser, options)
+        given["attack"].seed = given["seed"]
+        return cls(list(arguments), given, name, settings)
+
+    def attacked(self) -> Attacked | None:
+        """Attack, or go on where it stopped; None where another process has the outcome."""
+        rank = Rank.launched()
+        if rank is not None and rank.count > 1:
+            return self._as_rank(rank)
+        if self.given["devices"] == 1:
+            return self._collected(*self._loaded(0, 1))
+        return self._over_processes()
+
+    def _loaded(self, rank: int, count: int) -> tuple[Source, list[Example]]:
+        """What attacks sentences as one of this machine's processes, and all the sentences."""
+        given = self.given
+        device = process_device(given["device"], rank, count)
+        module = load_parser(given["checkpoint"], given["decoder"], device)
+        if module.device.type == "cuda":
+            torch.cuda.set_device(module.device)  # where other models go that take a GPU
+        source = partial(attacked_lines, given["attack"], ParserVictim(module))
+        return source, self._examples(module)
+
+    def _examples(self, module: ParserModule) -> list[Example]:
+        """All the sentences, checked against the parser."""
+        given, drawn = self.given, self.drawn()
+        return load_examples(
+            *(given["data"], given["limit"], given["seed"], module),
+            share=drawn["share"],
+            unit=drawn.get("share_of", "sentences"),
+            split=self.split,
+        )
+
+    def _collected(self, source: Source, examples: list[Example]) -> Attacked:
+        """Write what a source gives into the folder, with a progress bar."""
+        with attack_progress(len(examples), self.name) as progress:
+            run = self._run()
+            return Attacked(examples, collect_into(self.folder, source, examples, run, progress))
+
+    def _run(self) -> dict[str, Any]:
+        """What tells this run from others; not over how many processes it goes."""
+        given = self.given
+        return {
+            "attack": self.name,
+            "victims": [given["checkpoint"]],
+            "settings": self.settings,
+            **{key: given[key] for key in ("seed", "limit", "decoder", "data")},
+            **self.drawn(),
+            "sha256": {key: digest(given[key]) for key in ("checkpoint", "data")},
+        }
+
+    def _over_processes(self) -> Attacked:
+        """Let new processes attack; this one writes."""
+        given, count = self.given, self.given["devices"]
+        process_device(given["device"], 0, count)  # before anything is started
+        examples = self._examples(load_parser(given["checkpoint"], given["decoder"], "cpu"))
+        worker = partial(_worker, type(self), self.arguments, count)
+        return self._collected(partial(lines_of_processes, worker, count), examples)
+
+    def _as_rank(self, rank: Rank) -> Attacked | None:
+        """Attack as one of the processes that a launcher has started; the first one writes."""
+        if self.given["devices"] not in (1, rank.count):
+            raise InputError(
+                f"--devices {self.given['devices']}: the launcher has started {rank.count} "
+                "processes; leave --devices out"
+            )
+        source, examples = self._loaded(rank.local_rank, rank.local_count)
+        ranks = Ranks(rank, self.folder)
+        if rank.rank == 0:
+            return ranks.lead(source, lambda lines: self._collected(lines, examples))
+        ranks.follow(source, examples)
+        return None
+
+
+def _worker(
+    job: type[Job], arguments: Sequence[str], count: int, rank: int, ids: Sequence[int]
+) -> Lines:
+    """What one of the new processes does: load all by itself, attack the sentences given."""
+    source, examples = job.of(arguments)._loaded(rank, count)
+    by_id = {example.id: example for example in examples}
+    return source([by_id[id_] for id_ in ids])
+
+
+def _attack_options(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
+    """The options, ``--attack`` among them; a mistake in a recipe's file is said as such."""
+    try:
+        return parse_options(parser, arguments)
+    except InputError as error:
+        # jsonargparse reads a wrong file once more, as a class path, and reports only that.
+        if found := _READ_TWICE.search(str(error)):
+            _check_recipe(Path(found[1]))
+        raise
+
+
+def _check_recipe(path: Path) -> None:
+    alone = ArgumentParser(exit_on_error=False)
+    alone.add_argument("--attack", type=Attack)
+    try:
+        alone.parse_object({"attack": yaml.safe_load(read_text(path))})
+    except ArgumentError as error:
+        raise InputError(f"{path}: {shorten(str(error))}") from None
+
+
+def _recipe_name(recipe: Any) -> str:
+    """The stem of the recipe's file, or the search's class."""
+    path = recipe.get("__path__")
+    if path is not None:
+        return Path(str(path)).stem
+    return str(recipe.init_args.search.class_path).rpartition(".")[2].lower()
