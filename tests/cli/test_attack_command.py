@@ -20,7 +20,7 @@ from robustparse.data.conllu import read_treebank
 from robustparse.evaluation.lines import read_lines
 from robustparse.evaluation.tally import Tally, result_line
 from robustparse.parsers.load import load
-from robustparse.parsers.victim import ParserVictim
+from robustparse.parsers.victim import ParserVictim, Precision
 from sample_runs import sentences, write_sample
 
 SHIPPED = Path(__file__).parents[2] / "configs" / "attack" / "zheng2020_blackbox.yaml"
@@ -47,13 +47,23 @@ def summary(folder: Path) -> dict:
     return json.loads((folder / "summary.json").read_text())
 
 
-def expected_lines(made: Path, seed: int, **search: object) -> list[dict]:
+def expected_lines(
+    made: Path, seed: int, precision: Precision = "32-true", **search: object
+) -> list[dict]:
     attack = Attack(
         AttachmentDrop(), TrainingWords(sample=5), Zheng2020(**search), [AttackableTags()]
     )
     attack.seed = seed
-    data, victim = read_treebank(made / "test.conllu"), ParserVictim(load(made / "tiny.ckpt"))
+    data = read_treebank(made / "test.conllu")
+    victim = ParserVictim(load(made / "tiny.ckpt"), precision)
     return sorted(map(result_line, attack.run(data, victim)), key=lambda line: line["id"])
+
+
+def test_precision_is_the_victims(made, tmp_path):
+    main(arguments(made, tmp_path / "out", "--precision", "bf16-mixed"))
+    expected = expected_lines(made, 0, "bf16-mixed")
+    assert read_lines(tmp_path / "out" / "examples.jsonl") == expected
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["precision"] == "bf16-mixed"
 
 
 def test_files_and_table_are_those_of_the_attack_run_by_itself(made, tmp_path, capsys):

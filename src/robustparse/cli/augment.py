@@ -22,6 +22,7 @@ from robustparse.evaluation.lines import EXAMPLES, read_lines
 from robustparse.evaluation.robustness import Summary, perturbed_blocks
 from robustparse.files import write_text
 from robustparse.parsers.decoders import Decoder
+from robustparse.parsers.victim import Precision
 from robustparse.types import Example
 
 
@@ -38,6 +39,7 @@ def augment(
     decoder: Decoder | None = None,
     device: str = "auto",
     devices: int = 1,
+    precision: Precision = "32-true",
 ) -> None:
     """Write adversarial copies of training sentences; run again with the same --out, it goes on.
 
@@ -56,6 +58,7 @@ def augment(
         device: where the parser computes: auto, cpu or cuda.
         devices: over how many processes the sentences are shared, as with ``attack``. The copies
             do not depend on it.
+        precision: of the parser's passes, as with ``attack``.
     """
 
 

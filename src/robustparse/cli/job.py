@@ -115,7 +115,8 @@ class Job(ABC):
         module = load_parser(given["checkpoint"], given["decoder"], device)
         if module.device.type == "cuda":
             torch.cuda.set_device(module.device)  # where other models go that take a GPU
-        source = partial(attacked_lines, given["attack"], ParserVictim(module))
+        victim = ParserVictim(module, given["precision"])
+        source = partial(attacked_lines, given["attack"], victim)
         return source, self._examples(module)
 
     def _examples(self, module: ParserModule) -> list[Example]:
@@ -141,7 +142,7 @@ class Job(ABC):
             "attack": self.name,
             "victims": [given["checkpoint"]],
             "settings": self.settings,
-            **{key: given[key] for key in ("seed", "limit", "decoder", "data")},
+            **{key: given[key] for key in ("seed", "limit", "decoder", "precision", "data")},
             **self.drawn(),
             "sha256": {key: digest(given[key]) for key in ("checkpoint", "data")},
         }

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from robustparse.data.batch import Batch
-from robustparse.errors import InputError
+from robustparse.errors import check_choice
 from robustparse.parsers.base import ParserModule
 from robustparse.parsers.evaluating import evaluating
 from robustparse.parsers.white_box import (
@@ -40,8 +40,7 @@ class ParserVictim:
     unknown = UNKNOWN
 
     def __init__(self, parser: ParserModule, precision: Precision = "32-true") -> None:
-        if precision not in get_args(Precision):
-            raise InputError(f"precision must be one of {get_args(Precision)}, got {precision!r}")
+        check_choice("precision", precision, get_args(Precision))
         self.parser = parser
         self._mixed = precision == "bf16-mixed"
         self._vectors = InputVectors(parser)
