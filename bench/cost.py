@@ -1,4 +1,4 @@
-"""What a training step with each gradient adversary costs, in clean steps, in one run.
+"""What a training step with each adversary costs, in clean steps, in one run.
 
     python bench/cost.py --folder UD_English-EWT --json
 
@@ -6,10 +6,15 @@ One Trainer trains one BiLSTM biaffine parser on one thread. Every batch comes o
 with each adversary, in turn and in an order that rotates, so that the load of the machine and what
 caches hold fall on all alike; a step's time is that between Lightning's hooks around it: the
 passes, clipping and Adam. A figure is the median over the batches of (seconds with the adversary) /
-(seconds clean), which is the cost a word too.
+(seconds clean), which is the cost of a clean word too.
+
+Substitution attacks half of the batch: ``substitution`` as the shipped configuration does,
+``zheng2020`` with their search within the default budget of 12 queries a sentence, and
+``zheng2020_full`` with all of its queries. ``substitution_every_10th`` is nine clean steps and one.
 """
 
 import argparse
+import copy
 import json
 import statistics
 import time
@@ -20,31 +25,44 @@ import pytorch_lightning as pl
 import torch
 from torch import Tensor
 
+from robustparse.attacks.attack import Attack
+from robustparse.attacks.candidates.training_words import TrainingWords
+from robustparse.attacks.constraints.tags import AttackableTags
+from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.search.random_substitution import RandomSubstitution
+from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.data.batch import Batch
 from robustparse.data.datamodule import TreebankDataModule
-from robustparse.data.vocab import Vocabulary
-from robustparse.defenses.adversary import EmbeddingAdversary
 from robustparse.defenses.freelb import FreeLB
 from robustparse.defenses.gradient import GradientAdversary
 from robustparse.defenses.pgd import PGD
+from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.parsers.biaffine import BiaffineParser
 from robustparse.parsers.encoders import LSTMEncoder
 from step import CLIP, chosen_batches
 
 CLEAN = "clean"
+UNLIMITED = 1_000_000
 
 
-def adversaries() -> dict[str, EmbeddingAdversary]:
+def adversaries() -> dict[str, pl.Callback]:
     """The adversaries that are measured."""
+    goal, tags = AttachmentDrop(), [AttackableTags()]
+    shipped = Attack(goal, TrainingWords(sample=4), RandomSubstitution(gamma=0.3, trials=2), tags)
+    papers = Attack(goal, TrainingWords(sample=50), Zheng2020(ranking="random"), tags)
+    full = Attack(goal, TrainingWords(sample=50), Zheng2020(), tags)
     return {
         "fgm": GradientAdversary(),
         "pgd3": PGD(steps=3),
         "pgd3_random_start": PGD(steps=3, random_start=True),
         "freelb3": FreeLB(steps=3),
+        "substitution": SubstitutionAdversary(shipped, budget=4),
+        "zheng2020": SubstitutionAdversary(papers),
+        "zheng2020_full": SubstitutionAdversary(full, budget=UNLIMITED),
     }
 
 
-class Repeated:
+class Turned:
     """Every batch so many times in a row, over several rounds."""
 
     def __init__(self, batches: list[Batch], times: int, rounds: int) -> None:
@@ -57,7 +75,21 @@ class Repeated:
         for _ in range(self.rounds):
             for batch in self.batches:
                 for _ in range(self.times):
-                    yield batch
+                    yield copy.copy(batch)  # an adversary may put other sentences into it
+
+
+class Repeated(TreebankDataModule):
+    """Some batches of a treebank, for so many systems in turn."""
+
+    def __init__(self, options: argparse.Namespace, systems: int) -> None:
+        super().__init__(folder=options.folder)
+        self.options, self.systems, self.batches = options, systems, list[Batch]()
+
+    def train_dataloader(self) -> Turned:  # type: ignore[override]
+        """The batches."""
+        parser = self.trainer.lightning_module
+        self.batches = chosen_batches(parser, self.train_examples, self.options)
+        return Turned(self.batches, self.systems, 1 + self.options.rounds)
 
 
 class Turns(pl.Callback):
@@ -67,10 +99,15 @@ class Turns(pl.Callback):
         systems: the adversaries; clean steps have a turn too.
     """
 
-    def __init__(self, systems: dict[str, EmbeddingAdversary]) -> None:
+    def __init__(self, systems: dict[str, pl.Callback]) -> None:
         self.systems, self.names = systems, [CLEAN, *systems]
         self.seconds: list[dict[str, float]] = []
         self._turn, self._start = CLEAN, 0.0
+
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Theirs, of all."""
+        for system in self.systems.values():
+            system.on_fit_start(trainer, pl_module)
 
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
@@ -113,32 +150,31 @@ class Turns(pl.Callback):
 
 def measure(options: argparse.Namespace) -> dict[str, float]:
     """Cost of a step in clean ones by adversary, and clean words a second."""
-    examples = TreebankDataModule(folder=options.folder).examples("train")
-    parser = BiaffineParser(
-        LSTMEncoder(hidden=options.hidden, layers=options.layers),
-        vocabulary=Vocabulary.from_examples(examples),
-    ).train()
-    batches = chosen_batches(parser, examples, options)
     turns = Turns(adversaries())
+    data = Repeated(options, len(turns.names))
+    encoder = LSTMEncoder(hidden=options.hidden, layers=options.layers)
+    parser = BiaffineParser(encoder, vocabulary=data.vocabulary)
     trainer = pl.Trainer(
         accelerator="cpu",
         devices=1,
         max_epochs=1,
         precision=options.precision,
         gradient_clip_val=CLIP,
+        limit_val_batches=0,
         callbacks=[turns],
         logger=False,
         enable_checkpointing=False,
         enable_progress_bar=False,
         enable_model_summary=False,
     )
-    trainer.fit(parser, Repeated(batches, len(turns.names), 1 + options.rounds))
-    measured = turns.seconds[len(batches) :]  # the first round warms up
+    trainer.fit(parser, datamodule=data)
+    measured = turns.seconds[len(data.batches) :]  # the first round warms up
     figures = {
         name: statistics.median(each[name] / each[CLEAN] for each in measured)
         for name in turns.systems
     }
-    words = options.rounds * sum(int(batch.lengths.sum()) for batch in batches)
+    figures["substitution_every_10th"] = (9 + figures["substitution"]) / 10
+    words = options.rounds * sum(int(batch.lengths.sum()) for batch in data.batches)
     return {**figures, "clean_words_per_second": words / sum(each[CLEAN] for each in measured)}
 
 
