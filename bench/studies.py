@@ -1,6 +1,6 @@
 """What the studies of ``docs/results.md`` consist of: rows of (configuration, attack, budgets)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -9,16 +9,40 @@ RESULTS = ROOT / "bench" / "results"
 
 
 @dataclass(frozen=True)
+class Copies:
+    """Adversarial copies of training sentences, made against a row's parser.
+
+    Args:
+        of: the row.
+        share: of the training sentences that is attacked.
+        keep: the copies that the attack ``changed``, or ``all``.
+        ranking: of the words to attack, instead of the recipe's.
+        used: share of the copies that is trained on.
+    """
+
+    of: "Row"
+    share: float
+    keep: str
+    ranking: str
+    used: float = 1.0
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.of.folder / f"copies{percent(self.share)}.conllu"
+
+
+@dataclass(frozen=True)
 class Row:
-    """One system: a configuration, the checkpoint it ends with, and what it is called.
+    """One system: how it is trained and attacked, and what it is called.
 
     Args:
         name: of the run's folder.
         title: in the table.
         checkpoint: the one to attack.
-        base: the row whose configuration it is trained with, on that row's adversarial copies of
-            half of the training sentences too (Zheng et al. 2020, section 3.4); None trains its own
-            configuration, on clean data unless that says otherwise.
+        configs: in ``configs``, that it is trained with; by default the experiment of its name.
+        steps: of training, instead of the configuration's.
+        copies: that it is trained on too.
         pretrained: its encoder is a pretrained Transformer, which ``--encoder`` names.
         recipe: of the attack.
         gammas: budgets of its attack, instead of the study's; None is the recipe's own.
@@ -29,7 +53,9 @@ class Row:
     name: str
     title: str
     checkpoint: str = "last.ckpt"
-    base: "Row | None" = None
+    configs: tuple[str, ...] = ()
+    steps: int | None = None
+    copies: Copies | None = None
     pretrained: bool = False
     recipe: str = "zheng2020_blackbox"
     gammas: tuple[float | None, ...] = ()
@@ -41,20 +67,15 @@ class Row:
         return self.recipe if self.filters is None else f"{self.recipe}_{self.filters}_filters"
 
     @property
-    def config(self) -> Path:
-        """The row's configuration."""
-        name = self.name if self.base is None else self.base.name
-        return ROOT / "configs" / "experiment" / f"{name}.yaml"
+    def config_files(self) -> list[Path]:
+        """The row's configurations; what a later one says holds."""
+        names = self.configs or (f"experiment/{self.name}",)
+        return [ROOT / "configs" / f"{name}.yaml" for name in names]
 
     @property
     def folder(self) -> Path:
-        """Where its run lives, as the configuration says."""
+        """Where its run lives."""
         return ROOT / "runs" / self.name
-
-    @property
-    def copies(self) -> Path:
-        """Adversarial copies of half of the training sentences, made against this row."""
-        return self.folder / "augmentation" / "adversarial.conllu"
 
 
 @dataclass(frozen=True)
@@ -113,6 +134,37 @@ def attacks(name: str, title: str, pretrained: bool) -> tuple[Row, ...]:
     )
 
 
+# A training step with each defense in steps without, as `cost.py` prints them.
+COSTS = {"fgm": 2.0, "pgd": 3.8, "freelb": 3.0, "substitution": 2.4, "substitution_fgm": 4.8}
+TITLES = {
+    "fgm": "+ FGM",
+    "pgd": "+ PGD-3",
+    "freelb": "+ FreeLB-3",
+    "substitution": "+ online substitution",
+    "substitution_fgm": "+ online substitution and FGM",
+}
+UNSEEN = "pwws"
+
+
+def defenses(clean: Row, steps: int) -> tuple[Row, ...]:
+    """A clean parser, and ways to go on from it that take the time of so many clean steps."""
+    start = f"experiment/{clean.name}_finetuning"
+    way = partial(Row, pretrained=clean.pretrained)
+    rows = [
+        way(clean.name, "clean training", BEST),
+        way(f"{clean.name}_control", "+ clean only (control)", configs=(start,), steps=steps),
+    ]
+    for name, cost in COSTS.items():
+        configs, own = (start, f"defense/{name}"), round(steps / cost)
+        rows.append(way(f"{clean.name}_{name}", TITLES[name], configs=configs, steps=own))
+    for used in (0.5, 1.0):
+        copies = Copies(clean, 1.0, "changed", "random", used)
+        name, title = f"{clean.name}_offline{percent(used)}", f"+ {used:.0%} of copies made before"
+        rows.append(way(name, title, configs=(start,), steps=steps, copies=copies))
+    again = (replace(row, recipe=UNSEEN, gammas=(None,)) for row in rows)
+    return tuple(one for pair in zip(rows, again, strict=True) for one in pair)
+
+
 STUDIES = {
     "ewt_blackbox": Study(
         (
@@ -129,7 +181,8 @@ STUDIES = {
                 f"{row.name}_adversarial",
                 f"{row.title}, Adv[b]",
                 BEST,
-                base=row,
+                configs=(f"experiment/{row.name}",),
+                copies=Copies(row, 0.5, "all", "random"),
                 pretrained=row.pretrained,
                 recipe=row.recipe,
             )
@@ -148,6 +201,8 @@ STUDIES = {
         ),
         sentences=500,
     ),
+    "defenses_word_character": Study(defenses(Row(WORD_CHARACTER, ""), steps=580), sentences=500),
+    "defenses_minilm": Study(defenses(Row(MINILM, "", pretrained=True), steps=640), sentences=500),
     "wang2021_filters": Study(
         tuple(
             Row(WORD_CHARACTER, title, BEST, recipe=WANG, filters=count)

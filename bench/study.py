@@ -12,17 +12,18 @@ import json
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import torch
 import yaml
 
 from robustparse.data.conllu import find_split, read_treebank, write_treebank
 from robustparse.data.shares import draw_share
 from robustparse.evaluation.lines import read_lines
 from robustparse.files import make_folder, write_text
-from studies import ROOT, STUDIES, Row, Study, percent, result
+from studies import ROOT, STUDIES, Copies, Row, Study, percent, result
 from study_tables import kept, table
 
 
@@ -49,13 +50,17 @@ def train(row: Row, inputs: Inputs) -> None:
     done = row.folder / "finished.json"
     if done.exists():
         return
-    command = ["fit", "--config", str(row.config), "--data.init_args.folder", str(inputs.folder)]
+    command = ["fit", *(part for path in row.config_files for part in ("--config", str(path)))]
+    command += ["--data.init_args.folder", str(inputs.folder)]
+    command += ["--trainer.default_root_dir", str(row.folder)]
     if row.pretrained:
         command += ["--model.init_args.encoder.init_args.model", inputs.encoder]
-    if row.base is not None:
-        augment(row.base, inputs)
-        command += ["--data.init_args.augmented_files", json.dumps([str(row.base.copies)])]
-        command += ["--trainer.default_root_dir", str(row.folder)]
+    if row.steps is not None:
+        command += ["--trainer.max_steps", str(row.steps)]
+    if row.copies is not None:
+        augment(row, row.copies, inputs)
+        command += ["--data.init_args.augmented_files", json.dumps([str(row.copies.path)])]
+        command += ["--data.init_args.augmented_share", str(row.copies.used)]
     seconds = run([*command, "--ckpt_path", "last"])
     write_text(done, json.dumps({"seconds": seconds}))
 
@@ -99,26 +104,28 @@ def sentences_of(study: Study, inputs: Inputs) -> list[str]:
     return ["--data", str(path)]
 
 
-def augment(row: Row, inputs: Inputs) -> None:
-    """Perturb half of the training sentences, at random attackable words, failures included."""
-    if not row.copies.exists():
+def augment(row: Row, copies: Copies, inputs: Inputs) -> None:
+    """Make the copies that a row is trained on, unless they are there."""
+    if not copies.path.exists():
+        _, *recipe = attack_command(replace(copies.of, recipe=row.recipe), inputs)
         run(
             [
-                *attack_command(row, inputs),
-                *("--attack.search.init_args.ranking", "random", "--share", "0.5"),
+                *("augment", *recipe, "--attack.search.init_args.ranking", copies.ranking),
+                *("--share", str(copies.share), "--keep", copies.keep),
+                *("--precision", "bf16-mixed", "--out", str(copies.path)),
                 *("--data", str(find_split(inputs.folder, "train"))),
-                *("--out", str(row.copies.parent)),
             ]
         )
 
 
 def attack(study: Study, row: Row, gamma: float | None, inputs: Inputs) -> None:
-    """Attack a row's checkpoint on the test set; and score it on its base's adversaries."""
+    """Attack a row's checkpoint; one trained on copies parses their parser's adversaries too."""
     folder = study.attacked(row, gamma)
     command = [*attack_command(row, inputs, gamma), *sentences_of(study, inputs)]
     run([*command, "--out", str(folder)])
-    if row.base is not None:
-        static = study.attacked(row.base, gamma) / "adversarial.conllu"
+    if row.copies is not None:
+        source = replace(row.copies.of, recipe=row.recipe)
+        static = study.attacked(source, gamma) / "adversarial.conllu"
         checkpoint = str(row.folder / row.checkpoint)
         where = ["--out", str(static_folder(row, gamma))]
         run(["evaluate", "--checkpoint", checkpoint, "--data", str(static), *where])
@@ -128,8 +135,8 @@ def attack(study: Study, row: Row, gamma: float | None, inputs: Inputs) -> None:
 
 
 def static_folder(row: Row, gamma: float | None) -> Path:
-    """Where a row's scores on its base's adversaries lie."""
-    return row.folder / f"static{percent(gamma)}"
+    """Where a row's scores on the adversaries of the parser that its copies are of lie."""
+    return row.folder / f"static_{row.attack}{percent(gamma)}"
 
 
 def keep(name: str, row: Row, gamma: float | None) -> None:
@@ -144,6 +151,7 @@ def keep(name: str, row: Row, gamma: float | None) -> None:
         "title": row.title,
         "gamma": gamma,
         "training_seconds": json.loads((row.folder / "finished.json").read_text())["seconds"],
+        "steps": torch.load(row.folder / row.checkpoint, weights_only=True)["global_step"],
         "static": scores and {"uas": scores["uas"], "las": scores["las"]},
         **{key: value for key, value in summary.items() if key != "victims"},
         "counts": {

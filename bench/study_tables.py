@@ -11,6 +11,8 @@ from robustparse.evaluation.significance import (
 )
 from studies import STUDIES, result
 
+ATTACKS = ("ewt_attacks", "wang2021_filters")
+
 
 def kept(study: str) -> list[dict]:
     """The figures of all finished rows."""
@@ -22,7 +24,7 @@ def table(study: str) -> str:
     """The finished rows of a study, as ``docs/results.md`` shows them."""
     if study.startswith("zheng2020"):
         return budget_table(study)
-    return defence_table(study) if study == "ewt_blackbox" else attack_table(study)
+    return attack_table(study) if study in ATTACKS else defence_table(study)
 
 
 def attack_table(study: str) -> str:
@@ -62,25 +64,34 @@ def budget_table(study: str) -> str:
 
 
 def defence_table(study: str) -> str:
-    """The finished rows as a Markdown table, defences with the share of lost LAS they win back."""
-    finished = {figures["row"]: figures for figures in kept(study)}
-    baseline, control = (row.name for row in STUDIES[study].rows[:2])
+    """Ways of training beside each other: what defences win back of the LAS that is lost.
+
+    *Speed* is in training steps a second, relative to the control's.
+    """
+    finished = {(figures["row"], figures["attack"]): figures for figures in kept(study)}
+    baseline, control = list(dict.fromkeys(row.name for row in STUDIES[study].rows))[:2]
     lines = [
-        "| system | clean UAS | clean LAS | attacked UAS | attacked LAS | success % | won back % "
-        "| over control, points |",
-        "|---|---|---|---|---|---|---|---|",
+        "| system | attack | clean UAS | clean LAS | attacked UAS | attacked LAS | success % "
+        "| won back % | over control, points | speed |",
+        "|---" * 10 + "|",
     ]
-    for name, row in finished.items():
-        back = over = "-"
-        if name != baseline:
-            back = shown(recovered_share(*_sides(finished[baseline], row), seed=0))
-        if name not in (baseline, control) and control in finished:
-            over = shown(_over_control(finished[baseline], row, finished[control]))
+    for (name, attack), row in finished.items():
+        first, second = finished.get((baseline, attack)), finished.get((control, attack))
+        back = over = speed = "-"
+        if name != baseline and first:
+            back = shown(recovered_share(*_sides(first, row), seed=0))
+        if name not in (baseline, control) and first and second:
+            over = shown(_over_control(first, row, second))
+            speed = f"{_steps_a_second(row) / _steps_a_second(second):.2f}"
         scores = (row["clean"]["uas"], row["clean"]["las"], row["attacked"]["uas"])
         figures = [*scores, row["attacked"]["las"], row["success_rate"]]
-        cells = [row["title"], *(f"{value:.2f}" for value in figures), back, over]
+        cells = [row["title"], attack, *(f"{value:.2f}" for value in figures), back, over, speed]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def _steps_a_second(row: dict) -> float:
+    return row["steps"] / row["training_seconds"]
 
 
 def _sides(baseline: dict, row: dict) -> tuple[np.ndarray, ...]:

@@ -69,3 +69,12 @@ def test_sentences_are_drawn_once_and_long_enough(tmp_path: Path, monkeypatch) -
     assert min(map(len, first)) >= 5
     study.sentences_of(some, inputs)
     assert [example.sentence.words for example in read_treebank(path)] == first
+
+
+def test_rows_are_trained_by_what_is_there() -> None:
+    """Their configurations, and copies of a parser whose own row comes first."""
+    for one in STUDIES.values():
+        for place, (row, _) in enumerate(one.cases):
+            assert all(path.is_file() for path in row.config_files), row.name
+            if row.copies is not None and one.sentences is not None:
+                assert row.copies.of.name in {other.name for other, _ in one.cases[:place]}
