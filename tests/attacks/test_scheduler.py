@@ -157,7 +157,7 @@ def test_batches_hold_similar_lengths_within_the_limits() -> None:
     results = list(run)
     statistics = run.statistics
     assert statistics.texts == sum(result.unique + 1 for result in results)
-    assert statistics.texts / statistics.forwards == statistics.texts_per_forward > 15
+    assert statistics.texts / statistics.forwards > 15
     assert statistics.unique_words == sum(result.unique * len(result.words) for result in results)
     assert statistics.words == statistics.unique_words + sum(len(one.words) for one in results)
 
@@ -201,7 +201,6 @@ def test_the_time_alone_scales_a_replay() -> None:
     replayed = sum(len(text) for batch in counter.batches[1:] for text in batch)
     assert replayed == statistics.unique_words
     assert all(len(batch) * len(batch[0]) <= 200 for batch in counter.batches)
-    assert 0 < statistics.victim_share(statistics.seconds / 2) == 0.5
 
 
 def test_sample_is_bounded_and_uniform() -> None:

@@ -42,11 +42,6 @@ class Statistics:
         default_factory=lambda: np.random.Generator(np.random.Philox(0))
     )
 
-    @property
-    def texts_per_forward(self) -> float:
-        """Mean texts of a forward pass."""
-        return self.texts / max(1, self.forwards)
-
     def add_model_seconds(self, part: object, seconds: float) -> None:
         """Count seconds spent in a model other than the victim."""
         self.model_seconds[type(part).__name__] += seconds
@@ -65,11 +60,6 @@ class Statistics:
             self.sample[place] = texts
         else:
             self.sample.append(texts)
-
-    def victim_share(self, alone: float) -> float | None:
-        """`alone` over the run's seconds outside other models; None if there were none."""
-        own = self.seconds - sum(self.model_seconds.values())
-        return alone / own if own > 0 else None
 
 
 def victim_seconds_alone(

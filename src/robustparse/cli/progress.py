@@ -1,7 +1,8 @@
-"""The progress bar of an attack, with the clean and the robust score so far."""
+"""The progress bars of commands; in a log file there are none."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -11,25 +12,44 @@ from robustparse.evaluation.tally import Tally
 
 @contextmanager
 def attack_progress(total: int, name: str) -> Iterator[Callable[[Tally], None]]:
-    """Yields what to call with the sums after every sentence; shows nothing in a log file."""
+    """Yields what to call with the sums after every sentence; shows scores besides."""
+    with _bar(name, total) as update:
+
+        def show(tally: Tally) -> None:
+            if update is not None:
+                scores = tally.scores()
+                clean, robust = scores["clean"]["las"], scores["attacked"]["las"]
+                note = "" if clean is None else f"LAS clean {clean:.1f}, attacked {robust:.1f}"
+                update(completed=scores["n_sentences"], note=note)
+
+        yield show
+
+
+@contextmanager
+def reading_progress() -> Iterator[Callable[[int, int], None]]:
+    """Yields what to call with the sentences read and their number."""
+    with _bar("sentences read", None) as update:
+
+        def show(done: int, of: int) -> None:
+            if update is not None:
+                update(completed=done, total=of)
+
+        yield show
+
+
+@contextmanager
+def _bar(name: str, total: int | None) -> Iterator[Callable[..., None] | None]:
+    """Yields what changes ``completed``, ``total`` and ``note``; None where no bar is shown."""
     console = Console(stderr=True)
     if not console.is_interactive:
-        yield lambda tally: None
+        yield None
         return
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[scores]}"),
+        TextColumn("{task.fields[note]}"),
     )
     with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task(name, total=total, scores="")
-
-        def update(tally: Tally) -> None:
-            scores = tally.scores()
-            clean, robust = scores["clean"]["las"], scores["attacked"]["las"]
-            shown = "" if clean is None else f"LAS clean {clean:.1f}, attacked {robust:.1f}"
-            progress.update(task, completed=scores["n_sentences"], scores=shown)
-
-        yield update
+        yield partial(progress.update, progress.add_task(name, total=total, note=""))

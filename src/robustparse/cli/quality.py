@@ -1,12 +1,10 @@
 """``robustparse quality``: measure an attack's sentences by models, into its folder."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from robustparse.attacks.constraints.language_model import LanguageModel
@@ -14,6 +12,7 @@ from robustparse.attacks.constraints.similarity import SentenceSimilarity
 from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
 from robustparse.cli.devices import check_device
 from robustparse.cli.inputs import instantiate_options, options_of, parse_options
+from robustparse.cli.progress import reading_progress
 from robustparse.errors import InputError
 from robustparse.evaluation.quality import measure
 from robustparse.pretrained import Kind
@@ -56,7 +55,7 @@ def quality(
         encoder = SentenceSimilarity(
             sentence_encoder, measure="cosine", device=device, download=download
         )
-    with _progress() as on_texts:
+    with reading_progress() as on_texts:
         found = measure(Path(folder), model, cosine, encoder, on_texts)
     Console().print(_table(found))
 
@@ -91,24 +90,6 @@ def _row(
     values = (part["mean"], part["median"])
     cells = ("-" if value is None else f"{value:.{digits}f}" for value in values)
     table.add_row(name, of, str(number), *cells)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """Yields what to call with the texts read and their number; shows nothing in a log file."""
-    console = Console(stderr=True)
-    if not console.is_interactive:
-        yield lambda done, of: None
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("sentences read", total=None)
-        yield lambda done, of: progress.update(task, completed=done, total=of)
 
 
 def command(arguments: Sequence[str]) -> None:

@@ -30,7 +30,7 @@ from robustparse.data.sample import attack_lexicon, sample_treebank
 from robustparse.defenses.monitor import RobustnessEvaluation
 from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.errors import InputError
-from robustparse.evaluation.lines import read_lines
+from robustparse.evaluation.lines import EXAMPLES, RUN, SUMMARY, read_lines
 from robustparse.evaluation.robustness import Summary, attack_into
 from robustparse.evaluation.tally import Tally
 from robustparse.files import make_folder, write_text
@@ -148,13 +148,13 @@ def _attacked(folder: Path, attack: Attack, seed: int) -> Summary:
     """Attack the folder's parser on the test split at 15 %, and for the curve at other budgets."""
     victim = ParserVictim(load(folder / "parser.ckpt"))
     test = sample_treebank(seed).test
-    for name in ("run.json", "examples.jsonl", "summary.json"):
+    for name in (RUN, EXAMPLES, SUMMARY):
         (folder / name).unlink(missing_ok=True)  # of an earlier quickstart, with another parser
     run: dict[str, Any] = {"attack": "zheng2020_blackbox", "victims": ["parser.ckpt"], "seed": seed}
     with attack_progress(len(test), "attack") as progress:
         summary = attack_into(folder, attack, test, victim, run, progress)
     first = Tally()  # every point of the curve comes from the same sentences
-    for line in read_lines(folder / "examples.jsonl")[:CURVE_SENTENCES]:
+    for line in read_lines(folder / EXAMPLES)[:CURVE_SENTENCES]:
         first.add(line)
     scores = first.scores()
     points = {0.0: scores["clean"]["las"], GAMMA: scores["attacked"]["las"]}

@@ -9,7 +9,8 @@ from typing import Any
 from robustparse.errors import InputError
 from robustparse.files import written
 
-EXAMPLES = "examples.jsonl"
+EXAMPLES, SUMMARY, RUN = "examples.jsonl", "summary.json", "run.json"
+"""What an attack writes into its folder: its sentences, its figures, and of which run they are."""
 
 
 def json_line(line: dict[str, Any]) -> str:

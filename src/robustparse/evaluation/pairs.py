@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from robustparse.errors import InputError
-from robustparse.evaluation.lines import read_lines
+from robustparse.evaluation.lines import EXAMPLES, SUMMARY, read_lines
 from robustparse.files import read_text
 
-EXAMPLES, SUMMARY = "examples.jsonl", "summary.json"
 REMEDY = "give a folder that `robustparse attack --out` wrote, or run the attack again"
 
 

@@ -19,7 +19,8 @@ from robustparse.attacks.constraints.similarity import SentenceSimilarity
 from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
 from robustparse.errors import InputError
 from robustparse.evaluation.breakdown import NOT_MEASURED
-from robustparse.evaluation.pairs import EXAMPLES, SUMMARY, Pair, read_pairs, read_summary
+from robustparse.evaluation.lines import EXAMPLES, SUMMARY
+from robustparse.evaluation.pairs import Pair, read_pairs, read_summary
 from robustparse.files import read_text, write_text
 
 QUALITY = "quality.json"

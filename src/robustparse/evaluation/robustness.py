@@ -18,7 +18,15 @@ from robustparse.attacks.victim import Victim
 from robustparse.data.conllu import block_of, file_ending, with_parse, write_treebank
 from robustparse.errors import InputError
 from robustparse.evaluation.breakdown import breakdown
-from robustparse.evaluation.lines import EXAMPLES, each_line, held_lines, json_line, tidy
+from robustparse.evaluation.lines import (
+    EXAMPLES,
+    RUN,
+    SUMMARY,
+    each_line,
+    held_lines,
+    json_line,
+    tidy,
+)
 from robustparse.evaluation.lock import locked
 from robustparse.evaluation.shards import Lines, Source, attacked_lines, drain
 from robustparse.evaluation.speed import Speed
@@ -83,8 +91,8 @@ def collect_into(
         done = {line["id"] for line in held_lines(folder)}
         _claim(folder, run, bool(done))
         pending = [example for example in examples if example.id not in done]
-        if not pending and (folder / "summary.json").exists():
-            finished: Summary = json.loads((folder / "summary.json").read_text("utf-8"))
+        if not pending and (folder / SUMMARY).exists():
+            finished: Summary = json.loads((folder / SUMMARY).read_text("utf-8"))
             return finished
         tidy(folder)  # what a kill tore off must not stand before the next line
         tally = Tally()
@@ -103,13 +111,13 @@ def collect_into(
             **speed.figures(len(pending)),
             "versions": {"robustparse": __version__, "torch": str(torch.__version__)},
         }
-        write_text(folder / "summary.json", json.dumps(summary, indent=2) + "\n")
+        write_text(folder / SUMMARY, json.dumps(summary, indent=2) + "\n")
         return summary
 
 
 def _claim(folder: Path, run: dict[str, Any], started: bool) -> None:
     """Write ``run.json``, or make sure that the lines already there are this run's."""
-    path = folder / "run.json"
+    path = folder / RUN
     if not started:
         write_text(path, json.dumps(run, indent=2) + "\n")
         return

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from robustparse.evaluation.lines import RUN
 from robustparse.report.folders import AttackFolder
 from robustparse.report.plots import Curve, Plot
 from robustparse.report.training import BUDGET
@@ -30,7 +31,7 @@ def with_budget_curves(
     groups: dict[str, dict[float, int]] = defaultdict(dict)
     names: dict[str, str] = {}
     for index, folder in enumerate(folders):
-        run = _run(folder / "run.json")
+        run = _run(folder / RUN)
         gamma = _take_gamma(run)
         if gamma is not None and systems[index].row.attacked_las is not None:
             key = json.dumps(run, sort_keys=True)

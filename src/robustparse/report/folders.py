@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from robustparse.errors import InputError
+from robustparse.evaluation.lines import EXAMPLES, SUMMARY
+from robustparse.evaluation.pairs import REMEDY
 from robustparse.files import read_text
 from robustparse.report.plots import Curve, Plot
 from robustparse.report.trees import TreePair
@@ -19,8 +21,6 @@ from robustparse.types import DependencyTree
 
 Json = dict[str, Any]
 T = TypeVar("T")
-
-REMEDY = "give a folder that `robustparse attack --out` wrote, or run the attack again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +81,14 @@ def read_folder(folder: Path, name: str) -> AttackFolder:
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; {REMEDY}")
-    path = folder / "summary.json"
+    path = folder / SUMMARY
     summary = _parsed(read_text(path), str(path))
     row = _row(summary, path, name)
-    lines = read_text(folder / "examples.jsonl").split("\n")  # U+2028 may stand in a word
+    lines = read_text(folder / EXAMPLES).split("\n")  # U+2028 may stand in a word
     pairs = [
         _pair(_parsed(line, where), where)
         for number, line in enumerate(lines, 1)
-        if line.strip() and (where := f"{folder / 'examples.jsonl'}:{number}")
+        if line.strip() and (where := f"{folder / EXAMPLES}:{number}")
     ]
     curves = folder / "curves.json"
     plots = _plots(curves) if curves.exists() else ()

@@ -1,7 +1,6 @@
 """One self-contained HTML page about attacked parsers: figures, curves, trees before and after.
 
-The page opens offline: no script, no font, picture or style from elsewhere (its content policy
-forbids them), readable in light and dark mode and on a narrow screen.
+It opens offline, see `document`.
 """
 
 from collections.abc import Sequence
@@ -10,9 +9,11 @@ from pathlib import Path
 
 from robustparse import __version__
 from robustparse.errors import InputError
+from robustparse.evaluation.lines import SUMMARY
 from robustparse.files import write_text
 from robustparse.report.budgets import with_budget_curves
 from robustparse.report.details import details
+from robustparse.report.document import document
 from robustparse.report.folders import (
     AttackFolder,
     SystemRow,
@@ -22,13 +23,11 @@ from robustparse.report.folders import (
     wrong_words,
 )
 from robustparse.report.plots import SERIES, Curve, Plot, draw_plot
-from robustparse.report.stylesheet import CSS
 from robustparse.report.summary import summarize
 from robustparse.report.training import FILE as METRICS
 from robustparse.report.training import TrainingRun, read_training
 from robustparse.report.trees import TreePair, draw_pair
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 MISSING = "\N{EN DASH}"
 
 
@@ -49,7 +48,7 @@ def build_report(folders: Sequence[Path], out: Path) -> None:
     systems, attacked, runs = [], [], []
     for folder, name in zip(folders, _names(folders), strict=True):
         trained = (folder / METRICS).exists()
-        if (folder / "summary.json").exists() or not trained:
+        if (folder / SUMMARY).exists() or not trained:
             systems.append(read_folder(folder, name))
             attacked.append(folder)
         if trained:
@@ -63,7 +62,7 @@ def render_page(systems: Sequence[AttackFolder], runs: Sequence[TrainingRun] = (
     all_names = list(dict.fromkeys([row.name for row in rows] + [run.name for run in runs]))
     names = ", ".join(all_names) if len(all_names) < 5 else f"{len(all_names)} systems"
     title = f"Robustness report: {names}"
-    parts = [f"<h1>{escape(title)}</h1>"]
+    parts = []
     if systems:
         lead = escape(summarize(rows))
         parts += [f'<p class="lead">{lead}</p>', "<h2>Systems</h2>", _table(rows)]
@@ -74,16 +73,8 @@ def render_page(systems: Sequence[AttackFolder], runs: Sequence[TrainingRun] = (
     if systems:
         parts += ["<h2>Sentences before and after</h2>", *_sentences(systems)]
         parts += details([(system.row.name, system.summary) for system in systems])
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark">'
-        f"<title>{escape(title)}</title><style>{CSS}</style></head>\n<body><main>\n"
-        + "\n".join(parts)
-        + f"\n<footer><p>Made by robustparse {__version__}. All of this page is in this one file."
-        "</p></footer>\n</main></body></html>\n"
-    )
+    made = f"Made by robustparse {__version__}. All of this page is in this one file."
+    return document(title, [*parts, f"<footer><p>{made}</p></footer>"])
 
 
 def merge_plots(systems: Sequence[AttackFolder], runs: Sequence[TrainingRun] = ()) -> list[Plot]:

@@ -11,13 +11,13 @@ from typing import Any
 from robustparse.evaluation.record import RobustnessRecord
 from robustparse.evaluation.tally import Line
 from robustparse.files import write_text
-from robustparse.report.stylesheet import CSS
+from robustparse.report.document import document
+from robustparse.report.training import BUDGET
 from robustparse.report.trees import TreePair, draw_pair
 from robustparse.types import DependencyTree
 
 FOLDER = "adversarial_examples"
 COLUMNS = ("sentence", "original", "adversarial", "edits", "LAS before", "LAS after", "trees")
-POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 # In a table of W&B's there is no stylesheet of ours.
 _MARK = '<style>mark{background:#fff1c2;font-weight:700}</style><body style="background:#fff">'
 
@@ -87,7 +87,7 @@ def example_media(record: RobustnessRecord, step: int) -> dict[str, Any]:
             ys=[[scores[name] for scores in record.curve.values()] for name in names],
             keys=[name.upper() for name in names],
             title="Score against edit budget",
-            xname="words that may be changed, %",
+            xname=BUDGET,
         )
     return media
 
@@ -119,16 +119,9 @@ class ExamplePages:
 
 def page(lines: Sequence[Line], step: int) -> str:
     """A self-contained page about some adversarial examples."""
-    title = f"Adversarial examples after step {step}"
-    figures = "".join(
+    figures = [
         f'<figure class="panel"><figcaption>Sentence {line["id"]}: LAS {line["clean"]["las"]:.1f} '
         f"before, {line['attacked']['las']:.1f} after</figcaption>{picture(line)}</figure>"
         for line in lines
-    )
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{title}</title><style>{CSS}</style></head>\n<body><main><h1>{title}</h1>"
-        f"{figures}</main></body></html>\n"
-    )
+    ]
+    return document(f"Adversarial examples after step {step}", figures)

@@ -4,6 +4,7 @@ What they say depends on what the sentence has become, so that no mask can be ma
 scheduler asks them about every candidate of an `Expand`, all live sentences at once.
 """
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -42,9 +43,9 @@ class SentenceFilter(Constraint):
     Such filters come after all other constraints, and then in listed order.
     """
 
+    @abstractmethod
     def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
         """Which edits are admissible, `(edits,)`; each is judged independently of the others."""
-        raise NotImplementedError
 
     def is_model(self) -> bool:
         """See `Constraint.is_model`."""
