@@ -2,7 +2,7 @@
 
 import pytest
 
-from robustparse.attacks.search.edit_budget import check_gamma, edit_budget
+from robustparse.attacks.edit_budget import check_gamma, edit_budget
 from robustparse.errors import InputError
 
 

@@ -10,8 +10,8 @@ from collections.abc import Generator
 import numpy as np
 from numpy.typing import NDArray
 
+from robustparse.attacks.edit_budget import check_gamma, edit_budget
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.search.edit_budget import check_gamma, edit_budget
 from robustparse.attacks.search.requests import Answer, Outcome, Propose, Request, Score, Search
 from robustparse.errors import InputError
 

@@ -15,8 +15,8 @@ from typing import Literal
 
 import numpy as np
 
+from robustparse.attacks.edit_budget import check_gamma, edit_budget
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.search.edit_budget import check_gamma, edit_budget
 from robustparse.attacks.search.rankings import Ranking, UnknownWord
 from robustparse.attacks.search.requests import Answer, Expand, Outcome, Propose, Request, Search
 from robustparse.errors import check_choice

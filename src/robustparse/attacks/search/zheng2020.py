@@ -15,8 +15,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from robustparse.attacks.edit_budget import check_gamma, edit_budget
 from robustparse.attacks.problem import UNKNOWN, Problem, State, one_changed
-from robustparse.attacks.search.edit_budget import check_gamma, edit_budget
 from robustparse.attacks.search.requests import (
     Answer,
     Expand,

@@ -1,0 +1,64 @@
+"""The filter that keeps any search within a budget of edits."""
+
+import pytest
+from attack_fakes import HashVictim, corpus
+
+from robustparse.attacks.attack import Attack, AttackResult
+from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.attacks.constraints.edits import EditBudget
+from robustparse.attacks.constraints.sentence_filter import Edit
+from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.search.beam import Beam
+from robustparse.attacks.search.genetic import Genetic
+from robustparse.attacks.search.importance import GreedyByImportance
+from robustparse.attacks.search.pso import ParticleSwarm
+from robustparse.attacks.search.rankings import DeletedWord
+from robustparse.attacks.search.requests import Search
+from robustparse.errors import InputError
+from robustparse.types import Sentence
+
+EXAMPLES, LEXICON = corpus(30, seed=4)
+SEARCHES = (
+    Beam(width=2),
+    GreedyByImportance(DeletedWord()),
+    Genetic(population=4, generations=3),
+    ParticleSwarm(population=4, iterations=3),
+)
+
+
+def test_words_are_counted_against_the_original() -> None:
+    original = Sentence(tuple("abcdefghij"))
+    once = ("A", *original.words[1:])
+    some = [
+        Edit(original, original.words, 3, "D"),  # a first word
+        Edit(original, once, 0, "AA"),  # the same word again
+        Edit(original, once, 0, "a"),  # back to the original
+        Edit(original, once, 3, "D"),  # a second word
+    ]
+    assert EditBudget(0.19).admits(some).tolist() == [True, True, True, False]
+    assert EditBudget(0.2).admits(some).tolist() == [True, True, True, True]
+    # Even of a short sentence one word may be changed.
+    short = Sentence(("Yes", "."))
+    assert EditBudget(0.1).admits([Edit(short, short.words, 0, "No")]).tolist() == [True]
+
+
+@pytest.mark.parametrize("search", SEARCHES, ids=lambda search: type(search).__name__)
+def test_every_search_keeps_to_it(search: Search) -> None:
+    def attacked(*constraints: Constraint) -> list[AttackResult]:
+        goal = AttachmentDrop(least=99)  # never reached: the searches change all they may
+        attack = Attack(goal, Lexicon(LEXICON), search, list(constraints))
+        return list(attack.run(EXAMPLES, HashVictim()))
+
+    def shares(results: list[AttackResult]) -> list[float]:
+        return [len(one.edited) / len(one.words) for one in results if len(one.words) >= 5]
+
+    assert max(shares(attacked())) > 0.2
+    within = shares(attacked(EditBudget(0.2)))
+    assert 0.1 < max(within) <= 0.2
+
+
+@pytest.mark.parametrize("gamma", [0.0, 1.01, -0.5])
+def test_a_share_that_is_none(gamma: float) -> None:
+    with pytest.raises(InputError, match=rf"gamma must be in \(0, 1\], got {gamma}"):
+        EditBudget(gamma)
