@@ -22,9 +22,12 @@ import yaml
 from robustparse.data.conllu import find_split, read_treebank, write_treebank
 from robustparse.data.shares import draw_share
 from robustparse.evaluation.lines import read_lines
+from robustparse.evaluation.quality import QUALITY
 from robustparse.files import make_folder, write_text
 from studies import ROOT, STUDIES, Copies, Row, Study, percent, result
 from study_tables import kept, table
+
+MEASURES = ("perplexity", "word_similarity", "sentence_similarity")
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ def attack_command(row: Row, inputs: Inputs, gamma: float | None = None) -> list
         recipe["constraints"] = recipe["constraints"][: 1 + row.filters]
     if gamma is not None:
         recipe["search"]["init_args"]["gamma"] = gamma
-    path = row.folder / "recipes" / f"{row.attack}{percent(gamma)}.yaml"
+    path = row.folder / f"recipes{percent(gamma)}" / f"{row.attack}.yaml"
     make_folder(path.parent)
     write_text(path, yaml.safe_dump(recipe, sort_keys=False))
     return ["attack", "--attack", str(path), "--checkpoint", str(row.folder / row.checkpoint)]
@@ -153,7 +156,8 @@ def keep(name: str, row: Row, gamma: float | None) -> None:
         "training_seconds": json.loads((row.folder / "finished.json").read_text())["seconds"],
         "steps": torch.load(row.folder / row.checkpoint, weights_only=True)["global_step"],
         "static": scores and {"uas": scores["uas"], "las": scores["las"]},
-        **{key: value for key, value in summary.items() if key != "victims"},
+        **{key: value for key, value in summary.items() if key not in ("victims", *MEASURES)},
+        **qualities(attacked),
         "counts": {
             "words": [line["counted"] for line in lines],
             "clean": [line["clean"]["correct_labels"] for line in lines],
@@ -161,6 +165,16 @@ def keep(name: str, row: Row, gamma: float | None) -> None:
         },
     }
     write_text(result(name, row, gamma), json.dumps(figures) + "\n")
+
+
+def qualities(attacked: Path) -> dict[str, Any]:
+    """What ``quality`` found out: means and medians, without the models' places on this machine."""
+    path = attacked / QUALITY
+    found = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    return {
+        "perplexity": found["perplexity"]["all"] if found else None,
+        "word_similarity": found["word_similarity"]["changed"] if found else None,
+    }
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ from robustparse.evaluation.significance import (
 )
 from studies import STUDIES, result
 
+WHEN = ("clean", "attacked")
 ATTACKS = ("ewt_attacks", "wang2021_filters")
 
 
@@ -28,7 +29,7 @@ def table(study: str) -> str:
 
 
 def attack_table(study: str) -> str:
-    """Attacks beside each other; perplexities are medians over the changed sentences."""
+    """Attacks beside each other; perplexities are medians over all sentences."""
     lines = [
         "| parser | attack | budget % | clean UAS | clean LAS | attacked UAS | attacked LAS "
         "| success % | edits | queries | sentences a second | perplexity before, after |",
@@ -41,7 +42,7 @@ def attack_table(study: str) -> str:
         figures += [row["queries_per_sentence"]["charged"], row["sentences_per_second"]]
         budget = "-" if row["gamma"] is None else f"{100 * row['gamma']:.0f}"
         cells = [row["title"], row["attack"], budget, *(f"{value:.2f}" for value in figures)]
-        cells.append(f"{perplexity['clean']:.0f}, {perplexity['attacked']:.0f}")
+        cells.append(", ".join(f"{perplexity[when]['median']:.0f}" for when in WHEN))
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
