@@ -15,17 +15,7 @@ import pytest
 import torch
 import yaml
 from jsonargparse import ArgumentParser
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
-from tokenizers.pre_tokenizers import Whitespace
-from transformers import (
-    BertConfig,
-    BertForMaskedLM,
-    BertTokenizer,
-    GPT2Config,
-    GPT2LMHeadModel,
-    PreTrainedTokenizerFast,
-)
+from tiny_language_models import save_bert, save_gpt2
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates import sememes, wordnet
@@ -158,32 +148,8 @@ def write_models(folder: Path) -> None:
     _write_vectors(folder / "vectors.txt")
     vocabulary = {piece: number for number, piece in enumerate([*_SPECIAL, ".", ",", *words])}
     torch.manual_seed(0)
-    bert = BertConfig(
-        vocab_size=len(vocabulary),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=16,
-        max_position_embeddings=64,
-        initializer_range=0.5,
-    )
-    BertForMaskedLM(bert).save_pretrained(folder / "bert")
-    BertTokenizer(vocab=vocabulary).save_pretrained(folder / "bert")
-    gpt2 = GPT2Config(
-        vocab_size=len(vocabulary),
-        n_positions=64,
-        n_embd=16,
-        n_layer=1,
-        n_head=2,
-        initializer_range=0.2,
-        bos_token_id=0,
-        eos_token_id=0,
-    )
-    GPT2LMHeadModel(gpt2).save_pretrained(folder / "gpt2")
-    pieces = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
-    pieces.pre_tokenizer = Whitespace()
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=pieces, unk_token="[UNK]")
-    tokenizer.save_pretrained(folder / "gpt2")
+    save_bert(folder / "bert", vocabulary, positions=64, layers=1, inner=16)
+    save_gpt2(folder / "gpt2", vocabulary, positions=64, layers=1, spread=0.2)
 
 
 _PARTS = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}

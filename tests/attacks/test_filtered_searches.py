@@ -1,19 +1,25 @@
 """Filters on sentences under the beam, the rankings, the swarm, the genes and Wang et al. 2021."""
 
 from collections.abc import Callable, Generator
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from attack_fakes import HashVictim, corpus
-from test_sentence_filters import Asked, Judge, rises_slowly, stays_close
+from sentence_judges import (
+    Asked,
+    Judge,
+    by_id,
+    has_admissible_chain,
+    rises_slowly,
+    stays_close,
+    uncounted,
+)
 
 from robustparse.attacks.admission import Admission
 from robustparse.attacks.attack import Attack, AttackResult
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.sentence_filter import Edit
 from robustparse.attacks.constraints.tags import AttackableTags
-from robustparse.attacks.counting import CandidateCounts
 from robustparse.attacks.goals import AttachmentDrop
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.search.beam import Beam
@@ -53,33 +59,6 @@ def engine(name: str, *judges: Judge, **settings) -> Attack:
     )
 
 
-def by_id(attack: Attack) -> dict[int, AttackResult]:
-    return {result.id: result for result in attack.run(EXAMPLES, HashVictim())}
-
-
-def without_counts(result: AttackResult) -> AttackResult:
-    """The result without the counts of candidates, which name every filter."""
-    return replace(result, candidates=CandidateCounts())
-
-
-def uncounted(attack: Attack) -> dict[int, AttackResult]:
-    return {id_: without_counts(result) for id_, result in by_id(attack).items()}
-
-
-def has_admissible_chain(result: AttackResult, judges: tuple[Judge, ...]) -> bool:
-    """Whether the result's changes, in some order, all pass the filters."""
-    original = result.example.sentence
-    reached, fresh = {original.words}, [original.words]
-    while fresh and result.words not in reached:
-        current = fresh.pop()
-        for position in result.edited:
-            edit = Edit(original, current, position, result.words[position])
-            if edit.changed not in reached and all(judge(edit) for judge in judges):
-                reached.add(edit.changed)
-                fresh.append(edit.changed)
-    return result.words in reached
-
-
 @pytest.fixture(params=SEARCHES)
 def name(request: pytest.FixtureRequest) -> str:
     return request.param
@@ -87,28 +66,28 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.mark.parametrize("judges", JUDGES, ids=lambda judges: "+".join(j.__name__ for j in judges))
 def test_every_result_is_reached_by_admissible_changes(name: str, judges) -> None:
-    results = by_id(engine(name, *judges)).values()
+    results = by_id(engine(name, *judges), EXAMPLES).values()
     assert len(results) == len(EXAMPLES)
     assert all(has_admissible_chain(result, judges) for result in results)
     # No empty check: there are changes, and without the filters some results break them.
     assert sum(bool(result.edited) for result in results) > 5
     assert max(len(result.edited) for result in results) > 1
-    free = by_id(engine(name)).values()
+    free = by_id(engine(name), EXAMPLES).values()
     assert not all(has_admissible_chain(result, judges) for result in free)
 
 
 @pytest.mark.parametrize("packing", [{"batch_queries": 1}, {"live": 3, "batch_words": 50}], ids=str)
 @pytest.mark.parametrize("budget", [None, 12])
 def test_packing_changes_nothing(name: str, packing: dict, budget: int | None) -> None:
-    reference = by_id(engine(name, rises_slowly, stays_close, budget=budget))
+    reference = by_id(engine(name, rises_slowly, stays_close, budget=budget), EXAMPLES)
     packed = engine(name, rises_slowly, stays_close, budget=budget, **packing)
-    assert by_id(packed) == reference
+    assert by_id(packed, EXAMPLES) == reference
     assert budget is None or max(result.charged for result in reference.values()) == budget
 
 
 def test_filters_that_admit_all_or_nothing(name: str) -> None:
-    assert uncounted(engine(name, lambda edit: True)) == uncounted(engine(name))
-    for result in by_id(engine(name, lambda edit: False)).values():
+    assert uncounted(engine(name, lambda edit: True), EXAMPLES) == uncounted(engine(name), EXAMPLES)
+    for result in by_id(engine(name, lambda edit: False), EXAMPLES).values():
         assert (result.words, result.success) == (result.example.sentence.words, False)
 
 
@@ -134,7 +113,7 @@ def repairs(monkeypatch: pytest.MonkeyPatch) -> dict[int, tuple[State, State]]:
 
 @pytest.mark.parametrize("name", COMPOSING)
 def test_states_that_a_search_put_together_are_repaired(name: str, repairs) -> None:
-    results = by_id(engine(name, rises_slowly, stays_close))
+    results = by_id(engine(name, rises_slowly, stays_close), EXAMPLES)
     lost = [number for number, (before, after) in repairs.items() if (before != after).any()]
     assert lost, "no outcome had to lose a change"
     for number in repairs:
@@ -151,7 +130,7 @@ def test_states_that_a_search_put_together_are_repaired(name: str, repairs) -> N
 def test_a_lost_change_may_cost_the_success(repairs) -> None:
     """Success is that of the text without the change, not of what the search had asked about."""
     for name in COMPOSING:
-        for result in by_id(engine(name, rises_slowly)).values():
+        for result in by_id(engine(name, rises_slowly), EXAMPLES).values():
             clean = sum(_right(result, result.example.sentence.words))
             assert result.success == (clean - sum(_right(result, result.words)) >= 3)
     assert repairs

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 from attack_fakes import example
+from tiny_language_models import save_bert
 from transformers import (
     AutoModelForMaskedLM,
     AutoTokenizer,
     BertConfig,
-    BertForMaskedLM,
     BertModel,
     BertTokenizer,
     DistilBertConfig,
@@ -44,11 +44,7 @@ TEXTS = [
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("bert")
     torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=len(VOCABULARY), max_position_embeddings=24, initializer_range=0.5, **SIZES
-    )
-    BertForMaskedLM(config).save_pretrained(path)
-    BertTokenizer(vocab=VOCABULARY).save_pretrained(path)
+    save_bert(path, VOCABULARY, positions=24)
     return path
 
 

@@ -10,20 +10,8 @@ import numpy as np
 import pytest
 import torch
 from jsonargparse import ArgumentParser
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
-from tokenizers.pre_tokenizers import Whitespace
-from transformers import (
-    AutoModelForCausalLM,
-    AutoModelForMaskedLM,
-    AutoTokenizer,
-    BertConfig,
-    BertForMaskedLM,
-    BertTokenizer,
-    GPT2Config,
-    GPT2LMHeadModel,
-    PreTrainedTokenizerFast,
-)
+from tiny_language_models import save_bert, save_gpt2
+from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
 
 from robustparse.attacks.constraints import perplexity
 from robustparse.attacks.constraints.constraint import Constraint
@@ -55,34 +43,8 @@ TEXTS = [
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     made = {kind: tmp_path_factory.mktemp(kind) for kind in ("causal", "masked")}
     torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=len(VOCABULARY),
-        hidden_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=40,
-        initializer_range=0.5,
-    )
-    BertForMaskedLM(config).save_pretrained(made["masked"])
-    BertTokenizer(vocab=VOCABULARY).save_pretrained(made["masked"])
-    small = GPT2Config(
-        vocab_size=len(VOCABULARY),
-        n_positions=40,
-        n_embd=16,
-        n_layer=2,
-        n_head=2,
-        initializer_range=0.5,
-        bos_token_id=0,
-        eos_token_id=0,
-    )
-    GPT2LMHeadModel(small).save_pretrained(made["causal"])
-    words = Tokenizer(WordLevel(VOCABULARY, unk_token="[UNK]"))
-    words.pre_tokenizer = Whitespace()
-    # Without a padding token, as GPT-2 is.
-    PreTrainedTokenizerFast(tokenizer_object=words, unk_token="[UNK]").save_pretrained(
-        made["causal"]
-    )
+    save_bert(made["masked"], VOCABULARY)
+    save_gpt2(made["causal"], VOCABULARY)
     return made
 
 

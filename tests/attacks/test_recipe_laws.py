@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from recipe_models import FOLDER, recipe, stand_in, write_models
+from sentence_judges import has_admissible_chain
 
 from robustparse.attacks.attack import Attack, AttackResult
 from robustparse.attacks.candidates.generator import Slot
@@ -220,22 +221,11 @@ def obeys(name: str, attack: Attack, result: AttackResult) -> bool:
             if not attackable[position] or not accepted[0]:
                 return False
     filters = [one for one in attack.constraints if isinstance(one, SentenceFilter)]
-    return has_chain(result, filters)
 
+    def admitted(edit: Edit) -> bool:
+        return all(one.admits([edit])[0] for one in filters)
 
-def has_chain(result: AttackResult, filters: list[SentenceFilter]) -> bool:
-    original = result.example.sentence
-    reached, fresh = {original.words}, [original.words]
-    while fresh and result.words not in reached:
-        current = fresh.pop()
-        for position in result.edited:
-            edit = Edit(original, current, position, result.words[position])
-            if edit.changed in reached or current[position] != original.words[position]:
-                continue
-            if all(one.admits([edit])[0] for one in filters):
-                reached.add(edit.changed)
-                fresh.append(edit.changed)
-    return result.words in reached
+    return has_admissible_chain(result, [admitted])
 
 
 def test_every_filter_is_true_on_every_result(name, models, reference) -> None:

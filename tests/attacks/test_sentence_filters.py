@@ -1,22 +1,29 @@
 """Filters on changed sentences: true on all that is answered and returned, however it is packed."""
 
 import itertools
-import zlib
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import replace
+from collections.abc import Generator
 
 import numpy as np
 import pytest
 from attack_fakes import HashVictim, corpus, example
-from numpy.typing import NDArray
+from sentence_judges import (
+    Asked,
+    Judge,
+    by_id,
+    code,
+    has_admissible_chain,
+    rises_slowly,
+    stays_close,
+    uncounted,
+    without_counts,
+)
 from test_scheduler import Climb
 
 from robustparse.attacks.attack import Attack, AttackResult
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.recent import Recent
-from robustparse.attacks.constraints.sentence_filter import Edit, SentenceFilter
+from robustparse.attacks.constraints.sentence_filter import Edit
 from robustparse.attacks.constraints.tags import AttackableTags
-from robustparse.attacks.counting import CandidateCounts
 from robustparse.attacks.goals import AttachmentDrop
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.random_substitution import RandomSubstitution
@@ -25,33 +32,6 @@ from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.errors import InputError
 
 EXAMPLES, LEXICON = corpus(60, seed=4)
-Judge = Callable[[Edit], bool]
-
-
-def code(words: Sequence[str]) -> int:
-    return zlib.crc32(" ".join(words).encode())
-
-
-def rises_slowly(edit: Edit) -> bool:
-    """Compares with the current sentence."""
-    return code(edit.changed) % 100 - code(edit.current) % 100 <= 10
-
-
-def stays_close(edit: Edit) -> bool:
-    """Compares with the original sentence."""
-    return code([*edit.sentence.words, *edit.changed]) % 100 < 60
-
-
-class Asked(SentenceFilter):
-    """A filter from a function; keeps what it was asked, a list for every call."""
-
-    def __init__(self, judge: Judge) -> None:
-        self.judge = judge
-        self.calls: list[list[Edit]] = []
-
-    def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
-        self.calls.append(list(edits))
-        return np.array([self.judge(edit) for edit in edits], dtype=np.bool_)
 
 
 def engine(search: Search, *judges: Judge, **settings) -> Attack:
@@ -73,46 +53,17 @@ def search(request: pytest.FixtureRequest) -> Search:
     return request.param
 
 
-def by_id(attack: Attack) -> dict[int, AttackResult]:
-    return {result.id: result for result in attack.run(EXAMPLES, HashVictim())}
-
-
-def without_counts(result: AttackResult) -> AttackResult:
-    """The result without the counts of candidates, which name every filter."""
-    return replace(result, candidates=CandidateCounts())
-
-
-def uncounted(attack: Attack) -> dict[int, AttackResult]:
-    return {id_: without_counts(result) for id_, result in by_id(attack).items()}
-
-
-def has_admissible_chain(result: AttackResult, judges: Sequence[Judge]) -> bool:
-    """Whether one-word changes lead to the result that pass all filters, one after the other."""
-    original, goal = result.example.sentence, result.words
-    choices = [[word, *LEXICON.get(word, [])] for word in original.words]
-    reached, fresh = {original.words}, [original.words]
-    while fresh and goal not in reached:
-        current = fresh.pop()
-        for position in result.edited:
-            for word in choices[position]:
-                edit = Edit(original, current, position, word)
-                if edit.changed not in reached and all(judge(edit) for judge in judges):
-                    reached.add(edit.changed)
-                    fresh.append(edit.changed)
-    return goal in reached
-
-
 @pytest.mark.parametrize("judges", [(rises_slowly,), (stays_close,), (rises_slowly, stays_close)])
 def test_filters_are_true_on_every_returned_sentence(search: Search, judges) -> None:
-    results = by_id(engine(search, *judges))
+    results = by_id(engine(search, *judges), EXAMPLES)
     assert sorted(results) == [one.id for one in EXAMPLES]
     for result in results.values():
-        assert has_admissible_chain(result, judges)
+        assert has_admissible_chain(result, judges, LEXICON)
         if result.edited and stays_close in judges:
             assert code([*result.example.sentence.words, *result.words]) % 100 < 60
     # No empty check: without the filters some results break them, and with them some are edited.
-    free = by_id(engine(search)).values()
-    assert not all(has_admissible_chain(result, judges) for result in free)
+    free = by_id(engine(search), EXAMPLES).values()
+    assert not all(has_admissible_chain(result, judges, LEXICON) for result in free)
     assert sum(bool(result.edited) for result in results.values()) > 10
     assert max(len(result.edited) for result in results.values()) > 1
 
@@ -123,22 +74,23 @@ def test_filters_are_true_on_every_returned_sentence(search: Search, judges) -> 
 @pytest.mark.parametrize("budget", [None, 9])
 def test_packing_changes_nothing(search: Search, packing: dict, budget: int | None) -> None:
     judges = (rises_slowly, stays_close)
-    reference = by_id(engine(search, *judges, budget=budget))
-    assert by_id(engine(search, *judges, budget=budget, **packing)) == reference
+    reference = by_id(engine(search, *judges, budget=budget), EXAMPLES)
+    assert by_id(engine(search, *judges, budget=budget, **packing), EXAMPLES) == reference
 
 
 def test_a_filter_that_admits_all_changes_nothing(search: Search) -> None:
-    assert uncounted(engine(search, lambda edit: True)) == uncounted(engine(search))
+    free = uncounted(engine(search), EXAMPLES)
+    assert uncounted(engine(search, lambda edit: True), EXAMPLES) == free
 
 
 def test_a_filter_that_admits_nothing_leaves_sentences_as_they_are(search: Search) -> None:
-    for result in by_id(engine(search, lambda edit: False)).values():
+    for result in by_id(engine(search, lambda edit: False), EXAMPLES).values():
         assert (result.words, result.success) == (result.example.sentence.words, False)
 
 
 def test_each_filter_judges_the_survivors_of_the_former_and_nothing_twice(search: Search) -> None:
     attack = engine(search, rises_slowly, stays_close)
-    by_id(attack)
+    by_id(attack, EXAMPLES)
     first, second = attack.constraints[:2]
     asked = [edit for call in first.calls for edit in call]
     # Sentences differ in their words, so that equal edits would be one sentence's.
@@ -202,7 +154,7 @@ def test_answers_are_the_first_admissible_candidates(limit: int) -> None:
 
 
 def test_a_filter_that_fails_ends_the_run_and_keeps_what_is_finished() -> None:
-    reference = uncounted(engine(Zheng2020(gamma=0.4), live=4))
+    reference = uncounted(engine(Zheng2020(gamma=0.4), live=4), EXAMPLES)
     culprit = next(number for number in range(30, 60) if reference[number].edited)
 
     def dies(edit: Edit) -> bool:

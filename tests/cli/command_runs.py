@@ -5,13 +5,17 @@ import pickle
 import socket
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from robustparse.cli import job
 from robustparse.cli.main import main
+from robustparse.evaluation.tally import Tally
 from sample_runs import save_checkpoint, trained_parser
 
 RECIPE = """
@@ -48,6 +52,27 @@ def table(output: str) -> dict[str, list[str]]:
 def checkpoint(folder: Path) -> Path:
     """A small parser for the sample's sentences, in float32."""
     return save_checkpoint(trained_parser().float(), folder / "tiny.ckpt")
+
+
+def stop_after(count: int, calls: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next attack is interrupted once so many sentences are finished.
+
+    Args:
+        count: how many.
+        calls: gets the number of sentences finished, whenever one is, also after that.
+        monkeypatch: takes the place of the progress bar.
+    """
+
+    @contextmanager
+    def progress(total: int, name: str) -> Iterator[Callable[[Tally], None]]:
+        def update(tally: Tally) -> None:
+            calls.append(tally.sums["sentences"])
+            if len(calls) == count:
+                raise KeyboardInterrupt
+
+        yield update
+
+    monkeypatch.setattr(job, "attack_progress", progress)
 
 
 def started(*options: str, **environment: str) -> subprocess.Popen[str]:

@@ -2,19 +2,25 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from command_runs import GOOD, RECIPE, TREEBANKS, broken_checkpoints, checkpoint, mistake, table
+from command_runs import (
+    GOOD,
+    RECIPE,
+    TREEBANKS,
+    broken_checkpoints,
+    checkpoint,
+    mistake,
+    stop_after,
+    table,
+)
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.training_words import TrainingWords
 from robustparse.attacks.constraints.tags import AttackableTags
 from robustparse.attacks.goals import AttachmentDrop
 from robustparse.attacks.search.zheng2020 import Zheng2020
-from robustparse.cli import job as module
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.evaluation.lines import read_lines
@@ -132,17 +138,7 @@ def test_a_stopped_run_goes_on_and_a_finished_one_is_shown_again(
     main(arguments(made, tmp_path / "whole"))
     expected = capsys.readouterr().out
     calls: list[int] = []
-
-    @contextmanager
-    def progress(total: int, name: str) -> Iterator[Callable[[Tally], None]]:
-        def update(tally: Tally) -> None:
-            calls.append(tally.sums["sentences"])
-            if len(calls) == 5:
-                raise KeyboardInterrupt
-
-        yield update
-
-    monkeypatch.setattr(module, "attack_progress", progress)
+    stop_after(5, calls, monkeypatch)
     with pytest.raises(KeyboardInterrupt):
         main(arguments(made, tmp_path / "out"))
     main(arguments(made, tmp_path / "out"))

@@ -1,21 +1,17 @@
 """``robustparse augment``: copies with gold trees, counted, resumable; and training on them."""
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import yaml
-from command_runs import RECIPE, checkpoint, mistake, ranks, table
+from command_runs import RECIPE, checkpoint, mistake, ranks, stop_after, table
 from tiny_runs import fit, write_config
 
-from robustparse.cli import job as module
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.data.shares import draw_share
 from robustparse.evaluation.lines import read_lines
-from robustparse.evaluation.tally import Tally
 from sample_runs import SPEED, sentences, write_sample
 
 SHIPPED = Path(__file__).parents[2] / "configs" / "experiment" / "ewt_biaffine_augmented.yaml"
@@ -100,17 +96,7 @@ def test_a_share_of_the_sentences_is_attacked(made, tmp_path, option, unit):
 def test_a_stopped_run_goes_on(made, tmp_path, monkeypatch):
     main(arguments(made, tmp_path / "whole.conllu"))
     calls: list[int] = []
-
-    @contextmanager
-    def progress(total: int, name: str) -> Iterator[Callable[[Tally], None]]:
-        def update(tally: Tally) -> None:
-            calls.append(tally.sums["sentences"])
-            if len(calls) == 5:
-                raise KeyboardInterrupt
-
-        yield update
-
-    monkeypatch.setattr(module, "attack_progress", progress)
+    stop_after(5, calls, monkeypatch)
     with pytest.raises(KeyboardInterrupt):
         main(arguments(made, tmp_path / "copies.conllu"))
     assert not (tmp_path / "copies.conllu").exists()
