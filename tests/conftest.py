@@ -11,6 +11,7 @@ os.environ["HF_DATASETS_CACHE"] = _CACHE.name
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["WANDB_MODE"] = "offline"
 os.environ["WANDB_DATA_DIR"] = _CACHE.name
+os.environ["WANDB_X_SERVICE_WAIT"] = "300"  # seconds; a busy machine is no dead service
 
 import pytest
 import torch

@@ -46,7 +46,9 @@ def together(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], list[int]]:
         mine: list[list[int]] = [[] for _ in range(COUNT)]
         ranks = [Ranks(Rank(rank, COUNT, rank, COUNT), folder) for rank in range(COUNT)]
         threads = [
-            threading.Thread(target=ranks[rank].follow, args=(source(mine[rank]), some(12)))
+            threading.Thread(
+                target=ranks[rank].follow, args=(source(mine[rank]), some(12)), daemon=True
+            )
             for rank in range(1, COUNT)
         ]
         for thread in threads:

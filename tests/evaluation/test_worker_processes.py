@@ -8,6 +8,7 @@ import pytest
 from attack_folders import some
 
 from robustparse.errors import InputError, ProcessDiedError
+from robustparse.evaluation import processes
 from robustparse.evaluation.processes import lines_of_processes
 from robustparse.evaluation.shards import drain, shard
 
@@ -48,7 +49,9 @@ def test_a_process_that_fails_ends_the_run_and_what_was_sent_is_kept(how, error,
     assert [line["rank"] for line in found].count(1) == 1
 
 
-def test_the_processes_end_with_the_run():
+@pytest.mark.parametrize("patience", [600.0, 0.0])
+def test_the_processes_end_with_the_run(monkeypatch, patience):
+    monkeypatch.setattr(processes, "_PATIENCE", patience)
     lines = lines_of_processes(process_workers.lines, 2, some(9))
     pid = next(lines)["pid"]
     lines.close()
