@@ -11,6 +11,7 @@ from attack_folders import FILES, RUN, attack, contents, some
 from torch.distributed import HashStore
 
 from robustparse.evaluation import ranks as module
+from robustparse.evaluation.lines import part_file, read_lines
 from robustparse.evaluation.ranks import Rank, Ranks
 from robustparse.evaluation.robustness import collect_into
 from robustparse.evaluation.shards import Lines, attacked_lines
@@ -83,3 +84,18 @@ def test_ranks_go_on_where_others_stopped(tmp_path, whole, together):
     assert sum(together(tmp_path)) == 5
     for name in (*FILES, "run.json"):
         assert (tmp_path / name).read_bytes() == (whole / name).read_bytes()
+
+
+def test_a_rank_ends_when_its_launcher_has_died_and_keeps_what_is_finished(tmp_path, monkeypatch):
+    store = HashStore()
+    monkeypatch.setattr(module, "rendezvous", lambda *_, **__: iter([(store, 1, 2)]))
+    rank, examples = Ranks(Rank(1, 2, 1, 2), tmp_path), some(12)
+    rank._announce(examples)
+    monkeypatch.setattr(module.os, "getppid", lambda: 1)
+
+    def source(mine: Sequence[Example]) -> Lines:
+        return attacked_lines(lexicon_attack({"psi": 8}), ParserVictim(trained_parser()), mine)
+
+    with pytest.raises(RuntimeError, match="rank 1: the launcher has ended"):
+        rank.follow(source, examples)
+    assert len(read_lines(part_file(tmp_path, 1))) == 1
