@@ -30,18 +30,22 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def together(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], list[int]]:
-    """Run all ranks in threads on a folder; how many sentences each has attacked."""
+def together(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], tuple[list[int], int]]:
+    """Run all ranks in threads on a folder; sentences attacked by each, forwards of all."""
 
     def source(attacked: list[int]) -> Callable[[Sequence[Example]], Lines]:
         def lines(examples: Sequence[Example]) -> Lines:
             attacked.extend(example.id for example in examples)
             chosen = lexicon_attack({"psi": 8}, seed=3, live=4)
-            return (yield from attacked_lines(chosen, ParserVictim(trained_parser()), examples))
+            speed = yield from attacked_lines(chosen, ParserVictim(trained_parser()), examples)
+            forwards.append(speed.forwards)
+            return speed
 
         return lines
 
-    def run(folder: Path) -> list[int]:
+    forwards: list[int] = []
+
+    def run(folder: Path) -> tuple[list[int], int]:
         store = HashStore()
         monkeypatch.setattr(module, "rendezvous", lambda *_, **__: iter([(store, 0, 1)]))
         mine: list[list[int]] = [[] for _ in range(COUNT)]
@@ -61,19 +65,20 @@ def together(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], list[int]]:
         ranks[0].lead(source(mine[0]), collect)
         for thread in threads:
             thread.join()
-        return [len(ids) for ids in mine]
+        return [len(ids) for ids in mine], sum(forwards)
 
     return run
 
 
 def test_ranks_write_the_files_of_one_process(tmp_path, whole, together):
-    assert together(tmp_path) == [4, 4, 4]
+    shares, forwards = together(tmp_path)
+    assert shares == [4, 4, 4]
     for name in (*FILES, "run.json"):
         assert (tmp_path / name).read_bytes() == (whole / name).read_bytes()
     assert sorted(contents(tmp_path)) == sorted(contents(whole))
     summary = json.loads((tmp_path / "summary.json").read_text())
-    assert summary["victim_forwards"] > 0
-    assert together(tmp_path) == [0, 0, 0]  # nothing is left, and nobody waits for ever
+    assert summary["victim_forwards"] == forwards > 0
+    assert together(tmp_path)[0] == [0, 0, 0]  # nothing is left, and nobody waits for ever
 
 
 def test_ranks_go_on_where_others_stopped(tmp_path, whole, together):
@@ -81,7 +86,7 @@ def test_ranks_go_on_where_others_stopped(tmp_path, whole, together):
     (tmp_path / "run.json").write_bytes((whole / "run.json").read_bytes())
     (tmp_path / "examples.jsonl").write_bytes(b"".join(rows[:5]))
     (tmp_path / "examples.4.jsonl").write_bytes(b"".join([rows[7], rows[8], rows[9][:9]]))
-    assert sum(together(tmp_path)) == 5
+    assert sum(together(tmp_path)[0]) == 5
     for name in (*FILES, "run.json"):
         assert (tmp_path / name).read_bytes() == (whole / name).read_bytes()
 
