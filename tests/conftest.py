@@ -1,6 +1,7 @@
 """What every test stands on: no network, an own cache, one thread, a tiny treebank and parser."""
 
 import os
+import random
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,9 @@ os.environ["HF_DATASETS_CACHE"] = _CACHE.name
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["WANDB_MODE"] = "offline"
 os.environ["WANDB_DATA_DIR"] = _CACHE.name
+os.environ["WANDB_X_SERVICE_WAIT"] = "300"  # seconds; a busy machine is no dead service
 
+import numpy as np
 import pytest
 import torch
 
@@ -57,6 +60,14 @@ TREEBANK = """\
 8\tbarked\tbark\tVERB\tVBD\t_\t5\tacl:relcl\t_\t_
 
 """
+
+
+@pytest.fixture(autouse=True)
+def _global_generators() -> None:
+    """No test's draws follow from the tests before it."""
+    random.seed(0)
+    np.random.seed(0)
+    torch.manual_seed(0)
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import pytest
 from search_fakes import Scripted, TableClassifier, trace
 
 from robustparse.attacks.search.genetic import Genetic
-from robustparse.attacks.search.population import draw
+from robustparse.attacks.search.population import Population, draw
 from robustparse.attacks.search.pso import ParticleSwarm
 from robustparse.errors import InputError
 
@@ -130,12 +130,31 @@ def test_swarm_turns_as_in_openattack() -> None:
 def test_swarm_turns_as_in_textattack_and_mutates() -> None:
     # p, drawn, stays, the rest comes from the leader: "p q r s". A quarter of particle 0's words
     # is changed, none of particle 1's: they mutate with chances 0.5 and 1. Particle 1 draws c.
-    rng = Scripted(*SWARM, [0.9, 0.9], [0.9])
+    rng = Scripted(*SWARM, [0.6, 0.9], [0.9])
     search = ParticleSwarm(population=2, iterations=1, direction="textattack")
     result = trace(search, "p q r s", LEXICON, TableClassifier(LONG), rng=rng)
     assert result.requests[2:] == ["Score 2000 0000", "Expand 1000 2000 0100"]
     assert (result.words, result.status) == ("b q r s", "failed")
     assert (result.charged, result.unique) == (9, 4)
+
+
+@pytest.mark.parametrize(("iteration", "own", "common"), [(0, 0.8, 0.2), (15, 0.35, 0.65)])
+def test_particles_turn_to_their_own_elite_first_and_to_the_common_one_later(
+    iteration: int, own: float, common: float
+) -> None:
+    """Zang et al. 2020, section 3.3: both chances and the inertia are linear in the iteration."""
+    count, nothing = 4000, np.zeros(4000)
+    particles, elites = (
+        Population(np.full((count, 2), choice, np.int16), nothing, nothing > 0) for choice in (1, 2)
+    )
+    velocities = np.full((count, 2), 1000.0)  # a turn takes every word along
+    rng, leader = np.random.default_rng(0), np.array([3, 3], np.int16)
+    search = ParticleSwarm(population=count, iterations=20)
+    search._move(iteration, particles, velocities, elites, leader, rng)
+    assert velocities == pytest.approx(own * 1000 + (1 - own) * 6)  # inertia falls as own does
+    shares = np.bincount(particles.states[:, 0], minlength=4) / count
+    expected = [0, (1 - own) * (1 - common), own * (1 - common), common]
+    assert np.abs(shares - expected).max() < 0.03
 
 
 def test_swarm_without_any_candidate_asks_on() -> None:

@@ -1,6 +1,7 @@
 """What holds for every search: packing and order change nothing, budgets are kept, seeds decide."""
 
 import random
+from collections.abc import Sequence
 
 import pytest
 from attack_fakes import HashVictim, TableVictim, corpus, example
@@ -115,3 +116,18 @@ def test_gradients_of_a_closed_victim_are_refused() -> None:
     attack = Attack(AttachmentDrop(), Lexicon({}), search)
     with pytest.raises(InputError, match="asks for gradients and TableVictim gives none"):
         list(attack.run([example("a b", "NN NN")], TableVictim((0, 1), {})))
+
+
+class Wavering(TableVictim):
+    """Rounds otherwise when it is asked again."""
+
+    def answer(self, text: tuple[str, ...]) -> tuple[Sequence[int], Sequence[int]]:
+        heads, labels = super().answer(text)
+        return (heads if len(self.batches) == 1 else [0] * len(heads)), labels
+
+
+def test_an_unchanged_sentence_is_no_adversary() -> None:
+    attack = Attack(AttachmentDrop(), Lexicon({}), Greedy())
+    (result,) = attack.run([example("a b", "NN NN", (0, 1))], Wavering((0, 1), {}))
+    assert result.attacked.correct_heads < result.clean.correct_heads
+    assert (result.edited, result.success) == ((), False)

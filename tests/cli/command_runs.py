@@ -5,8 +5,8 @@ import pickle
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from robustparse.cli.main import main
 from robustparse.evaluation.tally import Tally
 from sample_runs import save_checkpoint, trained_parser
 
+HERE = Path(__file__).parent
 RECIPE = """
 goal: {class_path: robustparse.attacks.goals.AttachmentDrop}
 candidates:
@@ -75,11 +76,11 @@ def stop_after(count: int, calls: list[int], monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(job, "attack_progress", progress)
 
 
-def started(*options: str, **environment: str) -> subprocess.Popen[str]:
-    """The program in a process of its own."""
-    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+def started(*program: str, **environment: str) -> subprocess.Popen[str]:
+    """A program in a process of its own; a script's path, or ``-c`` and code, then arguments."""
+    path = os.pathsep.join([str(HERE), *sys.path])
     return subprocess.Popen(
-        [sys.executable, "-c", "from robustparse.cli.main import main; main()", *options],
+        [sys.executable, *program],
         env={**os.environ, "PYTHONPATH": path, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -87,19 +88,33 @@ def started(*options: str, **environment: str) -> subprocess.Popen[str]:
     )
 
 
+def held(gate: Path, at: int, options: Sequence[str], **environment: str) -> subprocess.Popen[str]:
+    """Our program, held behind so many sentences until the gate is opened, which is deleted."""
+    gate.touch()
+    where = {"GATE": str(gate), "HELD_AT": str(at)}
+    return started(str(HERE / "held_attack.py"), *options, **where, **environment)
+
+
 def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    """Below those that the system gives away, lest it do so before rank 0 has taken the port."""
+    for port in range(20000 + os.getpid() % 10000, 32000):
+        with socket.socket() as one, suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            return port
+    raise RuntimeError("no free port")
 
 
-def ranks(options: list[str], count: int) -> list[subprocess.Popen[str]]:
-    """The program as torchrun would start it."""
+def ranks(
+    options: Sequence[str], count: int, gate: Path | None = None
+) -> list[subprocess.Popen[str]]:
+    """Our program as torchrun would start it; held behind three sentences of each rank."""
     common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
     common |= {"WORLD_SIZE": str(count), "LOCAL_WORLD_SIZE": str(count)}
-    return [
-        started(*options, **common, RANK=str(rank), LOCAL_RANK=str(rank)) for rank in range(count)
-    ]
+    places = [{**common, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(count)]
+    if gate is not None:
+        return [held(gate, 3, options, **place) for place in places]
+    plain = ("-c", "from robustparse.cli.main import main; main()", *options)
+    return [started(*plain, **place) for place in places]
 
 
 def row(number: int, word: str, head: int | str, label: str, columns: str = "\t_\t_\n") -> str:

@@ -65,10 +65,10 @@ class KillService(Fault):
         for status in Path("/proc").glob("[0-9]*/status"):
             try:
                 held = f"PPid:\t{os.getpid()}\n" in status.read_text()
+                command = (status.parent / "cmdline").read_text().replace("\0", " ")
             except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
                 continue
-            if held:
-                command = (status.parent / "cmdline").read_text().replace("\0", " ")
+            if held:  # its own child: what has ended can still be killed
                 with Path(self.mark).open("a") as mark:
                     mark.write(command + "\n")
                 os.kill(int(status.parent.name), signal.SIGKILL)

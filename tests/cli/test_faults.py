@@ -139,7 +139,6 @@ def python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         env={
             **inherited,
             "OMP_NUM_THREADS": "1",
-            "WANDB_X_SERVICE_WAIT": "120",  # a busy machine is no dead service
             "PYTHONPATH": os.pathsep.join(filter(None, here)),
         },
         capture_output=True,

@@ -67,6 +67,21 @@ def test_a_lock_deleted_by_its_holder_is_not_held_twice(tmp_path, monkeypatch):
             pass
 
 
+def test_the_file_goes_before_the_lock(tmp_path, monkeypatch):
+    """Else the next holder's file could be deleted."""
+    there: list[bool] = []
+    close = os.close
+
+    def closing(handle: int) -> None:
+        there.append((tmp_path / LOCK).exists())
+        close(handle)
+
+    with locked(tmp_path):
+        monkeypatch.setattr(os, "close", closing)
+    monkeypatch.undo()
+    assert there == [False]
+
+
 def test_a_file_system_without_locks_is_named(tmp_path, monkeypatch):
     from robustparse.evaluation import lock
 

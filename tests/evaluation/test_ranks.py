@@ -11,6 +11,7 @@ from attack_folders import FILES, RUN, attack, contents, some
 from torch.distributed import HashStore
 
 from robustparse.evaluation import ranks as module
+from robustparse.evaluation.lines import part_file, read_lines
 from robustparse.evaluation.ranks import Rank, Ranks
 from robustparse.evaluation.robustness import collect_into
 from robustparse.evaluation.shards import Lines, attacked_lines
@@ -29,24 +30,30 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def together(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], list[int]]:
-    """Run all ranks in threads on a folder; how many sentences each has attacked."""
+def together(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], tuple[list[int], int]]:
+    """Run all ranks in threads on a folder; sentences attacked by each, forwards of all."""
 
     def source(attacked: list[int]) -> Callable[[Sequence[Example]], Lines]:
         def lines(examples: Sequence[Example]) -> Lines:
             attacked.extend(example.id for example in examples)
             chosen = lexicon_attack({"psi": 8}, seed=3, live=4)
-            return (yield from attacked_lines(chosen, ParserVictim(trained_parser()), examples))
+            speed = yield from attacked_lines(chosen, ParserVictim(trained_parser()), examples)
+            forwards.append(speed.forwards)
+            return speed
 
         return lines
 
-    def run(folder: Path) -> list[int]:
+    forwards: list[int] = []
+
+    def run(folder: Path) -> tuple[list[int], int]:
         store = HashStore()
         monkeypatch.setattr(module, "rendezvous", lambda *_, **__: iter([(store, 0, 1)]))
         mine: list[list[int]] = [[] for _ in range(COUNT)]
         ranks = [Ranks(Rank(rank, COUNT, rank, COUNT), folder) for rank in range(COUNT)]
         threads = [
-            threading.Thread(target=ranks[rank].follow, args=(source(mine[rank]), some(12)))
+            threading.Thread(
+                target=ranks[rank].follow, args=(source(mine[rank]), some(12)), daemon=True
+            )
             for rank in range(1, COUNT)
         ]
         for thread in threads:
@@ -58,19 +65,20 @@ def together(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], list[int]]:
         ranks[0].lead(source(mine[0]), collect)
         for thread in threads:
             thread.join()
-        return [len(ids) for ids in mine]
+        return [len(ids) for ids in mine], sum(forwards)
 
     return run
 
 
 def test_ranks_write_the_files_of_one_process(tmp_path, whole, together):
-    assert together(tmp_path) == [4, 4, 4]
+    shares, forwards = together(tmp_path)
+    assert shares == [4, 4, 4]
     for name in (*FILES, "run.json"):
         assert (tmp_path / name).read_bytes() == (whole / name).read_bytes()
     assert sorted(contents(tmp_path)) == sorted(contents(whole))
     summary = json.loads((tmp_path / "summary.json").read_text())
-    assert summary["victim_forwards"] > 0
-    assert together(tmp_path) == [0, 0, 0]  # nothing is left, and nobody waits for ever
+    assert summary["victim_forwards"] == forwards > 0
+    assert together(tmp_path)[0] == [0, 0, 0]  # nothing is left, and nobody waits for ever
 
 
 def test_ranks_go_on_where_others_stopped(tmp_path, whole, together):
@@ -78,6 +86,21 @@ def test_ranks_go_on_where_others_stopped(tmp_path, whole, together):
     (tmp_path / "run.json").write_bytes((whole / "run.json").read_bytes())
     (tmp_path / "examples.jsonl").write_bytes(b"".join(rows[:5]))
     (tmp_path / "examples.4.jsonl").write_bytes(b"".join([rows[7], rows[8], rows[9][:9]]))
-    assert sum(together(tmp_path)) == 5
+    assert sum(together(tmp_path)[0]) == 5
     for name in (*FILES, "run.json"):
         assert (tmp_path / name).read_bytes() == (whole / name).read_bytes()
+
+
+def test_a_rank_ends_when_its_launcher_has_died_and_keeps_what_is_finished(tmp_path, monkeypatch):
+    store = HashStore()
+    monkeypatch.setattr(module, "rendezvous", lambda *_, **__: iter([(store, 1, 2)]))
+    rank, examples = Ranks(Rank(1, 2, 1, 2), tmp_path), some(12)
+    rank._announce(examples)
+    monkeypatch.setattr(module.os, "getppid", lambda: 1)
+
+    def source(mine: Sequence[Example]) -> Lines:
+        return attacked_lines(lexicon_attack({"psi": 8}), ParserVictim(trained_parser()), mine)
+
+    with pytest.raises(RuntimeError, match="rank 1: the launcher has ended"):
+        rank.follow(source, examples)
+    assert len(read_lines(part_file(tmp_path, 1))) == 1

@@ -8,6 +8,7 @@ import pytest
 from attack_folders import some
 
 from robustparse.errors import InputError, ProcessDiedError
+from robustparse.evaluation import processes
 from robustparse.evaluation.processes import lines_of_processes
 from robustparse.evaluation.shards import drain, shard
 
@@ -48,7 +49,8 @@ def test_a_process_that_fails_ends_the_run_and_what_was_sent_is_kept(how, error,
     assert [line["rank"] for line in found].count(1) == 1
 
 
-def test_the_processes_end_with_the_run():
+def test_the_processes_end_with_the_run(monkeypatch):
+    monkeypatch.setattr(processes, "_PATIENCE", 0.0)  # as where they take too long to end
     lines = lines_of_processes(process_workers.lines, 2, some(9))
     pid = next(lines)["pid"]
     lines.close()

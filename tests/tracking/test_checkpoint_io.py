@@ -27,6 +27,28 @@ def test_a_checkpoint_comes_back(tmp_path: Path) -> None:
     assert os.listdir(path.parent) == ["last.ckpt"]
 
 
+def test_it_is_on_the_disk_before_it_takes_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A power cut may not leave the name of a checkpoint without its content."""
+    done: list[str] = []
+    sync, replace = os.fsync, os.replace
+
+    def syncing(handle: int) -> None:
+        done.append(os.readlink(f"/proc/self/fd/{handle}"))
+        sync(handle)
+
+    def replacing(one: Path, other: Path) -> None:
+        done.append(f"{one} -> {other}")
+        replace(one, other)
+
+    monkeypatch.setattr(os, "fsync", syncing)
+    monkeypatch.setattr(os, "replace", replacing)
+    path, aside = tmp_path / "last.ckpt", tmp_path / ".last.ckpt.part"
+    VerifiedCheckpointIO().save_checkpoint({"step": 1}, path)
+    assert done == [str(aside), f"{aside} -> {path}", str(tmp_path)]
+
+
 def test_a_full_disk_leaves_the_old_one(tmp_path: Path) -> None:
     path = tmp_path / "last.ckpt"
     VerifiedCheckpointIO().save_checkpoint({"step": 1}, path)

@@ -35,13 +35,14 @@ logger.finalize("success")
 
 
 def python(code: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith("WANDB_")}
+    kept = "WANDB_X_SERVICE_WAIT"
+    inherited = {k: v for k, v in os.environ.items() if k == kept or not k.startswith("WANDB_")}
     return subprocess.run(
         [sys.executable, "-c", HEAD + code, *map(str, arguments)],
         capture_output=True,
         text=True,
         env={**inherited, "WANDB_SILENT": "true", **environment},
-        timeout=120,
+        timeout=900,
         check=False,
     )
 

@@ -61,6 +61,7 @@ def lines_of_processes(worker: Worker, count: int, examples: Sequence[Example]) 
         for process in processes:
             process.join(_PATIENCE)
             process.kill()
+            process.join()
 
 
 def _started(

@@ -1,0 +1,43 @@
+"""How many words a share of a sentence is: floor(gamma * L), exactly, in every search."""
+
+import pytest
+from attack_fakes import HashVictim, example
+
+from robustparse.attacks.attack import Attack
+from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.search.random_substitution import RandomSubstitution
+from robustparse.attacks.search.requests import Search
+from robustparse.attacks.search.wang2021 import Wang2021
+from robustparse.attacks.search.zheng2020 import Zheng2020
+from robustparse.attacks.search.zheng2020_whitebox import Zheng2020WhiteBox
+
+
+class Counting(HashVictim):
+    """Attaches one word more wrongly for every word changed."""
+
+    def answer(self, text: tuple[str, ...]) -> tuple[list[int], list[int]]:
+        changed = sum(word.startswith("x") for word in text)
+        heads = [place + 2 if place < changed else place for place in range(len(text))]
+        return heads, [0] * len(text)
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        Zheng2020(gamma=0.29),
+        Wang2021(gamma=0.29),
+        Zheng2020WhiteBox(gamma=0.29, positions=100),
+        RandomSubstitution(gamma=0.29, trials=1),
+    ],
+    ids=lambda search: type(search).__name__,
+)
+@pytest.mark.parametrize(("words", "most"), [(100, 29), (99, 28), (3, 1)])
+def test_rounding_loses_no_word(search: Search, words: int, most: int) -> None:
+    """In floating point 0.29 * 100 falls short of 29."""
+    assert int(0.29 * 100) == 28
+    forms = [f"w{number}" for number in range(words)]
+    one = example(" ".join(forms), "NN " * words)
+    lexicon = Lexicon({form: [f"x{form}"] for form in forms})
+    (result,) = Attack(AttachmentDrop(), lexicon, search).run([one], Counting())
+    assert len(result.edited) == most
