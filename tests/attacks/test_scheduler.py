@@ -23,6 +23,7 @@ from robustparse.attacks.search.requests import (
 )
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.attacks.statistics import victim_seconds_alone
+from robustparse.attacks.texts import read
 from robustparse.errors import InputError
 
 EXAMPLES, LEXICON = corpus(120)
@@ -182,12 +183,8 @@ def test_expand_lists_one_change_each() -> None:
     limited = Expand(state, np.array([2, 0]), np.array([1, 1])).asked(problem)[0]
     assert limited.tolist() == [[0, 0, 1], [1, 0, 2]]
     assert Expand(state, np.array([1])).asked(problem)[0].shape == (0, 3)
-    origin, rows, _ = problem.table()
-    for position, originals in enumerate([5, 6, 7]):
-        stretch = rows[origin[position] - 1 : origin[position] + 1]
-        assert stretch.tolist() == [9, originals]
-    choices = np.array([[1, UNKNOWN, 3], [2, 0, 0]])
-    assert rows[origin + choices].tolist() == [[10, 9, 22], [11, 6, 7]]
+    states = np.array([[1, UNKNOWN, 3], [2, 0, 0]], dtype=np.int16)
+    assert read([(problem.source, states)]).words.tolist() == [[10, 9, 22], [11, 6, 7]]
 
 
 def test_the_time_alone_scales_a_replay() -> None:
@@ -210,7 +207,7 @@ def test_sample_is_bounded_and_uniform() -> None:
         run.statistics.sample_size = 1
         run.statistics._draws = np.random.default_rng(seed)
         order = [result.id for result in run]
-        kept = run.statistics.sample[0].words.shape[1]
+        kept = len(run.statistics.sample[0][0].original)
         lengths = {len(EXAMPLES[number].sentence): number for number in order}
         assert len(lengths) == 3
         counts[lengths[kept]] += 1

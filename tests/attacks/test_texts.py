@@ -10,7 +10,7 @@ from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.goals import AttachmentDrop
 from robustparse.attacks.problem import DELETED, UNKNOWN
 from robustparse.attacks.statistics import Statistics
-from robustparse.attacks.texts import Reader
+from robustparse.attacks.texts import read
 
 
 def test_every_state_reads_as_its_words() -> None:
@@ -25,7 +25,7 @@ def test_every_state_reads_as_its_words() -> None:
         {0: "c", 1: "z", UNKNOWN: "<unk>"},
     ]
     states = np.array(list(product(*[[*form, DELETED] for form in forms])), dtype=np.int16)
-    texts = Reader(problem).read(states)
+    texts = read([(problem.source, states)])
     tags = victim.intern_tags(["DT", "NN", "VB"]).tolist()
     for row, state in enumerate(states.tolist()):
         kept = [at for at, code in enumerate(state) if code != DELETED]
@@ -34,9 +34,9 @@ def test_every_state_reads_as_its_words() -> None:
         assert [victim.names[number] for number in texts.words[row, :length]] == words
         assert not texts.words[row, length:].any()
         assert texts.tags[row, : len(kept)].tolist() == [tags[at] for at in kept]
-    keys = Reader(problem).keys(states)
+    keys = problem.keys(states)
     assert len(set(keys.tolist())) == len(states)
-    assert Reader(problem).keys(np.zeros((1, 3), dtype=np.int16)).tolist() == [0]
+    assert problem.keys(np.zeros((1, 3), dtype=np.int16)).tolist() == [0]
     (partly,) = builder.extend(built, [np.array([0])])
     without = (states[:, 2] != 1).nonzero()[0]
-    assert Reader(partly).keys(states[without]).tolist() == keys[without].tolist()
+    assert partly.keys(states[without]).tolist() == keys[without].tolist()

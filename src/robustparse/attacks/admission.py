@@ -86,7 +86,7 @@ class Admission:
                 continue
             if link[0] not in texts:
                 texts[link[0]] = problem.text(bases[row])
-            word = problem.text(states[row])[positions[row]]
+            word = problem.word(states[row], positions[row])
             fresh[link] = Edit(problem.sentence, texts[link[0]], positions[row], word)
         self._open = list(fresh)
         return list(fresh.values())

@@ -5,16 +5,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, compress
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
-from robustparse.attacks.candidates.union import Union, cased, unite
+from robustparse.attacks.candidates.union import cased, unite
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.sentence_filter import Edit
 from robustparse.attacks.counting import Sifting, Stages
+from robustparse.attacks.extending import Candidates, check_sizes, sums_up_to, with_candidates
 from robustparse.attacks.goals import Goal
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.statistics import Statistics
@@ -49,8 +49,6 @@ class ProblemBuilder:
     ) -> None:
         self._victim = victim
         bound = candidates.for_victim(victim)
-        self._united = isinstance(bound, Union)
-        self._generators = bound.generators if isinstance(bound, Union) else [bound]
         self._constraints = constraints
         self._stages = Stages(bound, constraints)
         self._goal = goal
@@ -83,7 +81,7 @@ class ProblemBuilder:
                     words=(),
                     gold=gold,
                     counted=counted_words(example.sentence, self._goal.punctuation),
-                    sources=np.zeros((0, len(self._generators)), dtype=np.bool_),
+                    sources=np.zeros((0, len(self._stages.members)), dtype=np.bool_),
                     counts=self._stages.none(),
                 )
             )
@@ -105,20 +103,25 @@ class ProblemBuilder:
         ]
         accepted, sifting = self._accepted(slots)
         rows = _rows(self._victim, list(chain.from_iterable(accepted)))
+        added = np.fromiter(map(len, accepted), dtype=np.int64, count=len(slots))
+        check_sizes(slots, added)
+        # Where the slots and the candidates of each problem end.
+        ends = np.array([len(some) for some in positions], dtype=np.int64).cumsum()
+        row_ends = sums_up_to(added, ends).tolist()
+        sums = np.diff(sums_up_to(sifting.sums, ends), axis=0, prepend=0)
         extended, slot, row = [], 0, 0
-        for problem, some in zip(problems, positions, strict=True):
-            mine = slice(slot, slot + len(some))
-            own = slice(row, row + sum(map(len, accepted[mine])))
-            more = _Candidates(accepted[mine], rows[own], sifting.sources[own])
-            counts = problem.counts.plus(len(some), sifting.sums[mine].sum(axis=0))
-            extended.append(replace(_with_candidates(problem, some, more), counts=counts))
+        for number, (problem, some) in enumerate(zip(problems, positions, strict=True)):
+            mine, own = slice(slot, slot + len(some)), slice(row, row_ends[number])
+            more = Candidates(accepted[mine], added[mine], rows[own], sifting.sources[own])
+            counts = problem.counts.plus(len(some), sums[number])
+            extended.append(with_candidates(problem, some, more, counts))
             slot, row = mine.stop, own.stop
         return extended
 
     @property
     def free(self) -> bool:
         """Whether no model makes candidates or judges them one by one."""
-        parts: list[CandidateGenerator | Constraint] = [*self._generators, *self._stages.tables]
+        parts: list[CandidateGenerator | Constraint] = [*self._stages.members, *self._stages.tables]
         return not any(part.is_model() for part in parts)
 
     @property
@@ -162,11 +165,11 @@ class ProblemBuilder:
     def _accepted(self, slots: Sequence[Slot]) -> tuple[list[list[str]], Sifting]:
         """The candidates of each slot that pass all constraints, in the generator's order."""
         proposals = []
-        for generator in self._generators:
+        for generator in self._stages.members:
             with self._timed(generator):
                 proposed = generator.propose(slots, self._seed)
             proposals.append(cased(generator, slots, proposed))
-        words = unite(proposals) if self._united else proposals[0]
+        words = unite(proposals) if self._stages.united else proposals[0]
         sifting = Sifting(self._stages, words, proposals)
         # The others accept whatever is proposed, and need not be asked.
         for constraint in self._stages.tables:
@@ -192,44 +195,6 @@ class ProblemBuilder:
             raise RuntimeError(f"{type(part).__name__} failed ({found})") from error
         if part.is_model():
             self._statistics.add_model_seconds(part, time.perf_counter() - begin)
-
-
-class _Candidates(NamedTuple):
-    """New candidates: the words of each slot, and of all of them rows and sources."""
-
-    words: Sequence[Sequence[str]]
-    rows: NDArray[np.int32]
-    sources: NDArray[np.bool_]
-
-
-def _with_candidates(problem: Problem, positions: NDArray[np.int64], more: _Candidates) -> Problem:
-    """The problem with candidates put at rising positions."""
-    counts = np.diff(problem.ptr)
-    added = np.array([len(some) for some in more.words], dtype=np.int64)
-    if added.max(initial=0) > np.iinfo(np.int16).max:
-        raise InputError(
-            f"attack: {added.max()} candidates for one word of sentence {problem.id}; expected at "
-            f"most {np.iinfo(np.int16).max}; draw some with the generator's option sample"
-        )
-    if not len(problem.rows):
-        counts[positions] = added
-        ptr = np.concatenate([[0], np.cumsum(counts)])
-        words = tuple(chain.from_iterable(more.words))
-        return replace(problem, ptr=ptr, rows=more.rows, words=words, sources=more.sources)
-    counts[positions] += added
-    joined: list[str] = []
-    done = 0
-    for begin, some in zip(problem.ptr[positions].tolist(), more.words, strict=True):
-        joined += [*problem.words[done:begin], *some]
-        done = begin
-    places = np.repeat(problem.ptr[positions], added)
-    return replace(
-        problem,
-        ptr=np.concatenate([[0], np.cumsum(counts)]),
-        rows=np.insert(problem.rows, places, more.rows),
-        words=(*joined, *problem.words[done:]),
-        sources=np.insert(problem.sources, places, more.sources, axis=0),
-    )
 
 
 def _rows(victim: Victim, words: Sequence[str]) -> NDArray[np.int32]:

@@ -5,7 +5,7 @@ up however sentences are divided over batches, processes and runs.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -56,7 +56,7 @@ class CandidateCounts:
 
     def plus(self, slots: int, sums: NDArray[np.int64]) -> "CandidateCounts":
         """With more slots and more candidates, `(1 + generators, stages)`."""
-        return replace(self, slots=self.slots + slots, sums=self.sums + sums)
+        return CandidateCounts(self.generators, self.stages, self.slots + slots, self.sums + sums)
 
     def record(self) -> dict[str, Any]:
         """As a line of ``examples.jsonl`` holds it: slots, and sums by generator and stage."""
@@ -73,10 +73,15 @@ class Stages:
     Args:
         candidates: the generator, or a union of several.
         constraints: in the order in which they apply.
+
+    Attributes:
+        members: the generators, one or those of the union.
+        united: whether they are a union's.
     """
 
     def __init__(self, candidates: CandidateGenerator, constraints: Sequence[Constraint]) -> None:
-        united = candidates.generators if isinstance(candidates, Union) else [candidates]
+        self.united = isinstance(candidates, Union)
+        self.members = candidates.generators if isinstance(candidates, Union) else [candidates]
         # The others let every candidate pass: they say which words may be changed.
         self.tables = [one for one in constraints if _looks_at_candidates(one)]
         self.filters = [one for one in constraints if isinstance(one, SentenceFilter)]
@@ -85,12 +90,13 @@ class Stages:
         if self.filters:
             names += [JUDGED, *constraining[len(self.tables) :]]
         self.names = tuple(names)
-        self.generators = tuple(_numbered([one.name() for one in united]))
+        self.generators = tuple(_numbered([one.name() for one in self.members]))
+        sums = np.zeros((1 + len(self.generators), len(self.names)), dtype=np.int64)
+        self._none = CandidateCounts(self.generators, self.names, 0, sums)
 
     def none(self) -> CandidateCounts:
         """The counts of a sentence without candidates as yet."""
-        sums = np.zeros((1 + len(self.generators), len(self.names)), dtype=np.int64)
-        return CandidateCounts(self.generators, self.names, 0, sums)
+        return self._none
 
     def judged(self, sources: NDArray[np.bool_], passed: NDArray[np.bool_]) -> NDArray[np.int64]:
         """What to add for changes that filters judged, `(1 + generators, stages)`.
@@ -99,7 +105,7 @@ class Stages:
             sources: who proposed the word of each change, `(changes, generators)`.
             passed: whether each passed so many filters, `(filters, changes)`.
         """
-        sums = self.none().sums
+        sums = np.zeros_like(self._none.sums)
         reached = np.vstack([np.ones((1, len(sources)), dtype=np.int64), passed])
         sums[0, -len(reached) :] = reached.sum(axis=1)
         sums[1:, -len(reached) :] = (reached @ sources).T

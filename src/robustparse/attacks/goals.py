@@ -20,7 +20,7 @@ from robustparse.metrics import PunctuationPolicy
 from robustparse.types import DependencyTree
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Verdict:
     """Scores `float64 (n,)`, higher is nearer the goal, and success `bool (n,)`."""
 

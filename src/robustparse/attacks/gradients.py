@@ -9,11 +9,11 @@ from robustparse.attacks.live import LiveSentence
 from robustparse.attacks.search.requests import Gradient
 from robustparse.attacks.search.slopes import Slope, SpelledSlope
 from robustparse.attacks.statistics import Statistics
-from robustparse.attacks.texts import Texts, padded
+from robustparse.attacks.texts import read
 from robustparse.attacks.victim import DifferentiableVictim, SpellingVictim, Victim
 from robustparse.errors import InputError
 
-_Asked = tuple[LiveSentence, Gradient, Texts]
+_Asked = tuple[LiveSentence, Gradient]
 
 
 def differentiate(
@@ -33,7 +33,7 @@ def differentiate(
     Raises:
         InputError: the victim gives no gradients, or not those asked for.
     """
-    asked: list[_Asked] = [(one, *one.sloped) for one in sentences if one.sloped is not None]
+    asked: list[_Asked] = [(one, one.sloped) for one in sentences if one.sloped is not None]
     if not asked:
         return
     if not isinstance(victim, DifferentiableVictim):
@@ -41,7 +41,7 @@ def differentiate(
             f"attack: the search asks for gradients and {type(victim).__name__} gives none; choose "
             "a black-box search or another victim"
         )
-    kinds = {(request.loss, request.characters) for _, request, _ in asked}
+    kinds = {(request.loss, request.characters) for _, request in asked}
     for kind in sorted(kinds):
         alike = [one for one in asked if (one[1].loss, one[1].characters) == kind]
         alike.sort(key=lambda one: -len(one[0].problem))
@@ -56,20 +56,22 @@ def _answer(victim: DifferentiableVictim, asked: Sequence[_Asked], statistics: S
     begin = time.perf_counter()
     slopes = _slopes(victim, asked)
     statistics.victim_seconds += time.perf_counter() - begin
-    for (sentence, _, _), slope in zip(asked, slopes, strict=True):
+    for (sentence, _), slope in zip(asked, slopes, strict=True):
         sentence.differentiate(slope)
 
 
 def _slopes(victim: DifferentiableVictim, asked: Sequence[_Asked]) -> list[Slope]:
-    words, tags, lengths = padded([texts for _, _, texts in asked])
-    gold = [sentence.problem.gold for sentence, _, _ in asked]
+    texts = read([(sentence.problem.source, request.state[None]) for sentence, request in asked])
+    gold = [sentence.problem.gold for sentence, _ in asked]
     among = [
         np.ones(len(sentence.problem), dtype=np.bool_) if request.among is None else request.among
-        for sentence, request, _ in asked
+        for sentence, request in asked
     ]
     request = asked[0][1]
-    gradients, vectors, norms = victim.gradient(words, tags, lengths, gold, request.loss, among)
-    sizes = lengths.tolist()
+    gradients, vectors, norms = victim.gradient(
+        texts.words, texts.tags, texts.lengths, gold, request.loss, among
+    )
+    sizes = texts.lengths.tolist()
     if not request.characters:
         return [
             Slope(gradients[row, :size], vectors[row, :size], norms[row, :size], victim.vectors)
@@ -80,7 +82,7 @@ def _slopes(victim: DifferentiableVictim, asked: Sequence[_Asked]) -> list[Slope
             f"attack: the search asks for gradients of characters and {type(victim).__name__} "
             "gives none; choose another search or another victim"
         )
-    at_characters, characters = victim.character_gradient(words, gradients)
+    at_characters, characters = victim.character_gradient(texts.words, gradients)
     return [
         SpelledSlope(
             gradients[row, :size],

@@ -10,16 +10,11 @@ class Known:
     """States by number, in the order in which they were first asked about.
 
     The clean state, whose key is 0, is number 0.
-
-    Attributes:
-        scores: of the states judged so far, `float64 (states,)`.
-        success: likewise, `bool (states,)`.
     """
 
     def __init__(self) -> None:
         self._numbers: dict[int, int] = {0: 0}
-        self.scores = np.zeros(0)
-        self.success = np.zeros(0, dtype=np.bool_)
+        self._verdicts: list[Verdict] = []
 
     def __len__(self) -> int:
         """Distinct states asked about."""
@@ -34,20 +29,33 @@ class Known:
             keys: of the states, `(n,)`.
 
         Returns:
-            The numbers `(n,)`, and a mask `(n,)`, or None if none is new.
+            The numbers `(n,)`, and a mask `(n,)`, or None if all are new.
         """
         known, before = self._numbers, len(self._numbers)
-        found = [known.setdefault(key, len(known)) for key in keys.tolist()]
+        wanted: list[int] = keys.tolist()
+        found = list(map(known.get, wanted))
+        if None in found:
+            for at, number in enumerate(found):
+                if number is None:
+                    found[at] = known.setdefault(wanted[at], len(known))
         numbers, new = np.array(found, dtype=np.int64), len(known) - before
-        if not new:
+        if new == len(wanted):
             return numbers, None
-        if new == len(keys):
-            return numbers, np.ones(new, dtype=np.bool_)
+        if not new:
+            return numbers, np.zeros(len(wanted), dtype=np.bool_)
         # Numbers rise in order of first appearance: a state is new where they reach a new height.
         heights = np.maximum.accumulate(np.concatenate([[before - 1], numbers]))
         return numbers, heights[1:] > heights[:-1]
 
     def add(self, verdict: Verdict) -> None:
         """Take in the verdicts on the states that were new, in their order."""
-        self.scores = np.concatenate([self.scores, verdict.scores])
-        self.success = np.concatenate([self.success, verdict.success])
+        self._verdicts.append(verdict)
+
+    def verdict(self, numbers: NDArray[np.int64]) -> Verdict:
+        """The verdicts on states that were judged, by their numbers, `(n,)`."""
+        if len(self._verdicts) > 1:
+            scores = np.concatenate([verdict.scores for verdict in self._verdicts])
+            success = np.concatenate([verdict.success for verdict in self._verdicts])
+            self._verdicts = [Verdict(scores, success)]
+        (verdict,) = self._verdicts
+        return Verdict(verdict.scores[numbers], verdict.success[numbers])

@@ -3,7 +3,7 @@
 Its life: the clean prediction (query 1), the search's requests, the closing prediction for the
 outcome (not charged). Between them `pending` holds the states that only the victim can answer,
 `wanted` the positions for which candidates are to be made, `unjudged` the changes that filters must
-judge, and `sloped` the gradient asked for, with the text at which it is to be taken.
+judge, and `sloped` the request for a gradient.
 """
 
 from collections.abc import Generator
@@ -12,11 +12,12 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
+from robustparse.attacks.account import Account
 from robustparse.attacks.admission import Admission
 from robustparse.attacks.constraints.sentence_filter import Edit
 from robustparse.attacks.goals import Goal, Verdict
-from robustparse.attacks.known import Known
 from robustparse.attacks.problem import Problem, State
+from robustparse.attacks.randomness import stream
 from robustparse.attacks.search.requests import (
     Answer,
     Expand,
@@ -27,7 +28,6 @@ from robustparse.attacks.search.requests import (
     Search,
 )
 from robustparse.attacks.search.slopes import Slope
-from robustparse.attacks.texts import Reader, Texts
 from robustparse.attacks.victim import Predictions, joined
 
 
@@ -55,7 +55,7 @@ class LiveSentence:
         problem: the sentence's search space.
         goal: judges the victim's answers.
         search: the strategy.
-        rng: the sentence's own random stream.
+        seed: with the id, of the sentence's own random stream.
         budget: queries it may charge, the clean prediction included; None is unlimited.
         filtered: whether filters judge changed sentences.
         ahead: whether candidates are made where the search says that it will ask soon.
@@ -65,56 +65,55 @@ class LiveSentence:
     attacked: Predictions
     verdict: Verdict
     outcome: State
-    texts: Texts
 
     def __init__(
         self,
         problem: Problem,
         goal: Goal,
         search: Search,
-        rng: np.random.Generator,
+        seed: int,
         budget: int | None,
         filtered: bool = False,
         ahead: bool = False,
     ) -> None:
         self.problem, self.length = problem, len(problem)
         self.phase = Phase.CLEAN
-        self.charged = 1
-        self.asked: list[Texts] = []
-        self._goal, self._search = goal, search
-        self._rng, self._budget = rng, budget
+        self.account = Account(problem.start()[None], budget)
+        self._goal, self._search, self._seed = goal, search, seed
         self.wanted: NDArray[np.int64] | None = None
         self.unjudged: list[Edit] = []
-        self.sloped: tuple[Gradient, Texts] | None = None
+        self.sloped: Gradient | None = None
         self._filtered, self._ahead = filtered, ahead
         self._admission = Admission()
         self._rebuilding: Generator[list[Edit], None, State] | None = None
         self._proposed = ~problem.eligible
-        self._reader, self._known = Reader(problem), Known()
-        self._request = problem.start()[None]
-        self._numbers = self._places = np.zeros(1, dtype=np.int64)
         self._slope: Slope | None = None
         self._run: Generator[Request, Answer, Outcome]
-        self._wait_for(self._request, self._reader.original())
-        self.asked.append(self.texts)
+        self._skipped = False
+        self._wait_for(self.account.asked[0])
+
+    @property
+    def charged(self) -> int:
+        """Queries so far, the clean prediction included."""
+        return self.account.charged
 
     @property
     def unique(self) -> int:
         """Distinct states charged so far."""
-        return len(self._known)
+        return self.account.unique
 
     @property
     def status(self) -> Status:
         """What became of the sentence, once it is done."""
-        if self._known.success[0]:
+        if self._skipped:
             return Status.SKIPPED
         # An unchanged sentence is no adversary, whatever rounding does to its second prediction.
         reached = bool(self.outcome.any()) and bool(self.verdict.success[0])
         return Status.SUCCEEDED if reached else Status.FAILED
 
-    def _wait_for(self, states: NDArray[np.int16], texts: Texts) -> None:
-        """Let `states (n, words)`, which read so, be predicted next."""
-        self.pending, self.texts = states, texts
+    def _wait_for(self, states: NDArray[np.int16]) -> None:
+        """Let `states (n, words)` be predicted next."""
+        self.pending = states
         self._parts: list[Predictions] = []
 
     def take(self, part: Predictions) -> None:
@@ -131,18 +130,21 @@ class LiveSentence:
             self.attacked, self.verdict = predictions, verdict
             self.phase = Phase.DONE
             return
-        self._known.add(verdict)
+        self.account.take(verdict)
         if self.phase is Phase.CLEAN:
-            self._begin()
+            self._begin(bool(verdict.success[0]))
         else:
             self._follow(first=False)
 
-    def _begin(self) -> None:
+    def _begin(self, reached: bool) -> None:
         """Start the search, unless the goal is reached or the budget spent."""
-        if self._known.success[0] or self._left() == 0:
+        self._skipped = reached
+        if reached or self.account.left == 0:
             self._settle(self.problem.start())
             return
-        self._run = self._search.run(self.problem, self._answer(), self._rng)
+        self._run = self._search.run(
+            self.problem, self._answer(), stream(self._seed, self.problem.id)
+        )
         self.phase = Phase.SEARCH
         self._follow(first=True)
 
@@ -153,12 +155,11 @@ class LiveSentence:
             return
         self.outcome = outcome
         self.phase = Phase.FINAL
-        self._wait_for(outcome[None], self._reader.read(outcome[None]))
+        self._wait_for(outcome[None])
 
     def supply(self, problem: Problem) -> None:
         """Take in the problem with the candidates that were wanted, and go on."""
         self.problem, self.wanted = problem, None
-        self._reader = Reader(problem)
         self._follow(first=False)
 
     def take_judgement(self, admitted: NDArray[np.bool_]) -> None:
@@ -184,18 +185,7 @@ class LiveSentence:
         self._follow(first=False)
 
     def _answer(self) -> Answer:
-        return Answer(
-            self.problem,
-            self._request,
-            self._known.scores[self._numbers],
-            self._known.success[self._numbers],
-            self._left(),
-            self._places,
-            self._slope,
-        )
-
-    def _left(self) -> int | None:
-        return None if self._budget is None else self._budget - self.charged
+        return self.account.answer(self.problem, self._slope)
 
     def _follow(self, first: bool) -> None:
         """Run the search until it needs a model or returns."""
@@ -212,12 +202,11 @@ class LiveSentence:
         if self._filtered and isinstance(request, Expand):
             self.unjudged = self._admission.expand(self.problem, request)
             return bool(self.unjudged) or self._charge(*self._admission.answered())
-        if not isinstance(request, Propose | Gradient):
+        if not isinstance(request, (Propose, Gradient)):
             return self._charge(*request.asked(self.problem))
-        self._request, self._numbers = self._request[:0], self._numbers[:0]
-        self._places = self._places[:0]
+        self.account.charge_nothing()
         if isinstance(request, Gradient):
-            self.sloped = request, self._reader.read(request.state[None])
+            self.sloped = request
             return True
         return self._want(request)
 
@@ -234,16 +223,9 @@ class LiveSentence:
 
     def _charge(self, states: NDArray[np.int16], places: NDArray[np.int64]) -> bool:
         """Count states asked about, cut to the budget; whether any of them is new."""
-        left = self._left()
-        if left == 0:
+        if self.account.left == 0:
             raise RuntimeError(f"{type(self._search).__name__} asks on after its budget was spent")
-        states, self._places = states[:left], places[:left]
-        self.charged += len(states)
-        self._request = states
-        self._numbers, new = self._known.look_up(self._reader.keys(states))
-        if new is None:
-            return False
-        states = states if new.all() else states[new]
-        self._wait_for(states, self._reader.read(states))
-        self.asked.append(self.texts)
-        return True
+        new = self.account.charge(self.problem, states, places)
+        if new is not None:
+            self._wait_for(new)
+        return new is not None

@@ -6,8 +6,8 @@ strings return at the end.
 """
 
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,16 @@ State = NDArray[np.int16]
 
 _CHOICES = 1 << 16  # choices are int16
 _CODES = 3  # choices of a word beside its candidates: DELETED, UNKNOWN and the original
+
+
+class Source(NamedTuple):
+    """What the texts of a problem's states are made of; see `Problem`."""
+
+    original: NDArray[np.int32]
+    tags: NDArray[np.int32]
+    unknown: int
+    ptr: NDArray[np.int64]
+    rows: NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,30 +74,32 @@ class Problem:
     def __len__(self) -> int:
         return len(self.original)
 
+    @property
+    def source(self) -> Source:
+        """What its states are read from."""
+        return Source(self.original, self.tags, self.unknown, self.ptr, self.rows)
+
     def start(self) -> State:
         """The sentence as it is."""
         return np.zeros(len(self.original), dtype=np.int16)
 
-    def table(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint64]]:
-        """Look-up tables from choices to the victim's rows and to keys.
+    def keys(self, states: NDArray[np.int16]) -> NDArray[np.uint64]:
+        """A 64-bit key of each state `(n, words)`, which candidates made later leave as it is.
 
-        Returns:
-            `origin (words,)`, `rows` and `keys`, both `(candidates + 3 * words,)`, such that the
-            row of choice k at word i is `rows[origin[i] + k]`, for k = `UNKNOWN` too; for `DELETED`
-            it is 0. Its key, alike, is SplitMix64 of (position, choice), and 0 for the original.
+        It is the exclusive or of the keys of the changed words (Zobrist hashing), SplitMix64 of
+        position and choice, so that the clean state has key 0.
         """
-        places = np.arange(len(self.original))
-        origin = self.ptr[:-1] + _CODES * places - DELETED
-        position = np.repeat(places, np.diff(self.ptr) + _CODES)
-        choice = np.arange(len(position)) - origin[position]
-        rows = np.zeros(len(position), dtype=np.int32)
-        rows[choice > 0] = self.rows
-        rows[origin + UNKNOWN] = self.unknown
-        rows[origin] = self.original
+        table, origin = self._key_table
+        keys: NDArray[np.uint64] = np.bitwise_xor.reduce(table.take(origin + states), axis=1)
+        return keys
+
+    @cached_property
+    def _key_table(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """Keys, and where those of each word's original stand among them, `(words,)`."""
         # Sizes are rounded up, so that few tables of keys serve all sentences.
-        most = int(np.diff(self.ptr).max(initial=0)) + _CODES
-        keys = _keys(1 << len(places).bit_length(), 1 << most.bit_length())
-        return origin, rows, keys[position, choice - DELETED]
+        most = int((self.ptr[1:] - self.ptr[:-1]).max(initial=0)) + _CODES
+        words, choices = 1 << len(self).bit_length(), 1 << most.bit_length()
+        return _keys(words, choices), np.arange(len(self)) * choices - DELETED
 
     def changeable(self, states: NDArray[np.int16]) -> NDArray[np.bool_]:
         """Where a state may still be changed if every word is changed once at most.
@@ -121,7 +133,7 @@ class Problem:
 
 @lru_cache(maxsize=32)
 def _keys(words: int, choices: int) -> NDArray[np.uint64]:
-    """Keys of choices from `DELETED` on, `(words, choices)`: SplitMix64 (Steele et al. 2014)."""
+    """Keys of choices from `DELETED` on, `(words * choices,)`: SplitMix64 (Steele et al. 2014)."""
     places = np.arange(words)[:, None] * _CHOICES + np.arange(1, choices + 1)
     code = places.astype(np.uint64)
     code = code * np.uint64(0x9E3779B97F4A7C15)
@@ -129,7 +141,7 @@ def _keys(words: int, choices: int) -> NDArray[np.uint64]:
     code = (code ^ (code >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     keys = code ^ (code >> np.uint64(31))
     keys[:, -DELETED] = 0  # the original word
-    return keys
+    return keys.ravel()
 
 
 def one_changed(state: State, positions: NDArray[np.int64], choice: int) -> NDArray[np.int16]:

@@ -22,10 +22,9 @@ from robustparse.attacks.goals import Goal
 from robustparse.attacks.gradients import differentiate
 from robustparse.attacks.live import LiveSentence, Phase
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.randomness import stream
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.statistics import Statistics
-from robustparse.attacks.texts import Texts, padded
+from robustparse.attacks.texts import Asked, read
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError
 
@@ -39,6 +38,9 @@ class _Piece:
     sentence: LiveSentence
     begin: int
     end: int
+
+    def asked(self) -> Asked:
+        return self.sentence.problem.source, self.sentence.pending[self.begin : self.end]
 
 
 class Scheduler:
@@ -89,7 +91,7 @@ class Scheduler:
             if value < 1:
                 raise InputError(f"attack: {key} must be at least 1, got {value}")
         self._victim = victim
-        self._builder = builder
+        self._builder, self._filtered, self._ahead = builder, builder.filtered, builder.free
         self._goal = goal
         self._search = search
         self._seed = seed
@@ -122,9 +124,15 @@ class Scheduler:
             sentences = [sentence for sentence in sentences if sentence.phase is not Phase.DONE]
 
     def _open(self, problem: Problem) -> LiveSentence:
-        rng = stream(self._seed, problem.id)
-        flags = {"filtered": self._builder.filtered, "ahead": self._builder.free}
-        return LiveSentence(problem, self._goal, self._search, rng, self._budget, **flags)
+        return LiveSentence(
+            problem,
+            self._goal,
+            self._search,
+            self._seed,
+            self._budget,
+            filtered=self._filtered,
+            ahead=self._ahead,
+        )
 
     def _prepare(self, sentences: Sequence[LiveSentence]) -> bool:
         """Serve all that wait for candidates, filters or gradients; whether there were any."""
@@ -185,14 +193,16 @@ class Scheduler:
 
     def _parse(self, batch: Sequence[_Piece]) -> None:
         """One forward pass; the predictions go back to their sentences."""
-        texts = [piece.sentence.texts.part(piece.begin, piece.end) for piece in batch]
-        words, tags, lengths = padded(texts)
+        texts = read([piece.asked() for piece in batch])
         begin = time.perf_counter()
-        predictions = self._victim.parse(words, tags, lengths)
+        predictions = self._victim.parse(texts.words, texts.tags, texts.lengths)
         self._statistics.victim_seconds += time.perf_counter() - begin
         self._statistics.forwards += 1
-        self._statistics.texts += len(lengths)
-        self._statistics.words += int(lengths.sum())
+        self._statistics.texts += len(texts.lengths)
+        words = int(texts.lengths.sum())
+        self._statistics.words += words
+        closing = (one.sentence for one in batch if one.sentence.phase is Phase.FINAL)
+        self._statistics.unique_words += words - sum(one.length for one in closing)
         at = 0
         for piece in batch:
             rows = slice(at, at + piece.end - piece.begin)
@@ -204,12 +214,10 @@ class Scheduler:
             at = rows.stop
 
     def _record(self, sentence: LiveSentence) -> None:
-        lengths = np.concatenate([texts.lengths for texts in sentence.asked])
-        self._statistics.unique_words += int(lengths.sum())
         place = self._statistics.sampled()
         if place is not None:
-            words, tags, lengths = padded(sentence.asked)
-            self._statistics.keep(place, Texts(words, tags, lengths))
+            states = np.concatenate(sentence.account.asked)
+            self._statistics.keep(place, (sentence.problem.source, states))
 
 
 def _with_columns(array: NDArray[Any], width: int) -> NDArray[Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.attacks.texts import Texts
+from robustparse.attacks.texts import Asked, read
 from robustparse.attacks.victim import Victim
 
 
@@ -23,8 +23,8 @@ class Statistics:
         seconds: the run's wall-clock time, without what its consumer does between two results.
         victim_seconds: of these, spent in the victim's forward passes.
         model_seconds: of these, spent in other models (candidates, filters), by class name.
-        sample_size: sentences whose texts are kept for `victim_seconds_alone`.
-        sample: the distinct texts asked about of a uniform sample of the sentences.
+        sample_size: sentences whose states are kept for `victim_seconds_alone`.
+        sample: the distinct states asked about of a uniform sample of the sentences.
         seen: sentences the sample was drawn from.
     """
 
@@ -36,7 +36,7 @@ class Statistics:
     victim_seconds: float = 0.0
     model_seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     sample_size: int = 128
-    sample: list[Texts] = field(default_factory=list)
+    sample: list[Asked] = field(default_factory=list)
     seen: int = 0
     _draws: np.random.Generator = field(
         default_factory=lambda: np.random.Generator(np.random.Philox(0))
@@ -54,12 +54,12 @@ class Statistics:
         place = int(self._draws.integers(self.seen))
         return place if place < self.sample_size else None
 
-    def keep(self, place: int, texts: Texts) -> None:
-        """Put a sentence's texts into the sample."""
+    def keep(self, place: int, asked: Asked) -> None:
+        """Put what was asked about a sentence into the sample."""
         if place < len(self.sample):
-            self.sample[place] = texts
+            self.sample[place] = asked
         else:
-            self.sample.append(texts)
+            self.sample.append(asked)
 
 
 def victim_seconds_alone(
@@ -88,12 +88,12 @@ def victim_seconds_alone(
 
 
 def _full_batches(
-    sample: list[Texts], batch_words: int, batch_queries: int
+    sample: list[Asked], batch_words: int, batch_queries: int
 ) -> list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]]:
     """Words, tags `(n, length)` and lengths `(n,)` of each batch, longest first."""
     texts = [
         (words[:length], tags[:length])
-        for kept in sample
+        for kept in (read([asked]) for asked in sample)
         for words, tags, length in zip(kept.words, kept.tags, kept.lengths.tolist(), strict=True)
     ]
     texts.sort(key=lambda text: -len(text[0]))

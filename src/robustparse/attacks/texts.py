@@ -1,4 +1,4 @@
-"""From states to what the victim reads, and the keys that tell states apart.
+"""From states to what the victim reads.
 
 A deleted word is left out of its text, so that the words after it move up; a text that loses all
 its words is read as the unknown word alone, as a victim needs something to read.
@@ -6,13 +6,15 @@ its words is read as the unknown word alone, as a victim needs something to read
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.attacks.problem import DELETED, Problem
+from robustparse.attacks.problem import DELETED, UNKNOWN, Source
 from robustparse.attacks.victim import Predictions
+
+Asked = tuple[Source, NDArray[np.int16]]
+"""States of one sentence, `(n, words)`, and what they are read from."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,77 +31,85 @@ class Texts:
     tags: NDArray[np.int32]
     lengths: NDArray[np.int32]
 
-    def part(self, begin: int, end: int) -> "Texts":
-        """The texts `begin:end`."""
-        if begin == 0 and end == len(self.lengths):
-            return self
-        return Texts(self.words[begin:end], self.tags[begin:end], self.lengths[begin:end])
 
+def read(parts: Sequence[Asked]) -> Texts:
+    """The texts of states of several sentences, in their order.
 
-class Reader:
-    """Turns the states of one problem into texts.
+    All are made at once: what is done sentence by sentence costs more than it reads.
 
     Args:
-        problem: with the candidates that the states choose from.
+        parts: states with what they are read from; there is one state at least.
     """
-
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
-
-    @cached_property
-    def _tables(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint64]]:
-        """`Problem.table`, made when it is first needed: sentences to be skipped do without."""
-        return self._problem.table()
-
-    def keys(self, states: NDArray[np.int16]) -> NDArray[np.uint64]:
-        """A 64-bit key of each state `(n, words)`, which candidates made later leave as it is.
-
-        It is the exclusive or of the keys of the changed words (Zobrist hashing), so that the clean
-        state has key 0.
-        """
-        origin, _, table = self._tables
-        keys: NDArray[np.uint64] = np.bitwise_xor.reduce(table[origin + states], axis=1)
-        return keys
-
-    def original(self) -> Texts:
-        """The sentence as it is."""
-        words, tags = self._problem.original, self._problem.tags
-        return Texts(words[None], tags[None], np.array([len(words)], dtype=np.int32))
-
-    def read(self, states: NDArray[np.int16]) -> Texts:
-        """The texts of states `(n, words)`."""
-        origin, rows, _ = self._tables
-        words = rows[origin + states]
-        tags, lengths = np.empty_like(words), np.empty(len(words), dtype=np.int32)
-        tags[:], lengths[:] = self._problem.tags, states.shape[1]
-        deleted = states == DELETED
-        if not deleted.any():
-            return Texts(words, tags, lengths)
-        # A stable sort moves the words that are left to the front, in their order.
-        order = np.argsort(deleted, axis=1, kind="stable")
-        words = np.take_along_axis(words, order, axis=1)
-        tags = np.take_along_axis(tags, order, axis=1)
-        lengths = lengths - deleted.sum(axis=1, dtype=np.int32)
-        beyond = np.arange(states.shape[1]) >= lengths[:, None]
-        words[beyond], tags[beyond] = 0, 0
-        words[lengths == 0, 0] = self._problem.unknown
-        return Texts(words, tags, np.maximum(lengths, 1))
-
-
-def padded(
-    parts: Sequence[Texts],
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Words and tags `(n, longest)` and lengths `(n,)` of all texts, the widest part first."""
-    lengths = np.concatenate([part.lengths for part in parts])
-    words = np.zeros((len(lengths), max(1, parts[0].words.shape[1])), dtype=np.int32)
-    tags = np.zeros_like(words)
-    at = 0
-    for part in parts:
-        count, width = part.words.shape
-        words[at : at + count, :width], tags[at : at + count, :width] = part.words, part.tags
-        at += count
+    sources = [source for source, _ in parts]
+    widths = np.array([len(source.original) for source in sources])
+    part = np.repeat(np.arange(len(parts)), [len(states) for _, states in parts])
+    lengths = widths[part]
+    words, tags = _originals(sources, widths)
+    words, tags = words[part], tags[part]
+    # Few words of a state are changed: only they are looked up.
+    flat = np.concatenate([states.ravel() for _, states in parts])
+    changed = np.flatnonzero(flat)
+    choice, ends = flat[changed], np.cumsum(lengths)
+    row = np.searchsorted(ends, changed, side="right")
+    column = changed - (ends - lengths)[row]
+    words[row, column] = _rows(sources, widths, part[row], column, choice)
+    deleted = choice == DELETED
+    if deleted.any():
+        kept = np.arange(words.shape[1]) < lengths[:, None]
+        kept[row[deleted], column[deleted]] = False
+        lengths = kept.sum(axis=1)
+        words, tags = _moved_up(words, kept, lengths), _moved_up(tags, kept, lengths)
+    empty = lengths == 0
+    if empty.any():
+        words[empty, 0] = np.array([source.unknown for source in sources])[part[empty]]
+        lengths = np.maximum(lengths, 1)
     longest = int(lengths.max())  # all texts may have lost words
-    return words[:, :longest], tags[:, :longest], lengths
+    return Texts(words[:, :longest], tags[:, :longest], lengths.astype(np.int32))
+
+
+def _originals(
+    sources: Sequence[Source], widths: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Words and tags of the sentences as they are, `(sources, longest)`."""
+    words = np.zeros((len(sources), max(1, int(widths.max()))), dtype=np.int32)
+    tags = np.zeros_like(words)
+    inside = np.arange(words.shape[1]) < widths[:, None]
+    words[inside] = np.concatenate([source.original for source in sources])
+    tags[inside] = np.concatenate([source.tags for source in sources])
+    return words, tags
+
+
+def _rows(
+    sources: Sequence[Source],
+    widths: NDArray[np.int64],
+    part: NDArray[np.int64],
+    position: NDArray[np.int64],
+    choice: NDArray[np.int16],
+) -> NDArray[np.int32]:
+    """The victim's rows of choices other than the original, `(choices,)`; 0 for a deleted word.
+
+    Each choice is made at a position of one of the sources, `part`.
+    """
+    unknown = np.array([source.unknown for source in sources], dtype=np.int32)
+    rows = np.where(choice == UNKNOWN, unknown[part], np.int32(0))
+    put = choice > 0
+    if put.any():
+        part, position = part[put], position[put]
+        before = np.cumsum([0, *(len(source.rows) for source in sources)])
+        first = np.concatenate([source.ptr[:-1] for source in sources])
+        word = (np.cumsum(widths) - widths)[part] + position
+        candidates = np.concatenate([source.rows for source in sources])
+        rows[put] = candidates[before[part] + first[word] + choice[put] - 1]
+    return rows
+
+
+def _moved_up(
+    values: NDArray[np.int32], kept: NDArray[np.bool_], lengths: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """The values kept `(n, words)`, without gaps between them; 0 stands beyond the last."""
+    moved = np.zeros_like(values)
+    moved[np.arange(values.shape[1]) < lengths[:, None]] = values[kept]
+    return moved
 
 
 def restored(

@@ -1,6 +1,7 @@
 """A bounded memory of what a model said, filled many keys at a time."""
 
 from collections.abc import Callable, Hashable, Sequence
+from itertools import islice
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -31,6 +32,6 @@ class Recent(Generic[K, V]):
             fresh = dict(zip(missing, compute(missing), strict=True))
             found |= fresh
             self._values |= fresh
-            for key in list(self._values)[: max(0, len(self._values) - self._size)]:
+            for key in list(islice(self._values, max(0, len(self._values) - self._size))):
                 del self._values[key]
         return [found[key] for key in keys]

@@ -17,7 +17,7 @@ from robustparse.attacks.search.slopes import Slope
 from robustparse.attacks.victim import Loss
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Score:
     """Ask about states, `int16 (n, words)`."""
 
@@ -28,7 +28,7 @@ class Score:
         return self.states, np.arange(len(self.states))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Expand:
     """Ask about the candidates of some positions, one change to a state each.
 
@@ -97,16 +97,17 @@ class Expand:
     ) -> tuple[NDArray[np.int64], NDArray[np.int16], NDArray[np.int64]]:
         """What `changes` gives for one position of one state, without a search for its like."""
         state = self.state.reshape(-1)
-        choices = np.arange(1, problem.ptr[position + 1] - problem.ptr[position] + 1)
+        ptr = problem.ptr
+        choices = np.arange(1, ptr[position + 1] - ptr[position] + 1, dtype=np.int16)
         if state[position]:
             choices = choices[choices != state[position]]
-        states = np.repeat(state[None], len(choices), axis=0)
+        states = state[None].repeat(len(choices), axis=0)
         states[:, position] = choices
         zeros = np.zeros(len(choices), dtype=np.int64)
         return zeros, states, zeros
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Propose:
     """Ask for the candidates of some positions, which have none before.
 
@@ -123,7 +124,7 @@ class Propose:
     soon: NDArray[np.int64] | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Gradient:
     """Ask for the gradient of the victim's loss towards the word embeddings of a state.
 
@@ -145,7 +146,7 @@ class Gradient:
 Request = Propose | Score | Expand | Gradient
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Answer:
     """The verdicts on a request, cut to what the budget allows.
 
@@ -184,7 +185,7 @@ class Answer:
 
         The first one on ties.
         """
-        if not self.success.any():
+        if not self.success[self.success.argmax()]:
             return int(self.scores.argmax())
         return int(np.where(self.success, self.scores, -np.inf).argmax())
 
@@ -210,7 +211,7 @@ def _changes(values: NDArray[np.int64]) -> NDArray[np.bool_]:
     return changes
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Outcome:
     """The state a search settles on, `int16 (words,)`; the scheduler parses it once more."""
 
