@@ -35,7 +35,7 @@ class Statistics:
     seconds: float = 0.0
     victim_seconds: float = 0.0
     model_seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    sample_size: int = 128
+    sample_size: int = 32
     sample: list[Asked] = field(default_factory=list)
     seen: int = 0
     _draws: np.random.Generator = field(
