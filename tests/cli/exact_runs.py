@@ -48,16 +48,20 @@ def train(
     restarts: int = 0,
     program: Path = ROOT / "train.py",
 ) -> subprocess.CompletedProcess[str]:
-    """``train.py fit`` under torchrun."""
+    """``train.py fit`` under torchrun.
+
+    Processes started again get a store of their own: in the old one are the addresses of the dead.
+    """
     launcher = ["--standalone", "--nproc_per_node", str(processes), "--max_restarts", str(restarts)]
     options = ("--trainer.devices", str(processes), "--trainer.strategy", "ddp", *options)
     here = [str(ROOT / "src"), str(ROOT / "bench"), str(Path(__file__).parent)]
+    fresh = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"} if restarts else {}
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "torch.distributed.run", *launcher),
             *(str(program), *fit(config, folder, *options)),
         ],
-        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(here)},
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(here), **fresh},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

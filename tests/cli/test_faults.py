@@ -1,6 +1,7 @@
 """What goes wrong in a run, its remedy, and that nothing is lost; in one process."""
 
 import errno
+import math
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ from tiny_runs import differences, fit, metrics, write_config
 
 from robustparse.cli.main import main
 from robustparse.tracking import checkpoint_io
+from robustparse.tracking.finite import SkipNonFinite
 from robustparse.tracking.offline import read_points, segments
 
 FGM = {
@@ -62,7 +64,9 @@ def test_signals_are_left_as_they_were_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("loss", ["nan", "inf"])
-def test_a_step_without_a_gradient_is_left_out(loss: str, tmp_path: Path) -> None:
+def test_a_step_without_a_gradient_is_left_out(
+    loss: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """Weights and moments stay; the run is one without that step, but for its count."""
     bad = fault("NoNumber", steps=[3, 4, 8], loss=float(loss))
     config = write_config(tmp_path / "run.yaml", [bad, FGM], schedule="constant", max_steps=3)
@@ -80,6 +84,16 @@ def test_a_step_without_a_gradient_is_left_out(loss: str, tmp_path: Path) -> Non
     assert [end["global_step"] for end in ends] == [3, 5, 9, 10]
     counts = [1.0, 2.0, 2.0, 2.0, 2.0, 3.0, 3.0]
     assert column(tmp_path / "run", "train/skipped_steps") == list(enumerate(counts, start=3))
+    assert caplog.text.count("is left out") == 1  # of three
+
+
+@pytest.mark.parametrize("added", [0.0, math.inf, math.nan])
+def test_an_infinite_loss_leaves_no_finite_gradient(added: float) -> None:
+    weight = torch.ones(3, requires_grad=True)
+    loss = weight.sum() + added
+    SkipNonFinite().on_before_backward(None, None, loss)
+    loss.backward()
+    assert torch.isfinite(weight.grad).all() == math.isfinite(added)
 
 
 def test_without_a_gradient_for_long_a_run_ends(

@@ -26,6 +26,11 @@ def test_a_share_of_the_sentences(share):
     assert len(draw_share(LENGTHS, share, "sentences", 3)) == round(200 * share)
 
 
+@pytest.mark.parametrize(("share", "count"), [(0.14, 1), (0.16, 2), (0.25, 2), (0.36, 4)])
+def test_a_share_of_the_sentences_is_rounded(share, count):
+    assert len(draw_share([5] * 10, share, "sentences", 3)) == count
+
+
 @pytest.mark.parametrize("share", SHARES)
 def test_a_share_of_the_tokens_is_reached_by_the_last_sentence_drawn(share):
     """Taken one by one in the order that growing shares of sentences tell."""

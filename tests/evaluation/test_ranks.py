@@ -91,6 +91,20 @@ def test_ranks_go_on_where_others_stopped(tmp_path, whole, together):
         assert (tmp_path / name).read_bytes() == (whole / name).read_bytes()
 
 
+def test_ranks_started_again_do_not_hear_those_before_them(tmp_path, monkeypatch):
+    """torchrun keeps its store over restarts: a stale list of sentences would lose some."""
+    store = HashStore()
+    monkeypatch.setattr(module, "rendezvous", lambda *_, **__: iter([(store, 1, 2)]))
+    told = (module._PENDING, f"{module._SPEED}/1")
+    for attempt in ("0", "1"):
+        monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", attempt)
+        rank = Ranks(Rank(1, 2, 1, 2), tmp_path)
+        assert not any(rank._store.check([key]) for key in told)
+        rank._announce([])
+        rank.follow(lambda mine: iter(()), some(2))
+        assert all(rank._store.check([key]) for key in told)
+
+
 def test_a_rank_ends_when_its_launcher_has_died_and_keeps_what_is_finished(tmp_path, monkeypatch):
     store = HashStore()
     monkeypatch.setattr(module, "rendezvous", lambda *_, **__: iter([(store, 1, 2)]))

@@ -130,6 +130,13 @@ def test_pairing_matters() -> None:
     assert apart.upper - apart.lower > 2 * (paired.upper - paired.lower)
 
 
+def test_as_many_draws_lie_outside_on_each_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = np.random.default_rng(0).permutation(1000).astype(np.float64)
+    monkeypatch.setattr(significance, "_draw", lambda *_: drawn)
+    found = las_difference(FIRST, SECOND, WORDS, seed=0, draws=1000)
+    assert (found.lower, found.upper) == (25.0, 974.0)  # 25 below, 25 above
+
+
 def test_equal_systems_differ_by_nothing() -> None:
     assert las_difference(FIRST, FIRST, WORDS, seed=0) == Interval(0.0, 0.0, 0.0)
     full = recovered_share(A_CLEAN, C_CLEAN, C_CLEAN, WORDS, seed=0)

@@ -13,6 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
+from torch.distributed.distributed_c10d import PrefixStore
 from torch.distributed.rendezvous import rendezvous
 
 from robustparse.errors import InputError
@@ -23,7 +24,7 @@ from robustparse.types import Example
 
 T = TypeVar("T")
 
-_PENDING, _SPEED = "robustparse/pending", "robustparse/speed"
+_PENDING, _SPEED = "pending", "speed"
 _PATIENCE = timedelta(days=365)  # a launcher ends the ranks that wait for a dead one
 
 
@@ -80,12 +81,15 @@ class Ranks:
         self.rank, self.folder = rank, folder
         self._parent = os.getppid()
         try:
-            self._store = next(rendezvous("env://", timeout=_PATIENCE))[0]
+            store = next(rendezvous("env://", timeout=_PATIENCE))[0]
         except ValueError as error:
             raise InputError(
                 f"RANK and WORLD_SIZE are set, but {error}; start the ranks with torchrun, or "
                 "unset both"
             ) from None
+        # torchrun keeps its store when it starts the ranks again, and with it what they had said.
+        attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+        self._store = PrefixStore(f"robustparse/{attempt}", store)
 
     def lead(self, attacked: Source, collect: Callable[[Source], T]) -> T:
         """For rank 0: collect this one's lines and those of all others.
