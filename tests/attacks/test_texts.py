@@ -34,6 +34,21 @@ def test_every_state_reads_as_its_words() -> None:
         assert [victim.names[number] for number in texts.words[row, :length]] == words
         assert not texts.words[row, length:].any()
         assert texts.tags[row, : len(kept)].tolist() == [tags[at] for at in kept]
+    # Read together, states of sentences of other lengths are the same texts.
+    (other,) = builder.build([example("b a b a b", "NN DT NN DT NN", number=1)])
+    (longer,) = builder.extend([other], [np.array([1, 3])])
+    changed = np.array([[0, 2, DELETED, UNKNOWN, 0], [0, 0, 0, 1, 0]], dtype=np.int16)
+    together = read([(longer.source, changed), (problem.source, states), (longer.source, changed)])
+    names = [
+        " ".join(victim.names[number] for number in row[:length])
+        for row, length in zip(together.words.tolist(), together.lengths.tolist(), strict=True)
+    ]
+    assert names[:2] == names[-2:] == ["b y <unk> b", "b a b x b"]
+    kept = victim.intern_tags(["NN", "DT", "DT", "NN"]).tolist()
+    assert together.tags[0].tolist() == [*kept, 0]
+    alone = together.words[2:-2, : texts.words.shape[1]]
+    assert (alone == texts.words).all()
+    assert (together.lengths[2:-2] == texts.lengths).all()
     keys = problem.keys(states)
     assert len(set(keys.tolist())) == len(states)
     assert problem.keys(np.zeros((1, 3), dtype=np.int16)).tolist() == [0]

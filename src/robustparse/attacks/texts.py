@@ -88,18 +88,25 @@ def _rows(
 ) -> NDArray[np.int32]:
     """The victim's rows of choices other than the original, `(choices,)`; 0 for a deleted word.
 
-    Each choice is made at a position of one of the sources, `part`.
+    Each choice is made at a position of one of the sources, `part`, which rises.
     """
     unknown = np.array([source.unknown for source in sources], dtype=np.int32)
     rows = np.where(choice == UNKNOWN, unknown[part], np.int32(0))
     put = choice > 0
     if put.any():
         part, position = part[put], position[put]
-        before = np.cumsum([0, *(len(source.rows) for source in sources)])
         first = np.concatenate([source.ptr[:-1] for source in sources])
         word = (np.cumsum(widths) - widths)[part] + position
-        candidates = np.concatenate([source.rows for source in sources])
-        rows[put] = candidates[before[part] + first[word] + choice[put] - 1]
+        index = first[word] + choice[put] - 1
+        # Candidates may be many: they are looked up where they are, source by source.
+        ends = np.bincount(part, minlength=len(sources)).cumsum().tolist()
+        begins = [0, *ends[:-1]]
+        rows[put] = np.concatenate(
+            [
+                source.rows[index[begin:end]]
+                for source, begin, end in zip(sources, begins, ends, strict=True)
+            ]
+        )
     return rows
 
 
