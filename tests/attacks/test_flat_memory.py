@@ -20,7 +20,7 @@ from robustparse.attacks.texts import Texts
 
 EXAMPLES, LEXICON = corpus(30)
 MANY = [replace(EXAMPLES[number % 30], id=number) for number in range(300)]
-CHUNK, LIVE, SAMPLE = 16, 4, 128
+CHUNK, LIVE, SAMPLE = 16, 4, 32
 
 
 @pytest.fixture
