@@ -29,7 +29,10 @@ def table(study: str) -> str:
 
 
 def attack_table(study: str) -> str:
-    """Attacks beside each other; perplexities are medians over all sentences."""
+    """Attacks beside each other; perplexities are medians over all sentences.
+
+    There is no speed of a run that was held up.
+    """
     lines = [
         "| parser | attack | budget % | clean UAS | clean LAS | attacked UAS | attacked LAS "
         "| success % | edits | queries | sentences a second | perplexity before, after |",
@@ -39,9 +42,11 @@ def attack_table(study: str) -> str:
         clean, attacked, perplexity = row["clean"], row["attacked"], row["perplexity"]
         figures = [clean["uas"], clean["las"], attacked["uas"], attacked["las"]]
         figures += [row["success_rate"], row["edits_per_sentence"]]
-        figures += [row["queries_per_sentence"]["charged"], row["sentences_per_second"]]
+        figures.append(row["queries_per_sentence"]["charged"])
+        speed = row["sentences_per_second"]
         budget = "-" if row["gamma"] is None else f"{100 * row['gamma']:.0f}"
         cells = [row["title"], row["attack"], budget, *(f"{value:.2f}" for value in figures)]
+        cells.append("-" if speed is None else f"{speed:.2f}")
         cells.append(", ".join(f"{perplexity[when]['median']:.0f}" for when in WHEN))
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
