@@ -132,7 +132,7 @@ def attack(study: Study, row: Row, gamma: float | None, inputs: Inputs) -> None:
         checkpoint = str(row.folder / row.checkpoint)
         where = ["--out", str(static_folder(row, gamma))]
         run(["evaluate", "--checkpoint", checkpoint, "--data", str(static), *where])
-    if study.sentences is not None:
+    if study.sentences is not None and not (folder / QUALITY).exists():
         measures = ["--language_model", inputs.masked_lm, "--kind", "masked"]
         run(["quality", str(folder), *measures, "--vectors", inputs.vectors])
 
