@@ -13,7 +13,7 @@ class Copies:
     """Adversarial copies of training sentences, made against a row's parser.
 
     Args:
-        of: the row.
+        of: the row, which also says by which attack.
         share: of the training sentences that is attacked.
         keep: the copies that the attack ``changed``, or ``all``.
         ranking: of the words to attack, instead of the recipe's.
@@ -143,6 +143,10 @@ TITLES = {
     "substitution": "+ online substitution",
     "substitution_fgm": "+ online substitution and FGM",
 }
+CLEAN = (
+    Row(WORD_CHARACTER, "clean training", BEST),
+    Row(MINILM, "clean training", BEST, pretrained=True),
+)
 UNSEEN = "pwws"
 
 
@@ -151,7 +155,7 @@ def defenses(clean: Row, steps: int) -> tuple[Row, ...]:
     start = f"experiment/{clean.name}_finetuning"
     way = partial(Row, pretrained=clean.pretrained)
     rows = [
-        way(clean.name, "clean training", BEST),
+        clean,
         way(f"{clean.name}_control", "+ clean only (control)", configs=(start,), steps=steps),
     ]
     for name, cost in COSTS.items():
@@ -201,8 +205,12 @@ STUDIES = {
         ),
         sentences=500,
     ),
-    "defenses_word_character": Study(defenses(Row(WORD_CHARACTER, ""), steps=580), sentences=500),
-    "defenses_minilm": Study(defenses(Row(MINILM, "", pretrained=True), steps=640), sentences=500),
+    "defenses_word_character": Study(
+        defenses(Row(WORD_CHARACTER, CLEAN, BEST), steps=580), sentences=500
+    ),
+    "defenses_minilm": Study(
+        defenses(Row(MINILM, CLEAN, BEST, pretrained=True), steps=640), sentences=500
+    ),
     "wang2021_filters": Study(
         tuple(
             Row(WORD_CHARACTER, title, BEST, recipe=WANG, filters=count)

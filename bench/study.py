@@ -61,7 +61,7 @@ def train(row: Row, inputs: Inputs) -> None:
     if row.steps is not None:
         command += ["--trainer.max_steps", str(row.steps)]
     if row.copies is not None:
-        augment(row, row.copies, inputs)
+        augment(row.copies, inputs)
         command += ["--data.init_args.augmented_files", json.dumps([str(row.copies.path)])]
         command += ["--data.init_args.augmented_share", str(row.copies.used)]
     seconds = run([*command, "--ckpt_path", "last"])
@@ -107,10 +107,10 @@ def sentences_of(study: Study, inputs: Inputs) -> list[str]:
     return ["--data", str(path)]
 
 
-def augment(row: Row, copies: Copies, inputs: Inputs) -> None:
-    """Make the copies that a row is trained on, unless they are there."""
+def augment(copies: Copies, inputs: Inputs) -> None:
+    """Make the copies, unless they are there."""
     if not copies.path.exists():
-        _, *recipe = attack_command(replace(copies.of, recipe=row.recipe), inputs)
+        _, *recipe = attack_command(copies.of, inputs)
         run(
             [
                 *("augment", *recipe, "--attack.search.init_args.ranking", copies.ranking),
