@@ -116,8 +116,10 @@ class ParserModule(LearningModule):
     def scored(self, batch: Batch, offset: Tensor | None = None) -> Any:
         """The parser's scores; arguments as in ``loss``."""
         embeddings = self.embed(batch)
-        if offset is not None:
-            embeddings = embeddings + offset
+        return self.scored_at(embeddings if offset is None else embeddings + offset, batch)
+
+    def scored_at(self, embeddings: Tensor, batch: Batch) -> Any:
+        """The parser's scores of sentences that embed so, ``(batch, units, dim)``."""
         states = self.encoder(embeddings, batch.words, batch.lengths)
         return self.score(states, batch.lengths)
 

@@ -31,7 +31,7 @@ class ParserVictim:
     Args:
         parser: the parser under attack.
         precision: of its passes: the parser's own, or bfloat16 products as in mixed training, which
-            take half the time on processors that have them and move about one head in a thousand.
+            are faster on processors that have them and may move a head here and there.
 
     Raises:
         InputError: there is no such precision.
@@ -117,17 +117,16 @@ class ParserVictim:
             InputError: the parser does not score every arc, which ``margin`` needs.
         """
         batch = self._batch(words, tags, lengths, gold, among)
+        embedded = self.parser.embed(batch).detach()
         # The backward pass of cuDNN's LSTM exists in training mode only.
         with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
-            offset = self.parser.zero_offset(batch).requires_grad_()
-            scores = self.parser.scored(batch, offset)
+            scores = self.parser.scored_at(embedded.requires_grad_(), batch)
             if loss == "margin":
                 losses = margin_losses(self.parser, scores, batch)
             else:
                 losses = self.parser.losses(scores, batch)
-            (gradient,) = torch.autograd.grad(losses.sum(), offset)
-        embedded = self.parser.embed(batch).detach()
-        slopes, vectors, norms = by_word(self.parser, batch, gradient, embedded)
+            (gradient,) = torch.autograd.grad(losses.sum(), embedded)
+        slopes, vectors, norms = by_word(self.parser, batch, gradient, embedded.detach())
         return _numpy(slopes), _numpy(vectors), _numpy(norms)
 
     def _batch(
