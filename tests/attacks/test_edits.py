@@ -60,5 +60,5 @@ def test_every_search_keeps_to_it(search: Search) -> None:
 
 @pytest.mark.parametrize("gamma", [0.0, 1.01, -0.5])
 def test_a_share_that_is_none(gamma: float) -> None:
-    with pytest.raises(InputError, match=rf"gamma must be in \(0, 1\], got {gamma}"):
+    with pytest.raises(InputError, match=rf"edit budget: gamma must be in \(0, 1\], got {gamma}"):
         EditBudget(gamma)

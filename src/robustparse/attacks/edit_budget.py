@@ -1,4 +1,4 @@
-"""How many words of a sentence a search may change: kappa of Zheng et al. 2020, section 3.2.
+"""How many words of a sentence may be changed: kappa of Zheng et al. 2020, section 3.2.
 
 kappa = max(1, floor(gamma * L)), so that short sentences are attacked too. What L counts differs
 from paper to paper and is each search's own choice.
@@ -12,14 +12,18 @@ from robustparse.errors import InputError
 _ROUNDING = 1e-9
 
 
-def check_gamma(gamma: float) -> None:
+def check_gamma(gamma: float, owner: str = "search") -> None:
     """Refuse a share of the words that is none.
+
+    Args:
+        gamma: as given.
+        owner: whose setting it is, for the message.
 
     Raises:
         InputError: gamma is not in (0, 1].
     """
     if not 0.0 < gamma <= 1.0:
-        raise InputError(f"search: gamma must be in (0, 1], got {gamma}")
+        raise InputError(f"{owner}: gamma must be in (0, 1], got {gamma}")
 
 
 def edit_budget(gamma: float, length: int) -> int:

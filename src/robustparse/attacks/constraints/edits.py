@@ -27,7 +27,7 @@ class EditBudget(SentenceFilter):
     """
 
     def __init__(self, gamma: float = 0.15) -> None:
-        check_gamma(gamma)
+        check_gamma(gamma, "edit budget")
         self.gamma = gamma
 
     def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
