@@ -83,15 +83,13 @@ def attack_command(row: Row, inputs: Inputs, gamma: float | None = None) -> list
 
 
 def with_files(node: Any, inputs: Inputs) -> Any:
-    """A recipe with this machine's files for the models and vectors that it names."""
+    """A recipe with this machine's masked language model and vectors in it."""
     if isinstance(node, list):
         return [with_files(part, inputs) for part in node]
-    if not isinstance(node, dict):
-        return node
-    here = {"model": inputs.masked_lm, "vectors": inputs.vectors}
-    return {
-        key: here[key] if key in here else with_files(value, inputs) for key, value in node.items()
-    }
+    if isinstance(node, dict):
+        return {key: with_files(value, inputs) for key, value in node.items()}
+    here = {"bert-base-uncased": inputs.masked_lm, "counter-fitted-vectors.txt": inputs.vectors}
+    return here.get(node, node) if isinstance(node, str) else node
 
 
 def sentences_of(study: Study, inputs: Inputs) -> list[str]:

@@ -15,9 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from classifier import ClassifierVictim
 from parity import DETERMINISTIC, RANDOM, line
@@ -43,33 +41,20 @@ class TimedVictim(ClassifierVictim):
         """Forget the seconds."""
         self.seconds = dict.fromkeys(CLOCKS, 0.0)
 
-    def parse(
-        self, words: NDArray[np.int32], tags: NDArray[np.int32], lengths: NDArray[np.int32]
-    ) -> tuple[NDArray[np.float64]]:
+    def parse(self, *arguments: Any) -> Any:
         """See `ClassifierVictim.parse`."""
-        begin = now()
-        answer = super().parse(words, tags, lengths)
-        self._note(begin)
-        return answer
+        return self._timed(super().parse, arguments)
 
-    def gradient(
-        self,
-        words: NDArray[np.int32],
-        tags: NDArray[np.int32],
-        lengths: NDArray[np.int32],
-        gold: Sequence[Any],
-        loss: str,
-        among: Sequence[NDArray[np.bool_]],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    def gradient(self, *arguments: Any) -> Any:
         """See `ClassifierVictim.gradient`."""
-        begin = now()
-        answer = super().gradient(words, tags, lengths, gold, loss, among)
-        self._note(begin)
-        return answer
+        return self._timed(super().gradient, arguments)
 
-    def _note(self, begin: dict[str, float]) -> None:
+    def _timed(self, answer: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        begin = now()
+        given = answer(*arguments)
         for name, seconds in since(begin).items():
             self.seconds[name] += seconds
+        return given
 
 
 def now() -> dict[str, float]:
