@@ -41,8 +41,8 @@ def attack(
         devices: over how many processes the sentences are shared: GPUs if device takes one,
             else processes on the CPU. Results do not depend on it. Under torchrun the processes
             are those it has started.
-        precision: of the parser's passes, those that are scored too; bf16-mixed takes about half
-            the time on processors with bfloat16 products, and moves about one head in a thousand.
+        precision: of the parser's passes, those that are scored too; bf16-mixed is faster on
+            processors with bfloat16 products, and may move a head here and there.
     """
 
 
