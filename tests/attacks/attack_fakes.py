@@ -57,7 +57,8 @@ class FakeVictim:
         return heads, labels
 
     def answer(self, text: tuple[str, ...]) -> tuple[Sequence[int], Sequence[int]]:
-        raise NotImplementedError
+        """Heads and label ids of a text; here every word hangs on ROOT."""
+        return [0] * len(text), [0] * len(text)
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:

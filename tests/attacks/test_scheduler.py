@@ -5,7 +5,7 @@ from collections.abc import Generator
 
 import numpy as np
 import pytest
-from attack_fakes import FakeVictim, HashVictim, TableVictim, corpus, example
+from attack_fakes import HashVictim, TableVictim, corpus, example
 
 from robustparse.attacks.attack import Attack, AttackResult
 from robustparse.attacks.candidates.lexicon import Lexicon
@@ -229,8 +229,13 @@ def test_the_victim_is_evaluating_while_results_are_drawn() -> None:
     assert victim.modes == ["on"]
     run.close()
     assert victim.modes == ["on", "off"]
-    failing = FakeVictim()
-    with pytest.raises(NotImplementedError):
+
+    class Failing(HashVictim):
+        def answer(self, text):
+            raise ValueError("no answer")
+
+    failing = Failing()
+    with pytest.raises(ValueError, match="no answer"):
         list(engine().run(EXAMPLES, failing))
     assert failing.modes == ["on", "off"]
 

@@ -3,13 +3,14 @@
 import math
 import os
 import signal
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
 
 
-class Fault(pl.Callback):
+class Fault(pl.Callback, ABC):
     """Strikes on one process, when the first batch of certain optimiser steps starts.
 
     Args:
@@ -26,8 +27,9 @@ class Fault(pl.Callback):
         if trainer.global_step in self.steps and trainer.global_rank == self.rank:
             self.strike(batch)
 
+    @abstractmethod
     def strike(self, batch: Any) -> None:
-        raise NotImplementedError
+        """Do it."""
 
 
 class NoNumber(Fault):

@@ -113,7 +113,7 @@ def _work(worker: Worker, rank: int, count: int, ids: Sequence[int], pipe: Conne
             _send(pipe, "mistake", str(error))
         except BrokenPipeError:
             raise
-        except Exception:
+        except Exception:  # the process that started this one raises it
             _send(pipe, "fault", traceback.format_exc())
 
 
