@@ -206,12 +206,8 @@ STUDIES = {
         ),
         sentences=500,
     ),
-    "defenses_word_character": Study(
-        defenses(Row(WORD_CHARACTER, CLEAN, BEST), steps=580), sentences=500
-    ),
-    "defenses_minilm": Study(
-        defenses(Row(MINILM, CLEAN, BEST, pretrained=True), steps=640), sentences=500
-    ),
+    "defenses_word_character": Study(defenses(CLEAN[0], steps=580), sentences=500),
+    "defenses_minilm": Study(defenses(CLEAN[1], steps=640), sentences=500),
     "wang2021_filters": Study(
         tuple(
             Row(WORD_CHARACTER, title, BEST, recipe=WANG, filters=count)

@@ -76,5 +76,29 @@ def test_rows_are_trained_by_what_is_there() -> None:
     for one in STUDIES.values():
         for place, (row, _) in enumerate(one.cases):
             assert all(path.is_file() for path in row.config_files), row.name
+            assert isinstance(row.title, str)
             if row.copies is not None and one.sentences is not None:
                 assert row.copies.of.name in {other.name for other, _ in one.cases[:place]}
+
+
+def test_a_defense_is_trained_from_its_clean_parser_in_the_same_time(
+    tmp_path: Path, monkeypatch
+) -> None:
+    commands: list[list[str]] = []
+    monkeypatch.setattr("studies.ROOT", tmp_path)
+    monkeypatch.setattr(study, "find_split", lambda folder, split: folder / f"{split}.conllu")
+    monkeypatch.setattr(study, "run", lambda command: commands.append(command) or 1.0)
+    monkeypatch.setattr(study, "write_text", lambda *_: None)
+    rows = {row.name: row for row, _ in STUDIES["defenses_minilm"].cases[::-1]}
+    study.train(rows["ewt_biaffine_minilm_pgd"], HERE)
+    study.train(rows["ewt_biaffine_minilm_offline_50"], HERE)
+    pgd, copies, offline = (" ".join(command) for command in commands)
+    assert "ewt_biaffine_minilm_finetuning.yaml" in pgd
+    assert "configs/defense/pgd.yaml" in pgd
+    assert "--trainer.max_steps 173 " in pgd  # 640 clean steps at 3.7 each
+    assert copies.startswith("augment")
+    assert "ewt_biaffine_minilm/best.ckpt" in copies
+    assert "recipes/zheng2020_blackbox.yaml" in copies
+    assert "--trainer.max_steps 640 " in offline
+    assert "ewt_biaffine_minilm/copies_100.conllu" in offline
+    assert "--data.init_args.augmented_share 0.5 " in offline
