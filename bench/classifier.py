@@ -30,6 +30,7 @@ class ClassifierVictim:
     """
 
     unknown = UNKNOWN
+    batch_words = 8192  # what the caches of a core hold with a small network
     training_tags: Mapping[str, str] = {}
 
     def __init__(self, model: Classifier, vocabulary: Mapping[str, int]) -> None:

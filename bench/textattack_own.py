@@ -30,7 +30,6 @@ from robustparse.files import write_text
 from textattack_problem import Text, kept_texts
 
 WARMUP = 4  # texts attacked before the clock starts
-BATCH_WORDS = 8192  # of a forward pass: what the caches of a core hold with a small victim
 CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
 
 
@@ -88,9 +87,7 @@ def measured(
     """One method's outcomes, and its seconds: medians over the rounds."""
     lexicon = Lexicon(str(options.synonyms))
     stop = StopWords(str(options.stopwords), fold=False)
-    attack = Attack(
-        LabelFlip(), lexicon, search, [stop], seed=options.seed, batch_words=BATCH_WORDS
-    )
+    attack = Attack(LabelFlip(), lexicon, search, [stop], seed=options.seed)
     attacked(attack, texts[:WARMUP], victim)
     rounds = [attacked(attack, texts, victim) for _ in range(options.rounds)]
     middle = {

@@ -17,6 +17,7 @@ class FakeVictim:
     """What both fakes share; counts forwards and keeps the texts of each."""
 
     unknown = 0
+    batch_words = 16384
     training_tags: Mapping[str, str] = {}
 
     def __init__(self) -> None:

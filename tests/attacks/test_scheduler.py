@@ -146,15 +146,18 @@ def test_a_search_that_asks_on_is_refused() -> None:
     assert (result.charged, result.edited) == (1, ())
 
 
-def test_batches_hold_similar_lengths_within_the_limits() -> None:
+@pytest.mark.parametrize("given", [{"batch_words": 600}, {}], ids=["given", "by_the_victim"])
+def test_batches_hold_similar_lengths_within_the_limits(given: dict[str, int]) -> None:
     class Watchful(HashVictim):
+        batch_words = 16384 if given else 600
+
         def parse(self, words, tags, lengths):
             padding = words.size - lengths.sum()
             assert len(lengths) == 1 or (words.size <= 600 and padding <= 600 // 16)
             assert len(lengths) <= 30
             return super().parse(words, tags, lengths)
 
-    run = engine(batch_words=600, batch_queries=30).run(EXAMPLES, Watchful())
+    run = engine(**given, batch_queries=30).run(EXAMPLES, Watchful())
     results = list(run)
     statistics = run.statistics
     assert statistics.texts == sum(result.unique + 1 for result in results)

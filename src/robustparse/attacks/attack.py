@@ -90,7 +90,7 @@ class Attack:
         budget: queries a sentence may charge, the clean parse included; None is unlimited.
         seed: all random choices follow from it and the sentence's id.
         live: searches kept alive at once.
-        batch_words: padded words of a forward pass of the victim.
+        batch_words: padded words of a forward pass of the victim; None leaves them to it.
         batch_queries: texts of a forward pass of the victim.
     """
 
@@ -104,7 +104,7 @@ class Attack:
         budget: int | None = None,
         seed: int = 0,
         live: int = 256,
-        batch_words: int = 16384,
+        batch_words: int | None = None,
         batch_queries: int = 4096,
     ) -> None:
         self.goal = goal
@@ -157,7 +157,7 @@ class Attack:
             seed=self.seed,
             budget=self.budget,
             live=self.live,
-            batch_words=self.batch_words,
+            batch_words=victim.batch_words if self.batch_words is None else self.batch_words,
             batch_queries=self.batch_queries,
             statistics=statistics,
         )

@@ -63,7 +63,7 @@ class Statistics:
 
 
 def victim_seconds_alone(
-    victim: Victim, statistics: Statistics, batch_words: int = 16384, batch_queries: int = 4096
+    victim: Victim, statistics: Statistics, batch_words: int | None = None
 ) -> float:
     """Seconds the victim alone would take for the run's distinct texts, packed as well as possible.
 
@@ -73,10 +73,10 @@ def victim_seconds_alone(
     Args:
         victim: the parser that was attacked.
         statistics: of the run.
-        batch_words: padded words of a forward pass.
-        batch_queries: texts of a forward pass.
+        batch_words: padded words of a forward pass; None leaves them to the victim.
     """
-    batches = _full_batches(statistics.sample, batch_words, batch_queries)
+    words = victim.batch_words if batch_words is None else batch_words
+    batches = _full_batches(statistics.sample, words)
     sampled = sum(int(lengths.sum()) for _, _, lengths in batches)
     if not sampled:
         return 0.0
@@ -88,7 +88,7 @@ def victim_seconds_alone(
 
 
 def _full_batches(
-    sample: list[Asked], batch_words: int, batch_queries: int
+    sample: list[Asked], batch_words: int
 ) -> list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]]:
     """Words, tags `(n, length)` and lengths `(n,)` of each batch, longest first."""
     texts = [
@@ -100,7 +100,7 @@ def _full_batches(
     batches = []
     while texts:
         longest = max(1, len(texts[0][0]))
-        rows = min(batch_queries, max(1, batch_words // longest))
+        rows = max(1, batch_words // longest)
         part, texts = texts[:rows], texts[rows:]
         words = np.zeros((len(part), longest), dtype=np.int32)
         tags = np.zeros_like(words)

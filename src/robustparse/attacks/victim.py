@@ -39,6 +39,11 @@ class Victim(Protocol):
         ...
 
     @property
+    def batch_words(self) -> int:
+        """Padded words of a forward pass that suit it where it runs."""
+        ...
+
+    @property
     def training_tags(self) -> Mapping[str, str]:
         """Lower-cased word to its most frequent Penn tag in training (words seen twice or more)."""
         ...

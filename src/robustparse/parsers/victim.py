@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from robustparse.data.batch import Batch
+from robustparse.data.sampler import forward_words
 from robustparse.errors import check_choice
 from robustparse.parsers.base import ParserModule
 from robustparse.parsers.evaluating import evaluating
@@ -44,6 +45,11 @@ class ParserVictim:
         self.parser = parser
         self._mixed = precision == "bf16-mixed"
         self._vectors = InputVectors(parser)
+
+    @property
+    def batch_words(self) -> int:
+        """Padded words of a forward pass: see ``forward_words``."""
+        return forward_words(self.parser.device, None)
 
     @property
     def training_tags(self) -> Mapping[str, str]:
