@@ -19,22 +19,22 @@ import json
 import statistics
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
 import torch
+import yaml
+from jsonargparse import ArgumentParser
 from torch import Tensor
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.training_words import TrainingWords
 from robustparse.attacks.constraints.tags import AttackableTags
 from robustparse.attacks.goals import AttachmentDrop
-from robustparse.attacks.search.random_substitution import RandomSubstitution
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.data.batch import Batch
 from robustparse.data.datamodule import TreebankDataModule
-from robustparse.defenses.freelb import FreeLB
-from robustparse.defenses.gradient import GradientAdversary
 from robustparse.defenses.pgd import PGD
 from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.parsers.biaffine import BiaffineParser
@@ -43,23 +43,32 @@ from step import CLIP, chosen_batches
 
 CLEAN = "clean"
 UNLIMITED = 1_000_000
+DEFENSES = Path(__file__).resolve().parents[1] / "configs" / "defense"
 
 
 def adversaries() -> dict[str, pl.Callback]:
     """The adversaries that are measured."""
     goal, tags = AttachmentDrop(), [AttackableTags()]
-    shipped = Attack(goal, TrainingWords(sample=4), RandomSubstitution(gamma=0.3, trials=2), tags)
     papers = Attack(goal, TrainingWords(sample=50), Zheng2020(ranking="random"), tags)
     full = Attack(goal, TrainingWords(sample=50), Zheng2020(), tags)
     return {
-        "fgm": GradientAdversary(),
-        "pgd3": PGD(steps=3),
+        "fgm": shipped("fgm"),
+        "pgd3": shipped("pgd"),
         "pgd3_random_start": PGD(steps=3, random_start=True),
-        "freelb3": FreeLB(steps=3),
-        "substitution": SubstitutionAdversary(shipped, budget=4),
+        "freelb3": shipped("freelb"),
+        "substitution": shipped("substitution"),
         "zheng2020": SubstitutionAdversary(papers),
         "zheng2020_full": SubstitutionAdversary(full, budget=UNLIMITED),
     }
+
+
+def shipped(name: str) -> pl.Callback:
+    """The adversary of a file in ``configs/defense``."""
+    parser = ArgumentParser()
+    parser.add_argument("--callback", type=pl.Callback)
+    (settings,) = yaml.safe_load((DEFENSES / f"{name}.yaml").read_text())["trainer"]["callbacks"]
+    callback: pl.Callback = parser.instantiate(parser.parse_object({"callback": settings})).callback
+    return callback
 
 
 class Turned:
