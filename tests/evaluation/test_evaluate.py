@@ -4,8 +4,10 @@ import math
 
 import numpy as np
 import pytest
+import pytorch_lightning as pl
 import torch
 
+from robustparse.data.datamodule import TreebankDataModule
 from robustparse.evaluation.evaluate import evaluate, predictions
 from robustparse.metrics import counted_words
 from robustparse.types import DependencyTree, Example, Sentence
@@ -65,6 +67,21 @@ def test_predictions_are_each_sentences_own():
     for example in examples:
         alone = parser.decode(parser.number([example]).batch([0], 1.0))[0]
         assert found[example.id] == alone.tree
+
+
+def test_a_trainer_returns_the_same_predictions():
+    parser = trained_parser()
+    data = TreebankDataModule(folder="sample")
+    trainer = pl.Trainer(
+        accelerator="cpu",
+        devices=1,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+    )
+    batches = trainer.predict(parser, datamodule=data)
+    found = [prediction for batch in batches for prediction in batch]
+    assert found == list(predictions(parser, data.examples("test")))
 
 
 def test_the_parser_is_left_as_it_was_found(make_parser, examples):

@@ -38,7 +38,7 @@ class PredictionFile(pl.Callback):
         batch_idx: int,
         dataloader_idx: int = 0,
     ) -> None:
-        """Collect; Lightning's own collecting cannot take frozen objects."""
+        """Collect."""
         self._own += outputs
 
     def on_predict_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
