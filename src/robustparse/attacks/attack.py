@@ -23,6 +23,9 @@ from robustparse.attacks.unseen import Unseen, unseen_words
 from robustparse.attacks.victim import Predictions, Victim
 from robustparse.types import DependencyTree, Example
 
+PACKING = ("live", "batch_words", "batch_queries")
+"""Arguments of an `Attack` that outcomes do not depend on."""
+
 _CHUNK = 512  # sentences whose problems are built at once
 
 

@@ -17,7 +17,7 @@ import torch
 import yaml
 from jsonargparse import ArgumentError, ArgumentParser, Namespace
 
-from robustparse.attacks.attack import Attack
+from robustparse.attacks.attack import PACKING, Attack
 from robustparse.cli.config_errors import shorten
 from robustparse.cli.devices import process_device
 from robustparse.cli.inputs import (
@@ -57,7 +57,7 @@ class Job(ABC):
         arguments: of the command line.
         given: the command's options, objects made.
         name: of the recipe.
-        settings: of the recipe, as plain values.
+        settings: of the recipe, as plain values, but for those that change no outcome.
 
     Attributes:
         split: of the sample.
@@ -94,6 +94,8 @@ class Job(ABC):
         parser = options_of(function, function.__name__)
         options = _attack_options(parser, arguments)
         settings = json.loads(parser.dump(options, format="json"))["attack"]
+        for key in PACKING:
+            settings["init_args"].pop(key, None)
         name = _recipe_name(options.attack)
         given = instantiate_options(parser, options)
         given["attack"].seed = given["seed"]
