@@ -8,9 +8,10 @@ import numpy as np
 from attack_fakes import HashVictim
 from numpy.typing import NDArray
 
-from robustparse.attacks.attack import Attack, AttackResult
+from robustparse.attacks.attack import Attack
 from robustparse.attacks.constraints.sentence_filter import Edit, SentenceFilter
 from robustparse.attacks.counting import CandidateCounts
+from robustparse.attacks.results import AttackResult
 from robustparse.types import Example
 
 Judge = Callable[[Edit], bool]

@@ -3,12 +3,13 @@
 import pytest
 from attack_fakes import HashVictim, corpus
 
-from robustparse.attacks.attack import Attack, AttackResult
+from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.edits import EditBudget
 from robustparse.attacks.constraints.sentence_filter import Edit
 from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.beam import Beam
 from robustparse.attacks.search.genetic import Genetic
 from robustparse.attacks.search.importance import GreedyByImportance

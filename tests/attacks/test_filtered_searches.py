@@ -16,12 +16,13 @@ from sentence_judges import (
 )
 
 from robustparse.attacks.admission import Admission
-from robustparse.attacks.attack import Attack, AttackResult
+from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.sentence_filter import Edit
 from robustparse.attacks.constraints.tags import AttackableTags
 from robustparse.attacks.goals import AttachmentDrop
 from robustparse.attacks.problem import Problem, State
+from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.beam import Beam
 from robustparse.attacks.search.genetic import Genetic
 from robustparse.attacks.search.importance import GreedyByImportance, WeightedSaliencySearch

@@ -10,12 +10,13 @@ from attack_fakes import HashVictim, corpus
 from test_search_laws import SEARCHES
 
 from robustparse.attacks import attack as module
-from robustparse.attacks.attack import Attack, AttackResult
+from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.tags import AttackableTags
 from robustparse.attacks.goals import AttachmentDrop
 from robustparse.attacks.live import LiveSentence
 from robustparse.attacks.problem import Problem
+from robustparse.attacks.results import AttackResult
 from robustparse.attacks.texts import Texts
 
 EXAMPLES, LEXICON = corpus(30)

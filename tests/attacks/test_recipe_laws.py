@@ -11,9 +11,10 @@ import torch
 from recipe_models import FOLDER, recipe, stand_in, write_models
 from sentence_judges import has_admissible_chain
 
-from robustparse.attacks.attack import Attack, AttackResult
+from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.constraints.sentence_filter import Edit, SentenceFilter
+from robustparse.attacks.results import AttackResult
 from robustparse.data.batch import Batch
 from robustparse.evaluation.robustness import attack_into
 from robustparse.evaluation.shards import shard

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from attack_fakes import HashVictim, TableVictim, corpus, example
 
-from robustparse.attacks.attack import Attack, AttackResult
+from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.tags import AttackableTags
 from robustparse.attacks.goals import AttachmentDrop
 from robustparse.attacks.problem import UNKNOWN, Problem
+from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.requests import (
     Answer,
     Expand,

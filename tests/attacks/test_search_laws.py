@@ -6,10 +6,11 @@ from collections.abc import Sequence
 import pytest
 from attack_fakes import HashVictim, TableVictim, corpus, example
 
-from robustparse.attacks.attack import Attack, AttackResult
+from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.tags import AttackableTags
 from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.beam import Beam, Greedy
 from robustparse.attacks.search.genetic import Genetic
 from robustparse.attacks.search.importance import GreedyByImportance, WeightedSaliencySearch

@@ -19,13 +19,14 @@ from sentence_judges import (
 )
 from test_scheduler import Climb
 
-from robustparse.attacks.attack import Attack, AttackResult
+from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.recent import Recent
 from robustparse.attacks.constraints.sentence_filter import Edit
 from robustparse.attacks.constraints.tags import AttackableTags
 from robustparse.attacks.goals import AttachmentDrop
 from robustparse.attacks.problem import Problem
+from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.random_substitution import RandomSubstitution
 from robustparse.attacks.search.requests import Answer, Expand, Outcome, Propose, Request, Search
 from robustparse.attacks.search.zheng2020 import Zheng2020

@@ -4,9 +4,10 @@ import pytest
 from attack_fakes import TableVictim, example
 from search_fakes import Traced
 
-from robustparse.attacks.attack import Attack, AttackResult
+from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.rankings import DeletedWord
 from robustparse.attacks.search.wang2021 import Wang2021
 from robustparse.errors import InputError

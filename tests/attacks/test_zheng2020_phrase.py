@@ -10,12 +10,13 @@ import pytest
 from attack_fakes import HashVictim, SlopedVictim, example
 from search_fakes import Traced
 
-from robustparse.attacks.attack import Attack, AttackResult
+from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.candidates.vocabulary import VocabularyWords
 from robustparse.attacks.constraints.tags import AttackableTags, ForbiddenRelations
 from robustparse.attacks.goals import AttachmentDrop
 from robustparse.attacks.phrases import PhraseDrop
+from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.search.substitutions import NearestWord
 from robustparse.attacks.search.zheng2020_phrase import PhraseBlackBox, PhraseWhiteBox

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from attack_fakes import SlopedVictim, example
 
-from robustparse.attacks.attack import Attack, AttackResult
+from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.tags import AttackableTags
 from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.substitutions import NearestWord
 from robustparse.attacks.search.zheng2020_whitebox import Zheng2020WhiteBox, within_budget
 from robustparse.errors import InputError

@@ -61,5 +61,5 @@ def spy(stage: Stage) -> list[tuple[list[int], int, int | None]]:
         asked.append(([example.id for example in examples], attack.seed, attack.budget))
         return []
 
-    attack.run = run
+    attack.adversaries = run
     return asked

@@ -7,7 +7,7 @@ import pytest
 import pytorch_lightning as pl
 from pytorch_lightning.loggers.logger import DummyLogger
 
-from robustparse.attacks.attack import AttackResult
+from robustparse.attacks.results import AttackResult
 from robustparse.data.datamodule import TreebankDataModule
 from robustparse.defenses.budgets import at_budgets, percent_name
 from robustparse.defenses.monitor import RobustnessEvaluation

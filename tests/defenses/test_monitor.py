@@ -9,7 +9,7 @@ import torch
 from pytorch_lightning.demos.boring_classes import BoringModel
 from pytorch_lightning.loggers.logger import DummyLogger
 
-from robustparse.attacks.attack import AttackResult
+from robustparse.attacks.results import AttackResult
 from robustparse.data.datamodule import TreebankDataModule
 from robustparse.defenses.monitor import RobustnessEvaluation
 from robustparse.errors import InputError

@@ -138,14 +138,14 @@ def test_all_sentences_are_attacked_at_share_one(data):
 def test_the_budget_is_respected(data, budget):
     stage = Stage(data, share=1.0, budget=budget)
     charged: list[int] = []
-    run = stage.adversary.attack.run
+    run = stage.adversary.attack.adversaries
 
     def counting(*arguments: Any) -> list[Any]:
         results = list(run(*arguments))
         charged.extend(result.charged for result in results)
         return results
 
-    stage.adversary.attack.run = counting
+    stage.adversary.attack.adversaries = counting
     batch = stage.attacked()
     assert len(charged) == SENTENCES
     assert max(charged) == budget

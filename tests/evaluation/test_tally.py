@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robustparse.attacks.attack import AttackResult, ScoredParse
 from robustparse.attacks.counting import CandidateCounts
+from robustparse.attacks.results import AttackResult, ScoredParse
 from robustparse.attacks.unseen import Unseen
 from robustparse.evaluation.tally import Tally, result_line
 from robustparse.types import DependencyTree, Example, Sentence

@@ -17,7 +17,7 @@ class Account:
     """Charges every state asked about, and knows those that were judged before.
 
     Args:
-        start: the sentence as it is, `(1, words)`, which is query 1.
+        start: the sentence as it is, `(1, words)`, which is query 1; or no state, `(0, words)`.
         budget: queries that may be charged; None is unlimited.
 
     Attributes:
@@ -26,7 +26,7 @@ class Account:
     """
 
     def __init__(self, start: NDArray[np.int16], budget: int | None) -> None:
-        self.charged = 1
+        self.charged = len(start)
         self.asked = [start]
         self._budget = budget
         self._known = Known()
@@ -37,7 +37,7 @@ class Account:
     @property
     def unique(self) -> int:
         """Distinct states charged so far."""
-        return len(self._known)
+        return sum(map(len, self.asked))
 
     @property
     def left(self) -> int | None:

@@ -1,8 +1,7 @@
 """An attack: goal + candidates + constraints + search, all of them plain constructor arguments."""
 
 import time
-from collections.abc import Generator, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -12,14 +11,14 @@ from numpy.typing import NDArray
 from robustparse.attacks.building import ProblemBuilder
 from robustparse.attacks.candidates.generator import CandidateGenerator
 from robustparse.attacks.constraints.constraint import Constraint
-from robustparse.attacks.counting import CandidateCounts
 from robustparse.attacks.goals import Goal, Parse
 from robustparse.attacks.live import LiveSentence, Status
 from robustparse.attacks.problem import Problem
+from robustparse.attacks.results import Adversary, AttackResult, ScoredParse
 from robustparse.attacks.scheduler import Scheduler
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.statistics import Statistics
-from robustparse.attacks.unseen import Unseen, unseen_words
+from robustparse.attacks.unseen import unseen_words
 from robustparse.attacks.victim import Predictions, Victim
 from robustparse.types import DependencyTree, Example
 
@@ -27,59 +26,6 @@ PACKING = ("live", "batch_words", "batch_queries")
 """Arguments of an `Attack` that outcomes do not depend on."""
 
 _CHUNK = 512  # sentences whose problems are built at once
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredParse:
-    """A victim's parse and how much of it agrees with gold among the counted words.
-
-    Args:
-        tree: heads and label names.
-        correct_heads: counted words with the gold head.
-        correct_labelled: counted words with the gold head and label.
-    """
-
-    tree: DependencyTree
-    correct_heads: int
-    correct_labelled: int
-
-
-@dataclass(frozen=True, slots=True)
-class AttackResult:
-    """What became of one sentence.
-
-    Args:
-        example: the original sentence with its gold parse.
-        words: the adversarial sentence, as long as the original.
-        edited: positions whose word was changed, from 0, rising.
-        clean: the parse of the original sentence.
-        attacked: the parse of the adversarial sentence, made once more after the search.
-        counted: words that enter the scores.
-        targeted: whether the goal finds anything to attack in the sentence (`Goal.applies`).
-        success: whether the goal is reached.
-        charged: texts asked about, known or not, the clean parse included.
-        unique: distinct texts asked about.
-        candidates: how many were made and passed each constraint.
-        unseen: how many changed words the victim does not know; None if it does not tell.
-    """
-
-    example: Example
-    words: tuple[str, ...]
-    edited: tuple[int, ...]
-    clean: ScoredParse
-    attacked: ScoredParse
-    counted: int
-    targeted: bool
-    success: bool
-    charged: int
-    unique: int
-    candidates: CandidateCounts = field(default_factory=CandidateCounts)
-    unseen: Unseen | None = None
-
-    @property
-    def id(self) -> int:
-        """The example's id."""
-        return self.example.id
 
 
 class Attack:
@@ -135,8 +81,29 @@ class Attack:
         """
         return AttackRun(self, examples, victim)
 
+    def adversaries(self, examples: Sequence[Example], victim: Victim) -> list[Adversary]:
+        """What the attack makes of each sentence; nothing is parsed but what the search asks.
+
+        Args:
+            examples: sentences with distinct ids.
+            victim: the parser, left as it was found.
+
+        Raises:
+            InputError, ValueError: as in `run`.
+        """
+        by_id = {example.id: example for example in examples}
+        found = self.sentences(examples, victim, Statistics(), reported=False)
+        return [
+            Adversary(by_id[one.problem.id], one.problem.text(one.outcome), one.charged)
+            for one in found
+        ]
+
     def sentences(
-        self, examples: Iterable[Example], victim: Victim, statistics: Statistics
+        self,
+        examples: Iterable[Example],
+        victim: Victim,
+        statistics: Statistics,
+        reported: bool = True,
     ) -> Generator[LiveSentence, None, None]:
         """What becomes of each sentence, against any kind of victim; `run` is for parsers.
 
@@ -144,6 +111,8 @@ class Attack:
             examples: sentences with distinct ids, and gold answers that the goal can judge by.
             victim: left as it was found once the results are exhausted, or on `close`.
             statistics: where totals are added up.
+            reported: whether clean and closing predictions are wanted; else only what the search
+                asks is predicted.
 
         Raises:
             InputError: as in `run`, or a gold answer is not of the goal's kind.
@@ -163,6 +132,7 @@ class Attack:
             batch_words=victim.batch_words if self.batch_words is None else self.batch_words,
             batch_queries=self.batch_queries,
             statistics=statistics,
+            reported=reported,
         )
 
         return _attacked(iter(examples), victim, builder, scheduler)

@@ -1,9 +1,10 @@
 """One sentence under attack: its search, what is known of its states, and its query count.
 
 Its life: the clean prediction (query 1), the search's requests, the closing prediction for the
-outcome (not charged). Between them `pending` holds the states that only the victim can answer,
-`wanted` the positions for which candidates are to be made, `unjudged` the changes that filters must
-judge, and `sloped` the request for a gradient.
+outcome (not charged). An adversary that is made for training alone has no closing prediction, and
+no clean one if its search asks nothing. Between them `pending` holds the states that only the
+victim can answer, `wanted` the positions for which candidates are to be made, `unjudged` the
+changes that filters must judge, and `sloped` the request for a gradient.
 """
 
 from collections.abc import Generator
@@ -59,6 +60,7 @@ class LiveSentence:
         budget: queries it may charge, the clean prediction included; None is unlimited.
         filtered: whether filters judge changed sentences.
         ahead: whether candidates are made where the search says that it will ask soon.
+        reported: whether the clean and the closing prediction are wanted, whatever the search asks.
     """
 
     clean: Predictions
@@ -75,15 +77,17 @@ class LiveSentence:
         budget: int | None,
         filtered: bool = False,
         ahead: bool = False,
+        reported: bool = True,
     ) -> None:
         self.problem, self.length = problem, len(problem)
         self.phase = Phase.CLEAN
-        self.account = Account(problem.start()[None], budget)
+        start = problem.start()[None]
+        self.account = Account(start if reported or search.asks else start[:0], budget)
         self._goal, self._search, self._seed = goal, search, seed
         self.wanted: NDArray[np.int64] | None = None
         self.unjudged: list[Edit] = []
         self.sloped: Gradient | None = None
-        self._filtered, self._ahead = filtered, ahead
+        self._filtered, self._ahead, self._reported = filtered, ahead, reported
         self._admission = Admission()
         self._rebuilding: Generator[list[Edit], None, State] | None = None
         self._proposed = ~problem.eligible
@@ -91,6 +95,8 @@ class LiveSentence:
         self._run: Generator[Request, Answer, Outcome]
         self._skipped = False
         self._wait_for(self.account.asked[0])
+        if not len(self.pending):
+            self._begin(reached=False)
 
     @property
     def charged(self) -> int:
@@ -154,8 +160,8 @@ class LiveSentence:
             self._rebuild(self._admission.rebuilt(self.problem, outcome))
             return
         self.outcome = outcome
-        self.phase = Phase.FINAL
-        self._wait_for(outcome[None])
+        self.phase = Phase.FINAL if self._reported else Phase.DONE
+        self._wait_for(outcome[None][: int(self._reported)])
 
     def supply(self, problem: Problem) -> None:
         """Take in the problem with the candidates that were wanted, and go on."""

@@ -61,6 +61,7 @@ class Scheduler:
         batch_words: padded words of a forward pass.
         batch_queries: texts of a forward pass.
         statistics: where totals are added up.
+        reported: whether clean and closing predictions are wanted; else only what searches ask.
 
     Raises:
         InputError: a number is below 1; or, from `run`, the search asks for gradients of a victim
@@ -80,6 +81,7 @@ class Scheduler:
         batch_words: int,
         batch_queries: int,
         statistics: Statistics,
+        reported: bool = True,
     ) -> None:
         numbers = {
             "budget": 1 if budget is None else budget,
@@ -100,6 +102,7 @@ class Scheduler:
         self._batch_words = batch_words
         self._batch_queries = batch_queries
         self._statistics = statistics
+        self._reported = reported
 
     def run(self, problems: Iterable[Problem]) -> Iterator[LiveSentence]:
         """Attack all problems; sentences come as they finish."""
@@ -116,7 +119,8 @@ class Scheduler:
             for batch in self._batches(sentences):
                 self._parse(batch)
             for sentence in sentences:
-                sentence.advance()
+                if sentence.phase is not Phase.DONE:
+                    sentence.advance()
             for sentence in sentences:
                 if sentence.phase is Phase.DONE:
                     self._record(sentence)
@@ -132,6 +136,7 @@ class Scheduler:
             self._budget,
             filtered=self._filtered,
             ahead=self._ahead,
+            reported=self._reported,
         )
 
     def _prepare(self, sentences: Sequence[LiveSentence]) -> bool:

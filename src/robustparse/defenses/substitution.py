@@ -15,8 +15,9 @@ import numpy as np
 import pytorch_lightning as pl
 import torch
 
-from robustparse.attacks.attack import Attack, AttackResult
+from robustparse.attacks.attack import Attack
 from robustparse.attacks.randomness import stream
+from robustparse.attacks.results import Adversary
 from robustparse.data.batch import Batch, join
 from robustparse.defenses.requirements import data_of, parser_of
 from robustparse.errors import InputError, check_choice
@@ -102,16 +103,17 @@ class SubstitutionAdversary(pl.Callback):
         chosen = [id_ for id_ in ids if self._draw(trainer.current_epoch, id_)]
         self.attack.seed = _mixed(self.seed, trainer.current_epoch, 0)
         with trainer.precision_plugin.forward_context():
-            results = list(
-                self.attack.run([self._examples[i] for i in chosen], ParserVictim(parser))
+            made = self.attack.adversaries(
+                [self._examples[i] for i in chosen], ParserVictim(parser)
             )
-        changed = sorted((r for r in results if r.edited), key=lambda result: result.id)
+        edited = (one for one in made if one.words != one.example.sentence.words)
+        changed = sorted(edited, key=lambda one: one.example.id)
         if self.mode == "append":
             weight = float(batch.weight) * (1.0 + self.share)
             _replace(batch, join(batch, _numbered(parser, changed, batch), weight))
         else:
             _put(batch, _numbered(parser, changed, batch))
-        queries = sum(result.charged for result in results) / max(1, len(results))
+        queries = sum(one.charged for one in made) / max(1, len(made))
         seconds = time.perf_counter() - begin
         pl_module.log("substitution/queries", queries, batch_size=1, prog_bar=True)
         pl_module.log("substitution/seconds", seconds, batch_size=1, prog_bar=True)
@@ -125,9 +127,9 @@ def _mixed(*numbers: int) -> int:
     return int(np.random.SeedSequence(numbers).generate_state(1, np.uint32)[0])
 
 
-def _numbered(parser: ParserModule, changed: Sequence[AttackResult], batch: Batch) -> Batch:
+def _numbered(parser: ParserModule, changed: Sequence[Adversary], batch: Batch) -> Batch:
     """Adversarial sentences with their originals' gold trees, on the batch's device."""
-    copies = [_copy(result.example, result.words) for result in changed]
+    copies = [_copy(one.example, one.words) for one in changed]
     return parser.number(copies).batch(range(len(copies)), 0.0).to(batch.words.device)
 
 

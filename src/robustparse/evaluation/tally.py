@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from robustparse.attacks.attack import AttackResult, ScoredParse
+from robustparse.attacks.results import AttackResult, ScoredParse
 from robustparse.metrics import percent
 
 Line = Mapping[str, Any]

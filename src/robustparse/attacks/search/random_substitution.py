@@ -33,6 +33,7 @@ class RandomSubstitution(Search):
         if trials < 1:
             raise InputError(f"search: trials must be at least 1, got {trials}")
         self.gamma, self.trials = gamma, trials
+        self.asks = trials > 1
 
     def run(
         self, problem: Problem, clean: Answer, rng: np.random.Generator

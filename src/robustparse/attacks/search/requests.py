@@ -219,7 +219,14 @@ class Outcome:
 
 
 class Search(Protocol):
-    """An attack's strategy. Settings are constructor arguments; nothing is kept between runs."""
+    """An attack's strategy. Settings are constructor arguments; nothing is kept between runs.
+
+    Attributes:
+        asks: whether it may ask anything of the victim, or reads `clean`. One that does not can
+            make adversaries for training without a victim's answer.
+    """
+
+    asks: bool = True
 
     def run(
         self, problem: Problem, clean: Answer, rng: np.random.Generator

@@ -1,0 +1,75 @@
+"""What an attack on parsers says of a sentence."""
+
+from dataclasses import dataclass, field
+
+from robustparse.attacks.counting import CandidateCounts
+from robustparse.attacks.unseen import Unseen
+from robustparse.types import DependencyTree, Example
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredParse:
+    """A victim's parse and how much of it agrees with gold among the counted words.
+
+    Args:
+        tree: heads and label names.
+        correct_heads: counted words with the gold head.
+        correct_labelled: counted words with the gold head and label.
+    """
+
+    tree: DependencyTree
+    correct_heads: int
+    correct_labelled: int
+
+
+@dataclass(frozen=True, slots=True)
+class AttackResult:
+    """What became of one sentence.
+
+    Args:
+        example: the original sentence with its gold parse.
+        words: the adversarial sentence, as long as the original.
+        edited: positions whose word was changed, from 0, rising.
+        clean: the parse of the original sentence.
+        attacked: the parse of the adversarial sentence, made once more after the search.
+        counted: words that enter the scores.
+        targeted: whether the goal finds anything to attack in the sentence (`Goal.applies`).
+        success: whether the goal is reached.
+        charged: texts asked about, known or not, the clean parse included.
+        unique: distinct texts asked about.
+        candidates: how many were made and passed each constraint.
+        unseen: how many changed words the victim does not know; None if it does not tell.
+    """
+
+    example: Example
+    words: tuple[str, ...]
+    edited: tuple[int, ...]
+    clean: ScoredParse
+    attacked: ScoredParse
+    counted: int
+    targeted: bool
+    success: bool
+    charged: int
+    unique: int
+    candidates: CandidateCounts = field(default_factory=CandidateCounts)
+    unseen: Unseen | None = None
+
+    @property
+    def id(self) -> int:
+        """The example's id."""
+        return self.example.id
+
+
+@dataclass(frozen=True, slots=True)
+class Adversary:
+    """A sentence as an attack leaves it, to be trained on.
+
+    Args:
+        example: the original sentence with its gold parse.
+        words: the adversarial sentence, as long as the original.
+        charged: texts asked about; the clean parse is one of them where the search asks anything.
+    """
+
+    example: Example
+    words: tuple[str, ...]
+    charged: int
