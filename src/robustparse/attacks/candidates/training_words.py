@@ -36,6 +36,7 @@ class TrainingWords(CandidateGenerator):
             raise InputError(f"training words: sample must be at least 1, got {sample}")
         self.sample = sample
         self._by_tag: Mapping[str, Sequence[str]] = {}  # the most frequent word of a tag first
+        self._log_ranks = np.zeros(0)
 
     def for_victim(self, victim: Victim) -> CandidateGenerator:
         """See `CandidateGenerator.for_victim`."""
@@ -44,6 +45,7 @@ class TrainingWords(CandidateGenerator):
             by_tag[tag].append(word)
         bound = TrainingWords(sample=self.sample)
         bound._by_tag = by_tag
+        bound._log_ranks = np.log(np.arange(1, 1 + max(map(len, by_tag.values()), default=0)))
         return bound
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
@@ -55,8 +57,9 @@ class TrainingWords(CandidateGenerator):
             return []
         rng = stream(seed, slot.id, 1 + slot.position)
         # Adding Gumbel noise to log weights and sorting draws without replacement, in order.
-        keys = rng.gumbel(size=len(words)) - np.log(np.arange(1, len(words) + 1))
-        return [words[index] for index in np.argsort(-keys, kind="stable")[: self.sample]]
+        keys = self._log_ranks[: len(words)] - rng.gumbel(size=len(words))
+        first = np.argpartition(keys, min(self.sample, len(words)) - 1)[: self.sample]
+        return [words[index] for index in first[np.argsort(keys[first])].tolist()]
 
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""
