@@ -95,7 +95,7 @@ def test_a_defense_is_trained_from_its_clean_parser_in_the_same_time(
     pgd, copies, offline = (" ".join(command) for command in commands)
     assert "ewt_biaffine_minilm_finetuning.yaml" in pgd
     assert "configs/defense/pgd.yaml" in pgd
-    assert "--trainer.max_steps 173 " in pgd  # 640 clean steps at 3.7 each
+    assert "--trainer.max_steps 168 " in pgd  # 640 clean steps at 3.8 each
     assert copies.startswith("augment")
     assert "ewt_biaffine_minilm/best.ckpt" in copies
     assert "recipes/zheng2020_blackbox.yaml" in copies
