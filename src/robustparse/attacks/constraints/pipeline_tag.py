@@ -46,7 +46,7 @@ class PipelineTag(Constraint):
         check_choice("tagger: reference", reference, ("corpus", "tagger"))
         if window is not None and window < 0:
             raise InputError(f"tagger: window must be at least 0, got {window}")
-        self.library = library
+        self.package = library
         self.model = model or _DEFAULT_MODELS[library]
         self.reference = reference
         self.window = window
@@ -85,7 +85,7 @@ class PipelineTag(Constraint):
     def _tag(self, texts: Sequence[tuple[str, ...]]) -> list[list[str]]:
         """The Penn tag of every word of every text."""
         pipeline = self._pipeline
-        if self.library == "stanza":
+        if self.package == "stanza":
             sentences = pipeline([list(text) for text in texts]).sentences
             return [[word.xpos for word in sentence.words] for sentence in sentences]
         doc = import_module("spacy.tokens").Doc
@@ -95,14 +95,14 @@ class PipelineTag(Constraint):
     @cached_property
     def _pipeline(self) -> Any:
         try:
-            library = import_module(self.library)
+            library = import_module(self.package)
         except ImportError as error:
             raise InputError(
-                f"tagger: {self.library} cannot be imported ({error}); run `pip install "
-                f"{self.library}`, or use tag_filter.TaggerTag, which needs NLTK only"
+                f"tagger: {self.package} cannot be imported ({error}); run `pip install "
+                f"{self.package}`, or use tag_filter.TaggerTag, which needs NLTK only"
             ) from error
         try:
-            if self.library == "stanza":
+            if self.package == "stanza":
                 return library.Pipeline(
                     self.model,
                     processors="tokenize,pos",
@@ -114,11 +114,11 @@ class PipelineTag(Constraint):
         except Exception as error:  # each library raises types of its own for a missing model
             command = (
                 f"python -m spacy download {self.model}"
-                if self.library == "spacy"
+                if self.package == "spacy"
                 else f"python -c \"import stanza; stanza.download('{self.model}')\""
             )
             raise InputError(
-                f"tagger: {self.library} cannot load {self.model!r} ({error}); run `{command}`, or "
+                f"tagger: {self.package} cannot load {self.model!r} ({error}); run `{command}`, or "
                 "give the folder of a model"
             ) from error
 
