@@ -66,7 +66,8 @@ def shipped(name: str) -> pl.Callback:
     """The adversary of a file in ``configs/defense``."""
     parser = ArgumentParser()
     parser.add_argument("--callback", type=pl.Callback)
-    (settings,) = yaml.safe_load((DEFENSES / f"{name}.yaml").read_text())["trainer"]["callbacks"]
+    file = yaml.safe_load((DEFENSES / f"{name}.yaml").read_text("utf-8"))
+    (settings,) = file["trainer"]["callbacks"]
     callback: pl.Callback = parser.instantiate(parser.parse_object({"callback": settings})).callback
     return callback
 

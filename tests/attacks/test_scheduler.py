@@ -196,9 +196,10 @@ def test_the_time_alone_scales_a_replay() -> None:
     run.statistics.sample_size = 1000  # all of them
     list(run)
     counter = HashVictim()
+    counter.batch_words = 200
     counter.names = ["x"] * 1000
     statistics = run.statistics
-    assert victim_seconds_alone(counter, statistics, batch_words=200) > 0
+    assert victim_seconds_alone(counter, statistics) > 0
     assert len(statistics.sample) == 120
     replayed = sum(len(text) for batch in counter.batches[1:] for text in batch)
     assert replayed == statistics.unique_words

@@ -160,8 +160,12 @@ class LiveSentence:
             self._rebuild(self._admission.rebuilt(self.problem, outcome))
             return
         self.outcome = outcome
-        self.phase = Phase.FINAL if self._reported else Phase.DONE
-        self._wait_for(outcome[None][: int(self._reported)])
+        if self._reported:
+            self.phase = Phase.FINAL
+            self._wait_for(outcome[None])
+        else:
+            self.phase = Phase.DONE
+            self._wait_for(outcome[None][:0])
 
     def supply(self, problem: Problem) -> None:
         """Take in the problem with the candidates that were wanted, and go on."""

@@ -62,9 +62,7 @@ class Statistics:
             self.sample.append(asked)
 
 
-def victim_seconds_alone(
-    victim: Victim, statistics: Statistics, batch_words: int | None = None
-) -> float:
+def victim_seconds_alone(victim: Victim, statistics: Statistics) -> float:
     """Seconds the victim alone would take for the run's distinct texts, packed as well as possible.
 
     The sampled sentences' texts are parsed again, sorted by length in full batches; the time is
@@ -73,10 +71,8 @@ def victim_seconds_alone(
     Args:
         victim: the parser that was attacked.
         statistics: of the run.
-        batch_words: padded words of a forward pass; None leaves them to the victim.
     """
-    words = victim.batch_words if batch_words is None else batch_words
-    batches = _full_batches(statistics.sample, words)
+    batches = _full_batches(statistics.sample, victim.batch_words)
     sampled = sum(int(lengths.sum()) for _, _, lengths in batches)
     if not sampled:
         return 0.0

@@ -56,7 +56,8 @@ class TrainingWords(CandidateGenerator):
         if not words:
             return []
         rng = stream(seed, slot.id, 1 + slot.position)
-        # Adding Gumbel noise to log weights and sorting draws without replacement, in order.
+        # Gumbel noise on log weights, the largest first, draws without replacement, in order; these
+        # are their negatives.
         keys = self._log_ranks[: len(words)] - rng.gumbel(size=len(words))
         first = np.argpartition(keys, min(self.sample, len(words)) - 1)[: self.sample]
         return [words[index] for index in first[np.argsort(keys[first])].tolist()]
