@@ -27,7 +27,7 @@ def attack(search: Search, budget: int | None = None) -> Attack:
     )
 
 
-@pytest.mark.parametrize("budget", [None, 9])
+@pytest.mark.parametrize("budget", [None, 9, 1])
 @pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
 def test_they_are_what_the_attack_returns(search: Search, budget: int | None) -> None:
     reporting, training = HashVictim(), HashVictim()
@@ -36,7 +36,9 @@ def test_they_are_what_the_attack_returns(search: Search, budget: int | None) ->
     assert {one.example.id: one.words for one in made} == {
         id_: one.words for id_, one in results.items()
     }
-    assert sum(one.words != one.example.sentence.words for one in made) > 3
+    # The clean parse is the one query of a search that asks.
+    if budget != 1 or not search.asks:
+        assert sum(one.words != one.example.sentence.words for one in made) > 3
     if search.asks:
         assert all(one.charged == results[one.example.id].charged for one in made)
         assert len(training.texts) == sum(one.unique for one in results.values())

@@ -143,9 +143,9 @@ class LiveSentence:
             self._follow(first=False)
 
     def _begin(self, reached: bool) -> None:
-        """Start the search, unless the goal is reached or the budget spent."""
+        """Start the search, unless the goal is reached or it may not ask what it wants to ask."""
         self._skipped = reached
-        if reached or self.account.left == 0:
+        if reached or (self.account.left == 0 and self._search.asks):
             self._settle(self.problem.start())
             return
         self._run = self._search.run(
