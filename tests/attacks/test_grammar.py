@@ -63,7 +63,9 @@ def test_a_change_may_not_add_an_error_to_the_current_sentence() -> None:
 def command(tmp_path: Path, body: str) -> str:
     """A program that stands in for link-parser; it reads a sentence a line."""
     path = tmp_path / "parser"
-    path.write_text(f"#!{sys.executable}\nimport sys, time\nsay = lambda s: print(s, flush=True)\n")
+    path.write_text(
+        f"#!{sys.executable}\nimport os, sys, time\nsay = lambda s: print(s, flush=True)\n"
+    )
     with path.open("a") as file:
         file.write(
             f"say('limit set to 1')\nfor line in sys.stdin:\n    line = line.strip()\n{body}"
@@ -107,6 +109,7 @@ def test_link_grammar_counts_sentences_or_words(tmp_path) -> None:
         ("    say('UNUSED=0'.replace('U', 'V'))\n", r"gave no answer within 0\.3 s"),
         ("    say('no dictionary'); sys.exit(3)\n", r"ended with code 3 .*saying: no dictionary"),
         ("    sys.exit(0)\n", "ended with code 0 at 'a day'"),
+        ("    os.close(1); os.close(2); time.sleep(60)\n", "ended with code -9 at 'a day'"),
     ],
 )
 def test_a_checker_that_hangs_or_dies(tmp_path, body: str, message: str) -> None:

@@ -59,6 +59,12 @@ def test_unreadable_files(tmp_path) -> None:
         Lexicon(str(tmp_path / "latin.json"))
 
 
+def test_a_path_below_the_home_folder(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "table.json").write_text('{"big": ["large"]}')
+    assert Lexicon("~/table.json").fingerprint() == Lexicon({"big": ["large"]}).fingerprint()
+
+
 def test_the_fingerprint_follows_the_content(tmp_path) -> None:
     path = tmp_path / "table.json"
     path.write_text('{"run": ["go"]}')

@@ -224,8 +224,9 @@ def test_windows_keep_their_size_at_the_ends(encoder: Encoder) -> None:
         expected = {" ".join(text[begin : begin + 3]) for text in (edit.changed, edit.current)}
         assert set(encoder.asked) == expected
     short = [change(0, "east"), Edit(Sentence(("up", "up")), ("up", "up"), 0, "nowhere")]
-    assert SentenceSimilarity("x", window=3, minimum=1.1).admits(short).tolist() == [False, False]
-    lenient = SentenceSimilarity("x", window=3, minimum=1.1, short="pass")
+    strict, lenient = (SentenceSimilarity("x", window=3, short=mode) for mode in ("check", "pass"))
+    strict.minimum = lenient.minimum = 1.1  # nothing is as similar as that
+    assert strict.admits(short).tolist() == [False, False]
     assert lenient.admits(short).tolist() == [False, True]
 
 
@@ -261,6 +262,8 @@ def test_a_missing_library_or_model(monkeypatch: pytest.MonkeyPatch, tmp_path) -
         ({"reference": "gold"}, "reference must be one of original, current"),
         ({"short": "skip"}, "short must be one of check, pass"),
         ({"window": 4}, "window must be an odd number of words, got 4"),
+        ({"minimum": 7.0}, r"minimum must be in \[-1, 1\], got 7.0"),
+        ({"minimum": float("nan")}, r"minimum must be in \[-1, 1\], got nan"),
         ({"batch_texts": 0}, "batch_texts must be at least 1"),
     ],
 )

@@ -11,6 +11,7 @@ from search_fakes import Scripted, TableClassifier, trace
 from robustparse.attacks.search.genetic import Genetic
 from robustparse.attacks.search.population import Population, draw
 from robustparse.attacks.search.pso import ParticleSwarm
+from robustparse.attacks.search.requests import Search
 from robustparse.errors import InputError
 
 LEXICON = {"p": ["a", "b"], "q": ["c"]}
@@ -159,7 +160,8 @@ def test_particles_turn_to_their_own_elite_first_and_to_the_common_one_later(
 
 def test_swarm_without_any_candidate_asks_on() -> None:
     # As TextAttack, which charges every particle in every iteration: 1 + 20 * 60.
-    result = trace(ParticleSwarm(), "r s", LEXICON, TableClassifier({}))
+    search = ParticleSwarm(direction="textattack")
+    result = trace(search, "r s", LEXICON, TableClassifier({}))
     assert (result.status, result.charged, result.unique) == ("failed", 1201, 1)
 
 
@@ -170,6 +172,12 @@ def test_draw_is_in_proportion_to_weights() -> None:
     assert abs(counts[1] - 3000) < 4 * np.sqrt(4000 * 0.75 * 0.25)
     # A point at the very end falls on the last column with a weight.
     assert draw(weights[:1], Scripted([1.0])).tolist() == [2]
+
+
+@pytest.mark.parametrize("search", [Genetic(), ParticleSwarm()])
+def test_without_any_candidate_nothing_is_asked(search: Search) -> None:
+    result = trace(search, "r s", LEXICON, TableClassifier(TABLE))
+    assert (result.words, result.status, result.charged) == ("r s", "failed", 1)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The laws of every attack, for every recipe in configs/attack, with small models."""
 
 import random
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from sentence_judges import has_admissible_chain
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.constraints.sentence_filter import Edit, SentenceFilter
+from robustparse.attacks.constraints.tags import NEVER_ATTACKED
 from robustparse.attacks.results import AttackResult
 from robustparse.data.batch import Batch
 from robustparse.evaluation.robustness import attack_into
@@ -42,13 +44,18 @@ RECIPES = {
     "zheng2020_whitebox_character": False,
 }
 EXAMPLES = sentences(10, "test")
-# A sentence of words that no recipe which looks at tags or relations may touch.
-_SIZE = len(EXAMPLES[3].sentence)
-EXAMPLES[3] = replace(
-    EXAMPLES[3],
-    sentence=replace(EXAMPLES[3].sentence, xpos=("XX",) * _SIZE),
-    gold=replace(EXAMPLES[3].gold, labels=("punct",) * _SIZE),
-)
+
+
+def kept_out(example: Example, positions: Iterable[int], tag: str) -> Example:
+    """The sentence with a tag at some of its words that no attack may touch."""
+    tags = list(example.sentence.xpos)
+    for position in positions:
+        tags[position] = tag
+    return replace(example, sentence=replace(example.sentence, xpos=tuple(tags)))
+
+
+# No recipe may touch this sentence.
+EXAMPLES[3] = kept_out(EXAMPLES[3], range(len(EXAMPLES[3].sentence)), "XX")
 RUN = {"attack": "recipe", "victims": ["parser"], "seed": 0}
 Results = dict[int, AttackResult]
 
@@ -81,11 +88,21 @@ def parser_of(name: str) -> BiaffineParser:
     return trained_parser(characters=name.endswith("_character"))
 
 
+def punctuated(example: Example) -> Example:
+    """The sentence with every second word called punctuation."""
+    labels = list(example.gold.labels)
+    labels[::2] = ["punct"] * len(labels[::2])
+    return replace(example, gold=replace(example.gold, labels=tuple(labels)))
+
+
 def examples_of(name: str) -> list[Example]:
     """Some that the recipe can attack; pairs of phrases take long sentences."""
+    if name.endswith("_character"):
+        return list(map(punctuated, EXAMPLES))
     if "_phrase_" not in name:
         return EXAMPLES
-    return [one for one in sentences(120, "test") if len(one.sentence) > 8][:10]
+    long = [one for one in sentences(120, "test") if len(one.sentence) > 8][:10]
+    return [kept_out(one, range(2, len(one.sentence), 5), "ADD") for one in long]
 
 
 def by_id(name: str, attack: Attack, examples: list[Example] | None = None) -> Results:
@@ -101,6 +118,14 @@ def reference(name: str, models: Path) -> Results:
     assert sum(bool(result.edited) for result in results.values()) > 2
     assert max(result.charged for result in results.values()) > 2
     return results
+
+
+def test_some_words_are_never_changed(name, reference) -> None:
+    for result in reference.values():
+        sentence, labels = result.example.sentence, result.example.gold.labels
+        assert not {sentence.xpos[position] for position in result.edited} & NEVER_ATTACKED
+        if name.endswith("_character"):
+            assert "punct" not in {labels[position] for position in result.edited}
 
 
 @pytest.mark.parametrize("packing", [{"live": 1, "batch_queries": 3}, {"live": 4}], ids=str)

@@ -13,6 +13,7 @@ from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.candidates.union import cased, unite
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.sentence_filter import Edit
+from robustparse.attacks.constraints.tags import never_attacked
 from robustparse.attacks.counting import Sifting, Stages
 from robustparse.attacks.extending import Candidates, check_sizes, sums_up_to, with_candidates
 from robustparse.attacks.goals import Goal
@@ -154,7 +155,7 @@ class ProblemBuilder:
         return replace(problem, counts=problem.counts.plus(0, more))
 
     def _eligible(self, examples: Sequence[Example]) -> _Masks:
-        masks: _Masks = [np.ones(len(example.sentence), dtype=np.bool_) for example in examples]
+        masks: _Masks = [~never_attacked(example) for example in examples]
         for constraint in self._constraints:
             masks = [
                 mask & allowed

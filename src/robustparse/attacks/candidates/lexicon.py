@@ -23,7 +23,7 @@ class Lexicon(CandidateGenerator):
 
     def __init__(self, table: str | dict[str, list[str]]) -> None:
         source = f"lexicon {table}" if isinstance(table, str) else "lexicon"
-        raw = _read(Path(table), source) if isinstance(table, str) else table
+        raw = _read(Path(table).expanduser(), source) if isinstance(table, str) else table
         self._table = _checked(raw, source)
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:

@@ -22,6 +22,7 @@ _ANSWERS = {
 _OPTIONS = ("verbosity=1", "graphics=0", "spell=0", "panic=0", "limit=1")
 # The parser's own limit would make counts depend on how busy the machine is: ours ends the run.
 _NO_LIMIT = "timeout=1000000"
+_LAST_BREATH = 1.0  # seconds in which a command that closed its output must end
 
 
 class LinkGrammar(GrammarChecker):
@@ -129,7 +130,12 @@ class LinkGrammar(GrammarChecker):
         return self._process
 
     def _died(self, process: subprocess.Popen[bytes], line: str, answer: bytes) -> InputError:
-        code = process.wait()
+        try:
+            code = process.wait(_LAST_BREATH)
+        except subprocess.TimeoutExpired:
+            # It closed its output and lives on: nobody would hear it again.
+            process.kill()
+            code = process.wait()
         said = answer.decode("utf-8", errors="replace").strip().splitlines()
         return InputError(
             f"link grammar: {self.command} ended with code {code} at {line!r}"

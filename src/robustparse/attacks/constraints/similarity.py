@@ -66,6 +66,8 @@ class SentenceSimilarity(SentenceFilter):
         check_choice("similarity: measure", measure, ("cosine", "angular", "textfooler"))
         check_choice("similarity: reference", reference, ("original", "current"))
         check_choice("similarity: short", short, ("check", "pass"))
+        if not -1.0 <= minimum <= 1.0:
+            raise InputError(f"similarity: minimum must be in [-1, 1], got {minimum}")
         if window is not None and (window < 1 or window % 2 == 0):
             raise InputError(f"similarity: window must be an odd number of words, got {window}")
         if batch_texts < 1:

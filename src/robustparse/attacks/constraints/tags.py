@@ -21,7 +21,7 @@ also forbids IN, TO, MD, EX, PDT, POS, RP, FW, LS, SYM, $ and #."""
 
 NEVER_ATTACKED = frozenset(["HYPH", "NFP", "ADD", "GW", "AFX", "XX"])
 """Tags that the English Web Treebank adds for what is no word of its own: hyphens, decoration,
-addresses, parts of words, and unknown matter."""
+addresses, parts of words, and unknown matter. No attack changes them, whatever its constraints."""
 
 
 WANG_2021_FORBIDDEN = frozenset(
@@ -98,6 +98,11 @@ class ForbiddenRelations(Constraint):
             np.array([label not in self.relations for label in example.gold.labels], np.bool_)
             for example in examples
         ]
+
+
+def never_attacked(example: Example) -> NDArray[np.bool_]:
+    """Which words have a tag of `NEVER_ATTACKED`, `(words,)`; none where there are no tags."""
+    return _tagged(example, NEVER_ATTACKED)
 
 
 def _check_tags(examples: Sequence[Example]) -> None:

@@ -41,7 +41,8 @@ class Genetic(Search):
     """Evolves changed sentences.
 
     A word is picked in proportion to the number of its candidates, and not again once it was
-    changed for the better.
+    changed for the better. A sentence without any candidate costs no query, unless repeats are
+    treated as TextAttack does.
 
     Args:
         population: members (60).
@@ -86,6 +87,8 @@ class Genetic(Search):
     ) -> Generator[Request, Answer, Outcome]:
         """See `Search.run`."""
         problem = (yield Propose(np.flatnonzero(problem.eligible))).problem
+        if not len(problem.rows) and self.repeats == "ask":
+            return Outcome(problem.start())  # nothing to ask about, a thousand times
         members = self._start(problem, clean)
         over = yield from self._perturb(problem, members, rng)
         highest = float(clean.scores[0])

@@ -68,6 +68,8 @@ class _Neighbourhood:
 class ParticleSwarm(Search):
     """Moves changed sentences towards the best ones found.
 
+    A sentence without any candidate costs no query, unless directions are those of TextAttack.
+
     Args:
         population: particles (60).
         iterations: how often they move (20).
@@ -98,6 +100,8 @@ class ParticleSwarm(Search):
         """See `Search.run`."""
         start = problem.start()
         problem = (yield Propose(np.flatnonzero(problem.eligible))).problem
+        if not len(problem.rows) and self.direction == "openattack":
+            return Outcome(start)  # nothing to ask about, a thousand times
         alone = Population(start[None], clean.scores, clean.success)
         around, over = yield from _neighbourhood(problem, alone)
         particles = around.drawn(alone, np.zeros(self.population, dtype=np.int64), rng)
