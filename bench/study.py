@@ -64,8 +64,10 @@ def train(row: Row, inputs: Inputs) -> None:
         augment(row.copies, inputs)
         command += ["--data.init_args.augmented_files", json.dumps([str(row.copies.path)])]
         command += ["--data.init_args.augmented_share", str(row.copies.used)]
+    whole = not (row.folder / "last.ckpt").exists()
     seconds = run([*command, "--ckpt_path", "last"])
-    write_text(done, json.dumps({"seconds": seconds}))
+    # What came before a stop took seconds too, which nobody knows.
+    write_text(done, json.dumps({"seconds": seconds if whole else None}))
 
 
 def attack_command(row: Row, inputs: Inputs, gamma: float | None = None) -> list[str]:
