@@ -78,6 +78,36 @@ def test_words_with_an_unknown_piece_are_not_embedded(folder, vocabulary):
     assert encoder.embedded(words).tolist() == [False, True, False, True]
 
 
+def test_padding_and_truncation_of_a_tokenizer_file_are_switched_off(folder, tmp_path, vocabulary):
+    padded = tmp_path / "padded"
+    shutil.copytree(folder, padded)
+    content = json.loads((padded / "tokenizer.json").read_text())
+    content["padding"] = {
+        "strategy": {"Fixed": 12},
+        "direction": "Right",
+        "pad_to_multiple_of": None,
+        "pad_id": 0,
+        "pad_type_id": 0,
+        "pad_token": "[PAD]",
+    }
+    content["truncation"] = {
+        "direction": "Right",
+        "max_length": 1,
+        "strategy": "LongestFirst",
+        "stride": 0,
+    }
+    (padded / "tokenizer.json").write_text(json.dumps(content))
+    words = ["cats", NO_PIECE, "sawing", "dog", "zebra"]
+    plain, other = made(folder, vocabulary), made(padded, vocabulary)
+    for expected, found in zip(plain.table.describe(words), other.table.describe(words), strict=True):
+        assert found.tolist() == expected.tolist()
+    # Those of a checkpoint written before are mended as well.
+    stored = {**other.stored, "tokenizer": json.dumps(content)}
+    again = TransformerEncoder(str(padded), mix=2, stored=stored)
+    again.build(vocabulary)
+    assert again.table.count(again.intern(words)) == 7
+
+
 def test_a_pathological_word_is_cut(folder, vocabulary):
     encoder = made(folder, vocabulary)
     assert encoder.table.count(encoder.intern(["cat" + "s" * 90])) == 16
