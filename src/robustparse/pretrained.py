@@ -121,10 +121,16 @@ def _load(
     with quiet():
         tokenizer = _tokenizer(kind, model, source, local, tokenizer_options)
         network = _network(auto_class, kind, model, source, local)
-    if len(tokenizer) > network.config.vocab_size:
+    rows = getattr(network.config, "vocab_size", None)
+    if rows is None:
         raise InputError(
-            f"{kind} {model}: its tokenizer has {len(tokenizer)} pieces, its weights only "
-            f"{network.config.vocab_size}; expected the tokenizer it was trained with"
+            f"{kind} {model}: its config.json has no vocab_size; expected a model that reads the "
+            "pieces of a vocabulary, such as BERT"
+        )
+    if len(tokenizer) > rows:
+        raise InputError(
+            f"{kind} {model}: its tokenizer has {len(tokenizer)} pieces, its weights only {rows}; "
+            "expected the tokenizer it was trained with"
         )
     return network, tokenizer
 

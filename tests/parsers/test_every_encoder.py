@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny_models import TEXTS, examples, save_bert
 
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
@@ -17,6 +16,7 @@ from robustparse.parsers.encoders import LSTMEncoder
 from robustparse.parsers.transformer import TransformerEncoder
 from robustparse.parsers.victim import ParserVictim
 from robustparse.types import Sentence
+from tiny_models import TEXTS, examples, save_bert
 
 SIZES = {"hidden": 6, "layers": 2, "word_dim": 5}
 CHARACTERS = {"character_dim": 3, "character_out": 4}
@@ -83,6 +83,23 @@ def test_python_gets_the_trees_that_predict_writes(parser):
     assert parser.parse(sentences, batch_words=7) == expected
     assert all(module.training for module in parser.modules())  # left as it was found
     assert parser.parse([]) == []
+
+
+def test_a_sentence_is_a_list_of_strings(parser):
+    for given in ("The cat sleeps", Sentence("dog")):
+        with pytest.raises(
+            InputError, match=r"^sentence 2 is the string '.*expected a list of wor"
+        ):
+            parser.parse([Sentence(("dog",), xpos=("NN",)), given])
+    with pytest.raises(InputError, match=r"^sentence 1 is the string 'T'"):
+        parser.parse("The cat sleeps")
+    for wrong in (7, None, b"cats", ["cats"]):
+        with pytest.raises(InputError, match=r"^sentence 1, word 2: expected a string, got "):
+            parser.parse([["dog", wrong]])
+        with pytest.raises(InputError, match=r"^sentence 1, word 2: expected a string, got "):
+            parser.parse([Sentence(("dog", wrong), xpos=("NN", "NN"))])
+    with pytest.raises(InputError, match=r"^sentence 1 has no words"):
+        parser.parse([()])
 
 
 def test_offsets_reach_the_loss_on_words_alone(parser):

@@ -7,14 +7,26 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tiny_models import NO_PIECE, PIECES, TEXTS, examples, save_bert
-from transformers import AutoModel, AutoTokenizer
+from transformers import (
+    AutoModel,
+    AutoTokenizer,
+    BartConfig,
+    BartModel,
+    BertConfig,
+    BertModel,
+    BertTokenizer,
+    ByT5Tokenizer,
+    CanineConfig,
+    CanineModel,
+    CanineTokenizer,
+)
 
 from robustparse.errors import InputError
 from robustparse.parsers.biaffine import BiaffineParser
 from robustparse.parsers.checkpoint import instantiate, specification
 from robustparse.parsers.transformer import TransformerEncoder
 from robustparse.types import Sentence
+from tiny_models import NO_PIECE, PIECES, TEXTS, examples, save_bert
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +88,38 @@ def test_words_with_an_unknown_piece_are_not_embedded(folder, vocabulary):
     encoder = made(folder, vocabulary)
     words = [NO_PIECE, "sawing", "zebra", "dog"]
     assert encoder.embedded(words).tolist() == [False, True, False, True]
+
+
+def test_padding_and_truncation_of_a_tokenizer_file_are_switched_off(folder, tmp_path, vocabulary):
+    padded = tmp_path / "padded"
+    shutil.copytree(folder, padded)
+    content = json.loads((padded / "tokenizer.json").read_text())
+    content["padding"] = {
+        "strategy": {"Fixed": 12},
+        "direction": "Right",
+        "pad_to_multiple_of": None,
+        "pad_id": 0,
+        "pad_type_id": 0,
+        "pad_token": "[PAD]",
+    }
+    content["truncation"] = {
+        "direction": "Right",
+        "max_length": 1,
+        "strategy": "LongestFirst",
+        "stride": 0,
+    }
+    (padded / "tokenizer.json").write_text(json.dumps(content))
+    words = ["cats", NO_PIECE, "sawing", "dog", "zebra"]
+    plain, other = made(folder, vocabulary), made(padded, vocabulary)
+    for expected, found in zip(
+        plain.table.describe(words), other.table.describe(words), strict=True
+    ):
+        assert found.tolist() == expected.tolist()
+    # Those of a checkpoint written before are mended as well.
+    stored = {**other.stored, "tokenizer": json.dumps(content)}
+    again = TransformerEncoder(str(padded), mix=2, stored=stored)
+    again.build(vocabulary)
+    assert again.table.count(again.intern(words)) == 7
 
 
 def test_a_pathological_word_is_cut(folder, vocabulary):
@@ -186,6 +230,54 @@ def test_wrong_models_are_said(tmp_path, vocabulary):
     (folder / "config.json").write_text(json.dumps({**config, "vocab_size": 6}))
     with pytest.raises(InputError, match=f"tokenizer has {len(PIECES)} pieces, its weights only 6"):
         build(folder, mix=1)
+
+
+def test_models_that_are_no_encoder_of_pieces_are_refused_in_one_error(tmp_path, vocabulary):
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    tiny = {**sizes, "intermediate_size": 16}
+    both = BartConfig(
+        vocab_size=len(PIECES),
+        d_model=16,
+        encoder_layers=1,
+        decoder_layers=1,
+        encoder_attention_heads=2,
+        decoder_attention_heads=2,
+        encoder_ffn_dim=16,
+        decoder_ffn_dim=16,
+        max_position_embeddings=24,
+    )
+    BartModel(both).save_pretrained(tmp_path / "bart")
+    BertTokenizer(vocab={p: i for i, p in enumerate(PIECES)}).save_pretrained(tmp_path / "bart")
+    BertModel(BertConfig(vocab_size=384, **tiny)).save_pretrained(tmp_path / "bytes")
+    ByT5Tokenizer().save_pretrained(tmp_path / "bytes")
+    CanineModel(CanineConfig(**tiny, num_hash_buckets=64)).save_pretrained(tmp_path / "canine")
+    CanineTokenizer().save_pretrained(tmp_path / "canine")
+    for name, message in {
+        "bart": "it is an encoder with a decoder; expected an encoder such as BERT",
+        "bytes": "ByT5Tokenizer is a tokenizer without a fast version",
+        "canine": r"its config\.json has no vocab_size",
+    }.items():
+        with pytest.raises(InputError, match=rf"^pretrained encoder .*{name}: {message}"):
+            TransformerEncoder(str(tmp_path / name), mix=1).build(vocabulary)
+
+
+@pytest.mark.parametrize("spare", [1024, 1025])
+def test_a_tokenizer_far_smaller_than_the_table_has_another_vocabulary(tmp_path, vocabulary, spare):
+    rows = len(PIECES) + spare
+    folder = save_bert(tmp_path / "bert", layers=1, rows=rows)
+    encoder = TransformerEncoder(str(folder), mix=1)
+    if spare == 1024:  # as tables are padded to round sizes
+        encoder.build(vocabulary)
+        assert len(encoder.network.get_input_embeddings().weight) == rows
+        return
+    with pytest.raises(InputError, match=f"another vocabulary: {len(PIECES)} pieces for.* {rows}"):
+        encoder.build(vocabulary)
+
+
+def test_a_real_model_is_accepted(shared, vocabulary):
+    encoder = TransformerEncoder(str(shared / "models" / "minilm-mlm"), mix=1)
+    encoder.build(vocabulary)
+    assert len(encoder.network.get_input_embeddings().weight) == 30522
 
 
 @pytest.mark.parametrize("wrong", [{"mix": 0}, {"lstm_layers": -1}, {"dropout": 1.0}])

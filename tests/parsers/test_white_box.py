@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tiny_models import examples, save_bert
 
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
@@ -13,6 +12,7 @@ from robustparse.parsers.biaffine import BiaffineParser
 from robustparse.parsers.encoders import LSTMEncoder
 from robustparse.parsers.transformer import TransformerEncoder
 from robustparse.parsers.victim import ParserVictim
+from tiny_models import examples, save_bert
 
 SIZES = {"word_dim": 5, "hidden": 6, "layers": 1}
 CHARACTERS = {"character_dim": 3, "character_out": 4}

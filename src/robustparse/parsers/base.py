@@ -19,11 +19,12 @@ from robustparse.data.sampler import EvaluationLoader, forward_words
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.metrics import PunctuationPolicy, counted_words
-from robustparse.parsers.checkpoint import KEY, fill_weights, read_checkpoint
+from robustparse.parsers.checkpoint import KEY, fill_weights, held_arguments, read_checkpoint
 from robustparse.parsers.encoder import Encoder
 from robustparse.parsers.evaluating import evaluating
 from robustparse.parsers.learning import LearningModule
 from robustparse.parsers.optimization import Optimization
+from robustparse.parsers.unparsed import without_gold
 from robustparse.types import DependencyTree, Example, Prediction, Sentence
 
 
@@ -43,12 +44,16 @@ class ParserModule(LearningModule):
     def initialize(self, vocabulary: Vocabulary | None, init_from: str | None) -> None:
         """Make the layers from (seed, vocabulary), or from a checkpoint's vocabulary and weights.
 
+        What its encoder had read from files, the words of vectors or a tokenizer, comes from the
+        checkpoint too: its weights have no other meaning.
+
         Raises:
             InputError: neither is given, or the checkpoint does not fit.
         """
         start = None if init_from is None else read_checkpoint(init_from)
         if start is not None:
             vocabulary = Vocabulary.from_lists(start[KEY]["vocabulary"])
+            self.encoder.take(held_arguments(start, "encoder"))
         if vocabulary is None:
             raise InputError("a parser needs a vocabulary, from a data module or a checkpoint")
         self.vocabulary = vocabulary
@@ -87,6 +92,19 @@ class ParserModule(LearningModule):
             f"{type(self).__name__} does not score every arc, which the margin loss of white-box "
             "attacks needs; choose the loss cross_entropy"
         )
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Refuse to continue with other vectors or another tokenizer as well.
+
+        Raises:
+            InputError: they, the vocabulary or the weights are another parser's.
+        """
+        if found := self.encoder.differences(held_arguments(checkpoint, "encoder")):
+            raise InputError(
+                f"the checkpoint's encoder differs in {' and '.join(found)}; resume with the files "
+                "it was trained with, or start from it with model.init_args.init_from"
+            )
+        super().on_load_checkpoint(checkpoint)
 
     # Forward
 
@@ -153,17 +171,15 @@ class ParserModule(LearningModule):
         """The trees of sentences, each a list of words or a ``Sentence`` with tags.
 
         Args:
-            sentences: what to parse.
+            sentences: what to parse; text must have been split into words.
             batch_words: words of a forward pass, padding included; None leaves them to
                 ``forward_words``.
 
         Raises:
-            InputError: a sentence that this parser cannot read.
+            InputError: a sentence that is a string, holds something else than strings or nothing
+                at all, or that this parser cannot read.
         """
-        examples = [
-            _without_gold(index, words if isinstance(words, Sentence) else Sentence(tuple(words)))
-            for index, words in enumerate(sentences)
-        ]
+        examples = [without_gold(index, words) for index, words in enumerate(sentences)]
         trees: dict[int, DependencyTree] = {}
         size = forward_words(self.device, batch_words)
         with evaluating(self):
@@ -186,14 +202,23 @@ class ParserModule(LearningModule):
                 raise InputError(f"sentence {example.id + 1}: {error}") from None
 
     def number(
-        self, examples: Sequence[Example], punctuation: PunctuationPolicy = "none"
+        self,
+        examples: Sequence[Example],
+        punctuation: PunctuationPolicy = "none",
+        checked: bool = True,
     ) -> Numbered:
         """Sentences as rows of the word table and ids of the vocabulary.
+
+        Args:
+            examples: the sentences.
+            punctuation: which words count in scores.
+            checked: refuse what ``check`` refuses; copies that an attack made are none of it.
 
         Raises:
             InputError: see ``check``.
         """
-        self.check(examples)
+        if checked:
+            self.check(examples)
         words = [word for example in examples for word in example.sentence.words]
         tags = [tag for example in examples for tag in example.sentence.tags]
         tags = tags if len(tags) == len(words) else ["_"] * len(words)  # where they are not read
@@ -215,10 +240,3 @@ class ParserModule(LearningModule):
     def pretrained_parameters(self) -> list[torch.nn.Parameter]:
         """The encoder's."""
         return self.encoder.pretrained_parameters()
-
-
-def _without_gold(index: int, sentence: Sentence) -> Example:
-    if not len(sentence):
-        raise InputError(f"sentence {index + 1} has no words")
-    unknown = DependencyTree((0,) * len(sentence), ("",) * len(sentence))
-    return Example(index, sentence, unknown)

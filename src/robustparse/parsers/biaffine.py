@@ -63,7 +63,8 @@ class BiaffineParser(ParserModule):
             et al. 2021).
         optimization: optimiser and schedule.
         seed: of initialisation and dropout.
-        init_from: a checkpoint to start from: its weights and its vocabulary, with a new optimiser.
+        init_from: a checkpoint to start from: its weights, its vocabulary and what its encoder had
+            read from files, with a new optimiser.
         vocabulary: given by the data module or a checkpoint.
 
     Raises:

@@ -113,6 +113,21 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
     return content
 
 
+def held_arguments(content: Mapping[str, Any], part: str) -> Mapping[str, Any]:
+    """The arguments of a part of the parser, its encoder say, that a checkpoint holds.
+
+    Raises:
+        InputError: it holds none.
+    """
+    try:
+        arguments: Mapping[str, Any] = content[KEY]["parser"]["init_args"][part]["init_args"]
+    except (KeyError, TypeError):
+        raise InputError(
+            f"the checkpoint does not say what its {part} was; train the parser again"
+        ) from None
+    return arguments
+
+
 def fill_weights(parser: torch.nn.Module, path: str | Path, weights: Mapping[str, Any]) -> None:
     """Load weights.
 

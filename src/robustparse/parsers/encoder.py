@@ -6,7 +6,8 @@ reads the sentence.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -38,6 +39,17 @@ class Encoder(nn.Module, ABC):
     @abstractmethod
     def build(self, vocabulary: Vocabulary) -> None:
         """Make the layers, whose sizes follow from the vocabulary."""
+
+    def take(self, held: Mapping[str, Any]) -> None:
+        """Take what ``build`` would read from files out of a checkpoint's arguments."""
+
+    def differences(self, held: Mapping[str, Any]) -> list[str]:
+        """What was read from files and gives weights another meaning than a checkpoint's have.
+
+        Args:
+            held: the arguments of the checkpoint's encoder.
+        """
+        return []
 
     @abstractmethod
     def intern(self, words: Sequence[str]) -> NDArray[np.int32]:

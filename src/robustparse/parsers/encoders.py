@@ -1,7 +1,8 @@
 """The LSTM encoder: words, characters, tags and static vectors, read by a stacked BiLSTM."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -124,6 +125,16 @@ class LSTMEncoder(Encoder):
             self.static.weight[1 : 1 + len(matrix)] = torch.from_numpy(matrix)
         self.static.requires_grad_(self.tune_vectors)
         nn.init.zeros_(self.words.weight)
+
+    def take(self, held: Mapping[str, Any]) -> None:
+        """Take the words of the vectors; these themselves are among the weights."""
+        if self.vectors is not None:
+            self.vector_words = held.get("vector_words")
+
+    def differences(self, held: Mapping[str, Any]) -> list[str]:
+        """Vectors of other words, or in another order."""
+        same = held.get("vector_words") == self.vector_words
+        return [] if same else [f"the words of its vectors (vectors: {self.vectors})"]
 
     def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
         """Rows of the word table."""

@@ -22,6 +22,10 @@ def reversal_index(lengths: Tensor, width: int) -> Tensor:
 class BiLSTM(nn.Module):
     """Stacked bidirectional LSTM with variational dropout before every layer but the first.
 
+    Dozat and Manning (2017) drop recurrent connections too. Here nothing is dropped from hidden
+    state to hidden state: the fused kernel runs all time steps at once and takes no mask in
+    between. Encoders put a mask of the same kind on the output.
+
     Args:
         input_dim: of the inputs.
         hidden: units a direction (400 in Dozat and Manning 2017).

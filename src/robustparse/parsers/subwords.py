@@ -32,7 +32,8 @@ class SubwordTable(FormTable):
     """Row -> piece ids and how many there are; a word without a piece gets the unknown piece.
 
     Args:
-        tokenizer: of the network.
+        tokenizer: of the network; padding and truncation, if its file asks for them, are switched
+            off: words come many at once, and a longer word's pieces are no word's padding.
         special: its special pieces.
         max_pieces: of one word; what stands behind is cut, so that a pathological token cannot
             fill the memory.
@@ -42,6 +43,8 @@ class SubwordTable(FormTable):
         pieces = np.full((RESERVED, max_pieces), special.padding)
         pieces[1, 0] = special.unknown
         super().__init__([pieces, np.array([[0], [1], [0]])])
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
         self._tokenizer, self._special = tokenizer, special
 
     def describe(self, words: Sequence[str]) -> list[NDArray[np.int64]]:

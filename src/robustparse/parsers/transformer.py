@@ -5,7 +5,7 @@ layers (Peters et al. 2018, eq. 1), averaged over the pieces. Attention never re
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +20,7 @@ from robustparse.errors import InputError
 from robustparse.parsers.dropout import shared_dropout
 from robustparse.parsers.encoder import Encoder
 from robustparse.parsers.lstm import BiLSTM
+from robustparse.parsers.stored import differing, to_store
 from robustparse.parsers.subwords import Layout, SpecialPieces, SubwordTable, lay_out
 from robustparse.pretrained import load_encoder
 from robustparse.types import Sentence
@@ -79,24 +80,18 @@ class TransformerEncoder(Encoder):
         network: Any
         if self.stored is None:
             network, tokenizer = load_encoder(self.model, self.download)
-            special = _special(self.model, tokenizer)
-            self.stored = {
-                "config": network.config.to_json_string(use_diff=False),
-                "tokenizer": tokenizer.backend_tokenizer.to_str(),
-                "special": json.dumps(special._asdict()),
-            }
+            self.stored = to_store(self.model, network, tokenizer)
         else:
             held = json.loads(self.stored["config"])
             configs: Any = AutoConfig
             models: Any = AutoModel
             # The configuration names the precision of its file; ours is float32.
             network = models.from_config(configs.for_model(**held)).to(dtype=torch.float32)
-            special = SpecialPieces(**json.loads(self.stored["special"]))
         network.pooler = None  # its weights would never get a gradient
         # It comes in evaluation mode, and Lightning trains what it finds in training mode.
         self.network = network.requires_grad_(self.tune).train(self.tune)
-        self.special = special
-        self.table = SubwordTable(Tokenizer.from_str(self.stored["tokenizer"]), special)
+        self.special = SpecialPieces(**json.loads(self.stored["special"]))
+        self.table = SubwordTable(Tokenizer.from_str(self.stored["tokenizer"]), self.special)
         self.limit = _positions(network.config) - 2
         if self.mix > network.config.num_hidden_layers:
             raise InputError(
@@ -115,6 +110,15 @@ class TransformerEncoder(Encoder):
         if not self.tune and hasattr(self, "network"):
             self.network.eval()
         return self
+
+    def take(self, held: Mapping[str, Any]) -> None:
+        """Take configuration and tokenizer."""
+        self.stored = held.get("stored")
+
+    def differences(self, held: Mapping[str, Any]) -> list[str]:
+        """Another tokenizer or another configuration."""
+        names = differing(self.stored or {}, held.get("stored") or {})
+        return [f"its {name} (model: {self.model})" for name in names]
 
     def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
         """Rows of the sub-word table."""
@@ -202,18 +206,6 @@ class TransformerEncoder(Encoder):
     def pretrained_parameters(self) -> list[nn.Parameter]:
         """The network's, where it is tuned."""
         return [parameter for parameter in self.network.parameters() if parameter.requires_grad]
-
-
-def _special(model: str, tokenizer: Any) -> SpecialPieces:
-    first = tokenizer.cls_token_id if tokenizer.cls_token_id is not None else tokenizer.bos_token_id
-    last = tokenizer.sep_token_id if tokenizer.sep_token_id is not None else tokenizer.eos_token_id
-    unknown = tokenizer.unk_token_id
-    if None in (first, last, unknown):
-        raise InputError(
-            f"pretrained encoder {model}: its tokenizer has no token for the start, the end or "
-            "unknown words; expected an encoder such as BERT, RoBERTa or ELECTRA"
-        )
-    return SpecialPieces(tokenizer.pad_token_id or 0, unknown, first, last)
 
 
 def _positions(config: Any) -> int:

@@ -1,5 +1,6 @@
 """Tiny pretrained models, and sentences for them: known and unknown words, one without a piece."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -12,11 +13,16 @@ NO_PIECE = "\u200b"  # a zero-width blank, which the tokenizer drops
 
 
 def save_bert(
-    folder: Path, positions: int = 24, layers: int = 2, dtype: torch.dtype = torch.float32
+    folder: Path,
+    positions: int = 24,
+    layers: int = 2,
+    dtype: torch.dtype = torch.float32,
+    pieces: Sequence[str] = PIECES,
+    rows: int | None = None,
 ) -> Path:
-    """A random BERT without a pooler's or any head's weights of use."""
+    """A random BERT without a pooler's or any head's weights of use; `rows` of them for pieces."""
     config = BertConfig(
-        vocab_size=len(PIECES),
+        vocab_size=rows or len(pieces),
         hidden_size=16,
         num_hidden_layers=layers,
         num_attention_heads=2,
@@ -27,7 +33,7 @@ def save_bert(
     with torch.random.fork_rng():
         torch.manual_seed(0)
         BertModel(config).to(dtype).save_pretrained(folder)
-    BertTokenizer(vocab={piece: id_ for id_, piece in enumerate(PIECES)}).save_pretrained(folder)
+    BertTokenizer(vocab={piece: id_ for id_, piece in enumerate(pieces)}).save_pretrained(folder)
     return folder
 
 

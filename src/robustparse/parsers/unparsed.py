@@ -1,0 +1,34 @@
+"""Sentences to parse as Python gives them: lists of words, or with tags."""
+
+from collections.abc import Sequence
+
+from robustparse.errors import InputError
+from robustparse.types import DependencyTree, Example, Sentence
+
+
+def without_gold(index: int, given: Sentence | Sequence[str]) -> Example:
+    """A sentence as an example whose tree says nothing.
+
+    Args:
+        index: its place among the others, from 0; the example's id.
+        given: the sentence, or its words.
+
+    Raises:
+        InputError: it is a string, which is a sequence of letters; a word is none; it has no words.
+    """
+    words = given.words if isinstance(given, Sentence) else given
+    if isinstance(words, str):
+        raise InputError(
+            f"sentence {index + 1} is the string {words[:40]!r}; expected a list of words, as "
+            "['The', 'cat', 'sleeps']"
+        )
+    sentence = given if isinstance(given, Sentence) else Sentence(tuple(words))
+    if not len(sentence):
+        raise InputError(f"sentence {index + 1} has no words")
+    for place, word in enumerate(sentence.words):
+        if not isinstance(word, str):
+            raise InputError(
+                f"sentence {index + 1}, word {place + 1}: expected a string, got {word!r}"
+            )
+    unknown = DependencyTree((0,) * len(sentence), ("",) * len(sentence))
+    return Example(index, sentence, unknown)

@@ -1,0 +1,100 @@
+"""Defenses of a parser over a pretrained Transformer."""
+
+from types import SimpleNamespace
+
+import pytest
+import pytorch_lightning as pl
+import torch
+
+from robustparse.attacks.results import Adversary
+from robustparse.data.datamodule import TreebankDataModule
+from robustparse.data.vocab import Vocabulary
+from robustparse.defenses.pgd import PGD
+from robustparse.defenses.substitution import SubstitutionAdversary
+from robustparse.errors import InputError
+from robustparse.parsers.biaffine import BiaffineParser
+from robustparse.parsers.optimization import Optimization
+from robustparse.parsers.transformer import TransformerEncoder
+from sample_runs import lexicon_attack, trainer, write_sample
+from tiny_models import examples, save_bert
+
+POSITIONS = 14  # 12 pieces
+TEXTS = ("the cats saw the dog", "dog saw cats sawing the dog", "the cats")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return save_bert(tmp_path_factory.mktemp("bert"), positions=POSITIONS)
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = write_sample(tmp_path / "tiny-train.conllu", examples(TEXTS))
+    return TreebankDataModule(train_file=str(path), batch_words=14)
+
+
+def parser_over(folder, **options) -> BiaffineParser:
+    return BiaffineParser(
+        TransformerEncoder(str(folder), mix=2, **options),
+        arc_dim=7,
+        label_dim=4,
+        optimization=Optimization(learning_rate=1e-2, pretrained_learning_rate=1e-3),
+        vocabulary=Vocabulary.from_examples(examples(TEXTS)),
+    )
+
+
+@pytest.mark.parametrize("tune", [True, False])
+def test_a_gradient_adversary_trains_the_network_where_it_is_tuned(folder, data, tune):
+    parser = parser_over(folder, tune=tune)
+    before = {name: weight.clone() for name, weight in parser.named_parameters()}
+    heard: list[float] = []
+    scored = parser.scored
+
+    def listening(batch, offset=None):
+        mask = parser.offset_mask(batch)
+        if offset is not None:
+            assert not (offset * (1 - mask)).any()
+            heard.append(float(offset.detach().abs().max()))
+        return scored(batch, offset)
+
+    parser.scored = listening
+    run = trainer(PGD(epsilon=0.5, steps=2), max_epochs=4)
+    run.fit(parser, datamodule=data)
+    assert run.global_step == 4
+    # Behind each ascent's steps; scores start at zero, so that the first has no slope to climb.
+    assert sum(size > 0 for size in heard) == 3 * 2
+    for name, weight in parser.named_parameters():
+        moved = not torch.equal(weight, before[name])
+        if not name.startswith("encoder.network."):
+            assert moved == weight.requires_grad, name
+        elif weight.dim() > 1 or not tune:  # a key's bias has no gradient
+            assert moved == tune, name
+
+
+@pytest.mark.parametrize("mode", ["append", "replace"])
+def test_a_word_that_lengthens_a_sentence_beyond_the_limit_is_trained_on(folder, data, mode):
+    parser = parser_over(folder)
+    with pytest.raises(InputError, match="limit of 12"):
+        parser.check(examples(("the cat" + "s" * 11,)))
+    adversary = SubstitutionAdversary(lexicon_attack(), share=1.0, mode=mode)
+    longer = ("the", "cat" + "s" * 11, "saw", "the", "dog")
+
+    def lengthened(chosen, victim):
+        return [Adversary(one, longer, 1) for one in chosen if len(one.sentence) == 5]
+
+    adversary.attack.adversaries = lengthened
+    parser.log = lambda *_, **__: None
+    stage = SimpleNamespace(
+        current_epoch=0, precision_plugin=pl.plugins.Precision(), datamodule=data
+    )
+    batch = parser.number(data.train_examples).batch(range(len(TEXTS)), 13.0)
+    adversary.on_fit_start(stage, parser)
+    adversary.on_train_batch_start(stage, parser, batch, 0)
+    row = len(TEXTS) if mode == "append" else 0
+    assert batch.words[row, :5].tolist() == parser.encoder.intern(longer).tolist()
+    assert batch.heads[row, :5].tolist() == list(data.train_examples[0].gold.heads)
+    # Its words behind the first window are read, too: no vector is zero.
+    parser.eval()
+    states = parser.encoder(parser.embed(batch), batch.words, batch.lengths)
+    assert (states[row, :6].abs().sum(-1) > 0).all()
+    assert torch.isfinite(parser.loss(batch)[0]).all()
