@@ -26,6 +26,7 @@ from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
 from robustparse.attacks.constraints.words import (
     MinimumLength,
     ProtectedPositions,
+    ProtectedSpans,
     SeenInTraining,
     StopWords,
 )
@@ -86,6 +87,19 @@ def test_stop_words_lengths_and_positions(tmp_path) -> None:
         MinimumLength(0)
     with pytest.raises(InputError, match="no such file"):
         StopWords(str(tmp_path / "none"))
+
+
+def test_spans_of_single_sentences_are_protected() -> None:
+    other = example("The OLD man must look", "DT JJ NN MD VB", number=7)
+    spans = ProtectedSpans({SENTENCE.id: [[0, 2], [8, 9]], 7: [[4, 4]]})
+    assert allowed(spans) == "must look up , -"
+    assert allowed(spans, other) == "The OLD man must"
+    assert allowed(spans, example("a b", "NN NN", number=8)) == "a b"
+    with pytest.raises(InputError, match=r"sentence 7 has 5 words, its span \[4, 5\] ends beyond"):
+        ProtectedSpans({7: [[4, 5]]}).attackable([SENTENCE, other])
+    for span in ([3], [2, 1], [-1, 2], [1, 2, 3]):
+        with pytest.raises(InputError, match=r"sentence 4 has .*, expected \[first, last\]"):
+            ProtectedSpans({4: [[0, 1], span]})
 
 
 def test_the_real_stop_words(monkeypatch: pytest.MonkeyPatch) -> None:

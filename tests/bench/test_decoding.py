@@ -3,8 +3,8 @@
 import time
 
 import pytest
-from decoding import clocked, measured
 
+from decoding import clocked, measured
 from robustparse.parsers import biaffine
 from sample_runs import sentences, trained_parser
 

@@ -102,6 +102,48 @@ class ProtectedPositions(Constraint):
         return masks
 
 
+class ProtectedSpans(Constraint):
+    """Words of these spans may not be changed.
+
+    Args:
+        spans: of each sentence, by its number in the file (from 0, as `id` in `examples.jsonl`):
+            its first and last word, from 0: `{3: [[0, 2], [7, 7]]}`. Sentences that are not named
+            have none.
+
+    Raises:
+        InputError: a span is not its first and last word.
+    """
+
+    def __init__(self, spans: dict[int, list[list[int]]]) -> None:
+        self.spans = {id_: [tuple(span) for span in listed] for id_, listed in spans.items()}
+        for id_, listed in self.spans.items():
+            for span in listed:
+                if len(span) != 2 or not 0 <= span[0] <= span[1]:
+                    raise InputError(
+                        f"protected spans: sentence {id_} has {list(span)}, expected [first, last] "
+                        "with 0 <= first <= last"
+                    )
+
+    def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
+        """See `Constraint.attackable`.
+
+        Raises:
+            InputError: a span goes beyond its sentence.
+        """
+        masks = []
+        for example in examples:
+            mask = np.ones(len(example.sentence), dtype=np.bool_)
+            for first, last in self.spans.get(example.id, ()):
+                if last >= len(mask):
+                    raise InputError(
+                        f"protected spans: sentence {example.id} has {len(mask)} words, its span "
+                        f"[{first}, {last}] ends beyond them; count words from 0"
+                    )
+                mask[first : last + 1] = False
+            masks.append(mask)
+        return masks
+
+
 class SeenInTraining(Constraint):
     """Candidates must be known from training, as they are or lower-cased; looks at them alone.
 
