@@ -17,6 +17,7 @@ from robustparse.data.conllu import (
     read_treebank,
     unknown_label,
 )
+from robustparse.data.masks import drops_out
 from robustparse.data.sampler import EvaluationLoader, TrainingLoader, forward_words
 from robustparse.data.shares import Unit, check_share, draw_share
 from robustparse.data.vocab import Vocabulary
@@ -68,6 +69,8 @@ class TreebankDataModule(pl.LightningDataModule):
         augmented_unit: what the share counts, ``sentences`` or ``tokens`` (Wang et al. 2021).
         vocabulary_of: the ``train`` file alone, as with Zheng et al. (2020); or of the ``merged``
             data, copies included, as with Wang et al. (2021).
+        other_processes: let a parser with dropout go on from a checkpoint of another number of
+            processes, whose masks it does not draw again. Without dropout that is always allowed.
 
     Raises:
         InputError: see ``read_treebank``; or a setting is out of range.
@@ -89,6 +92,7 @@ class TreebankDataModule(pl.LightningDataModule):
         augmented_share: float = 1.0,
         augmented_unit: Unit = "sentences",
         vocabulary_of: Source = "train",
+        other_processes: bool = False,
     ) -> None:
         super().__init__()
         if min(batch_words, 1 if eval_batch_words is None else eval_batch_words) < 1:
@@ -104,7 +108,7 @@ class TreebankDataModule(pl.LightningDataModule):
         self.max_length, self.min_count = max_length, min_count
         self.punctuation, self.seed = punctuation, seed
         self.augmented_share, self.augmented_unit = augmented_share, augmented_unit
-        self.vocabulary_of = vocabulary_of
+        self.vocabulary_of, self.other_processes = vocabulary_of, other_processes
         self._warned: set[str] = set()
 
     def examples(self, split: str) -> list[Example]:
@@ -178,7 +182,9 @@ class TreebankDataModule(pl.LightningDataModule):
         for path, copy in self._copies:
             check_readable([copy], path, self._parser.check)
         data = self._parser.number([*examples, *self.augmented_examples], self.punctuation)
-        return TrainingLoader(data, self.batch_words, self.seed, *self._place())
+        module = self.trainer.lightning_module  # type: ignore[union-attr]
+        may_change = self.other_processes or not drops_out(module)
+        return TrainingLoader(data, self.batch_words, self.seed, *self._place(), may_change)
 
     def val_dataloader(self) -> EvaluationLoader:
         """The development sentences."""
