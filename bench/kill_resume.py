@@ -134,7 +134,7 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, dict[str, fl
                 row["two_processes"] += processes == 2
         rows[name] = row
         print(
-            f"{name:>13} " + ", ".join(f"{value} {key}" for key, value in row.items()), flush=True
+            f"{name:>15} " + ", ".join(f"{value} {key}" for key, value in row.items()), flush=True
         )
     return rows
 

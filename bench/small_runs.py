@@ -19,14 +19,17 @@ import pytorch_lightning as pl
 import torch
 import yaml
 
-CONFIGS = Path(__file__).parents[1] / "configs" / "experiment"
-# What is trained: the clean parser, and each way to go on from it.
+CONFIGS = Path(__file__).parents[1] / "configs"
+# What is trained: the clean parser, and each way to go on from it; an experiment, and a defense
+# given behind it.
 RECIPES = {
-    "clean": "ewt_biaffine.yaml",
-    "fgm": "ewt_biaffine_fgm.yaml",
-    "pgd": "ewt_biaffine_pgd.yaml",
-    "freelb": "ewt_biaffine_freelb.yaml",
-    "substitution": "ewt_biaffine_substitution.yaml",
+    "clean": ["experiment/ewt_biaffine.yaml"],
+    "fgm": ["experiment/ewt_biaffine_fgm.yaml"],
+    "pgd": ["experiment/ewt_biaffine_pgd.yaml"],
+    "freelb": ["experiment/ewt_biaffine_freelb.yaml"],
+    "substitution": ["experiment/ewt_biaffine_substitution.yaml"],
+    "replacement": ["experiment/ewt_biaffine_control.yaml", "defense/substitution.yaml"],
+    "replacement_fgm": ["experiment/ewt_biaffine_control.yaml", "defense/substitution_fgm.yaml"],
 }
 SIZES = {"word_dim": 16, "character_dim": 8, "character_out": 16, "hidden": 16, "layers": 1}
 LONGEST = 1200.0  # seconds, after which a run hangs
@@ -34,8 +37,11 @@ LONGEST = 1200.0  # seconds, after which a run hangs
 
 def recipe(name: str) -> dict[str, Any]:
     """The configuration of one of ``RECIPES``, as it is shipped."""
-    content: dict[str, Any] = yaml.safe_load((CONFIGS / RECIPES[name]).read_text())
-    return content
+    content, *others = (yaml.safe_load((CONFIGS / file).read_text()) for file in RECIPES[name])
+    for defense in others:
+        content["trainer"] |= defense["trainer"]
+    found: dict[str, Any] = content
+    return found
 
 
 def small(name: str, steps: int, start: Path | None = None, **trainer: Any) -> dict[str, Any]:

@@ -150,3 +150,31 @@ def test_our_own_faults_keep_their_traceback(config: Path, monkeypatch: Any) -> 
     monkeypatch.setattr("robustparse.data.datamodule.TreebankDataModule.examples", broken)
     with pytest.raises(KeyError, match="a fault of ours"):
         main(["fit", "--config", str(config)])
+
+
+def test_dropout_goes_on_with_as_many_processes_only(
+    config: Path, tmp_path: Path, monkeypatch: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Unless it may draw other masks; without dropout there are none."""
+    monkeypatch.chdir(tmp_path)
+    for dropout in ("0.0", "0.33"):
+        where = ["--trainer.default_root_dir", dropout, "--ckpt_path", "last"]
+        rates = [f"--model.init_args.{part}dropout" for part in ("", "encoder.init_args.")]
+        fit = ["fit", "--config", str(config), *where]
+        fit += [part for rate in rates for part in (rate, dropout)]
+        main([*fit, "--trainer.max_steps", "1"])
+        path = Path(dropout, "last.ckpt")
+        state = torch.load(path, weights_only=True)
+        state["loops"]["fit_loop"]["state_dict"]["combined_loader"][0]["world_size"] = 2
+        torch.save(state, path)
+        resumed = [*fit, "--trainer.max_steps", "2"]
+        if dropout != "0.0":
+            with pytest.raises(SystemExit):
+                main(resumed)
+            error = capsys.readouterr().err
+            assert "trained with 2 processes, now there are 1" in error
+            assert "dropout" in error
+            assert "data.init_args.other_processes true" in error
+            resumed += ["--data.init_args.other_processes", "true"]
+        main(resumed)
+        assert torch.load(path, weights_only=True)["global_step"] == 2

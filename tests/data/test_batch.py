@@ -53,8 +53,9 @@ def test_lengths_are_those_of_the_sentences():
 @pytest.mark.parametrize(("first", "second"), [([0, 1], [2]), ([2], [1, 0]), ([0], [0])])
 def test_joining_pads_to_the_longer(first, second):
     data = numbered([4, 1, 7])
-    joined = join(data.batch(first, 1), data.batch(second, 2), weight=5)
+    joined = join(data.batch(first, 1), data.batch(second, 2), words=4)
     together = data.batch([*first, *second], 5)
+    together.appended = torch.tensor(4.0)
     for field in fields(Batch):
         assert torch.equal(getattr(joined, field.name), getattr(together, field.name)), field.name
 

@@ -54,7 +54,7 @@ def test_two_that_append_both_work_and_the_second_attacks_originals_only(data):
     stage.adversary.seed = 2
     stage.adversary.on_train_batch_start(stage.trainer, stage.parser, batch, 0)
     assert batch.ids.tolist() == [*range(SENTENCES), *first, *expected]
-    assert float(batch.weight) == 400.0
+    assert float(batch.weight) == 300.0  # 1 + 1 + 1 times the words
 
 
 def test_one_that_replaces_leaves_copies_before_it_alone(data):

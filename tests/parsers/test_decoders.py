@@ -1,6 +1,8 @@
 """Decoders by name: labelled and plain scores against every head sequence there is."""
 
-from itertools import product
+from functools import cache
+from itertools import combinations, product
+from math import comb
 
 import numpy as np
 import pytest
@@ -14,17 +16,26 @@ from robustparse.types import DependencyTree, Example, Sentence
 WORDS = ("the", "cats", "saw", "zebra", "the", "dog")
 
 
-def projective(heads: tuple[int, ...]) -> bool:
-    arcs = [(min(word, head), max(word, head)) for word, head in enumerate(heads, start=1)]
-    return not any(a < c < b < d for a, b in arcs for c, d in arcs)
+def projective(heads: np.ndarray) -> np.ndarray:
+    """Of which rows ``(rows, words)`` no two arcs cross."""
+    words = np.arange(1, heads.shape[1] + 1)
+    left, right = np.minimum(heads, words), np.maximum(heads, words)
+    crossed = np.zeros(len(heads), dtype=bool)
+    for one, other in combinations(range(len(words)), 2):
+        a, b, c, d = left[:, one], right[:, one], left[:, other], right[:, other]
+        crossed |= ((a < c) & (c < b) & (b < d)) | ((c < a) & (a < d) & (d < b))
+    return ~crossed
 
 
-def allowed(decoder: str, heads: tuple[int, ...]) -> bool:
+@cache
+def allowed(decoder: str, words: int) -> np.ndarray:
+    """Every head sequence that a decoder may answer with, ``(sequences, words)``."""
+    heads = np.array(list(product(range(words + 1), repeat=words)))
     if decoder == "greedy":
-        return all(head != word for word, head in enumerate(heads, start=1))
-    single = decoder != "mst_unrestricted"
-    tree = bool(is_tree(np.array([heads]), [len(heads)], single_root=single)[0])
-    return tree and (decoder != "eisner" or projective(heads))
+        return heads[(heads != np.arange(1, words + 1)).all(axis=1)]
+    lengths = [words] * len(heads)
+    trees = heads[is_tree(heads, lengths, single_root=decoder != "mst_unrestricted")]
+    return trees[projective(trees)] if decoder == "eisner" else trees
 
 
 def table(parser, example: Example) -> np.ndarray:
@@ -53,19 +64,16 @@ def test_the_best_of_all_head_sequences(make_parser, decoder, labelled):
         parser.decoder, parser.labelled = decoder, labelled
         made = [
             Example(i, Sentence(WORDS[:length]), DependencyTree((0,) * length, ("x",) * length))
-            for i, length in enumerate((1, 2, 3, 5))
+            for i, length in enumerate((1, 2, 3, 5, 6))
         ]
         with torch.no_grad():
             batch = parser.number(made).batch(range(len(made)), 1.0)
             answers = parser.decode(batch)
             for example, answer in zip(made, answers, strict=True):
                 scores, words = table(parser, example), len(example.sentence)
-                totals = {
-                    heads: sum(scores[word, head] for word, head in enumerate(heads, start=1))
-                    for heads in product(range(words + 1), repeat=words)
-                    if allowed(decoder, heads)
-                }
-                best = max(totals, key=totals.__getitem__)
+                sequences = allowed(decoder, words)
+                totals = scores[np.arange(1, words + 1), sequences].sum(axis=1)
+                best = tuple(sequences[totals.argmax()].tolist())
                 assert answer.tree.heads == best
                 found.add(best)
     assert len(found) > 5
@@ -74,3 +82,11 @@ def test_the_best_of_all_head_sequences(make_parser, decoder, labelled):
 def test_an_unknown_decoder_is_refused(make_parser):
     with pytest.raises(InputError, match="one of greedy, repair, mst, mst_unrestricted, eisner"):
         type(make_parser())(decoder="viterbi")
+
+
+def test_how_many_trees_there_are():
+    """Cayley's (n + 1)^(n - 1); with one root n^(n - 1), projective C(3n - 2, n - 1) / n."""
+    for words in range(1, 7):
+        assert len(allowed("mst_unrestricted", words)) == (words + 1) ** (words - 1)
+        assert len(allowed("mst", words)) == words ** (words - 1)
+        assert len(allowed("eisner", words)) == comb(3 * words - 2, words - 1) // words

@@ -13,10 +13,10 @@ from typing import Any, Literal
 from rich.console import Console
 
 from robustparse.attacks.attack import Attack
-from robustparse.cli.inputs import SAMPLE
 from robustparse.cli.job import Job
 from robustparse.cli.tables import summary_table
 from robustparse.data.conllu import file_ending, write_treebank
+from robustparse.data.datamodule import SAMPLE
 from robustparse.errors import InputError
 from robustparse.evaluation.lines import EXAMPLES, read_lines
 from robustparse.evaluation.robustness import Summary, perturbed_blocks

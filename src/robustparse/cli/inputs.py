@@ -9,8 +9,8 @@ from jsonargparse import ArgumentError, ArgumentParser, Namespace
 
 from robustparse.cli.config_errors import check_config_file, config_files, mistake_in, shorten
 from robustparse.cli.devices import chosen_device
-from robustparse.data.conllu import check_labels, read_treebank
-from robustparse.data.datamodule import MAX_LENGTH
+from robustparse.data.conllu import check_labels, check_readable, read_treebank
+from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.sample import sample_treebank
 from robustparse.data.shares import Unit, check_share, draw_share
 from robustparse.errors import InputError
@@ -18,8 +18,6 @@ from robustparse.parsers.base import ParserModule
 from robustparse.parsers.decoders import Decoder
 from robustparse.parsers.load import load
 from robustparse.types import Example
-
-SAMPLE = "sample"
 
 
 def options_of(
@@ -109,8 +107,8 @@ def load_examples(
         split: of the sample.
 
     Raises:
-        InputError: the file cannot be used, or holds a label the parser has never seen, or a
-            number is out of range.
+        InputError: the file cannot be used, or holds a label the parser has never seen or a
+            sentence it cannot read, or a number is out of range.
     """
     if seed < 0:
         raise InputError(f"--seed must be >= 0, got {seed}")
@@ -122,10 +120,7 @@ def load_examples(
     kept = draw_share([len(example.sentence) for example in whole], share, unit, seed)
     examples = [whole[index] for index in kept][:limit]
     check_labels(examples, data, parser.vocabulary.label_ids)
-    try:
-        parser.check(examples)
-    except InputError as error:
-        raise InputError(f"{data}: {error}") from None
+    check_readable(examples, data, parser.check)
     return examples
 
 

@@ -21,11 +21,11 @@ from robustparse.attacks.goals import AttachmentDrop
 from robustparse.attacks.search.random_substitution import RandomSubstitution
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.search.zheng2020 import Zheng2020
-from robustparse.cli.inputs import SAMPLE, instantiate_options, options_of, parse_options
+from robustparse.cli.inputs import instantiate_options, options_of, parse_options
 from robustparse.cli.noise import quiet
 from robustparse.cli.progress import attack_progress
 from robustparse.cli.tables import summary_table
-from robustparse.data.datamodule import TreebankDataModule
+from robustparse.data.datamodule import SAMPLE, TreebankDataModule
 from robustparse.data.sample import attack_lexicon, sample_treebank
 from robustparse.defenses.monitor import RobustnessEvaluation
 from robustparse.defenses.substitution import SubstitutionAdversary

@@ -6,7 +6,7 @@ a batch is made by slicing.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 import torch
@@ -28,6 +28,8 @@ class Batch:
         counted: ``(batch, length)`` words that count in scores.
         weight: a number: the words of the whole global batch, over all processes, by which losses
             are divided.
+        appended: a number: those of the weight's words that adversaries are expected to append to
+            the global batch.
     """
 
     ids: Tensor
@@ -38,6 +40,7 @@ class Batch:
     labels: Tensor
     counted: Tensor
     weight: Tensor
+    appended: Tensor = field(default_factory=lambda: torch.tensor(0.0))
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -107,8 +110,14 @@ class Numbered:
         )
 
 
-def join(first: Batch, second: Batch, weight: float) -> Batch:
-    """Two batches as one, padded to the longer."""
+def join(first: Batch, second: Batch, words: float) -> Batch:
+    """A batch with another one's sentences appended, padded to the longer.
+
+    Args:
+        first: gives the weight.
+        second: its sentences.
+        words: by which the weight grows.
+    """
     width = max(first.words.shape[1], second.words.shape[1])
 
     def both(name: str) -> Tensor:
@@ -117,6 +126,6 @@ def join(first: Batch, second: Batch, weight: float) -> Batch:
             parts = [torch.nn.functional.pad(p, (0, width - p.shape[1])) for p in parts]
         return torch.cat(parts)
 
-    names = [f.name for f in fields(Batch) if f.name != "weight"]
+    names = [f.name for f in fields(Batch) if f.name not in ("weight", "appended")]
     merged = {name: both(name) for name in names}
-    return Batch(**merged, weight=torch.full_like(first.weight, weight))
+    return Batch(**merged, weight=first.weight + words, appended=first.appended + words)

@@ -8,7 +8,7 @@ empty nodes and the columns a parser knows nothing of come out byte for byte.
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -95,14 +95,47 @@ def check_labels(examples: Sequence[Example], path: str | Path, known: Collectio
     Raises:
         InputError: names file, line and label of the first unknown one.
     """
+    if unknown := unknown_label(examples, path, known):
+        raise InputError(f"{unknown}; expected one of {', '.join(sorted(known))}")
+
+
+def unknown_label(
+    examples: Sequence[Example], path: str | Path, known: Collection[str]
+) -> str | None:
+    """File, line and label of the first label that a parser never saw; None if it saw all.
+
+    Arguments as in ``check_labels``.
+    """
     names = set(known)
     for example in examples:
         for word, label in enumerate(example.gold.labels):
             if label not in names:
-                raise InputError(
+                return (
                     f"{_place(example, word, Path(path))}: dependency label {label!r}, which the "
-                    f"parser never saw in training; expected one of {', '.join(sorted(names))}"
+                    "parser never saw in training"
                 )
+    return None
+
+
+def check_readable(
+    examples: Sequence[Example], path: str | Path, check: Callable[[Sequence[Example]], None]
+) -> None:
+    """Refuse a sentence that a parser cannot read.
+
+    Args:
+        examples: the sentences of a file, numbered as there.
+        path: that file, read again only to name the line.
+        check: the parser's, which raises ``InputError``.
+
+    Raises:
+        InputError: names file and line of the first word, and what is in the way.
+    """
+    for example in examples:
+        try:
+            check([example])
+        except InputError as error:
+            place = _place(example, 0, Path(path)) if example.block else path
+            raise InputError(f"{place}: {error}") from None
 
 
 def _place(example: Example, word: int, path: Path) -> str:

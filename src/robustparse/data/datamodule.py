@@ -1,5 +1,6 @@
 """A treebank as a LightningDataModule: files in, numbered batches out."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -9,7 +10,14 @@ from typing import Literal, Protocol
 import pytorch_lightning as pl
 
 from robustparse.data.batch import Numbered
-from robustparse.data.conllu import check_labels, find_split, read_treebank
+from robustparse.data.conllu import (
+    check_labels,
+    check_readable,
+    find_split,
+    read_treebank,
+    unknown_label,
+)
+from robustparse.data.masks import drops_out
 from robustparse.data.sampler import EvaluationLoader, TrainingLoader, forward_words
 from robustparse.data.shares import Unit, check_share, draw_share
 from robustparse.data.vocab import Vocabulary
@@ -19,12 +27,21 @@ from robustparse.types import Example
 
 # The longest sentence of UD English EWT has 159 words; scores take length squared memory.
 MAX_LENGTH = 250
+SAMPLE = "sample"  # stands for a path where the embedded sample is meant
 
 Source = Literal["train", "merged"]
+
+log = logging.getLogger(__name__)
 
 
 class Numberer(Protocol):
     """What the data module needs of a parser."""
+
+    vocabulary: Vocabulary
+
+    def check(self, examples: Sequence[Example]) -> None:
+        """Refuse sentences that it cannot read."""
+        ...
 
     def number(self, examples: Sequence[Example], punctuation: PunctuationPolicy) -> Numbered:
         """Words as rows of the parser's table, labels as its ids."""
@@ -52,6 +69,8 @@ class TreebankDataModule(pl.LightningDataModule):
         augmented_unit: what the share counts, ``sentences`` or ``tokens`` (Wang et al. 2021).
         vocabulary_of: the ``train`` file alone, as with Zheng et al. (2020); or of the ``merged``
             data, copies included, as with Wang et al. (2021).
+        other_processes: let a parser with dropout go on from a checkpoint of another number of
+            processes, whose masks it does not draw again. Without dropout that is always allowed.
 
     Raises:
         InputError: see ``read_treebank``; or a setting is out of range.
@@ -73,6 +92,7 @@ class TreebankDataModule(pl.LightningDataModule):
         augmented_share: float = 1.0,
         augmented_unit: Unit = "sentences",
         vocabulary_of: Source = "train",
+        other_processes: bool = False,
     ) -> None:
         super().__init__()
         if min(batch_words, 1 if eval_batch_words is None else eval_batch_words) < 1:
@@ -88,7 +108,8 @@ class TreebankDataModule(pl.LightningDataModule):
         self.max_length, self.min_count = max_length, min_count
         self.punctuation, self.seed = punctuation, seed
         self.augmented_share, self.augmented_unit = augmented_share, augmented_unit
-        self.vocabulary_of = vocabulary_of
+        self.vocabulary_of, self.other_processes = vocabulary_of, other_processes
+        self._warned: set[str] = set()
 
     def examples(self, split: str) -> list[Example]:
         """The examples of ``train``, ``dev`` or ``test``."""
@@ -106,7 +127,7 @@ class TreebankDataModule(pl.LightningDataModule):
             InputError: no file is named, or the folder has none.
         """
         named = self.files[split]
-        if named is None and self.folder == "sample":
+        if named is None and self.folder == SAMPLE:
             return None
         if named is None and self.folder is None:
             raise InputError(f"no {split} data: set data.init_args.folder or {split}_file")
@@ -120,16 +141,21 @@ class TreebankDataModule(pl.LightningDataModule):
     @cached_property
     def augmented_examples(self) -> list[Example]:
         """The perturbed copies that are trained on, numbered on from the training sentences."""
+        first = len(self.train_examples)
+        return [replace(copy, id=id_) for id_, (_, copy) in enumerate(self._copies, start=first)]
+
+    @cached_property
+    def _copies(self) -> list[tuple[str, Example]]:
+        """The perturbed copies that are trained on, as they stand in their files."""
         labels = {label for example in self.train_examples for label in example.gold.labels}
         copies = []
         for path in self.augmented_files or ():
             read = read_treebank(path, self.max_length)
             check_labels(read, path, labels)
-            copies += read
-        lengths = [len(copy.sentence) for copy in copies]
+            copies += [(path, copy) for copy in read]
+        lengths = [len(copy.sentence) for _, copy in copies]
         kept = draw_share(lengths, self.augmented_share, self.augmented_unit, self.seed)
-        first = len(self.train_examples)
-        return [replace(copies[index], id=id_) for id_, index in enumerate(kept, start=first)]
+        return [copies[index] for index in kept]
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -137,32 +163,53 @@ class TreebankDataModule(pl.LightningDataModule):
         copies = self.augmented_examples if self.vocabulary_of == "merged" else []
         return Vocabulary.from_examples([*self.train_examples, *copies], self.min_count)
 
-    def _number(self, examples: Sequence[Example]) -> Numbered:
-        parser: Numberer = self.trainer.lightning_module  # type: ignore[union-attr, assignment]
-        return parser.number(examples, self.punctuation)
+    @property
+    def _parser(self) -> Numberer:
+        return self.trainer.lightning_module  # type: ignore[union-attr, return-value]
+
+    def _read(self, split: str) -> list[Example]:
+        """The sentences of a split, every one of which the parser can read."""
+        examples = self.train_examples if split == "train" else self.examples(split)
+        check_readable(examples, self.path(split) or SAMPLE, self._parser.check)
+        return examples
 
     def _place(self) -> tuple[int, int]:
         return self.trainer.global_rank, self.trainer.world_size  # type: ignore[union-attr]
 
     def train_dataloader(self) -> TrainingLoader:
         """Global batches of fixed content, this process's share."""
-        data = self._number([*self.train_examples, *self.augmented_examples])
-        return TrainingLoader(data, self.batch_words, self.seed, *self._place())
+        examples = self._read("train")
+        for path, copy in self._copies:
+            check_readable([copy], path, self._parser.check)
+        data = self._parser.number([*examples, *self.augmented_examples], self.punctuation)
+        module = self.trainer.lightning_module  # type: ignore[union-attr]
+        may_change = self.other_processes or not drops_out(module)
+        return TrainingLoader(data, self.batch_words, self.seed, *self._place(), may_change)
 
     def val_dataloader(self) -> EvaluationLoader:
         """The development sentences."""
-        return self._evaluation("dev")
+        return self._evaluation(self._scored("dev"))
 
     def test_dataloader(self) -> EvaluationLoader:
         """The test sentences."""
-        return self._evaluation("test")
+        return self._evaluation(self._scored("test"))
 
     def predict_dataloader(self) -> EvaluationLoader:
-        """The test sentences."""
-        return self._evaluation("test")
+        """The test sentences; their labels are not looked at."""
+        return self._evaluation(self._read("test"))
 
-    def _evaluation(self, split: str) -> EvaluationLoader:
-        data = self._number(self.examples(split))
+    def _scored(self, split: str) -> list[Example]:
+        """The sentences of a split; a warning, once, if a label of theirs cannot be right."""
+        examples = self._read(split)
+        if split not in self._warned and self._place()[0] == 0:
+            self._warned.add(split)
+            known = self._parser.vocabulary.label_ids
+            if unknown := unknown_label(examples, self.path(split) or SAMPLE, known):
+                log.warning("%s: it, and any other such label, counts as wrong", unknown)
+        return examples
+
+    def _evaluation(self, examples: Sequence[Example]) -> EvaluationLoader:
+        data = self._parser.number(examples, self.punctuation)
         device = self.trainer.strategy.root_device  # type: ignore[union-attr]
         words = forward_words(device, self.eval_batch_words)
         return EvaluationLoader(data, words, *self._place())

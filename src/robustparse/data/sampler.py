@@ -6,7 +6,6 @@ takes every world_size-th sentence of each batch, so neither the number of proce
 interruption changes what a step is trained on; (epoch, position) is all there is to resume from.
 """
 
-import logging
 from collections.abc import Iterator
 
 import numpy as np
@@ -19,8 +18,6 @@ from robustparse.errors import InputError
 # The last batch, of what is left over, takes sentences from its neighbour until it has this many
 # or half of both, so that every process of a run on one machine has work in every step.
 MIN_SENTENCES = 16
-
-log = logging.getLogger(__name__)
 
 
 def plan_batches(
@@ -77,16 +74,22 @@ class TrainingLoader:
         batch_words: the limit of a global batch, in words over all processes.
         seed: of the plan.
         rank, world_size: this process among all.
+        other_processes: whether training may go on that was begun by another number of them.
     """
 
     def __init__(
-        self, data: Numbered, batch_words: int, seed: int, rank: int = 0, world_size: int = 1
+        self,
+        data: Numbered,
+        batch_words: int,
+        seed: int,
+        rank: int = 0,
+        world_size: int = 1,
+        other_processes: bool = True,
     ) -> None:
         self.data, self.batch_words, self.seed = data, batch_words, seed
-        self.rank, self.world_size = rank, world_size
+        self.rank, self.world_size, self.other_processes = rank, world_size, other_processes
         self.sampler = EpochSampler()
         self._start = self._handed_out = 0
-        self._warned = False
         plan = plan_batches(data.lengths, batch_words, seed, 0)
         self._batches = len(plan)
         if any(len(batch) < world_size for batch in plan):
@@ -116,10 +119,11 @@ class TrainingLoader:
     def load_state_dict(self, state: dict[str, int]) -> None:
         """Go on from there; takes effect at the next first batch.
 
-        Another number of processes is fine: the global batches stay the same.
+        The global batches are the same for another number of processes.
 
         Raises:
-            InputError: the state comes from other batches.
+            InputError: the state comes from other batches, or from another number of processes
+                where these may not go on with it.
         """
         for name, value in self._plan().items():
             if state.get(name, value) != value:
@@ -128,13 +132,11 @@ class TrainingLoader:
                     "resume with the same data, or start anew with model.init_args.init_from"
                 )
         before = state.get("world_size", self.world_size)
-        if before != self.world_size and self.rank == 0 and not self._warned:
-            self._warned = True
-            log.warning(
-                "the checkpoint was written by %d processes, this run has %d: the batches are the "
-                "same and sums round differently, but dropout draws other masks",
-                before,
-                self.world_size,
+        if before != self.world_size and not self.other_processes:
+            raise InputError(
+                f"the checkpoint was trained with {before} processes, now there are "
+                f"{self.world_size}, for which dropout would draw other masks; resume with "
+                f"{before} processes, or let it draw them with data.init_args.other_processes true"
             )
         self.sampler.epoch, self._start = state["epoch"], state["position"]
         self._handed_out = self._start

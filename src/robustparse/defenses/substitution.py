@@ -34,8 +34,9 @@ class SubstitutionAdversary(pl.Callback):
     Which sentences are attacked, and every choice of the attack, follow from (seed, epoch, sentence
     id), never from the batch's division over processes. With copies appended, the loss is divided
     by 1 + share times the words of the global batch, the number expected, which every process knows
-    without asking. What the attacks cost is logged and shown in the progress bar:
-    ``substitution/queries``, by attacked sentence, and ``substitution/seconds``, by batch.
+    without asking; by 1 + the sum of their shares if several adversaries append. What the attacks
+    cost is logged and shown in the progress bar: ``substitution/queries``, by attacked sentence,
+    and ``substitution/seconds``, by batch.
 
     Args:
         attack: how; a search that asks little (`ranking: random`) suits best.
@@ -109,8 +110,8 @@ class SubstitutionAdversary(pl.Callback):
         edited = (one for one in made if one.words != one.example.sentence.words)
         changed = sorted(edited, key=lambda one: one.example.id)
         if self.mode == "append":
-            weight = float(batch.weight) * (1.0 + self.share)
-            _replace(batch, join(batch, _numbered(parser, changed, batch), weight))
+            words = self.share * float(batch.weight - batch.appended)
+            _replace(batch, join(batch, _numbered(parser, changed, batch), words))
         else:
             _put(batch, _numbered(parser, changed, batch))
         queries = sum(one.charged for one in made) / max(1, len(made))

@@ -1,0 +1,122 @@
+"""What is wrong with a sentence is said with file and line, by every command that reads it."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from command_runs import RECIPE, mistake
+from tiny_runs import write_config
+
+from robustparse.cli.main import main
+from robustparse.data.conllu import block_of, write_treebank
+from robustparse.types import DependencyTree, Example
+from sample_runs import sentences
+
+TRAIN = 120  # sentences of each file
+
+
+def without_tags(example: Example) -> Example:
+    return replace(example, sentence=replace(example.sentence, upos=(), xpos=()))
+
+
+def strangely_labelled(example: Example) -> Example:
+    labels = ("weird", *example.gold.labels[1:])
+    return replace(example, gold=DependencyTree(example.gold.heads, labels))
+
+
+def write(path: Path, examples: list[Example]) -> Path:
+    write_treebank(path, [block_of(example.sentence, example.gold) for example in examples])
+    return path
+
+
+def line_of(examples: list[Example], index: int) -> int:
+    """Where a sentence of a written file starts."""
+    return 1 + sum(len(example.sentence) + 1 for example in examples[:index])
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Any:
+    """The arguments of a command on files of which one has a spoilt sentence."""
+
+    def made(split: str, spoil: Any, index: int = 3, command: str = "fit", **encoder: int) -> Any:
+        config = yaml.safe_load(write_config(tmp_path / "run.yaml", max_steps=1).read_text())
+        config["trainer"]["default_root_dir"] = str(tmp_path / "run")
+        config["model"]["init_args"]["encoder"]["init_args"] |= encoder
+        clean = {name: sentences(TRAIN) for name in ("train", "dev", "test", "copies")}
+        spoilt = [spoil(one) if i == index else one for i, one in enumerate(clean[split])]
+        files = {
+            name: str(write(tmp_path / f"{name}.conllu", clean[name] if name != split else spoilt))
+            for name in clean
+        }
+        copies = {"augmented_files": [files.pop("copies")]}
+        data = {f"{name}_file": path for name, path in files.items()}
+        config["data"]["init_args"] = {"batch_words": 400, **data, **copies}
+        (tmp_path / "run.yaml").write_text(yaml.safe_dump(config))
+        arguments = [command, "--config", str(tmp_path / "run.yaml")]
+        return arguments, f"{tmp_path / split}.conllu:{line_of(clean[split], index)}: "
+
+    return made
+
+
+@pytest.mark.parametrize("split", ["train", "dev", "copies"])
+def test_fit_names_the_place_of_a_sentence_that_the_parser_cannot_read(split, run, capsys):
+    arguments, place = run(split, without_tags, tag_dim=3)
+    error = mistake(capsys, *arguments)
+    assert f"robustparse: {place}sentence 4: the parser reads part-of-speech tags" in error
+
+
+def test_the_place_of_a_sentence_with_too_many_word_pieces(run, capsys, monkeypatch):
+    """What the encoder complains of is its own affair."""
+    from robustparse.errors import InputError
+    from robustparse.parsers.encoders import LSTMEncoder
+
+    def check(_: object, sentence: Any) -> None:
+        if not sentence.tags:
+            raise InputError("300 word pieces")
+
+    monkeypatch.setattr(LSTMEncoder, "check", check)
+    arguments, place = run("copies", without_tags, index=TRAIN - 1)
+    assert f"{place}sentence {TRAIN}: 300 word pieces" in mistake(capsys, *arguments)
+
+
+@pytest.fixture
+def trained(run: Any, tmp_path: Path) -> Path:
+    """A checkpoint of a parser that reads tags."""
+    arguments, _ = run("test", without_tags, tag_dim=3)
+    main(arguments)
+    return tmp_path / "run" / "last.ckpt"
+
+
+def test_other_commands_name_it_too(trained, run, tmp_path, capsys):
+    arguments, place = run("test", without_tags, command="test", tag_dim=3)
+    assert place in mistake(capsys, *arguments, "--ckpt_path", trained)
+    (tmp_path / "recipe.yaml").write_text(RECIPE)
+    given = ["--checkpoint", trained, "--data", tmp_path / "test.conllu", "--out", tmp_path / "out"]
+    assert place in mistake(capsys, "evaluate", *given)
+    assert place in mistake(capsys, "attack", "--attack", tmp_path / "recipe.yaml", *given)
+
+
+def test_a_label_that_cannot_be_right_is_warned_of_once(run, tmp_path, caplog):
+    def warnings() -> list[str]:
+        told = [one.getMessage() for one in caplog.records if "label" in one.getMessage()]
+        caplog.clear()
+        return told
+
+    expected = (
+        "dependency label 'weird', which the parser never saw in training: it, and any other such "
+        "label, counts as wrong"
+    )
+    arguments, place = run("dev", strangely_labelled)
+    twice = ["--trainer.max_steps", "12", "--trainer.reload_dataloaders_every_n_epochs", "1"]
+    main([*arguments, *twice])
+    assert warnings() == [place + expected]
+    last = ["--ckpt_path", str(tmp_path / "run" / "last.ckpt")]
+    for command, spoilt in (("validate", "dev"), ("test", "test")):
+        arguments, place = run(spoilt, strangely_labelled, command=command)
+        main([*arguments, *last])
+        assert warnings() == [place + expected]
+    arguments, _ = run("test", strangely_labelled, command="predict")
+    main([*arguments, *last])
+    assert warnings() == []
