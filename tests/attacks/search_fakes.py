@@ -12,6 +12,7 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.label_flip import LabelFlip
 from robustparse.attacks.problem import Problem
+from robustparse.attacks.search.comparing import Compare
 from robustparse.attacks.search.requests import (
     Answer,
     Expand,
@@ -116,9 +117,10 @@ class Traced(Search):
 
     def _note(self, request: Request, problem: Problem) -> None:
         name = type(request).__name__
-        if isinstance(request, Score | Expand):
+        if isinstance(request, Score | Expand | Compare):
             codes = {-1: "U", -2: "D"}
-            states = request.asked(problem)[0].tolist()
+            compared = isinstance(request, Compare)
+            states = (request.states if compared else request.asked(problem)[0]).tolist()
             texts = ["".join(codes.get(code, str(code)) for code in state) for state in states]
             self.requests.append(" ".join([name, *texts]))
         elif isinstance(request, Gradient):
