@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.label_flip import LabelFlip
 from robustparse.attacks.problem import Problem
+from robustparse.attacks.search.comparing import Compare
 from robustparse.attacks.search.requests import (
     Answer,
     Expand,
@@ -116,9 +118,10 @@ class Traced(Search):
 
     def _note(self, request: Request, problem: Problem) -> None:
         name = type(request).__name__
-        if isinstance(request, Score | Expand):
+        if isinstance(request, Score | Expand | Compare):
             codes = {-1: "U", -2: "D"}
-            states = request.asked(problem)[0].tolist()
+            compared = isinstance(request, Compare)
+            states = (request.states if compared else request.asked(problem)[0]).tolist()
             texts = ["".join(codes.get(code, str(code)) for code in state) for state in states]
             self.requests.append(" ".join([name, *texts]))
         elif isinstance(request, Gradient):
@@ -145,13 +148,16 @@ def trace(
     lexicon: dict[str, list[str]],
     victim: FakeVictim,
     *,
+    constraints: Sequence[Constraint] = (),
     rng: Scripted | None = None,
     budget: int | None = None,
     seed: int = 0,
 ) -> Trace:
     """Attack one sentence of class y."""
     traced = Traced(search, rng)
-    attack = Attack(LabelFlip(), Lexicon(lexicon), traced, budget=budget, seed=seed)
+    attack = Attack(
+        LabelFlip(), Lexicon(lexicon), traced, list(constraints), budget=budget, seed=seed
+    )
     example: Any = Labelled(0, Sentence(tuple(text.split())))
     (sentence,) = attack.sentences([example], victim, Statistics())
     assert rng is None or not rng.draws, f"not drawn: {rng.draws}"

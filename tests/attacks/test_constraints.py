@@ -2,7 +2,9 @@
 
 import os
 import random
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from attack_fakes import HashVictim, example
@@ -14,6 +16,7 @@ from robustparse.attacks.constraints.perceptron import PerceptronTags
 from robustparse.attacks.constraints.tag_filter import DictionaryTag, TaggerTag
 from robustparse.attacks.constraints.tags import NEVER_ATTACKED, ZHENG_2020_TAGS, AttackableTags
 from robustparse.errors import InputError
+from robustparse.types import Sentence
 
 SENTENCE = example("the old man the boats", "DT JJ VBP DT NNS")
 SUFFIXES = ["", "s", "ed", "ing", "ly", "er", "-like", "1999", "2nd"]
@@ -140,3 +143,48 @@ def test_missing_tagger_data(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nltk.data, "path", [])
     with pytest.raises(InputError, match=r"nltk\.downloader averaged_perceptron_tagger_eng"):
         TaggerTag().accept([Slot(0, SENTENCE.sentence, 4)], [["ships"]], HashVictim())
+
+
+PARTS = {"NN": "NOUN", "NNPS": "NOUN", "VBD": "VERB", "MD": "VERB", "JJR": "ADJ", "WRB": "ADV"} | {
+    **{"PRP$": "PRON", "EX": "DET", "IN": "ADP", "TO": "PRT", "CD": "NUM", "CC": "CONJ"},
+    **{"``": ".", "$": ".", "UH": "X", "FW": "X", "HYPH": "X"},
+}
+
+
+@pytest.mark.parametrize(
+    ("settings", "alike"),
+    [
+        ({}, lambda one, other: one == other),
+        ({"tagset": "universal"}, lambda one, other: PARTS[one] == PARTS[other]),
+        (
+            {"tagset": "universal", "noun_verb": True},
+            lambda one, other: (
+                PARTS[one] == PARTS[other] or {PARTS[one], PARTS[other]} == {"NOUN", "VERB"}
+            ),
+        ),
+    ],
+)
+def test_the_tagger_filter_by_parts_of_speech(
+    settings: dict[str, Any], alike: Callable[[str, str], bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stand-in tags every candidate with its own name, so that all pairs of tags are seen."""
+
+    class Named:
+        def substituted(self, _: object, candidates: list[list[str]]) -> list[list[str]]:
+            return candidates
+
+    monkeypatch.setattr(PerceptronTags, "load", lambda: Named())
+    words, tags = tuple("w" * len(PARTS)), list(PARTS)
+    slots = [Slot(0, Sentence(words, xpos=tuple(tags)), at) for at in range(len(tags))]
+    masks = TaggerTag(**settings).accept(slots, [tags] * len(tags), HashVictim())
+    for tag, mask in zip(tags, masks, strict=True):
+        assert mask.tolist() == [alike(tag, other) for other in tags]
+    untagged = TaggerTag(**settings).accept([Slot(0, Sentence(words), 0)], [tags], HashVictim())
+    assert not untagged[0].any()
+
+
+def test_settings_of_the_tagger_filter() -> None:
+    with pytest.raises(InputError, match="tagset must be one of penn, universal, got 'brown'"):
+        TaggerTag(tagset="brown")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="noun_verb compares universal tags, got tagset: penn"):
+        TaggerTag(noun_verb=True)

@@ -228,6 +228,12 @@ def test_windows_keep_their_size_at_the_ends(encoder: Encoder) -> None:
     strict.minimum = lenient.minimum = 1.1  # nothing is as similar as that
     assert strict.admits(short).tolist() == [False, False]
     assert lenient.admits(short).tolist() == [False, True]
+    # What passes unchecked is measured all the same, if a search compares.
+    unchecked = Edit(Sentence(("up", "up")), ("up", "up"), 0, "east")
+    expected = 1 - angle("up up", "east up") / math.pi
+    assert lenient.admits([unchecked])[0]
+    assert lenient.similarities([unchecked]) == pytest.approx([expected], abs=1e-3)
+    assert expected < 0.9
 
 
 def test_texts_are_embedded_once(encoder: Encoder) -> None:

@@ -6,6 +6,7 @@ import pytest
 from jsonargparse import ArgumentParser
 
 from robustparse.attacks.attack import Attack
+from robustparse.attacks.constraints.tag_filter import TaggerTag
 from robustparse.attacks.search.beam import Beam
 from robustparse.attacks.search.genetic import Genetic
 from robustparse.attacks.search.importance import GreedyByImportance, WeightedSaliencySearch
@@ -49,7 +50,11 @@ def test_recipes_make_attacks(name: str) -> None:
 
 
 def test_settings_arrive() -> None:
-    assert isinstance(recipe("textfooler").search.ranking, DeletedWord)
+    textfooler = recipe("textfooler")
+    assert isinstance(textfooler.search.ranking, DeletedWord)
+    assert textfooler.search.winner == "similar"
+    (tagger,) = (one for one in textfooler.constraints if isinstance(one, TaggerTag))
+    assert (tagger.tagset, tagger.noun_verb) == ("universal", True)
     assert recipe("beam").search.width == 8
     for name, kind, alpha in (
         ("zheng2020_whitebox", NearestWord, 15.0),

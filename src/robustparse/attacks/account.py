@@ -80,9 +80,18 @@ class Account:
         numbers = self._numbers
         self._verdict = verdict if numbers is None else self._known.verdict(numbers)
 
-    def answer(self, problem: Problem, slope: Slope | None) -> Answer:
+    def answer(
+        self, problem: Problem, slope: Slope | None, similarities: NDArray[np.float64] | None
+    ) -> Answer:
         """The answer to what was asked last."""
         verdict = self._verdict
         return Answer(
-            problem, self._states, verdict.scores, verdict.success, self.left, self._places, slope
+            problem,
+            self._states,
+            verdict.scores,
+            verdict.success,
+            self.left,
+            self._places,
+            slope,
+            similarities,
         )

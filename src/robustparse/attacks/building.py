@@ -143,6 +143,15 @@ class ProblemBuilder:
             passed[row, left] = True
         return passed
 
+    def similarities(self, edits: Sequence[Edit]) -> NDArray[np.float64] | None:
+        """What the first filter that measures one says, `(edits,)`; None if none does."""
+        for one in self._stages.filters:
+            with self._timed(one):
+                found = one.similarities(edits)
+            if found is not None:
+                return found
+        return None
+
     def count_judged(
         self, problem: Problem, edits: Sequence[Edit], passed: NDArray[np.bool_]
     ) -> Problem:

@@ -4,7 +4,8 @@ Its life: the clean prediction (query 1), the search's requests, the closing pre
 outcome (not charged). An adversary that is made for training alone has no closing prediction, and
 no clean one if its search asks nothing. Between them `pending` holds the states that only the
 victim can answer, `wanted` the positions for which candidates are to be made, `unjudged` the
-changes that filters must judge, and `sloped` the request for a gradient.
+changes that filters must judge, `compared` those whose similarity is asked for, and `sloped` the
+request for a gradient.
 """
 
 from collections.abc import Generator
@@ -19,6 +20,7 @@ from robustparse.attacks.constraints.sentence_filter import Edit
 from robustparse.attacks.goals import Goal, Verdict
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.randomness import stream
+from robustparse.attacks.search.comparing import Compare
 from robustparse.attacks.search.requests import (
     Answer,
     Expand,
@@ -86,12 +88,14 @@ class LiveSentence:
         self._goal, self._search, self._seed = goal, search, seed
         self.wanted: NDArray[np.int64] | None = None
         self.unjudged: list[Edit] = []
+        self.compared: list[Edit] = []
         self.sloped: Gradient | None = None
         self._filtered, self._ahead, self._reported = filtered, ahead, reported
         self._admission = Admission()
         self._rebuilding: Generator[list[Edit], None, State] | None = None
         self._proposed = ~problem.eligible
         self._slope: Slope | None = None
+        self._similarities: NDArray[np.float64] | None = None
         self._run: Generator[Request, Answer, Outcome]
         self._skipped = False
         self._wait_for(self.account.asked[0])
@@ -148,9 +152,8 @@ class LiveSentence:
         if reached or (self.account.left == 0 and self._search.asks):
             self._settle(self.problem.start())
             return
-        self._run = self._search.run(
-            self.problem, self._answer(), stream(self._seed, self.problem.id)
-        )
+        rng = stream(self._seed, self.problem.id)
+        self._run = self._search.run(self.problem, self._answer(), rng)
         self.phase = Phase.SEARCH
         self._follow(first=True)
 
@@ -160,12 +163,8 @@ class LiveSentence:
             self._rebuild(self._admission.rebuilt(self.problem, outcome))
             return
         self.outcome = outcome
-        if self._reported:
-            self.phase = Phase.FINAL
-            self._wait_for(outcome[None])
-        else:
-            self.phase = Phase.DONE
-            self._wait_for(outcome[None][:0])
+        self.phase = Phase.FINAL if self._reported else Phase.DONE
+        self._wait_for(outcome[None] if self._reported else outcome[None][:0])
 
     def supply(self, problem: Problem) -> None:
         """Take in the problem with the candidates that were wanted, and go on."""
@@ -189,13 +188,18 @@ class LiveSentence:
             self._rebuilding = None
             self._settle(stop.value)
 
+    def take_similarities(self, similarities: NDArray[np.float64] | None) -> None:
+        """Take in the similarities that were asked for, and go on."""
+        self._similarities, self.compared = similarities, []
+        self._follow(first=False)
+
     def differentiate(self, slope: Slope) -> None:
         """Take in the gradient that was asked for, and go on."""
         self._slope, self.sloped = slope, None
         self._follow(first=False)
 
     def _answer(self) -> Answer:
-        return self.account.answer(self.problem, self._slope)
+        return self.account.answer(self.problem, self._slope, self._similarities)
 
     def _follow(self, first: bool) -> None:
         """Run the search until it needs a model or returns."""
@@ -208,13 +212,16 @@ class LiveSentence:
 
     def _must_wait(self, request: Request) -> bool:
         """Take up a request; whether it takes a model to answer it."""
-        self._slope = None
+        self._slope = self._similarities = None
         if self._filtered and isinstance(request, Expand):
             self.unjudged = self._admission.expand(self.problem, request)
             return bool(self.unjudged) or self._charge(*self._admission.answered())
-        if not isinstance(request, (Propose, Gradient)):
+        if not isinstance(request, (Propose, Compare, Gradient)):
             return self._charge(*request.asked(self.problem))
         self.account.charge_nothing()
+        if isinstance(request, Compare):
+            self.compared = request.edits(self.problem)
+            return bool(self.compared)
         if isinstance(request, Gradient):
             self.sloped = request
             return True

@@ -2,9 +2,9 @@
 
 The design follows from what slows attack libraries down: one sentence at a time and a handful of
 texts a forward pass. Here every live sentence has one request outstanding: candidates are made for
-all that want some in one call, filters that are models judge them in another, gradients are taken
-together, and the states not asked about before are sorted by length and predicted in batches up to
-a word budget.
+all that want some in one call, filters that are models judge them in another, and in one more say
+how similar some are, gradients are taken together, and the states not asked about before are sorted
+by length and predicted in batches up to a word budget.
 """
 
 import time
@@ -147,9 +147,12 @@ class Scheduler:
         judging = [one for one in sentences if one.unjudged]
         if judging:
             self._judge(judging)
+        comparing = [one for one in sentences if one.compared]
+        if comparing:
+            self._compare(comparing)
         sloped = [one for one in sentences if one.sloped is not None]
         differentiate(self._victim, sloped, self._room, self._statistics)
-        return bool(wanting or judging or sloped)
+        return bool(wanting or judging or comparing or sloped)
 
     def _room(self, longest: int) -> int:
         """Texts of a forward pass whose longest one has so many words."""
@@ -165,6 +168,15 @@ class Scheduler:
             sentence.problem = self._builder.count_judged(sentence.problem, edits, own)
             sentence.take_judgement(own[-1])
             begin += len(edits)
+
+    def _compare(self, sentences: Sequence[LiveSentence]) -> None:
+        """Let a filter say how similar the changes are that searches compare, all in one go."""
+        found = self._builder.similarities([edit for one in sentences for edit in one.compared])
+        begin = 0
+        for sentence in sentences:
+            end = begin + len(sentence.compared)
+            sentence.take_similarities(None if found is None else found[begin:end])
+            begin = end
 
     def _supply(self, sentences: Sequence[LiveSentence]) -> None:
         """Make the candidates that sentences want, all in one go."""

@@ -47,6 +47,13 @@ class SentenceFilter(Constraint):
     def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
         """Which edits are admissible, `(edits,)`; each is judged independently of the others."""
 
+    def similarities(self, edits: Sequence[Edit]) -> NDArray[np.float64] | None:
+        """How similar each changed sentence is to what it is compared with, `(edits,)`.
+
+        Higher is more similar. None, as here, from a filter that measures no similarity.
+        """
+        return None
+
     def is_model(self) -> bool:
         """See `Constraint.is_model`."""
         return True

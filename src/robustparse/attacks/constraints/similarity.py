@@ -92,7 +92,10 @@ class SentenceSimilarity(SentenceFilter):
         return passed
 
     def similarities(self, edits: Sequence[Edit]) -> NDArray[np.float64]:
-        """The similarity of each changed sentence to its reference, `(edits,)`."""
+        """The similarity of each changed sentence to its reference, `(edits,)`.
+
+        Short sentences that pass unchecked are measured too, whole.
+        """
         by_original = self.reference == "original"
         return self.between(
             [self._text(edit, edit.changed) for edit in edits],

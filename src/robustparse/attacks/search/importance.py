@@ -2,15 +2,18 @@
 
 Algorithm 1 of Jin et al. 2020 (TextFooler) in the form of Yoo et al. 2020, section 3: at each word
 the candidates are asked about in the sentence as it stands by then, and the best is taken if the
-score rises. PWWS as its authors describe it (Ren et al. 2019, algorithm 1) takes the candidates
+score rises. Among candidates that succeed Jin et al. take the most similar sentence, Yoo et al. the
+highest score. PWWS as its authors describe it (Ren et al. 2019, algorithm 1) takes the candidates
 that were the best in the original sentence, and puts them in one after the other.
 """
 
 from collections.abc import Generator
+from typing import Literal
 
 import numpy as np
 
-from robustparse.attacks.problem import Problem
+from robustparse.attacks.problem import Problem, State
+from robustparse.attacks.search.comparing import Compare
 from robustparse.attacks.search.rankings import Ranking, WeightedSaliency
 from robustparse.attacks.search.requests import (
     Answer,
@@ -21,6 +24,7 @@ from robustparse.attacks.search.requests import (
     Score,
     Search,
 )
+from robustparse.errors import check_choice
 
 
 class GreedyByImportance(Search):
@@ -31,10 +35,17 @@ class GreedyByImportance(Search):
 
     Args:
         ranking: in which order words are visited.
+        winner: which of several candidates of a word that succeed is taken: that of the highest
+            `score` (Yoo et al. 2020), or the most `similar` one (Jin et al. 2020, algorithm 1), by
+            the first filter that measures a similarity, and by the score where no filter does.
+
+    Raises:
+        InputError: a setting is out of range.
     """
 
-    def __init__(self, ranking: Ranking) -> None:
-        self.ranking = ranking
+    def __init__(self, ranking: Ranking, winner: Literal["score", "similar"] = "score") -> None:
+        check_choice("search: winner", winner, ("score", "similar"))
+        self.ranking, self.winner = ranking, winner
 
     def run(
         self, problem: Problem, clean: Answer, rng: np.random.Generator
@@ -50,11 +61,23 @@ class GreedyByImportance(Search):
             if not len(answer.scores):
                 continue
             best = answer.best()
+            if self.winner == "similar" and answer.success[best]:
+                best = yield from _most_similar(state, answer)
             if answer.success[best] or answer.scores[best] > score:
                 state, score = answer.states[best], float(answer.scores[best])
             if answer.success[best] or answer.over:
                 break
         return Outcome(state)
+
+
+def _most_similar(state: State, answer: Answer) -> Generator[Request, Answer, int]:
+    """The row of the most similar success, the first one on ties."""
+    rows = np.flatnonzero(answer.success)
+    if len(rows) > 1:
+        similarities = (yield Compare(state, answer.states[rows])).similarities
+        if similarities is not None:
+            return int(rows[similarities.argmax()])
+    return answer.best()
 
 
 class WeightedSaliencySearch(Search):

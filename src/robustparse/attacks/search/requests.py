@@ -1,8 +1,8 @@
 """What a search may ask, what it is told, and what it returns.
 
-A search is a generator: it yields `Propose`, `Score`, `Expand` or `Gradient`, is sent an `Answer`,
-and returns an `Outcome`. It calls no model and knows no other sentence, so that the scheduler can
-answer hundreds of searches with one forward pass.
+A search is a generator: it yields `Propose`, `Score`, `Expand`, `Compare` or `Gradient`, is sent an
+`Answer`, and returns an `Outcome`. It calls no model and knows no other sentence, so that the
+scheduler can answer hundreds of searches with one forward pass.
 """
 
 from collections.abc import Generator
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.attacks.problem import Problem, State
+from robustparse.attacks.search.comparing import Compare
 from robustparse.attacks.search.slopes import Slope
 from robustparse.attacks.victim import Loss
 
@@ -143,7 +144,7 @@ class Gradient:
     characters: bool = False
 
 
-Request = Propose | Score | Expand | Gradient
+Request = Propose | Score | Expand | Compare | Gradient
 
 
 @dataclass(eq=False, slots=True)
@@ -156,9 +157,11 @@ class Answer:
         scores: higher is nearer the goal, `float64 (n,)`.
         success: whether the goal is reached, `bool (n,)`.
         left: queries left in the budget, or None where there is none. At 0 the search is over: it
-            must return its outcome, a further request is an error.
+            must return its outcome, a further request that charges is an error.
         places: which of the states or positions of the request each row answers, `(n,)`, rising.
         slope: the answer to a request for a gradient, None to any other.
+        similarities: the answer to `Compare`, higher is more similar, `float64 (n,)`; None where
+            no filter measures one, and to any other request.
     """
 
     problem: Problem
@@ -168,6 +171,7 @@ class Answer:
     left: int | None
     places: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
     slope: Slope | None = None
+    similarities: NDArray[np.float64] | None = None
 
     @property
     def over(self) -> bool:
