@@ -3,10 +3,11 @@
     python bench/parity.py --victim V.pt --texts T.tsv --synonyms S.json --stopwords W.txt \
         --runs R.jsonl --json
 
-The runs are one JSON line per method and text: ``method, index, kind, queries, changed,
-adversarial``. Deterministic searches are compared text by text: status, charged queries, changed
-positions, text. Random ones are compared by distribution over ten seeds, as the two draw from
-different generators.
+The runs are one JSON line per method and text: ``method, index, kind, queries, unique_texts,
+changed, adversarial``; TextAttack's runs with several seeds follow one another in the file.
+Deterministic searches are compared text by text with the first run: status, charged queries,
+changed positions, text. Random ones are compared by distribution, our ten seeds against as many of
+TextAttack's as the file has, as the two draw from different generators.
 """
 
 import argparse
@@ -38,6 +39,7 @@ from robustparse.attacks.search.rankings import (
 )
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.statistics import Statistics
+from robustparse.errors import InputError
 from robustparse.types import Sentence
 
 DETERMINISTIC: dict[str, Search] = {
@@ -99,10 +101,11 @@ def line(sentence: LiveSentence) -> dict[str, Any]:
     }
 
 
-def compared(ours: list[dict[str, Any]], theirs: dict[int, dict[str, Any]]) -> dict[str, Any]:
+def compared(ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> dict[str, Any]:
     """Shares of texts with the same outcome, altogether and key by key."""
     keys = ("kind", "queries", "changed", "adversarial")
-    equal = np.array([[one[key] == theirs[one["index"]][key] for key in keys] for one in ours])
+    by_index = {one["index"]: one for one in theirs}
+    equal = np.array([[one[key] == by_index[one["index"]][key] for key in keys] for one in ours])
     return {
         "agreement": round(float(equal.all(axis=1).mean()), 4),
         **{f"same_{key}": round(float(equal[:, at].mean()), 4) for at, key in enumerate(keys)},
@@ -124,22 +127,60 @@ def summary(lines: list[dict[str, Any]]) -> dict[str, float]:
 
 
 def distribution(
-    runs: list[list[dict[str, Any]]], theirs: dict[int, dict[str, Any]]
+    ours: list[list[dict[str, Any]]], theirs: list[list[dict[str, Any]]]
 ) -> dict[str, Any]:
-    """Means over seeds against TextAttack's run; agreement is that of the texts' status."""
-    kinds = [[one["kind"] == theirs[one["index"]]["kind"] for one in lines] for lines in runs]
-    ours = [summary(lines) for lines in runs]
-    means = {key: round(float(np.mean([one[key] for one in ours])), 3) for key in ours[0]}
-    charged = [one["charged"] for one in ours]
-    reference = summary(list(theirs.values()))
+    """Means over our seeds against means over TextAttack's.
+
+    Args:
+        ours: by seed, what became of each text.
+        theirs: the same of TextAttack.
+
+    Returns:
+        Our means, differences, and as ``agreement`` the share of texts with the same status among
+        all pairs of one of our runs and one of theirs.
+    """
+    kinds = [{one["index"]: one["kind"] for one in lines} for lines in theirs]
+    same = [one["kind"] == kind[one["index"]] for lines in ours for one in lines for kind in kinds]
+    means, reference = mean_summary(ours), mean_summary(theirs)
+    charged = [summary(lines)["charged"] for lines in ours]
     return {
-        "agreement": round(float(np.mean(kinds)), 4),
+        "agreement": round(float(np.mean(same)), 4),
         **means,
         "charged_lowest": min(charged),
         "charged_highest": max(charged),
         "success_difference": round(means["success"] - reference["success"], 3),
         "charged_ratio": round(means["charged"] / reference["charged"], 4),
-        "seeds": len(runs),
+        "seeds": len(ours),
+        "reference_seeds": len(theirs),
+    }
+
+
+def mean_summary(runs: list[list[dict[str, Any]]]) -> dict[str, float]:
+    """The means over runs of what ``summary`` says of each."""
+    summaries = [summary(lines) for lines in runs]
+    return {key: round(float(np.mean([one[key] for one in summaries])), 3) for key in summaries[0]}
+
+
+def read_runs(path: Path) -> dict[str, list[list[dict[str, Any]]]]:
+    """By method its runs, each with a line a text: the n-th line of a text is of the n-th run.
+
+    Raises:
+        InputError: the texts of a method have different numbers of lines.
+    """
+    found: dict[str, dict[int, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    for row in map(json.loads, path.read_text("utf-8").splitlines()):
+        found[row["method"]][row["index"]].append(row)
+    for method, texts in found.items():
+        counts = {index: len(rows) for index, rows in texts.items()}
+        if len(set(counts.values())) > 1:
+            least, most = min(counts, key=counts.__getitem__), max(counts, key=counts.__getitem__)
+            raise InputError(
+                f"{path}: {method} has {counts[most]} lines of text {most} and {counts[least]} of "
+                f"text {least}; expected as many lines of each as there were seeds"
+            )
+    return {
+        method: [list(lines) for lines in zip(*texts.values(), strict=True)]
+        for method, texts in found.items()
     }
 
 
@@ -152,21 +193,20 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print the figures as one line")
     args = parser.parse_args()
     torch.set_num_threads(1)
-    runs: dict[str, dict[int, dict[str, Any]]] = defaultdict(dict)
-    for row in map(json.loads, args.runs.read_text("utf-8").splitlines()):
-        runs[row["method"]][row["index"]] = row
+    runs = read_runs(args.runs)
     victim = ClassifierVictim.load(args.victim)
     figures: dict[str, Any] = {}
     for method in args.methods or [name for name in (*DETERMINISTIC, *RANDOM) if name in runs]:
-        texts = read_texts(args.texts, 1 + max(runs[method]))
+        theirs = runs[method]
+        texts = read_texts(args.texts, 1 + max(one["index"] for one in theirs[0]))
         if method in DETERMINISTIC:
             ours = attacked(DETERMINISTIC[method], texts, victim, args, 0)
-            figures[method] = compared(ours, runs[method])
+            figures[method] = compared(ours, theirs[0])
         else:
             several = [
                 attacked(RANDOM[method], texts, victim, args, seed) for seed in range(args.seeds)
             ]
-            figures[method] = distribution(several, runs[method])
+            figures[method] = distribution(several, theirs)
         if not args.json:
             print(method, figures[method], flush=True)
     if args.json:

@@ -1,12 +1,13 @@
 """Every recipe in configs/attack makes an attack, whose files and models are looked for later."""
 
+import string
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jsonargparse import ArgumentParser
 
 from robustparse.attacks.attack import Attack
-from robustparse.attacks.constraints.tag_filter import TaggerTag
 from robustparse.attacks.search.beam import Beam
 from robustparse.attacks.search.genetic import Genetic
 from robustparse.attacks.search.importance import GreedyByImportance, WeightedSaliencySearch
@@ -49,22 +50,200 @@ def test_recipes_make_attacks(name: str) -> None:
     assert type(recipe(name).search) is SEARCHES[name]
 
 
-def test_settings_arrive() -> None:
-    textfooler = recipe("textfooler")
-    assert isinstance(textfooler.search.ranking, DeletedWord)
-    assert textfooler.search.winner == "similar"
-    (tagger,) = (one for one in textfooler.constraints if isinstance(one, TaggerTag))
-    assert (tagger.tagset, tagger.noun_verb) == ("universal", True)
-    assert recipe("beam").search.width == 8
-    for name, kind, alpha in (
-        ("zheng2020_whitebox", NearestWord, 15.0),
-        ("zheng2020_whitebox_character", NearestCharacter, 100.0),
-        ("zheng2020_phrase_whitebox", NearestWord, 15.0),
-    ):
-        substitution = recipe(name).search.substitution
-        assert (type(substitution), substitution.alpha) == (kind, alpha)
-    wang = recipe("wang2021")
-    assert (wang.goal.metric, wang.goal.punctuation, wang.search.gamma) == ("mean", "penn", 0.15)
-    assert [type(one).__name__ for one in wang.candidates.generators] == [
-        *("Sememes", "WordNetSynonyms", "EmbeddingNeighbours", "MaskedLM")
+# (where, figure) by recipe; each block names where the figures are published. In a list, a class
+# name takes the one member of that class.
+FIGURES: dict[str, list[tuple[str, Any]]] = {
+    # Jin et al. 2020: N = 50 synonyms, cosine 0.7. Their code (jind11/TextFooler and its issues 12
+    # and 43): similarity 0.5 for the published figures, in windows of 15 words, none below that,
+    # with the sentence before the change.
+    "textfooler": [
+        ("candidates.k", 50),
+        ("constraints.WordVectorCosine.minimum", 0.7),
+        ("constraints.SentenceSimilarity.minimum", 0.5),
+        ("constraints.SentenceSimilarity.measure", "textfooler"),
+        ("constraints.SentenceSimilarity.window", 15),
+        ("constraints.SentenceSimilarity.short", "pass"),
+        ("constraints.SentenceSimilarity.reference", "current"),
+        ("constraints.TaggerTag.tagset", "universal"),
+        ("constraints.TaggerTag.noun_verb", True),
+        ("search.winner", "similar"),
+    ],
+    # Yoo et al. 2020, section 4: the space of GloVe vectors has 50 neighbours at a cosine of 0.9,
+    # words without a vector pass; widths 4 and 8.
+    "beam": [
+        ("candidates.k", 50),
+        ("constraints.WordVectorCosine.minimum", 0.9),
+        ("constraints.WordVectorCosine.unknown", "accept"),
+        ("search.width", 8),
+        ("search.members", "unite"),
+    ],
+    # TextAttack 0.3.11, AlzantotGeneticAlgorithm: 60 members, 20 generations, temperature 0.3;
+    # Alzantot et al. 2018: parents in proportion to their scores, 8 neighbours.
+    "genetic": [
+        ("candidates.k", 8),
+        ("search.population", 60),
+        ("search.generations", 20),
+        ("search.temperature", 0.3),
+        ("search.selection", "paper"),
+    ],
+    # Zang et al. 2020 and TextAttack 0.3.11: 60 particles, 20 iterations. OpenAttack: direction.
+    "pso": [
+        ("search.population", 60),
+        ("search.iterations", 20),
+        ("search.direction", "openattack"),
+    ],
+    # Wang et al. 2021: gamma 15 %, cosine 0.7, perplexity 20, lambda 0.5 (`mean`).
+    # Their code: 100 and 50 words of the masked language model, 50 neighbours, all synsets,
+    # punctuation by tag, words without a vector rejected.
+    "wang2021": [
+        ("goal.metric", "mean"),
+        ("goal.punctuation", "penn"),
+        ("candidates.generators.WordNetSynonyms.parts", "all"),
+        ("candidates.generators.EmbeddingNeighbours.k", 50),
+        ("candidates.generators.MaskedLM.top_k", 100),
+        ("candidates.generators.MaskedLM.sample", 50),
+        ("constraints.WordVectorCosine.minimum", 0.7),
+        ("constraints.WordVectorCosine.unknown", "reject"),
+        ("constraints.GrammarErrors.more", 0),
+        ("constraints.PerplexityRise.most", 20.0),
+        ("constraints.PerplexityRise.language_model.kind", "causal"),
+        ("search.gamma", 0.15),
+        ("search.length", "words"),
+    ],
+    # The same; pseudo-perplexity stands in for GPT-2, and all words of UD count.
+    "wang2021_open": [
+        ("goal.metric", "mean"),
+        ("goal.punctuation", "none"),
+        ("candidates.generators.WordNetSynonyms.parts", "all"),
+        ("candidates.generators.EmbeddingNeighbours.k", 50),
+        ("candidates.generators.MaskedLM.top_k", 100),
+        ("candidates.generators.MaskedLM.sample", 50),
+        ("constraints.WordVectorCosine.minimum", 0.7),
+        ("constraints.WordVectorCosine.unknown", "reject"),
+        ("constraints.GrammarErrors.more", 0),
+        ("constraints.PerplexityRise.most", 20.0),
+        ("constraints.PerplexityRise.language_model.kind", "masked"),
+        ("search.gamma", 0.15),
+        ("search.length", "words"),
+    ],
+    # Zheng et al. 2020: gamma 5, 10 and 15 % (Table 1), psi 50. Their code: 99 words drawn from
+    # the best 110, words that count, the first candidate where none does harm.
+    "zheng2020_blackbox": [
+        ("goal.success", "reported"),
+        ("candidates.generator.top_k", 110),
+        ("candidates.generator.sample", 99),
+        ("search.gamma", 0.15),
+        ("search.psi", 50),
+        ("search.length", "counted"),
+        ("search.harmless", "first"),
+    ],
+    # Their code: all words of a sentence make the budget of the character variant.
+    "zheng2020_blackbox_character": [("search.gamma", 0.15), ("search.length", "words")],
+    # Zheng et al. 2020, section 3.2: 40 trials without harm, alpha 15, 30 points of UAS; one word a
+    # trial. Their code: 2000 words drawn from the best 2048.
+    "zheng2020_whitebox": [
+        ("candidates.generator.top_k", 2048),
+        ("candidates.generator.sample", 2000),
+        ("search.gamma", 0.15),
+        ("search.trials", 40),
+        ("search.count", "fruitless"),
+        ("search.positions", 1),
+        ("search.drop", 0.3),
+        ("search.length", "words"),
+        ("search.loss", "margin"),
+        ("search.substitution.alpha", 15.0),
+        ("search.substitution.distance", "euclidean"),
+    ],
+    # The same; their code: alpha 100, the last 5 characters tried for a word do not come back.
+    "zheng2020_whitebox_character": [
+        ("candidates.edits", ["substitute"]),
+        ("candidates.alphabet", string.ascii_letters + string.digits),
+        ("search.gamma", 0.15),
+        ("search.trials", 40),
+        ("search.positions", 1),
+        ("search.drop", 0.3),
+        ("search.substitution.alpha", 100.0),
+        ("search.substitution.recent", 5),
+    ],
+    # Zheng et al. 2020, section 3.3 and Table 4: phrases of 4 to 12 words, k 0 and 1, up to 3 words
+    # of one; their code: 256 trials.
+    "zheng2020_phrase_blackbox": [
+        ("goal.shortest", 4),
+        ("goal.longest", 12),
+        ("goal.gap", 0),
+        ("goal.targets", "each"),
+        ("search.trials", 256),
+        ("search.kappa", 3),
+        ("search.edits", "up_to"),
+    ],
+    # The same; their code: 30 iterations for each of 100 pairs of phrases, alpha 15.
+    "zheng2020_phrase_whitebox": [
+        ("goal.shortest", 4),
+        ("goal.longest", 12),
+        ("goal.gap", 0),
+        ("candidates.sample", None),
+        ("search.trials", 30),
+        ("search.kappa", 3),
+        ("search.pairs", 100),
+        ("search.substitution.alpha", 15.0),
+    ],
+}
+
+
+def at(start: Any, where: str) -> Any:
+    """The attribute of an attack's part."""
+    for name in where.split("."):
+        if isinstance(start, list):
+            (start,) = [one for one in start if type(one).__name__ == name]
+        else:
+            start = getattr(start, name)
+    return start
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_settings_are_the_published_ones(name: str) -> None:
+    attack = recipe(name)
+    found = [(where, at(attack, where)) for where, _ in FIGURES[name]]
+    assert found == FIGURES[name]
+
+
+def names(parts: list[Any]) -> list[str]:
+    return [type(one).__name__ for one in parts]
+
+
+@pytest.mark.parametrize(
+    ("name", "checker", "generators"),
+    [
+        ("wang2021", "LanguageTool", ["Sememes", "WordNetSynonyms"]),
+        ("wang2021_open", "LinkGrammar", ["WordNetSynonyms"]),
+    ],
+)
+def test_wang_filters_by_tag_vectors_grammar_and_perplexity_in_this_order(
+    name: str, checker: str, generators: list[str]
+) -> None:
+    """Wang et al. 2021 and their code, which also has the order of the sources."""
+    attack = recipe(name)
+    assert names(attack.constraints) == [
+        *("ForbiddenTags", "TaggerTag", "WordVectorCosine", "GrammarErrors", "PerplexityRise")
     ]
+    assert type(at(attack, "constraints.GrammarErrors.checker")).__name__ == checker
+    assert names(attack.candidates.generators) == [*generators, "EmbeddingNeighbours", "MaskedLM"]
+
+
+def test_cheap_filters_come_before_models() -> None:
+    """Jin et al. 2020, algorithm 1; Yoo et al. 2020, section 4; the code of Zheng et al. 2020."""
+    kept = ["StopWords", "WordVectorCosine", "TaggerTag"]
+    assert names(recipe("textfooler").constraints) == [*kept, "SentenceSimilarity"]
+    assert names(recipe("beam").constraints) == kept
+    for name in ("zheng2020_blackbox", "zheng2020_whitebox"):
+        assert names(recipe(name).constraints) == ["AttackableTags", "DictionaryTag"]
+
+
+def test_searches_have_their_parts() -> None:
+    assert isinstance(recipe("textfooler").search.ranking, DeletedWord)
+    for name, kind in (
+        ("zheng2020_whitebox", NearestWord),
+        ("zheng2020_whitebox_character", NearestCharacter),
+        ("zheng2020_phrase_whitebox", NearestWord),
+    ):
+        assert type(recipe(name).search.substitution) is kind

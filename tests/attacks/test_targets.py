@@ -1,5 +1,6 @@
 """Goals with a named target, and the goal against classifiers, against cases worked out by hand."""
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from robustparse.attacks.goals import Goal
 from robustparse.attacks.label_flip import LabelFlip
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.beam import Greedy
+from robustparse.attacks.search.random_substitution import RandomSubstitution
+from robustparse.attacks.search.requests import Search
 from robustparse.attacks.statistics import Statistics
 from robustparse.attacks.targets import TargetedArc, TargetedSubtree
 from robustparse.errors import InputError
@@ -71,7 +74,29 @@ def test_an_arc_that_is_there_as_it_is_is_skipped() -> None:
     (sentence,) = attack.sentences([CHAIN], TableVictim((0, 1, 2, 3), {}), Statistics())
     assert (sentence.status.value, sentence.charged) == ("skipped", 1)
     (result,) = attack.run([CHAIN], TableVictim((0, 1, 2, 3), {}))
-    assert not result.success
+    assert (result.skipped, result.success) == (True, False)
+
+
+@pytest.mark.parametrize("goal", [TargetedArc({7: (3, 1)}), TargetedSubtree({7: (3, 4)})])
+@pytest.mark.parametrize("search", [Greedy(), RandomSubstitution(gamma=1.0, trials=3)])
+def test_a_sentence_without_a_target_is_asked_about_once(goal: Goal, search: Search) -> None:
+    attack = Attack(goal, Lexicon({"a": ["x", "y"]}), search)
+    other = dataclasses.replace(CHAIN, id=8)
+    results = {one.id: one for one in attack.run([CHAIN, other], TableVictim((0, 1, 2, 3), {}))}
+    assert results[7].charged > 1
+    without = results[8]
+    assert (without.charged, without.unique, without.edited) == (1, 1, ())
+    assert (without.targeted, without.skipped, without.success) == (False, False, False)
+    assert without.attacked == without.clean
+    assert without.candidates.record()["slots"] == 0
+
+
+def test_a_sentence_without_a_target_is_left_alone_in_training() -> None:
+    search = RandomSubstitution(gamma=1.0, trials=1)  # asks nothing, not even for the clean parse
+    attack = Attack(TargetedArc({7: (3, 1)}), Lexicon({"a": ["x"]}), search)
+    made = attack.adversaries([CHAIN, dataclasses.replace(CHAIN, id=8)], TableVictim((), {}))
+    found = {one.example.id: (" ".join(one.words), one.charged) for one in made}
+    assert found == {7: ("x b c d", 0), 8: ("a b c d", 0)}
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from attack_folders import FILES, RUN, attack, contents, some
 
 from robustparse.errors import InputError
-from robustparse.evaluation.lines import read_lines
+from robustparse.evaluation.lines import json_line, read_lines
 from robustparse.evaluation.robustness import attack_into
 from robustparse.evaluation.tally import Tally
 from robustparse.parsers.victim import ParserVictim
@@ -52,6 +52,22 @@ def test_a_run_stopped_anywhere_and_run_again_writes_the_same_files(tmp_path, wh
         ours, theirs = (json.loads((f / "summary.json").read_text()) for f in (folder, whole))
         for key in set(ours) - SPEED:
             assert ours[key] == theirs[key]
+
+
+def test_lines_of_an_older_run_go_on(tmp_path, whole):
+    """They do not say whether a sentence was skipped."""
+    with pytest.raises(KeyboardInterrupt):
+        attack(tmp_path, some(12), Stopping(5))
+    path = tmp_path / "examples.jsonl"
+    older = [{k: v for k, v in one.items() if k != "skipped"} for one in read_lines(path)]
+    path.write_text("".join(map(json_line, older)), "utf-8")
+    ours = attack(tmp_path, some(12))
+    theirs = json.loads((whole / "summary.json").read_text())
+    assert {key: ours[key] for key in set(ours) - SPEED} == {
+        key: theirs[key] for key in set(theirs) - SPEED
+    }
+    assert ours["n_skipped"] == 0
+    assert sum("skipped" in line for line in read_lines(path)) == 7
 
 
 def test_a_killed_process_leaves_every_finished_sentence(tmp_path, whole):

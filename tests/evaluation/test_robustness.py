@@ -41,6 +41,7 @@ def test_the_summary_has_the_promised_keys(whole):
         "victims",
         "seed",
         "n_sentences",
+        "n_skipped",
         "n_words",
         "clean",
         "attacked",

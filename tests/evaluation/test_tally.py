@@ -16,6 +16,7 @@ from robustparse.types import DependencyTree, Example, Sentence
 LINE = {"id", "tokens", "adversarial_tokens", "edited", "clean", "attacked", "success", "queries"}
 SCORES = {
     "n_sentences",
+    "n_skipped",
     "n_words",
     "clean",
     "attacked",
@@ -42,6 +43,7 @@ def result(id_: int = 3, counted: int = 2) -> AttackResult:
         attacked=ScoredParse(DependencyTree((0, 1, 1), ("root", "obj", "punct")), 1, 0),
         counted=counted,
         targeted=True,
+        skipped=False,
         success=True,
         charged=7,
         unique=5,
@@ -52,7 +54,7 @@ def result(id_: int = 3, counted: int = 2) -> AttackResult:
 
 def test_a_line_holds_the_sentence_both_parses_and_the_queries():
     line = result_line(result())
-    extra = {"gold", "counted", "targeted", "candidates", "unseen", "edited_tags"}
+    extra = {"gold", "counted", "targeted", "skipped", "candidates", "unseen", "edited_tags"}
     assert set(line) == LINE | extra
     assert (
         json.loads(json.dumps(line))
@@ -81,6 +83,7 @@ def test_a_line_holds_the_sentence_both_parses_and_the_queries():
             },
             "counted": 2,
             "targeted": True,
+            "skipped": False,
             "success": True,
             "queries": {"charged": 7, "unique": 5},
             "edited_tags": ["NN"],
@@ -137,6 +140,7 @@ def test_scores_by_hand():
     second["queries"] = {"charged": 1, "unique": 1}
     assert tally([first, second]).scores() == {
         "n_sentences": 2,
+        "n_skipped": 0,
         "n_words": 8,
         "clean": {"uas": 100 * 5 / 5, "las": 100 * 4 / 5},
         "attacked": {"uas": 100 * 4 / 5, "las": 100 * 3 / 5},
@@ -155,6 +159,39 @@ def test_sentences_in_which_the_goal_finds_nothing_are_told_apart():
     scores = tally(some).scores()
     assert scores["success_rate"] == 12.5
     assert scores["targeted"] == {"n_sentences": 4, "success_rate": 25.0}
+
+
+def test_skipped_sentences_enter_neither_success_nor_queries():
+    success, failure, skipped, untargeted = lines(3, 4)
+    success.update(success=True, skipped=False, queries={"charged": 9, "unique": 7}, edited=[0])
+    failure.update(success=False, skipped=False, queries={"charged": 4, "unique": 4}, edited=[])
+    skipped.update(success=False, skipped=True, queries={"charged": 1, "unique": 1}, edited=[])
+    untargeted.update(failure, targeted=False, queries={"charged": 2, "unique": 1})
+    scores = tally([success, failure, skipped, untargeted]).scores()
+    assert (scores["n_sentences"], scores["n_skipped"]) == (4, 1)
+    assert scores["success_rate"] == pytest.approx(100 / 3)
+    assert scores["targeted"] == {"n_sentences": 2, "success_rate": 50.0}
+    assert scores["queries_per_sentence"] == {"charged": 5.0, "unique": 4.0}
+    # Its parses and its words are part of the others.
+    attached = tally([success, failure, {**skipped, "skipped": False}, untargeted]).scores()
+    for key in ("n_words", "clean", "attacked", "edits_per_sentence", "edit_rate"):
+        assert scores[key] == attached[key]
+
+
+def test_lines_that_do_not_say_so_are_not_skipped():
+    some = lines(5, 6)
+    told = [{**line, "skipped": False} for line in some]
+    assert not any("skipped" in line for line in some)
+    assert tally(some).scores() == tally(told).scores()
+
+
+def test_nothing_but_skipped_sentences_gives_no_rates():
+    some = [{**line, "skipped": True, "success": False} for line in lines(4, 3)]
+    scores = tally(some).scores()
+    assert (scores["n_skipped"], scores["success_rate"]) == (3, None)
+    assert scores["targeted"] == {"n_sentences": 0, "success_rate": None}
+    assert scores["queries_per_sentence"] == {"charged": None, "unique": None}
+    json.dumps(scores, allow_nan=False)
 
 
 @pytest.mark.parametrize("processes", [2, 3, 7])
@@ -176,6 +213,7 @@ def test_nothing_gives_no_figures():
     scores = Tally().scores()
     assert json.loads(json.dumps(scores, allow_nan=False)) == {
         "n_sentences": 0,
+        "n_skipped": 0,
         "n_words": 0,
         "clean": {"uas": None, "las": None},
         "attacked": {"uas": None, "las": None},

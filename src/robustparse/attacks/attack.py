@@ -69,7 +69,9 @@ class Attack:
     def run(self, examples: Iterable[Example], victim: Victim) -> "AttackRun":
         """Attack a parser, a few hundred sentences at a time; results come as they finish.
 
-        A sentence without an attackable word is kept, unchanged and without success.
+        A sentence without an attackable word is kept, unchanged and without success; so is one at
+        which there is nothing for the goal to be reached, after its clean parse, and one that
+        reaches it as it is, which counts as skipped.
 
         Args:
             examples: sentences with distinct ids.
@@ -181,6 +183,7 @@ class AttackRun(Iterator[AttackResult]):
             attacked=self._scored(problem, sentence.attacked),
             counted=int(problem.counted.sum()),
             targeted=self._goal.applies(problem),
+            skipped=sentence.status is Status.SKIPPED,
             success=sentence.status is Status.SUCCEEDED,
             charged=sentence.charged,
             unique=sentence.unique,

@@ -46,7 +46,9 @@ class Goal(Protocol):
         ...
 
     def applies(self, problem: Problem) -> bool:
-        """Whether there is anything in the sentence for the goal to be reached at."""
+        """Whether there is anything in the sentence for the goal to be reached at; if not, the
+        search does not begin.
+        """
         return True
 
     def judge(

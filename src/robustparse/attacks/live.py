@@ -147,9 +147,10 @@ class LiveSentence:
             self._follow(first=False)
 
     def _begin(self, reached: bool) -> None:
-        """Start the search, unless the goal is reached or it may not ask what it wants to ask."""
+        """Start the search, unless the goal is reached or cannot be, or no query is left for it."""
         self._skipped = reached
-        if reached or (self.account.left == 0 and self._search.asks):
+        spent = self.account.left == 0 and self._search.asks
+        if reached or spent or not self._goal.applies(self.problem):
             self._settle(self.problem.start())
             return
         rng = stream(self._seed, self.problem.id)

@@ -34,7 +34,8 @@ class AttackResult:
         attacked: the parse of the adversarial sentence, made once more after the search.
         counted: words that enter the scores.
         targeted: whether the goal finds anything to attack in the sentence (`Goal.applies`).
-        success: whether the goal is reached.
+        skipped: whether the sentence reaches the goal as it is.
+        success: whether a change reaches the goal.
         charged: texts asked about, known or not, the clean parse included.
         unique: distinct texts asked about.
         candidates: how many were made and passed each constraint.
@@ -48,6 +49,7 @@ class AttackResult:
     attacked: ScoredParse
     counted: int
     targeted: bool
+    skipped: bool
     success: bool
     charged: int
     unique: int

@@ -2,7 +2,7 @@
 
 The second is the phrase-level goal of Zheng et al. 2020, section 3.3: words elsewhere in the
 sentence are changed so that the parser errs inside a phrase which itself stands as it was.
-Sentences for which nothing is named are attacked without success.
+Sentences for which nothing is named are left as they are, without success.
 """
 
 from collections.abc import Mapping

@@ -28,6 +28,10 @@ def summary_table(summaries: Mapping[str, Mapping[str, Any]], title: str = "") -
     for name, summary in summaries.items():
         values = [value(summary) for _, value in COLUMNS]
         table.add_row(name, *("-" if value is None else f"{value:.1f}" for value in values))
+    skipped = {name: summary.get("n_skipped", 0) for name, summary in summaries.items()}
+    if any(skipped.values()):
+        counts = ", ".join(f"{name} {count}" for name, count in skipped.items() if count)
+        table.caption = f"skipped, as they reach the goal unchanged: {counts}"
     return table
 
 

@@ -15,9 +15,10 @@ def result_line(result: AttackResult) -> dict[str, Any]:
 
     ``clean`` and ``attacked`` are parses with their scores against gold; ``counted`` is the number
     of words that enter the scores; ``targeted`` says whether the goal finds anything to attack in
-    the sentence, a pair of phrases for one; ``candidates`` says how many were made and passed each
-    constraint, ``unseen`` how many changed words the parser does not know; ``edited_tags`` are
-    the Penn tags of changed words on the original sentence, none where the corpus has none.
+    the sentence, a pair of phrases for one, ``skipped`` whether the sentence reaches it as it is;
+    ``candidates`` says how many were made and passed each constraint, ``unseen`` how many changed
+    words the parser does not know; ``edited_tags`` are the Penn tags of changed words on the
+    original sentence, none where the corpus has none.
     """
     xpos = result.example.sentence.xpos
     gold = result.example.gold
@@ -31,6 +32,7 @@ def result_line(result: AttackResult) -> dict[str, Any]:
         "attacked": _parse(result.attacked, result.counted),
         "counted": result.counted,
         "targeted": result.targeted,
+        "skipped": result.skipped,
         "success": result.success,
         "queries": {"charged": result.charged, "unique": result.unique},
         "edited_tags": [xpos[position] for position in result.edited] if xpos else [],
@@ -52,7 +54,11 @@ def _parse(parse: ScoredParse, counted: int) -> dict[str, Any]:
 
 @dataclass
 class Tally:
-    """Sums over lines; adding two tallies, or lines in any order, gives the same scores."""
+    """Sums over lines; adding two tallies, or lines in any order, gives the same scores.
+
+    Skipped sentences count in the attachment scores and edits, and enter neither success rates nor
+    queries.
+    """
 
     sums: dict[str, int] = field(default_factory=dict)
 
@@ -64,6 +70,7 @@ class Tally:
         "clean_labels",
         "attacked_heads",
         "attacked_labels",
+        "skipped",
         "targeted",
         "success",
         "edits",
@@ -75,7 +82,8 @@ class Tally:
         self.sums = {name: self.sums.get(name, 0) for name in self.NAMES}
 
     def add(self, line: Line) -> None:
-        """Add a sentence."""
+        """Add a sentence; lines of older versions do not say that one was skipped."""
+        tried = not line.get("skipped", False)
         amounts = (
             1,
             len(line["tokens"]),
@@ -84,11 +92,12 @@ class Tally:
             line["clean"]["correct_labels"],
             line["attacked"]["correct_heads"],
             line["attacked"]["correct_labels"],
-            int(line.get("targeted", True)),
+            int(not tried),
+            int(tried and line.get("targeted", True)),
             int(line["success"]),
             len(line["edited"]),
-            line["queries"]["charged"],
-            line["queries"]["unique"],
+            line["queries"]["charged"] * tried,
+            line["queries"]["unique"] * tried,
         )
         for name, amount in zip(self.NAMES, amounts, strict=True):
             self.sums[name] += amount
@@ -96,13 +105,14 @@ class Tally:
     def scores(self) -> dict[str, Any]:
         """The keys of ``summary.json`` that follow from the lines; scores and rates in percent."""
         s = self.sums
-        n = s["sentences"]
+        n, tried = s["sentences"], s["sentences"] - s["skipped"]
         return {
             "n_sentences": n,
+            "n_skipped": s["skipped"],
             "n_words": s["words"],
             "clean": self._attachment("clean"),
             "attacked": self._attachment("attacked"),
-            "success_rate": _or_none(percent(s["success"], n), n),
+            "success_rate": _or_none(percent(s["success"], tried), tried),
             "targeted": {
                 "n_sentences": s["targeted"],
                 "success_rate": _or_none(percent(s["success"], s["targeted"]), s["targeted"]),
@@ -110,8 +120,8 @@ class Tally:
             "edits_per_sentence": s["edits"] / n if n else None,
             "edit_rate": _or_none(percent(s["edits"], s["words"]), s["words"]),
             "queries_per_sentence": {
-                "charged": s["charged"] / n if n else None,
-                "unique": s["unique"] / n if n else None,
+                "charged": s["charged"] / tried if tried else None,
+                "unique": s["unique"] / tried if tried else None,
             },
         }
 

@@ -1,0 +1,35 @@
+"""The tables that commands print."""
+
+import io
+from typing import Any
+
+from rich.console import Console
+
+from robustparse.cli.tables import summary_table
+
+
+def summary(**more: Any) -> dict[str, Any]:
+    return {
+        **{"clean": {"uas": 90.0, "las": 85.5}, "attacked": {"uas": 80.0, "las": None}},
+        **{"success_rate": 25.0, "edits_per_sentence": 1.5},
+        "queries_per_sentence": {"charged": 12.5, "unique": 10.0},
+        **more,
+    }
+
+
+def printed(**summaries: dict[str, Any]) -> str:
+    file = io.StringIO()
+    Console(file=file, width=80).print(summary_table(summaries))
+    return file.getvalue()
+
+
+def test_a_row_has_the_figures_of_a_summary() -> None:
+    row = next(line for line in printed(parser=summary()).splitlines() if "parser" in line)
+    cells = [cell.strip() for cell in row.split("│") if cell.strip()]
+    assert cells == ["parser", "90.0", "85.5", "80.0", "-", "25.0", "1.5", "12.5"]
+
+
+def test_skipped_sentences_are_told_where_there_are_some() -> None:
+    assert "skipped" not in printed(old=summary(), new=summary(n_skipped=0))
+    text = printed(old=summary(), new=summary(n_skipped=3))
+    assert "skipped, as they reach the goal unchanged: new 3" in " ".join(text.split())
