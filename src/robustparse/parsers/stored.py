@@ -23,7 +23,7 @@ _PARTS = {
 }
 
 # Tables are padded to round sizes: published encoders have up to 1000 rows more than pieces
-# (bert-base-italian-xxl; mDeBERTa 898), BERT's own two English vocabularies are 1526 apart.
+# (dbmdz/bert-base-italian-xxl); BERT's own two English vocabularies are 1526 apart.
 _MOST_SPARE_ROWS = 1024
 
 _EXPECTED = "expected an encoder such as BERT, RoBERTa or ELECTRA"
