@@ -88,7 +88,7 @@ def defence_table(study: str) -> str:
             back = shown(recovered_share(*_sides(first, row), seed=0))
         if name not in (baseline, control) and first and second:
             over = shown(_over_control(first, row, second))
-            speed = f"{_steps_a_second(row) / _steps_a_second(second):.2f}"
+            speed = relative_speed(row, second)
         scores = (row["clean"]["uas"], row["clean"]["las"], row["attacked"]["uas"])
         figures = [*scores, row["attacked"]["las"], row["success_rate"]]
         cells = [row["title"], attack, *(f"{value:.2f}" for value in figures), back, over, speed]
@@ -96,8 +96,12 @@ def defence_table(study: str) -> str:
     return "\n".join(lines)
 
 
-def _steps_a_second(row: dict) -> float:
-    return row["steps"] / row["training_seconds"]
+def relative_speed(row: dict, control: dict) -> str:
+    """Steps a second in those of the control; unknown if a run was stopped on its way."""
+    if not row["training_seconds"] or not control["training_seconds"]:
+        return "-"
+    own, other = (one["steps"] / one["training_seconds"] for one in (row, control))
+    return f"{own / other:.2f}"
 
 
 def _sides(baseline: dict, row: dict) -> tuple[np.ndarray, ...]:

@@ -9,7 +9,7 @@ from robustparse.data.conllu import block_of, read_treebank, write_treebank
 from robustparse.data.sample import sample_treebank
 from robustparse.types import DependencyTree, Sentence
 from studies import RESULTS, STUDIES, result
-from study_tables import kept, table
+from study_tables import kept, relative_speed, table
 
 HERE = study.Inputs(Path("treebank"), "mlm", "encoder", "vectors.txt")
 
@@ -27,6 +27,13 @@ def test_every_figure_belongs_to_a_row_and_every_row_to_the_table() -> None:
     assert set(RESULTS.glob("*.json")) <= known
     for name in STUDIES:
         assert len(table(name).splitlines()) == 2 + len(kept(name))
+
+
+def test_a_run_that_was_stopped_has_no_speed() -> None:
+    control = {"steps": 600, "training_seconds": 300}
+    assert relative_speed({"steps": 300, "training_seconds": 200}, control) == "0.75"
+    stopped = {"steps": 300, "training_seconds": None}
+    assert relative_speed(stopped, control) == relative_speed(control, stopped) == "-"
 
 
 def test_recipes_get_the_machines_files() -> None:
