@@ -206,8 +206,8 @@ STUDIES = {
         ),
         sentences=500,
     ),
-    "defenses_word_character": Study(defenses(CLEAN[0], steps=690), sentences=500),
-    "defenses_minilm": Study(defenses(CLEAN[1], steps=640), sentences=500),
+    "defenses_word_character": Study(defenses(CLEAN[0], steps=1104), sentences=500),
+    "defenses_minilm": Study(defenses(CLEAN[1], steps=1024), sentences=500),
     "wang2021_filters": Study(
         tuple(
             Row(WORD_CHARACTER, title, BEST, recipe=WANG, filters=count)
