@@ -52,6 +52,22 @@ def test_recipes_make_attacks(name: str) -> None:
 
 # (where, figure) by recipe; each block names where the figures are published. In a list, a class
 # name takes the one member of that class.
+# Wang et al. 2021: gamma 15 %, cosine 0.7, perplexity 20, lambda 0.5 (`mean`).
+# Their code: 100 and 50 words of the masked language model, 50 neighbours, all synsets, words
+# without a vector rejected.
+WANG_2021: list[tuple[str, Any]] = [
+    ("goal.metric", "mean"),
+    ("candidates.generators.WordNetSynonyms.parts", "all"),
+    ("candidates.generators.EmbeddingNeighbours.k", 50),
+    ("candidates.generators.MaskedLM.top_k", 100),
+    ("candidates.generators.MaskedLM.sample", 50),
+    ("constraints.WordVectorCosine.minimum", 0.7),
+    ("constraints.WordVectorCosine.unknown", "reject"),
+    ("constraints.GrammarErrors.more", 0),
+    ("constraints.PerplexityRise.most", 20.0),
+    ("search.gamma", 0.15),
+    ("search.length", "words"),
+]
 FIGURES: dict[str, list[tuple[str, Any]]] = {
     # Jin et al. 2020: N = 50 synonyms, cosine 0.7. Their code (jind11/TextFooler and its issues 12
     # and 43): similarity 0.5 for the published figures, in windows of 15 words, none below that,
@@ -92,39 +108,17 @@ FIGURES: dict[str, list[tuple[str, Any]]] = {
         ("search.iterations", 20),
         ("search.direction", "openattack"),
     ],
-    # Wang et al. 2021: gamma 15 %, cosine 0.7, perplexity 20, lambda 0.5 (`mean`).
-    # Their code: 100 and 50 words of the masked language model, 50 neighbours, all synsets,
-    # punctuation by tag, words without a vector rejected.
+    # Their code also tells punctuation by tag; the perplexity is GPT-2's.
     "wang2021": [
-        ("goal.metric", "mean"),
+        *WANG_2021,
         ("goal.punctuation", "penn"),
-        ("candidates.generators.WordNetSynonyms.parts", "all"),
-        ("candidates.generators.EmbeddingNeighbours.k", 50),
-        ("candidates.generators.MaskedLM.top_k", 100),
-        ("candidates.generators.MaskedLM.sample", 50),
-        ("constraints.WordVectorCosine.minimum", 0.7),
-        ("constraints.WordVectorCosine.unknown", "reject"),
-        ("constraints.GrammarErrors.more", 0),
-        ("constraints.PerplexityRise.most", 20.0),
         ("constraints.PerplexityRise.language_model.kind", "causal"),
-        ("search.gamma", 0.15),
-        ("search.length", "words"),
     ],
-    # The same; pseudo-perplexity stands in for GPT-2, and all words of UD count.
+    # Here pseudo-perplexity stands in for GPT-2, and all words of UD count.
     "wang2021_open": [
-        ("goal.metric", "mean"),
+        *WANG_2021,
         ("goal.punctuation", "none"),
-        ("candidates.generators.WordNetSynonyms.parts", "all"),
-        ("candidates.generators.EmbeddingNeighbours.k", 50),
-        ("candidates.generators.MaskedLM.top_k", 100),
-        ("candidates.generators.MaskedLM.sample", 50),
-        ("constraints.WordVectorCosine.minimum", 0.7),
-        ("constraints.WordVectorCosine.unknown", "reject"),
-        ("constraints.GrammarErrors.more", 0),
-        ("constraints.PerplexityRise.most", 20.0),
         ("constraints.PerplexityRise.language_model.kind", "masked"),
-        ("search.gamma", 0.15),
-        ("search.length", "words"),
     ],
     # Zheng et al. 2020: gamma 5, 10 and 15 % (Table 1), psi 50. Their code: 99 words drawn from
     # the best 110, words that count, the first candidate where none does harm.

@@ -43,8 +43,10 @@ class Numberer(Protocol):
         """Refuse sentences that it cannot read."""
         ...
 
-    def number(self, examples: Sequence[Example], punctuation: PunctuationPolicy) -> Numbered:
-        """Words as rows of the parser's table, labels as its ids."""
+    def number(
+        self, examples: Sequence[Example], punctuation: PunctuationPolicy, checked: bool
+    ) -> Numbered:
+        """Words as rows of the parser's table, labels as its ids; checked first, if asked."""
         ...
 
 
@@ -173,6 +175,10 @@ class TreebankDataModule(pl.LightningDataModule):
         check_readable(examples, self.path(split) or SAMPLE, self._parser.check)
         return examples
 
+    def _number(self, examples: Sequence[Example]) -> Numbered:
+        """What ``check_readable`` has let through."""
+        return self._parser.number(examples, self.punctuation, checked=False)
+
     def _place(self) -> tuple[int, int]:
         return self.trainer.global_rank, self.trainer.world_size  # type: ignore[union-attr]
 
@@ -181,7 +187,7 @@ class TreebankDataModule(pl.LightningDataModule):
         examples = self._read("train")
         for path, copy in self._copies:
             check_readable([copy], path, self._parser.check)
-        data = self._parser.number([*examples, *self.augmented_examples], self.punctuation)
+        data = self._number([*examples, *self.augmented_examples])
         module = self.trainer.lightning_module  # type: ignore[union-attr]
         may_change = self.other_processes or not drops_out(module)
         return TrainingLoader(data, self.batch_words, self.seed, *self._place(), may_change)
@@ -209,7 +215,7 @@ class TreebankDataModule(pl.LightningDataModule):
         return examples
 
     def _evaluation(self, examples: Sequence[Example]) -> EvaluationLoader:
-        data = self._parser.number(examples, self.punctuation)
+        data = self._number(examples)
         device = self.trainer.strategy.root_device  # type: ignore[union-attr]
         words = forward_words(device, self.eval_batch_words)
         return EvaluationLoader(data, words, *self._place())
