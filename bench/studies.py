@@ -43,6 +43,7 @@ class Row:
         configs: in ``configs``, that it is trained with; by default the experiment of its name.
         steps: of training, instead of the configuration's.
         copies: that it is trained on too.
+        seed: of dropout and of the batches, instead of the configuration's.
         pretrained: its encoder is a pretrained Transformer, which ``--encoder`` names.
         recipe: of the attack.
         gammas: budgets of its attack, instead of the study's; None is the recipe's own.
@@ -56,6 +57,7 @@ class Row:
     configs: tuple[str, ...] = ()
     steps: int | None = None
     copies: Copies | None = None
+    seed: int | None = None
     pretrained: bool = False
     recipe: str = "zheng2020_blackbox"
     gammas: tuple[float | None, ...] = ()
@@ -151,8 +153,14 @@ CLEAN = (
 UNSEEN = "pwws"
 
 
-def defenses(clean: Row, steps: int) -> tuple[Row, ...]:
-    """A clean parser, and ways to go on from it that take the time of so many clean steps."""
+def defenses(clean: Row, steps: int, twice: tuple[str, ...] = ()) -> tuple[Row, ...]:
+    """A clean parser, and ways to go on from it that take the time of so many clean steps.
+
+    Args:
+        clean: the parser.
+        steps: without a defense.
+        twice: ends of the names of ways that are gone with another seed too.
+    """
     start = f"experiment/{clean.name}_finetuning"
     way = partial(Row, pretrained=clean.pretrained)
     rows = [
@@ -166,8 +174,13 @@ def defenses(clean: Row, steps: int) -> tuple[Row, ...]:
         copies = Copies(clean, 1.0, "changed", "random", used)
         name, title = f"{clean.name}_offline{percent(used)}", f"+ {used:.0%} of copies made before"
         rows.append(way(name, title, configs=(start,), steps=steps, copies=copies))
-    again = (replace(row, recipe=UNSEEN, gammas=(None,)) for row in rows)
-    return tuple(one for pair in zip(rows, again, strict=True) for one in pair)
+    rows += [
+        replace(row, name=f"{row.name}_seed_2", title=f"{row.title}, seed 2", seed=2)
+        for row in rows
+        if row.name.removeprefix(f"{clean.name}_") in twice
+    ]
+    unseen = (replace(row, recipe=UNSEEN, gammas=(None,)) for row in rows)
+    return tuple(one for pair in zip(rows, unseen, strict=True) for one in pair)
 
 
 STUDIES = {

@@ -64,6 +64,9 @@ def train(row: Row, inputs: Inputs) -> None:
         command += ["--model.init_args.encoder.init_args.model", inputs.encoder]
     if row.steps is not None:
         command += ["--trainer.max_steps", str(row.steps)]
+    if row.seed is not None:
+        command += ["--model.init_args.seed", str(row.seed)]
+        command += ["--data.init_args.seed", str(row.seed)]
     if row.copies is not None:
         augment(row.copies, inputs)
         command += ["--data.init_args.augmented_files", json.dumps([str(row.copies.path)])]

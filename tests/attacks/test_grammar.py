@@ -10,6 +10,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from robustparse.attacks.constraints import grammar
 from robustparse.attacks.constraints.grammar import (
     GrammarChecker,
     GrammarErrors,
@@ -187,7 +188,12 @@ def test_language_tool_that_hangs_fails_or_is_missing(tool, monkeypatch) -> None
     tool.check = refuse
     with pytest.raises(InputError, match=r"it failed on 'bad' \(refused\)"):
         LanguageTool(server="x").errors(["bad"])
-    sys.modules["language_tool_python"].LanguageTool = refuse
+    library = sys.modules["language_tool_python"]
+    library.LanguageTool = lambda *_, **__: threading.Event().wait(5)
+    monkeypatch.setattr(grammar, "_START_SECONDS", 0.05)
+    with pytest.raises(InputError, match=r"has not started within 0\.05 s"):
+        LanguageTool(server="x").errors(["bad"])
+    library.LanguageTool = refuse
     with pytest.raises(InputError, match=r"cannot be started for en-US \(refused\)"):
         LanguageTool(server="x").errors(["bad"])
     monkeypatch.setitem(sys.modules, "language_tool_python", None)

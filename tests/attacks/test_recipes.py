@@ -59,8 +59,8 @@ WANG_2021: list[tuple[str, Any]] = [
     ("goal.metric", "mean"),
     ("candidates.generators.WordNetSynonyms.parts", "all"),
     ("candidates.generators.EmbeddingNeighbours.k", 50),
-    ("candidates.generators.MaskedLM.top_k", 100),
-    ("candidates.generators.MaskedLM.sample", 50),
+    ("candidates.generators.CachedCandidates.generator.top_k", 100),
+    ("candidates.generators.CachedCandidates.generator.sample", 50),
     ("constraints.WordVectorCosine.minimum", 0.7),
     ("constraints.WordVectorCosine.unknown", "reject"),
     ("constraints.GrammarErrors.more", 0),
@@ -221,7 +221,8 @@ def test_wang_filters_by_tag_vectors_grammar_and_perplexity_in_this_order(
         *("ForbiddenTags", "TaggerTag", "WordVectorCosine", "GrammarErrors", "PerplexityRise")
     ]
     assert type(at(attack, "constraints.GrammarErrors.checker")).__name__ == checker
-    assert names(attack.candidates.generators) == [*generators, "EmbeddingNeighbours", "MaskedLM"]
+    *tables, cached = attack.candidates.generators
+    assert names([*tables, cached.generator]) == [*generators, "EmbeddingNeighbours", "MaskedLM"]
 
 
 def test_cheap_filters_come_before_models() -> None:

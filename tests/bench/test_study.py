@@ -1,5 +1,6 @@
 """The studies: names that tell rows apart, recipes with the machine's files, sentences drawn."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import yaml
@@ -44,7 +45,11 @@ def test_recipes_get_the_machines_files() -> None:
     recipe = study.with_files(yaml.safe_load(shipped), HERE)
     assert not any(name in yaml.safe_dump(recipe) for name in names)
     mlm, near = (recipe["candidates"]["init_args"]["generators"][place] for place in (2, 1))
-    assert mlm["init_args"] == {"model": "mlm", "top_k": 100, "sample": 50}
+    assert mlm["init_args"]["generator"]["init_args"] == {
+        "model": "mlm",
+        "top_k": 100,
+        "sample": 50,
+    }
     assert near["init_args"] == {"vectors": "vectors.txt", "k": 50}
 
 
@@ -102,10 +107,15 @@ def test_a_defense_is_trained_from_its_clean_parser_in_the_same_time(
     pgd, copies, offline = (" ".join(command) for command in commands)
     assert "ewt_biaffine_minilm_finetuning.yaml" in pgd
     assert "configs/defense/pgd.yaml" in pgd
-    assert "--trainer.max_steps 168 " in pgd  # 640 clean steps at 3.8 each
+    assert "--trainer.max_steps 269 " in pgd  # 1,024 clean steps at 3.8 each
     assert copies.startswith("augment")
     assert "ewt_biaffine_minilm/best.ckpt" in copies
     assert "recipes/zheng2020_blackbox.yaml" in copies
-    assert "--trainer.max_steps 640 " in offline
+    assert "--trainer.max_steps 1024 " in offline
     assert "ewt_biaffine_minilm/copies_100.conllu" in offline
     assert "--data.init_args.augmented_share 0.5 " in offline
+    commands.clear()
+    study.train(replace(rows["ewt_biaffine_minilm_pgd"], name="again", seed=2), HERE)
+    seeds = [f"--{part}.init_args.seed" for part in ("model", "data")]
+    assert [commands[0][commands[0].index(seed) + 1] for seed in seeds] == ["2", "2"]
+    assert not any(seed in pgd for seed in seeds)

@@ -19,6 +19,7 @@ from robustparse.attacks.constraints.sentence_filter import Edit, SentenceFilter
 from robustparse.errors import InputError
 
 _REMEMBERED = 1 << 16  # texts
+_START_SECONDS = 120.0  # a Java virtual machine and all rules on a slow disk take a few
 _GLUED = frozenset([".", ",", "!", ":", ";", "?", "'s", "n't"])
 
 
@@ -79,7 +80,7 @@ class LanguageTool(GrammarChecker):
         language: of the rules.
         server: address of a running LanguageTool server; None starts the local copy, which needs
             Java.
-        download: whether a copy that is not there may be fetched.
+        download: whether a copy that is not there may be fetched, however long that takes.
         seconds: the time limit for one text.
 
     Raises:
@@ -135,8 +136,16 @@ class LanguageTool(GrammarChecker):
                 f"LanguageTool: no copy in {folder} (set LTP_PATH to another folder); set "
                 "`download: true` to fetch it, or `server` to the address of a running one"
             )
+        limit = None if self.download else _START_SECONDS
         try:
-            return library.LanguageTool(self.language, remote_server=self.server)
+            return within(
+                limit, lambda: library.LanguageTool(self.language, remote_server=self.server)
+            )
+        except TimeoutError:
+            raise InputError(
+                f"LanguageTool: it has not started within {limit} s; check Java, or give the "
+                "address of a running `server`"
+            ) from None
         except Exception as error:  # no Java, no server, an unknown language
             raise InputError(
                 f"LanguageTool: it cannot be started for {self.language} ({error}); install Java, "
@@ -144,8 +153,8 @@ class LanguageTool(GrammarChecker):
             ) from error
 
 
-def within(seconds: float, call: Callable[[], Any]) -> Any:
-    """What a call returns or raises.
+def within(seconds: float | None, call: Callable[[], Any]) -> Any:
+    """What a call returns or raises; None waits for ever.
 
     Raises:
         TimeoutError: it takes longer than `seconds`; the call is left behind.
