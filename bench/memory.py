@@ -3,14 +3,14 @@
     python bench/memory.py --checkpoint best.ckpt --folder UD_English-EWT --json
 
 The sentences of the test split are attacked again and again under new ids, into a folder that is
-deleted afterwards, with a low-cost attack: random words of the training data, two trials a
-sentence. The words proposed differ from round to round, as they are drawn from (seed, id). What may
+deleted afterwards, by default with a low-cost attack: random words of the training data, two trials
+a sentence; or with any recipe (``--attack RECIPE.yaml``, and ``--attack.…`` as ``robustparse
+attack`` takes them). What is drawn from (seed, id) differs from round to round. What may
 grow is bounded by the distinct words: the parser's table of word forms. Everything else (live
 sentences, their caches, the sample for the victim's share, memories of filters) has a fixed size,
 but for one id a sentence.
 """
 
-import argparse
 import json
 import os
 import tempfile
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from jsonargparse import ArgumentParser
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.training_words import TrainingWords
@@ -38,19 +39,35 @@ POINTS = 20  # measurements over the run
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Resident memory over a long attack.")
-    parser.add_argument("--checkpoint", required=True)
-    parser.add_argument("--folder", help="of the treebank; by default the sample is taken")
-    parser.add_argument("--sentences", type=int, default=10_000)
+    parser = ArgumentParser(description="Resident memory over a long attack.")
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    module = load_parser(options.checkpoint, None, "cpu")
-    data = SAMPLE if options.folder is None else str(find_split(options.folder, "test"))
-    examples = repeated(load_examples(data, None, 0, module), options.sentences)
-    figures = measured(ParserVictim(module), examples)
-    if options.json:
+    parser.add_function_arguments(attacked, sub_configs=True)
+    options = parser.instantiate(parser.parse_args()).as_dict()
+    as_json = options.pop("json")
+    figures = attacked(**options)
+    if as_json:
         print(json.dumps(figures))
+
+
+def attacked(
+    checkpoint: str,
+    attack: Attack | None = None,
+    folder: str | None = None,
+    sentences: int = 10_000,
+) -> dict[str, Any]:
+    """Memory over an attack.
+
+    Args:
+        checkpoint: of the parser.
+        attack: the recipe; by default random substitution.
+        folder: of the treebank; by default the sample is taken.
+        sentences: how many are attacked.
+    """
+    torch.set_num_threads(1)
+    module = load_parser(checkpoint, None, "cpu")
+    data = SAMPLE if folder is None else str(find_split(folder, "test"))
+    examples = repeated(load_examples(data, None, 0, module), sentences)
+    return measured(attack or random_substitution(), ParserVictim(module), examples)
 
 
 def repeated(examples: Sequence[Example], count: int) -> list[Example]:
@@ -59,11 +76,14 @@ def repeated(examples: Sequence[Example], count: int) -> list[Example]:
     return [replace(example, id=number) for number, example in enumerate(islice(rounds, count))]
 
 
-def measured(victim: ParserVictim, examples: Sequence[Example]) -> dict[str, Any]:
+def random_substitution() -> Attack:
+    """Two trials a sentence."""
+    search = RandomSubstitution(trials=2)
+    return Attack(AttachmentDrop(), TrainingWords(), search, [AttackableTags()])
+
+
+def measured(attack: Attack, victim: ParserVictim, examples: Sequence[Example]) -> dict[str, Any]:
     """Resident memory by sentences finished, and the parser's word forms at both ends."""
-    attack = Attack(
-        AttachmentDrop(), TrainingWords(), RandomSubstitution(trials=2), [AttackableTags()]
-    )
     finished, mebibytes, forms = [], [], []
 
     def measure(tally: Tally) -> None:
