@@ -41,17 +41,21 @@ class Classifier(nn.Module):
 
     def forward(self, embeddings: Tensor, lengths: Tensor) -> Tensor:
         """``(batch, length, dim)`` -> logits ``(batch, classes)``."""
-        places = torch.arange(embeddings.shape[1])
-        mask = (places < lengths[:, None]).unsqueeze(-1)
+        texts, longest, dim = embeddings.shape
+        places = torch.arange(longest)
+        real = places < lengths[:, None]
         if self.arch != "lstm":
-            return self.out((embeddings * mask).sum(1) / lengths[:, None])
-        # Which word stands at each place of the reversed text; padding stays where it is.
-        turned = torch.where(mask[..., 0], lengths[:, None] - 1 - places, places).unsqueeze(-1)
+            return self.out((embeddings * real.unsqueeze(-1)).sum(1) / lengths[:, None])
+        # Which word stands at each place of the reversed text; padding stays where it is. Taking
+        # rows, and adding to them, costs a fraction of `gather` and `masked_fill`.
+        turned = torch.where(real, lengths[:, None] - 1 - places, places)
+        rows = (turned + longest * torch.arange(texts)[:, None]).flatten()
         there = self.forwards(embeddings)[0]
-        back = self.backwards(embeddings.gather(1, turned.expand_as(embeddings)))[0]
+        back = self.backwards(embeddings.reshape(-1, dim)[rows].view_as(embeddings))[0]
         # The maximum over time does not ask for the order of the words.
-        if not mask.all():
-            there, back = (x.masked_fill(~mask, float("-inf")) for x in (there, back))
+        if not real.all():
+            beyond = torch.zeros_like(embeddings[..., :1]).masked_fill(~real[..., None], -torch.inf)
+            there, back = there + beyond, back + beyond
         return self.out(torch.cat([there.amax(1), back.amax(1)], dim=-1))
 
 

@@ -20,6 +20,7 @@ from jsonargparse import ArgumentError, ArgumentParser, Namespace
 from robustparse.attacks.attack import PACKING, Attack
 from robustparse.cli.config_errors import shorten
 from robustparse.cli.devices import process_device
+from robustparse.cli.freed_memory import keep_freed_memory
 from robustparse.cli.inputs import (
     digest,
     instantiate_options,
@@ -176,6 +177,7 @@ def _worker(
     job: type[Job], arguments: Sequence[str], count: int, rank: int, ids: Sequence[int]
 ) -> Lines:
     """What one of the new processes does: load all by itself, attack the sentences given."""
+    keep_freed_memory()
     source, examples = job.of(arguments)._loaded(rank, count)
     by_id = {example.id: example for example in examples}
     return source([by_id[id_] for id_ in ids])

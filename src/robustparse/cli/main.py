@@ -9,6 +9,7 @@ import importlib
 import sys
 from collections.abc import Sequence
 
+from robustparse.cli.freed_memory import keep_freed_memory
 from robustparse.errors import InputError, ProcessDiedError
 
 LIGHTNING = {
@@ -36,6 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(_usage())
         sys.exit(0)
     command, rest = arguments[0], arguments[1:]
+    keep_freed_memory()
     try:
         if command in OWN:
             importlib.import_module(f"robustparse.cli.{command}").command(rest)
