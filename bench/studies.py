@@ -173,7 +173,8 @@ def defenses(clean: Row, steps: int, twice: tuple[str, ...] = ()) -> tuple[Row, 
     for used in (0.5, 1.0):
         copies = Copies(clean, 1.0, "changed", "random", used)
         name, title = f"{clean.name}_offline{percent(used)}", f"+ {used:.0%} of copies made before"
-        rows.append(way(name, title, configs=(start,), steps=steps, copies=copies))
+        configs = (start, "defense/copies")
+        rows.append(way(name, title, configs=configs, steps=steps, copies=copies))
     rows += [
         replace(row, name=f"{row.name}_seed_2", title=f"{row.title}, seed 2", seed=2)
         for row in rows

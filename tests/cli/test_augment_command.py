@@ -14,7 +14,8 @@ from robustparse.data.shares import draw_share
 from robustparse.evaluation.lines import read_lines
 from sample_runs import SPEED, sentences, write_sample
 
-SHIPPED = Path(__file__).parents[2] / "configs" / "experiment" / "ewt_biaffine_augmented.yaml"
+CONFIGS = Path(__file__).parents[2] / "configs"
+SHIPPED = CONFIGS / "experiment" / "ewt_biaffine_augmented.yaml"
 SENTENCES = 14
 
 
@@ -175,3 +176,16 @@ def test_training_with_the_shipped_settings_on_copies_of_the_sample(made, tmp_pa
     config.write_text(yaml.safe_dump(settings))
     main(fit(config, tmp_path / "run"))
     assert (tmp_path / "run" / "last.ckpt").exists()
+
+
+def test_copies_are_given_behind_an_experiment(made, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    main(arguments(made, Path("copies.conllu"), "--data", "sample", "--limit", 20))
+    config = write_config(tmp_path / "run.yaml", max_steps=2)
+    main([*fit(config, tmp_path / "run"), "--config", str(CONFIGS / "defense" / "copies.yaml")])
+    used = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())["data"]["init_args"]
+    assert used["augmented_files"] == ["copies.conllu"]
+    assert used["folder"] == "sample"
+    Path("copies.conllu").unlink()
+    with pytest.raises(SystemExit, match="2"):
+        main([*fit(config, tmp_path / "new"), "--config", str(CONFIGS / "defense" / "copies.yaml")])
