@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from robustparse.parsers.lstm import BiLSTM, reversal_index
+from robustparse.parsers.lstm import BiLSTM, reversed_rows
 
 LENGTHS = torch.tensor([4, 1, 7, 7, 2])
 
@@ -79,11 +79,11 @@ def test_padding_is_irrelevant():
 
 
 def test_reversal_stays_within_each_length():
-    assert reversal_index(torch.tensor([3, 1, 4, 0]), 4).tolist() == [
-        [2, 1, 0, 3],
-        [0, 1, 2, 3],
-        [3, 2, 1, 0],
-        [0, 1, 2, 3],
+    assert reversed_rows(torch.tensor([3, 1, 4, 0]), 4).tolist() == [
+        *(2, 1, 0, 3),
+        *(4, 5, 6, 7),
+        *(11, 10, 9, 8),
+        *(12, 13, 14, 15),
     ]
 
 

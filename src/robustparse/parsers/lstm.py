@@ -12,11 +12,15 @@ from torch import Tensor, nn
 from robustparse.parsers.dropout import shared_dropout
 
 
-def reversal_index(lengths: Tensor, width: int) -> Tensor:
-    """``(batch, width)``: where each position comes from when sentences are reversed in place."""
+def reversed_rows(lengths: Tensor, width: int) -> Tensor:
+    """``(batch * width,)``: from which row of ``(batch * width, dim)`` each one comes.
+
+    Sentences are reversed in place; padding stays where it is.
+    """
     positions = torch.arange(width, device=lengths.device)
     reverse = lengths[:, None] - 1 - positions
-    return torch.where(reverse >= 0, reverse, positions)
+    sentences = width * torch.arange(len(lengths), device=lengths.device)[:, None]
+    return (sentences + torch.where(reverse >= 0, reverse, positions)).flatten()
 
 
 class BiLSTM(nn.Module):
@@ -51,14 +55,14 @@ class BiLSTM(nn.Module):
 
     def forward(self, inputs: Tensor, lengths: Tensor) -> Tensor:
         """``(batch, length, input_dim)`` -> ``(batch, length, 2 * hidden)``."""
-        index = reversal_index(lengths, inputs.shape[1])
+        rows = reversed_rows(lengths, inputs.shape[1])
         states = inputs
         for layer, (left, right) in enumerate(zip(self.forwards, self.backwards, strict=True)):
             if layer:
                 states = shared_dropout(states, self.dropout, self.training)
             forward_states, _ = left(states)
-            backward_states, _ = right(_take(states, index))
-            states = torch.cat([forward_states, _take(backward_states, index)], dim=-1)
+            backward_states, _ = right(_take(states, rows))
+            states = torch.cat([forward_states, _take(backward_states, rows)], dim=-1)
         return states
 
     def last_states(self, inputs: Tensor, lengths: Tensor) -> Tensor:
@@ -69,6 +73,6 @@ class BiLSTM(nn.Module):
         return torch.cat([states[rows, last, : self.hidden], states[:, 0, self.hidden :]], dim=-1)
 
 
-def _take(states: Tensor, index: Tensor) -> Tensor:
-    """Rows of each sentence by index: ``(batch, length, dim)``, ``(batch, length)``."""
-    return states.gather(1, index.unsqueeze(-1).expand(-1, -1, states.shape[-1]))
+def _take(states: Tensor, rows: Tensor) -> Tensor:
+    """``(batch, length, dim)`` with its rows in that order; ``gather`` takes four times as long."""
+    return states.flatten(0, 1).index_select(0, rows).view_as(states)
