@@ -27,7 +27,12 @@ def test_a_defense_joins_an_experiment(
     own = yaml.safe_load(experiment.read_text())
     assert merged["trainer"]["max_steps"] == own["trainer"]["max_steps"]
     assert merged["model"]["init_args"]["init_from"] == own["model"]["init_args"]["init_from"]
-    expected = yaml.safe_load(defense.read_text())["trainer"]["callbacks"]
-    assert [one["class_path"] for one in merged["trainer"]["callbacks"]] == [
-        one["class_path"] for one in expected
+    given = yaml.safe_load(defense.read_text())
+    copies = given.get("data", {}).get("init_args", {}).get("augmented_files")
+    assert merged["data"]["init_args"]["augmented_files"] == copies
+    assert merged["data"]["init_args"]["seed"] == own["data"]["init_args"]["seed"]
+    callbacks = given.get("trainer", {}).get("callbacks", [])
+    assert copies or callbacks
+    assert [one["class_path"] for one in merged["trainer"]["callbacks"] or []] == [
+        one["class_path"] for one in callbacks
     ]
