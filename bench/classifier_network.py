@@ -47,7 +47,8 @@ class Classifier(nn.Module):
         if self.arch != "lstm":
             return self.out((embeddings * real.unsqueeze(-1)).sum(1) / lengths[:, None])
         # Which word stands at each place of the reversed text; padding stays where it is. Taking
-        # rows, and adding to them, costs a fraction of `gather` and `masked_fill`.
+        # rows, and adding to them, costs a fraction of `gather` and `masked_fill`. It is what
+        # `robustparse.parsers.lstm` does, which the peer's environment does not have.
         turned = torch.where(real, lengths[:, None] - 1 - places, places)
         rows = (turned + longest * torch.arange(texts)[:, None]).flatten()
         there = self.forwards(embeddings)[0]
