@@ -9,10 +9,10 @@ nearest words among ``--vectors``. The searches are TextAttack's, as ``parity.py
 
 *Speed* is texts a second from the first to the last. *Overhead* is the time outside the victim for
 every query that is charged; turning strings into the victim's numbers is the victim's on
-TextAttack's side and overhead on ours. Ratios are by the wall's clock, and by processor time where
-the name says so. TextAttack runs in an environment of its own, made on first use. Its population
-searches get fewer texts, as they are slow; both sides always attack the same ones. With ``--work``
-a run that was cut off goes on where it stopped. Run it on an otherwise idle core.
+TextAttack's side and overhead on ours. Ratios are by the wall's clock, and one of speeds by
+processor time stands beside them. TextAttack runs in an environment of its own, made on first use.
+Its population searches get fewer texts, as they are slow; both sides always attack the same ones.
+With ``--work`` a run that was cut off goes on where it stopped. Run it on an otherwise idle core.
 """
 
 import argparse
@@ -126,22 +126,21 @@ def figures_of(ours: Figures, theirs: list[Figures]) -> Figures:
     found: Figures = {"texts": len(theirs)}
     for side, rows in both.items():
         found |= {f"{name}_{side}": value for name, value in summary(rows).items()}
-    for clock, end in (("wall", ""), ("cpu", "_cpu")):
-        spent = {"ours": (ours["seconds"][clock], ours["victim_seconds"][clock])}
-        spent["textattack"] = (
-            sum(row["seconds"][clock] for row in theirs),
-            sum(row["victim_seconds"][clock] for row in theirs),
-        )
-        overhead = {}
-        for side, (seconds, victim) in spent.items():
-            charged = sum(row["queries"] for row in both[side])
-            overhead[side] = (seconds - victim) / charged
-            found[f"seconds_{side}{end}"] = seconds
-            found[f"sentences_per_second_{side}{end}"] = len(theirs) / seconds
-            found[f"overhead_microseconds_{side}{end}"] = 1e6 * overhead[side]
-            found[f"victim_share_{side}{end}"] = victim / seconds
-        found[f"speed_ratio{end}"] = spent["textattack"][0] / spent["ours"][0]
-        found[f"overhead_ratio{end}"] = overhead["textattack"] / overhead["ours"]
+    spent = {
+        name: (ours[name], sum(row[name] for row in theirs))
+        for name in ("seconds", "cpu_seconds", "victim_seconds")
+    }
+    overhead = {}
+    for place, (side, rows) in enumerate(both.items()):
+        seconds, victim = spent["seconds"][place], spent["victim_seconds"][place]
+        overhead[side] = (seconds - victim) / sum(row["queries"] for row in rows)
+        found[f"seconds_{side}"] = seconds
+        found[f"sentences_per_second_{side}"] = len(rows) / seconds
+        found[f"overhead_microseconds_{side}"] = 1e6 * overhead[side]
+        found[f"victim_share_{side}"] = victim / seconds
+    for name, end in (("seconds", ""), ("cpu_seconds", "_cpu")):
+        found[f"speed_ratio{end}"] = spent[name][1] / spent[name][0]
+    found["overhead_ratio"] = overhead["textattack"] / overhead["ours"]
     keys = ("kind", "queries", "changed")
     same = [
         all(one[key] == other[key] for key in keys)
