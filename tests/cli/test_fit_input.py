@@ -117,6 +117,27 @@ def test_mistakes_on_the_command_line(config: Path, tmp_path: Path, fails: Fails
     assert "file" in fails("fit", "--config", config, "--trainer.default_root_dir", "file/run")
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "says"),
+    [
+        ("data.init_args.seed", "-1", "seed must be >= 0, got -1"),
+        ("data.init_args.min_count", "-3", "min_count must be >= 1, got -3"),
+        ("data.init_args.max_length", "0", "max_length must be >= 1, got 0"),
+        ("model.init_args.seed", "-1", "seed must be >= 0, got -1"),
+        ("model.init_args.arc_dim", "0", "arc_dim and label_dim must be >= 1"),
+        ("model.init_args.dropout", "1.0", "dropout in [0, 1)"),
+        ("model.init_args.optimization.betas", "[1.5, 0.9]", "betas must be in [0, 1)"),
+        ("trainer.accumulate_grad_batches", "0", "accumulate_grad_batches must be >= 1, got 0"),
+        ("trainer.max_steps", "-1", "set trainer.max_steps or"),
+    ],
+)
+def test_numbers_out_of_range(
+    option: str, value: str, says: str, config: Path, fails: Fails
+) -> None:
+    endless = ["--trainer.max_epochs=-1", "--model.init_args.optimization.schedule=linear"]
+    assert says in fails("fit", "--config", config, *endless, f"--{option}={value}")
+
+
 class Hostile:
     def __reduce__(self) -> tuple[object, tuple[str]]:
         return os.system, ("touch pwned",)

@@ -38,8 +38,13 @@ def test_constant_stays():
         {"decay": 1.5},
         {"decay_steps": 0},
         {"warmup_steps": -1},
+        {"learning_rate": float("nan")},
+        {"betas": (1.5, 0.9)},
+        {"betas": (0.9, -0.1)},
+        {"eps": -1.0},
+        {"pretrained_learning_rate": float("inf")},
     ],
 )
 def test_impossible_settings_are_refused(wrong):
-    with pytest.raises(InputError, match="learning_rate must be > 0"):
+    with pytest.raises(InputError, match=rf"{next(iter(wrong))} (must be|in \(0, 1\]|>= )"):
         Optimization(**wrong)

@@ -102,6 +102,10 @@ class TreebankDataModule(pl.LightningDataModule):
                 f"batch_words and eval_batch_words must be >= 1, got {batch_words} and "
                 f"{eval_batch_words}"
             )
+        limits = {"max_length": (max_length, 1), "min_count": (min_count, 1), "seed": (seed, 0)}
+        for name, (value, least) in limits.items():
+            if value < least:
+                raise InputError(f"data: {name} must be >= {least}, got {value}")
         check_share(augmented_share, "augmented_share")
         self.folder = folder
         self.files = {"train": train_file, "dev": dev_file, "test": test_file}

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
+from robustparse.errors import InputError
 from robustparse.parsers.base import ParserModule
 from robustparse.parsers.decoders import Decoder, check_decoder, decode_heads
 from robustparse.parsers.dropout import shared_dropout
@@ -68,7 +69,7 @@ class BiaffineParser(ParserModule):
         vocabulary: given by the data module or a checkpoint.
 
     Raises:
-        InputError: an unknown decoder, or see ``initialize``.
+        InputError: an unknown decoder, a number out of range, or see ``initialize``.
     """
 
     def __init__(
@@ -86,6 +87,11 @@ class BiaffineParser(ParserModule):
     ) -> None:
         super().__init__(encoder or LSTMEncoder(), optimization or Optimization(), seed)
         check_decoder(decoder)
+        if min(arc_dim, label_dim) < 1 or not 0.0 <= dropout < 1.0:
+            raise InputError(
+                "arc_dim and label_dim must be >= 1 and dropout in [0, 1), got "
+                f"{arc_dim}, {label_dim} and {dropout}"
+            )
         self.arc_dim, self.label_dim, self.dropout = arc_dim, label_dim, dropout
         self.decoder, self.labelled = decoder, labelled
         self.initialize(vocabulary, init_from)

@@ -1,5 +1,6 @@
 """How every parser learns and is scored: the only training step, resumption, evaluation."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 import pytorch_lightning as pl
 import torch
 from numpy.typing import NDArray
+from pytorch_lightning.trainer.states import TrainerFn
 from pytorch_lightning.utilities.types import OptimizerLRScheduler
 from torch import Tensor
 
@@ -31,12 +33,17 @@ class LearningModule(pl.LightningModule, ABC):
         offset_source: set by a gradient adversary while it trains: called with each batch, gives
             the offset of ``loss``.
         vocabulary: what the parser knows of its training data.
+
+    Raises:
+        InputError: the seed is negative.
     """
 
     vocabulary: Vocabulary
 
     def __init__(self, optimization: Optimization, seed: int) -> None:
         super().__init__()
+        if seed < 0:
+            raise InputError(f"model: seed must be >= 0, got {seed}")
         self.optimization, self.seed = optimization, seed
         self.offset_source: Callable[[Batch], Tensor] | None = None
         self.validation_score, self.test_score = AttachmentScore(), AttachmentScore()
@@ -81,7 +88,11 @@ class LearningModule(pl.LightningModule, ABC):
         self.log("train/loss", outputs["loss"], prog_bar=True)
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
-        """Adam with its schedule, stepped every batch."""
+        """Adam with its schedule, stepped every batch.
+
+        Raises:
+            InputError: the schedule ends with the run, and nobody knows at which step that is.
+        """
         chosen = self.optimization
         pretrained = self.pretrained_parameters()
         known = {id(parameter) for parameter in pretrained}
@@ -98,6 +109,11 @@ class LearningModule(pl.LightningModule, ABC):
             groups, chosen.learning_rate, betas=chosen.betas, eps=chosen.eps, fused=fused
         )
         total = self.trainer.estimated_stepping_batches if chosen.schedule == "linear" else 0
+        if math.isinf(total):
+            raise InputError(
+                "schedule linear falls to 0 at the run's last step: set trainer.max_steps or "
+                "trainer.max_epochs, or another schedule"
+            )
         schedule = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: chosen.factor(step, total))
         return {"optimizer": adam, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
@@ -108,7 +124,7 @@ class LearningModule(pl.LightningModule, ABC):
         gradient_clip_algorithm: str | None = None,
     ) -> None:
         """Clip as the trainer says; Lightning's own way refuses a fused optimiser in bf16."""
-        if not gradient_clip_val:
+        if gradient_clip_val is None or gradient_clip_val <= 0:  # as Lightning has it
             return
         if gradient_clip_algorithm == "value":
             torch.nn.utils.clip_grad_value_(self.parameters(), gradient_clip_val)
@@ -135,8 +151,9 @@ class LearningModule(pl.LightningModule, ABC):
             # Lightning converts the module only after loading: float64 would go through float32.
             self._trainer.precision_plugin.convert_module(self)
         fill_weights(self, "the checkpoint", checkpoint["state_dict"])
-        fit_loop = checkpoint.get("loops", {}).get("fit_loop", {})
-        self._loader_states = fit_loop.get("state_dict", {}).get("combined_loader", [])
+        if self._trainer is not None and self._trainer.state.fn == TrainerFn.FITTING:
+            fit_loop = checkpoint.get("loops", {}).get("fit_loop", {})
+            self._loader_states = fit_loop.get("state_dict", {}).get("combined_loader", [])
 
     def on_train_start(self) -> None:
         """Put the loader where the checkpoint says.

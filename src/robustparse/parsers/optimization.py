@@ -1,5 +1,6 @@
 """The optimiser of every parser, as plain numbers, and its learning rate over a run's steps."""
 
+import math
 from typing import Literal
 
 from robustparse.errors import InputError
@@ -21,6 +22,9 @@ class Optimization:
             ``constant``.
         pretrained_learning_rate: of a pretrained encoder's own weights, at its peak (5e-5, SuPar);
             None takes ``learning_rate``.
+
+    Raises:
+        InputError: a number is out of range.
     """
 
     def __init__(
@@ -34,12 +38,18 @@ class Optimization:
         schedule: Schedule = "exponential",
         pretrained_learning_rate: float | None = 5e-5,
     ) -> None:
-        if learning_rate <= 0 or decay_steps < 1 or warmup_steps < 0 or not 0 < decay <= 1:
+        if (
+            not (0 < learning_rate < math.inf and 0 < decay <= 1)
+            or decay_steps < 1
+            or warmup_steps < 0
+        ):
             raise InputError(
                 "learning_rate must be > 0, decay in (0, 1], decay_steps >= 1 and warmup_steps >= "
                 f"0, got {learning_rate}, {decay}, {decay_steps} and {warmup_steps}"
             )
-        if pretrained_learning_rate is not None and pretrained_learning_rate <= 0:
+        if not (all(0 <= beta < 1 for beta in betas) and eps >= 0):
+            raise InputError(f"betas must be in [0, 1) and eps >= 0, got {list(betas)} and {eps}")
+        if pretrained_learning_rate is not None and not 0 < pretrained_learning_rate < math.inf:
             raise InputError(
                 f"pretrained_learning_rate must be > 0 or null, got {pretrained_learning_rate}"
             )
