@@ -6,11 +6,14 @@ from typing import Any
 
 import conllu
 import pytest
+import pytorch_lightning as pl
 import torch
 import yaml
 from tiny_runs import differences, fit, metrics, write_config
 
+from robustparse import load
 from robustparse.cli.main import main
+from robustparse.data.datamodule import TreebankDataModule
 from robustparse.data.sample import sample_treebank
 from robustparse.tracking.offline import read_points, segments
 
@@ -82,6 +85,58 @@ def test_a_new_run_cannot_be_resumed_from_the_one_before(
     assert "last.ckpt.old" in capsys.readouterr().err
     assert (tmp_path / "run" / "last.ckpt.old").read_bytes() == first
     assert len(metrics(tmp_path / "run")) == 1 + 3 * 2
+
+
+def test_a_run_that_goes_back_loses_what_came_after(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another checkpoint than the folder's last one: as if the run had ended there."""
+    config, run = write_config(tmp_path / "run.yaml", schedule="constant"), tmp_path / "run"
+    examples = run / "adversarial_examples"
+    main(fit(config, run, "--trainer.max_steps", "4"))
+    (run / "last.ckpt").rename(tmp_path / "at4.ckpt")
+    examples.mkdir()
+    for step in (2, 6):
+        (examples / f"step_{step:08}.html").touch()
+    main(fit(config, tmp_path / "other", "--trainer.max_steps", "8", "--model.init_args.seed", "3"))
+    for name in ("last.ckpt", "metrics.csv"):
+        (tmp_path / "other" / name).rename(run / name)
+    afresh = (run / "last.ckpt").read_bytes()
+    capsys.readouterr()
+    back = ["--trainer.max_steps", "8", "--ckpt_path", str(tmp_path / "at4.ckpt")]
+    main([*fit(config, run)[:-2], *back])
+    assert "figures from step 4 on go" in capsys.readouterr().err
+    assert (run / "last.ckpt.old").read_bytes() == afresh
+    main([*fit(config, tmp_path / "whole")[:-2], *back])
+    assert differences(run, tmp_path / "whole") == ["metrics.csv"]
+    rows, others = metrics(run), metrics(tmp_path / "whole")
+    assert [row for row in rows[1:] if int(row[0]) >= 4] == others[1:]
+    assert {int(row[0]) for row in rows[1:]} == set(range(8))
+
+
+def test_a_test_leaves_the_next_fit_alone(finished: tuple[Path, Path]) -> None:
+    """What a checkpoint says of its place in the data is for a run that goes on from it."""
+    _, run = finished
+    data = TreebankDataModule(folder="sample", batch_words=400)
+
+    def steps(tested: bool) -> int:
+        quiet = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False}
+        trainer = pl.Trainer(max_epochs=1, enable_checkpointing=False, accelerator="cpu", **quiet)
+        parser = load(run / "last.ckpt")
+        if tested:
+            trainer.test(parser, datamodule=data, ckpt_path=run / "last.ckpt", verbose=False)
+        trainer.fit(parser, datamodule=data)
+        return trainer.global_step
+
+    assert steps(tested=True) == steps(tested=False) == 36
+
+
+def test_a_negative_norm_clips_nothing(tmp_path: Path) -> None:
+    """As in Lightning; it must not turn gradients round."""
+    config = write_config(tmp_path / "run.yaml", max_steps=3)
+    for norm in ("-1", "0"):
+        main(fit(config, tmp_path / norm, f"--trainer.gradient_clip_val={norm}"))
+    assert differences(tmp_path / "-1", tmp_path / "0") == []
 
 
 def test_predict_writes_conllu(finished: tuple[Path, Path]) -> None:

@@ -157,6 +157,48 @@ def test_a_failing_run_costs_one_warning(
     assert "No space left" in caplog.text
 
 
+class FullForMedia(Broken):
+    """A W&B run that takes numbers alone, and anything at the steps that ``healthy`` names."""
+
+    def __init__(self, healthy: tuple[int, ...] = ()) -> None:
+        super().__init__("nothing")
+        self.healthy, self.taken = healthy, list[tuple[int, str]]()
+
+    def log(self, values: dict[str, object], step: int | None = None) -> None:
+        at = int(str(values.pop("trainer/global_step")))
+        if at not in self.healthy and any(not isinstance(v, float) for v in values.values()):
+            raise OSError(28, "No space left on device")
+        self.taken += [(at, name) for name in values]
+
+
+@pytest.mark.parametrize(("healthy", "tables"), [((), []), ((2, 4), [2, 4])])
+def test_media_that_fail_end_media_alone(
+    healthy: tuple[int, ...],
+    tables: list[int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    logger, run = WandbLogger(save_dir=str(tmp_path), offline=True), FullForMedia(healthy)
+    monkeypatch.setattr(logger, "_open", lambda: setattr(logger, "_experiment", run))
+    use(logger)
+    assert run.taken.count((0, "loss")) == 1
+    assert [step for step, name in run.taken if name == "loss"] == list(range(5))
+    assert [step for step, name in run.taken if name == "examples"] == tables
+    assert len(caplog.records) == 1
+    assert "logging media failed" in caplog.text
+
+
+def test_figures_that_fail_now_and_then_do_not_end_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logger, run = WandbLogger(save_dir=str(tmp_path), offline=True), FullForMedia()
+    monkeypatch.setattr(logger, "_open", lambda: setattr(logger, "_experiment", run))
+    for step in range(9):
+        logger.log_metrics({"loss": 1.0 if step % 2 else object()}, step)
+    assert [step for step, _ in run.taken] == [1, 3, 5, 7]
+
+
 def test_without_wandb_the_run_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -66,23 +66,29 @@ class Cli(LightningCLI):
     def before_instantiate_classes(self) -> None:
         """Find the run's folder and the checkpoint before anything takes time."""
         command, config = str(self.subcommand), self.config[self.subcommand]
+        if config.trainer.accumulate_grad_batches < 1:
+            found = config.trainer.accumulate_grad_batches
+            raise InputError(f"trainer.accumulate_grad_batches must be >= 1, got {found}")
         self.folder = make_folder(Path(config.trainer.default_root_dir))
         wished = config.ckpt_path
         untrained = config.model.get("init_args", {}).get("init_from") is None
-        self.start = None
+        self.start: outputs.Start | None = None
         if command == "fit" or wished is not None or untrained:
             self.start = outputs.resolve_checkpoint(command, wished, self.folder)
-        config.ckpt_path = None if self.start is None else str(self.start)
+        config.ckpt_path = None if self.start is None else str(self.start.path)
         if command == "fit" and not config.trainer.fast_dev_run:
             self._announce(wished)
 
     @rank_zero_only
     def _announce(self, wished: str | None) -> None:
+        last = self.folder / LAST
         if self.start is not None:
-            _say(f"resuming from {self.start}")
+            _say(f"resuming from {self.start.path}")
+            if self.start.goes_back(self.folder) and last.exists():
+                _say(f"{LAST} is kept as {LAST}.old, figures from step {self.start.step} on go")
         elif wished is not None:
             _say(f"no checkpoint in {self.folder} yet, training from the start")
-        elif (self.folder / LAST).exists():
+        elif last.exists():
             _say(f"a new run in {self.folder}; {LAST} of the one before is kept as {LAST}.old")
 
     def instantiate_trainer(self, **kwargs: Any) -> pl.Trainer:
@@ -91,7 +97,9 @@ class Cli(LightningCLI):
         kwargs["plugins"] = outputs.plugins(settings.plugins)
         fits = self.subcommand == "fit" and not settings.fast_dev_run
         resumed = self.start is not None or not fits
-        kwargs["logger"] = outputs.loggers(settings.logger, self.folder, resumed, ours=fits)
+        back = fits and self.start is not None and self.start.goes_back(self.folder)
+        before = self.start.step if back and self.start is not None else None
+        kwargs["logger"] = outputs.loggers(settings.logger, self.folder, resumed, fits, before)
         if fits and settings.enable_checkpointing is not False:
             last = self._get(self.config_init, "last_checkpoint")
             monitor = MONITOR if settings.limit_val_batches != 0 else None

@@ -1,5 +1,6 @@
 """What every run gets without asking: its folder, tracking, checkpoints, its configuration."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from robustparse.files import write_text
 from robustparse.parsers.checkpoint import read_checkpoint
 from robustparse.tracking.checkpoint_io import VerifiedCheckpointIO
 from robustparse.tracking.csv import CsvLogger
+from robustparse.tracking.last import FILE as LAST
 from robustparse.tracking.last import LastCheckpoint
 
 BEST = "best.ckpt"
@@ -31,7 +33,19 @@ class ConfigFile(SaveConfigCallback):
             write_text(path, self.parser.dump(config, skip_none=False))
 
 
-def resolve_checkpoint(command: str, wished: str | None, folder: Path) -> Path | None:
+@dataclass(frozen=True)
+class Start:
+    """The checkpoint that a command starts from, and the optimiser steps it has seen."""
+
+    path: Path
+    step: int
+
+    def goes_back(self, folder: Path) -> bool:
+        """Whether a run in this folder does not go on from where it was left."""
+        return self.path.resolve() != (folder / LAST).resolve()
+
+
+def resolve_checkpoint(command: str, wished: str | None, folder: Path) -> Start | None:
     """The checkpoint a command starts from; None trains from scratch.
 
     Args:
@@ -55,10 +69,12 @@ def resolve_checkpoint(command: str, wished: str | None, folder: Path) -> Path |
             f"{path}: holds weights alone, no optimiser to resume with; start from it with "
             "--model.init_args.init_from"
         )
-    return path
+    return Start(path, int(content.get("global_step", 0)))
 
 
-def loggers(wished: Any, folder: Path, resumed: bool, ours: bool) -> list[Logger]:
+def loggers(
+    wished: Any, folder: Path, resumed: bool, ours: bool, before: int | None = None
+) -> list[Logger]:
     """The wished loggers, told where they are and whether a run is continued.
 
     Args:
@@ -66,12 +82,14 @@ def loggers(wished: Any, folder: Path, resumed: bool, ours: bool) -> list[Logger
         folder: of the run.
         resumed: the run is continued, or only looked at.
         ours: add ``metrics.csv``.
+        before: it is continued from an earlier step than it had reached: figures from this step on
+            are those of another run.
     """
     chosen = [] if wished in (None, True, False) else as_list(wished)
     chosen += [CsvLogger(str(folder))] if ours else []
     for logger in chosen:
         if hasattr(logger, "begin"):
-            logger.begin(str(folder), resumed)
+            logger.begin(str(folder), resumed, before)
     return chosen
 
 

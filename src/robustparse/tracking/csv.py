@@ -37,25 +37,31 @@ class CsvLogger(Logger):
     def __init__(self, save_dir: str, resumed: bool = False) -> None:
         super().__init__()
         self._save_dir, self._resumed = save_dir, resumed
+        self._before: int | None = None
         self._ledger: Ledger | None = None
         self._pages: ExamplePages | None = None
         self._warned = False
 
     @rank_zero_only
-    def begin(self, folder: str, resumed: bool) -> None:
-        """Said by the command line before a run: the run's folder, and whether it is continued.
+    def begin(self, folder: str, resumed: bool, before: int | None = None) -> None:
+        """Said by the command line before a run.
+
+        Args:
+            folder: the run's.
+            resumed: whether a run is continued.
+            before: figures from this step on are those of another run, and go.
 
         Raises:
             InputError: the file to be continued is none of ours.
         """
-        self._resumed = resumed
+        self._resumed, self._before = resumed, before
         self._open()
 
     def _open(self) -> Ledger:
         if self._ledger is None:
             folder = Path(self._save_dir)
             folder.mkdir(parents=True, exist_ok=True)
-            self._ledger = Ledger(folder / FILE, keep=self._resumed)
+            self._ledger = Ledger(folder / FILE, self._resumed, self._before)
         return self._ledger
 
     @rank_zero_only
@@ -74,7 +80,7 @@ class CsvLogger(Logger):
         if not record.examples:
             return
         if self._pages is None:
-            self._pages = ExamplePages(Path(self._save_dir), keep=self._resumed)
+            self._pages = ExamplePages(Path(self._save_dir), self._resumed, self._before)
         try:
             self._pages.write(record.examples, step)
         except (InputError, OSError) as error:

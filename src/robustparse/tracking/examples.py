@@ -99,10 +99,12 @@ class ExamplePages:
         folder: the run's.
         keep: the pages of the run that is continued; those of an earlier run are removed at the
             first new one.
+        before: keep those of earlier steps than this alone.
     """
 
-    def __init__(self, folder: Path, keep: bool) -> None:
-        self.folder, self._keep = folder / FOLDER, keep
+    def __init__(self, folder: Path, keep: bool, before: int | None = None) -> None:
+        self.folder = folder / FOLDER
+        self._foreign_from = before if keep else 0
 
     def write(self, lines: Sequence[Line], step: int) -> None:
         """Write the page of an evaluation.
@@ -110,11 +112,16 @@ class ExamplePages:
         Raises:
             InputError, OSError: it cannot be written.
         """
-        if not self._keep:
+        if self._foreign_from is not None:
             for old in self.folder.glob("step_*.html"):
-                old.unlink()
-            self._keep = True
-        write_text(self.folder / f"step_{step:08}.html", page(lines, step))
+                if old.name >= _name(self._foreign_from):
+                    old.unlink()
+            self._foreign_from = None
+        write_text(self.folder / _name(step), page(lines, step))
+
+
+def _name(step: int) -> str:
+    return f"step_{step:08}.html"
 
 
 def page(lines: Sequence[Line], step: int) -> str:

@@ -1,14 +1,52 @@
 """Keeps what a tracking service raises away from the run that it tracks."""
 
 import functools
+import logging
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from pytorch_lightning.utilities import rank_zero_only
 
+_ATTEMPTS = 3
+
+log = logging.getLogger(__name__)
+
+
+class Failures:
+    """What went wrong with a service, by what was tried: warned of once, given up in the end.
+
+    Args:
+        service: its name.
+        vital: the action without which the service is of no use; where it fails, no other one is
+            warned of.
+    """
+
+    def __init__(self, service: str, vital: str) -> None:
+        self.service, self.vital = service, vital
+        self._in_a_row: dict[str, int] = {}
+        self._warned: set[str] = set()
+
+    def gave_up(self, action: str) -> bool:
+        """Whether it has failed three times in a row."""
+        return self._in_a_row.get(action, 0) >= _ATTEMPTS
+
+    def succeeded(self, action: str) -> None:
+        """Take note that it went well."""
+        self._in_a_row.pop(action, None)
+
+    def add(self, action: str, error: Exception) -> None:
+        """Take note of an error; the first of its kind is a warning."""
+        self._in_a_row[action] = self._in_a_row.get(action, 0) + 1
+        if not self._warned & {action, self.vital}:
+            self._warned.add(action)
+            reason = " ".join(str(error).split())[:200] or type(error).__name__
+            log.warning("%s: %s failed, the run goes on without: %s", self.service, action, reason)
+
 
 class Guarded(Protocol):
     """A logger whose methods are guarded."""
+
+    failures: Failures
 
     @property
     def experiment(self) -> Any:
@@ -38,9 +76,12 @@ def guarded(
         @rank_zero_only
         @functools.wraps(method)
         def attempt(self: Self, /, *args: P.args, **kwargs: P.kwargs) -> None:
+            if self.failures.gave_up(action):
+                return
             try:
                 if not starts or not isinstance(self.experiment, Silence):
                     method(self, *args, **kwargs)
+                self.failures.succeeded(action)
             except Exception as error:  # wandb's own errors share no base with what it lets through
                 self.failed(action, error)
 

@@ -29,8 +29,9 @@ log = logging.getLogger(__name__)
 class LastCheckpoint(Callback):
     """Writes ``last.ckpt`` into ``trainer.default_root_dir``.
 
-    It must stand before callbacks that change something when a batch starts. A run that begins anew
-    renames the file of an earlier one to ``last.ckpt.old``: it cannot be resumed from by mistake.
+    It must stand before callbacks that change something when a batch starts. A run that begins
+    anew, or from another checkpoint, renames the file of an earlier one to ``last.ckpt.old``: it
+    cannot be resumed from by mistake.
 
     Asked to stop by a signal (SIGTERM, SIGUSR1), a run writes it before the next optimiser step and
     ends with the exit status ``128 + signal``.
@@ -79,7 +80,9 @@ class LastCheckpoint(Callback):
         self._request.install()
         self._saved_step = trainer.global_step
         path = Path(trainer.default_root_dir) / FILE
-        if trainer.global_step == 0 and trainer.is_global_zero and path.exists():
+        start = trainer.ckpt_path
+        goes_on = start is not None and Path(start).resolve() == path.resolve()
+        if not goes_on and trainer.is_global_zero and path.exists():
             path.rename(f"{path}.old")
 
     def on_train_batch_start(

@@ -1,6 +1,6 @@
 """An append-only tidy table ``step,name,value`` that knows what it holds.
 
-One row a figure, so a new figure needs no new column and nothing written is ever rewritten. A row
+One row a figure, so a new figure needs no new column and nothing written is rewritten. A row
 reaches the operating system in one write: a killed process leaves at most one torn last line, which
 the next one cuts off. Asking whether (step, name) is there already is what keeps a resumed run,
 which repeats the steps after its checkpoint, from logging them twice.
@@ -8,10 +8,11 @@ which repeats the steps after its checkpoint, from logging them twice.
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from robustparse.errors import InputError
+from robustparse.files import write_text
 
 HEADER = ("step", "name", "value")
 
@@ -24,16 +25,21 @@ class Ledger:
     Args:
         path: the file.
         keep: go on with what it holds; otherwise it is started over at the first row.
+        before: go on with rows of earlier steps than this alone, and write the others off.
 
     Raises:
         InputError: ``keep`` is set and the file is something else than such a table.
     """
 
-    def __init__(self, path: Path, keep: bool) -> None:
+    def __init__(self, path: Path, keep: bool, before: int | None = None) -> None:
         self.path = path
-        self.rows = read_ledger(path) if keep and path.exists() else []
+        keep = keep and path.exists()
+        self.rows = read_ledger(path) if keep else []
+        if before is not None and any(step >= before for step, _, _ in self.rows):
+            self.rows = [row for row in self.rows if row[0] < before]
+            write_text(path, _table([HEADER, *self.rows]))
         self._logged = {(step, name) for step, name, _ in self.rows}
-        self._length = _sound_length(path) if keep and path.exists() else 0
+        self._length = _sound_length(path) if keep else 0
 
     def missing(self, step: int, values: Mapping[str, object]) -> dict[str, object]:
         """Those of the values that are not logged yet."""
@@ -46,10 +52,7 @@ class Ledger:
             OSError: they cannot be written; the next call cuts off what stands half written.
         """
         added = [(step, name, as_text(value)) for name, value in values.items()]
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerows([*([] if self._length else [HEADER]), *added])
-        content = text.getvalue().encode()
+        content = _table([*([] if self._length else [HEADER]), *added]).encode()
         with open(self.path, "ab", buffering=0) as file:
             file.truncate(self._length)
             written = file.write(content)
@@ -62,6 +65,12 @@ class Ledger:
     def forget(self, step: int, name: str) -> None:
         """Let (step, name) be logged again."""
         self._logged.discard((step, name))
+
+
+def _table(rows: Iterable[Iterable[object]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
 
 
 def as_text(value: object) -> str:

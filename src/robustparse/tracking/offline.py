@@ -10,6 +10,7 @@ tail of under 7 bytes is empty (the format of LevelDB's log).
 
 import json
 import struct
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,3 +78,17 @@ def _payloads(content: bytes) -> Iterator[bytes]:
         if kind in (_WHOLE, _LAST):
             yield payload
             payload = b""
+
+
+def await_point(folder: Path, run_id: str, step: int, seconds: float) -> None:
+    """Wait until a run's last segment holds the point of a step; so many seconds at most.
+
+    W&B's service may close its file a moment after ``finish`` has returned.
+    """
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        paths = segments(folder, run_id)
+        points = read_points(paths[-1]) if paths else []
+        if points and points[-1].step >= step:
+            return
+        time.sleep(0.05)

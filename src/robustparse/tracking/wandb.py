@@ -4,7 +4,6 @@ No key, no network, no wandb, a full disk, an error of wandb's: one warning, and
 offline where that is possible. The run's id and a ledger of what was logged lie in its folder.
 """
 
-import logging
 import secrets
 import time
 from argparse import Namespace
@@ -19,17 +18,15 @@ from pytorch_lightning.loggers import WandbLogger as LightningWandbLogger
 from robustparse.evaluation.record import RobustnessRecord
 from robustparse.files import write_text
 from robustparse.tracking.examples import example_media
-from robustparse.tracking.guard import Silence, guarded
+from robustparse.tracking.guard import Failures, Silence, guarded
 from robustparse.tracking.ledger import Ledger
-from robustparse.tracking.offline import read_points, segments
+from robustparse.tracking.offline import await_point, read_points, segments
 
 ID_FILE = "wandb_id"
 LEDGER_FILE = "wandb_ledger.csv"
 _STEP = "trainer/global_step"
-_ATTEMPTS = 3
+_FIGURES = "logging"
 _CLOSING_SECONDS = 10.0
-
-log = logging.getLogger(__name__)
 
 
 class WandbLogger(LightningWandbLogger):
@@ -62,7 +59,7 @@ class WandbLogger(LightningWandbLogger):
         self._given_id = id
         self._ledger: Ledger | None = None
         self._count: int | None = None
-        self._failures: dict[str, int] = {}
+        self.failures = Failures("Weights & Biases", vital=_FIGURES)
         self._missing: Exception | None = None
         try:
             super().__init__(name=name, save_dir=save_dir or ".", project=project, id=id)
@@ -70,18 +67,20 @@ class WandbLogger(LightningWandbLogger):
             self._missing = ModuleNotFoundError("wandb is not installed (pip install wandb)")
             self._project, self._id, self._save_dir = project, id, save_dir or "."
 
-    def begin(self, folder: str, resumed: bool) -> None:
-        """Said by the command line before a run: the run's folder, and whether it is continued."""
-        self._folder, self._resumed = self._folder or Path(folder), resumed
+    def begin(self, folder: str, resumed: bool, before: int | None = None) -> None:
+        """Said by the command line before a run, see ``CsvLogger.begin``.
+
+        As W&B unlogs nothing, a run that goes back to an earlier step gets a run of its own.
+        """
+        self._folder = self._folder or Path(folder)
+        self._resumed = resumed and before is None
 
     def failed(self, action: str, error: Exception) -> None:
-        """Warn of the first failure of a kind; give up after three."""
-        self._failures[action] = self._failures.get(action, 0) + 1
-        if self._failures[action] == 1:
-            reason = " ".join(str(error).split())[:200] or type(error).__name__
-            log.warning("Weights & Biases: %s failed, the run goes on without: %s", action, reason)
-        if self._failures[action] == _ATTEMPTS:
+        """Take note; a run that takes no figures any more is dead, the ledger still takes them."""
+        self.failures.add(action, error)
+        if action == _FIGURES and self.failures.gave_up(action):
             self._experiment = Silence()
+            self.failures.succeeded(action)
 
     @property
     def experiment(self) -> Any:
@@ -167,12 +166,15 @@ class WandbLogger(LightningWandbLogger):
         if self._count is not None:
             self._count += 1
 
-    @guarded("logging", starts=False)
+    @guarded(_FIGURES, starts=False)
     def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
         """Log what was not logged at this step yet.
 
         Where W&B has died the ledger still takes it, for a resumed run to log.
         """
+        self._log(metrics, step)
+
+    def _log(self, metrics: Mapping[str, Any], step: int | None) -> None:
         _ = self.experiment  # starts the run, and the ledger with it
         if self._ledger is None or step is None:
             self._send(metrics, step)
@@ -186,27 +188,44 @@ class WandbLogger(LightningWandbLogger):
         super().log_hyperparams(params)
 
     @guarded("logging media")
-    def log_table(self, key: str, *args: Any, **kwargs: Any) -> None:
+    def log_table(
+        self,
+        key: str,
+        columns: list[Any] | None = None,
+        data: list[list[Any]] | None = None,
+        dataframe: Any = None,
+        step: int | None = None,
+    ) -> None:
         """A table, see ``LightningWandbLogger.log_table``."""
-        super().log_table(key, *args, **kwargs)
+        import wandb
+
+        self._log({key: wandb.Table(columns=columns, data=data, dataframe=dataframe)}, step)
 
     @guarded("logging media")
-    def log_image(self, key: str, images: list[Any], *args: Any, **kwargs: Any) -> None:
-        """Images, see ``LightningWandbLogger.log_image``."""
-        super().log_image(key, images, *args, **kwargs)
+    def log_image(
+        self, /, key: str, images: list[Any], step: int | None = None, **kwargs: Any
+    ) -> None:
+        """Images, with settings of ``wandb.Image`` as lists, one value an image."""
+        import wandb
+
+        shown = [
+            wandb.Image(one, **{name: values[at] for name, values in kwargs.items()})
+            for at, one in enumerate(images)
+        ]
+        self._log({key: shown}, step)
 
     @guarded("logging media")
     def log_html(self, key: str, html: str, step: int | None = None) -> None:
         """A page or a fragment of HTML."""
         import wandb
 
-        self.log_metrics({key: wandb.Html(html)}, step)
+        self._log({key: wandb.Html(html)}, step)
 
     @guarded("logging media")
     def log_robustness(self, record: RobustnessRecord, step: int) -> None:
         """A table of adversarial examples with their trees, and the curve over the budgets."""
         if media := example_media(record, step):
-            self.log_metrics(media, step)
+            self._log(media, step)
 
     @guarded("watching")
     def watch(self, *args: Any, **kwargs: Any) -> None:
@@ -226,17 +245,6 @@ class WandbLogger(LightningWandbLogger):
             super().finalize(status)
             self._experiment = None
             run.finish(exit_code=0 if status == "success" else 1)
-            self._await_last_point()
-
-    def _await_last_point(self) -> None:
-        """Offline, W&B's service may close its file a moment after ``finish`` has returned."""
-        folder, run_id = self._wandb_init.get("dir"), self._wandb_init.get("id")
-        if self._wandb_init.get("mode") != "offline" or not self._count or folder is None:
-            return
-        deadline = time.monotonic() + _CLOSING_SECONDS
-        while time.monotonic() < deadline:
-            paths = segments(Path(folder), str(run_id))
-            points = read_points(paths[-1]) if paths else []
-            if points and points[-1].step + 1 >= self._count:
-                return
-            time.sleep(0.05)
+            folder, run_id = self._wandb_init.get("dir"), self._wandb_init.get("id")
+            if self._wandb_init.get("mode") == "offline" and self._count and folder is not None:
+                await_point(Path(folder), str(run_id), self._count - 1, _CLOSING_SECONDS)
