@@ -11,6 +11,7 @@ passes, clipping and Adam. A figure is the median over the batches of (seconds w
 Substitution attacks half of the batch: ``substitution`` as the shipped configuration does,
 ``zheng2020`` with their search within the default budget of 12 queries a sentence, and
 ``zheng2020_full`` with all of its queries. ``substitution_every_10th`` is nine clean steps and one.
+``--encoder`` takes a pretrained encoder in place of the BiLSTM.
 """
 
 import argparse
@@ -38,7 +39,9 @@ from robustparse.data.datamodule import TreebankDataModule
 from robustparse.defenses.pgd import PGD
 from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.parsers.biaffine import BiaffineParser
+from robustparse.parsers.encoder import Encoder
 from robustparse.parsers.encoders import LSTMEncoder
+from robustparse.parsers.transformer import TransformerEncoder
 from step import CLIP, chosen_batches
 
 CLEAN = "clean"
@@ -46,19 +49,20 @@ UNLIMITED = 1_000_000
 DEFENSES = Path(__file__).resolve().parents[1] / "configs" / "defense"
 
 
-def adversaries() -> dict[str, pl.Callback]:
-    """The adversaries that are measured."""
+def adversaries() -> dict[str, list[pl.Callback]]:
+    """The adversaries that are measured: their callbacks."""
     goal, tags = AttachmentDrop(), [AttackableTags()]
     papers = Attack(goal, TrainingWords(sample=50), Zheng2020(ranking="random"), tags)
     full = Attack(goal, TrainingWords(sample=50), Zheng2020(), tags)
     return {
-        "fgm": shipped("fgm"),
-        "pgd3": shipped("pgd"),
-        "pgd3_random_start": PGD(steps=3, random_start=True),
-        "freelb3": shipped("freelb"),
-        "substitution": shipped("substitution"),
-        "zheng2020": SubstitutionAdversary(papers),
-        "zheng2020_full": SubstitutionAdversary(full, budget=UNLIMITED),
+        "fgm": [shipped("fgm")],
+        "pgd3": [shipped("pgd")],
+        "pgd3_random_start": [PGD(steps=3, random_start=True)],
+        "freelb3": [shipped("freelb")],
+        "substitution": [shipped("substitution")],
+        "substitution_fgm": [shipped("substitution"), shipped("fgm")],
+        "zheng2020": [SubstitutionAdversary(papers)],
+        "zheng2020_full": [SubstitutionAdversary(full, budget=UNLIMITED)],
     }
 
 
@@ -67,7 +71,7 @@ def shipped(name: str) -> pl.Callback:
     parser = ArgumentParser()
     parser.add_argument("--callback", type=pl.Callback)
     file = yaml.safe_load((DEFENSES / f"{name}.yaml").read_text("utf-8"))
-    (settings,) = file["trainer"]["callbacks"]
+    (settings,) = file["trainer"]["callbacks+"]
     callback: pl.Callback = parser.instantiate(parser.parse_object({"callback": settings})).callback
     return callback
 
@@ -85,7 +89,7 @@ class Turned:
         for _ in range(self.rounds):
             for batch in self.batches:
                 for _ in range(self.times):
-                    yield copy.copy(batch)  # an adversary may put other sentences into it
+                    yield copy.deepcopy(batch)  # an adversary may put other words into it
 
 
 class Repeated(TreebankDataModule):
@@ -109,7 +113,7 @@ class Turns(pl.Callback):
         systems: the adversaries; clean steps have a turn too.
     """
 
-    def __init__(self, systems: dict[str, pl.Callback]) -> None:
+    def __init__(self, systems: dict[str, list[pl.Callback]]) -> None:
         self.systems, self.names = systems, [CLEAN, *systems]
         self.seconds: list[dict[str, float]] = []
         self._turn, self._start = CLEAN, 0.0
@@ -117,7 +121,8 @@ class Turns(pl.Callback):
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Theirs, of all."""
         for system in self.systems.values():
-            system.on_fit_start(trainer, pl_module)
+            for callback in system:
+                callback.on_fit_start(trainer, pl_module)
 
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
@@ -128,20 +133,20 @@ class Turns(pl.Callback):
             self.seconds.append({})
         self._turn = self.names[(group + place) % len(self.names)]
         self._start = time.perf_counter()
-        if self._turn in self.systems:
-            self.systems[self._turn].on_train_batch_start(trainer, pl_module, batch, batch_idx)
+        for callback in self.systems.get(self._turn, ()):
+            callback.on_train_batch_start(trainer, pl_module, batch, batch_idx)
 
     def on_before_backward(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, loss: Tensor
     ) -> None:
         """Theirs."""
-        if self._turn in self.systems:
-            self.systems[self._turn].on_before_backward(trainer, pl_module, loss)
+        for callback in self.systems.get(self._turn, ()):
+            callback.on_before_backward(trainer, pl_module, loss)
 
     def on_after_backward(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Theirs."""
-        if self._turn in self.systems:
-            self.systems[self._turn].on_after_backward(trainer, pl_module)
+        for callback in self.systems.get(self._turn, ()):
+            callback.on_after_backward(trainer, pl_module)
 
     def on_train_batch_end(
         self,
@@ -152,17 +157,18 @@ class Turns(pl.Callback):
         batch_idx: int,
     ) -> None:
         """Theirs, and the time."""
-        if self._turn in self.systems:
-            system = self.systems[self._turn]
-            system.on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx)
+        for callback in self.systems.get(self._turn, ()):
+            callback.on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx)
         self.seconds[-1][self._turn] = time.perf_counter() - self._start
 
 
 def measure(options: argparse.Namespace) -> dict[str, float]:
     """Cost of a step in clean ones by adversary, and clean words a second."""
-    turns = Turns(adversaries())
+    turns = Turns({name: adversaries()[name] for name in options.adversaries})
     data = Repeated(options, len(turns.names))
-    encoder = LSTMEncoder(hidden=options.hidden, layers=options.layers)
+    encoder: Encoder = LSTMEncoder(hidden=options.hidden, layers=options.layers)
+    if options.encoder is not None:
+        encoder = TransformerEncoder(options.encoder, pooling="mean", mix=4)
     parser = BiaffineParser(encoder, vocabulary=data.vocabulary)
     trainer = pl.Trainer(
         accelerator="cpu",
@@ -183,7 +189,8 @@ def measure(options: argparse.Namespace) -> dict[str, float]:
         name: statistics.median(each[name] / each[CLEAN] for each in measured)
         for name in turns.systems
     }
-    figures["substitution_every_10th"] = (9 + figures["substitution"]) / 10
+    if "substitution" in figures:
+        figures["substitution_every_10th"] = (9 + figures["substitution"]) / 10
     words = options.rounds * sum(int(batch.lengths.sum()) for batch in data.batches)
     return {**figures, "clean_words_per_second": words / sum(each[CLEAN] for each in measured)}
 
@@ -194,6 +201,9 @@ def main() -> None:
     parser.add_argument("--folder", default="sample", help="a treebank's folder, or sample")
     parser.add_argument("--hidden", type=int, default=300, help="LSTM units a direction")
     parser.add_argument("--layers", type=int, default=2, help="LSTM layers")
+    parser.add_argument("--encoder", help="a pretrained one, by name or folder")
+    names = list(adversaries())
+    parser.add_argument("--adversaries", nargs="+", choices=names, default=names)
     parser.add_argument("--precision", default="32-true", help="of the Trainer, as bf16-mixed")
     parser.add_argument("--batch_words", type=int, default=2000, help="words a batch")
     parser.add_argument("--batches", type=int, default=6, help="batches, from short to long")

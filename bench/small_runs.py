@@ -29,7 +29,11 @@ RECIPES = {
     "freelb": ["experiment/ewt_biaffine_freelb.yaml"],
     "substitution": ["experiment/ewt_biaffine_substitution.yaml"],
     "replacement": ["experiment/ewt_biaffine_control.yaml", "defense/substitution.yaml"],
-    "replacement_fgm": ["experiment/ewt_biaffine_control.yaml", "defense/substitution_fgm.yaml"],
+    "replacement_fgm": [
+        "experiment/ewt_biaffine_control.yaml",
+        "defense/substitution.yaml",
+        "defense/fgm.yaml",
+    ],
 }
 SIZES = {"word_dim": 16, "character_dim": 8, "character_out": 16, "hidden": 16, "layers": 1}
 LONGEST = 1200.0  # seconds, after which a run hangs
@@ -39,7 +43,8 @@ def recipe(name: str) -> dict[str, Any]:
     """The configuration of one of ``RECIPES``, as it is shipped."""
     content, *others = (yaml.safe_load((CONFIGS / file).read_text()) for file in RECIPES[name])
     for defense in others:
-        content["trainer"] |= defense["trainer"]
+        joined = (content["trainer"].get("callbacks") or []) + defense["trainer"]["callbacks+"]
+        content["trainer"]["callbacks"] = joined
     found: dict[str, Any] = content
     return found
 
