@@ -43,7 +43,8 @@ class Row:
         configs: in ``configs``, that it is trained with; by default the experiment of its name.
         steps: of training, instead of the configuration's.
         copies: that it is trained on too.
-        seed: of dropout and of the batches, instead of the configuration's.
+        seed: of dropout, batches and adversaries, instead of the configurations'; the parser gone
+            on from and its copies stay the same.
         pretrained: its encoder is a pretrained Transformer, which ``--encoder`` names.
         recipe: of the attack.
         gammas: budgets of its attack, instead of the study's; None is the recipe's own.
@@ -139,6 +140,7 @@ def attacks(name: str, title: str, pretrained: bool) -> tuple[Row, ...]:
 # A training step with each defense in steps without, as `cost.py` prints them for a parser of this
 # size in bf16; with both, FGM is applied to what substitution has made.
 COSTS = {"fgm": 1.9, "pgd": 3.8, "freelb": 2.9, "substitution": 1.6, "substitution_fgm": 2.5}
+JOINED = {"substitution_fgm": ("substitution", "fgm")}
 TITLES = {
     "fgm": "+ FGM",
     "pgd": "+ PGD-3",
@@ -168,7 +170,8 @@ def defenses(clean: Row, steps: int, twice: tuple[str, ...] = ()) -> tuple[Row, 
         way(f"{clean.name}_control", "+ clean only (control)", configs=(start,), steps=steps),
     ]
     for name, cost in COSTS.items():
-        configs, own = (start, f"defense/{name}"), round(steps / cost)
+        configs = (start, *(f"defense/{part}" for part in JOINED.get(name, (name,))))
+        own = round(steps / cost)
         rows.append(way(f"{clean.name}_{name}", TITLES[name], configs=configs, steps=own))
     for used in (0.5, 1.0):
         copies = Copies(clean, 1.0, "changed", "random", used)

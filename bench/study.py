@@ -5,6 +5,7 @@
 A row trains with ``robustparse fit`` unless its checkpoint is there, attacks the test set with
 ``robustparse attack`` (which goes on where it stopped), and keeps its figures in
 ``bench/results/STUDY_ROW_ATTACK.json``. ``--table`` prints the table of the rows that are finished.
+A row that was trained with other steps, seed or configurations than it has now is refused.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import resource
 import subprocess
 import sys
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +56,13 @@ def run(command: list[str]) -> float:
 
 def train(row: Row, inputs: Inputs) -> None:
     """Train a row whose ``finished.json`` is not there, going on from its last checkpoint."""
-    done = row.folder / "finished.json"
+    done, wanted = row.folder / "finished.json", training_of(row)
     if done.exists():
+        found = json.loads(done.read_text("utf-8")).get("training")
+        if found != wanted:
+            sys.exit(f"{row.folder} was trained as {found}, now it is {wanted}: move it away")
         return
-    command = ["fit", *(part for path in row.config_files for part in ("--config", str(path)))]
+    command = ["fit", *(part for path in configs(row) for part in ("--config", str(path)))]
     command += ["--data.init_args.folder", str(inputs.folder)]
     command += ["--trainer.default_root_dir", str(row.folder)]
     if row.pretrained:
@@ -74,7 +79,29 @@ def train(row: Row, inputs: Inputs) -> None:
     whole = not (row.folder / "last.ckpt").exists()
     seconds = run([*command, "--ckpt_path", "last"])
     # What came before a stop took seconds too, which nobody knows.
-    write_text(done, json.dumps({"seconds": seconds if whole else None}))
+    write_text(done, json.dumps({"seconds": seconds if whole else None, "training": wanted}))
+
+
+def training_of(row: Row) -> dict[str, Any]:
+    """What decides on the weights of a row, beside the machine's files."""
+    contents = [yaml.safe_load(path.read_text("utf-8")) for path in row.config_files]
+    digest = sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest()
+    used = row.copies and row.copies.used
+    return {"steps": row.steps, "seed": row.seed, "copies": used, "configs": digest}
+
+
+def configs(row: Row) -> list[Path]:
+    """A row's configurations; another seed is its adversaries' too."""
+    if row.seed is None:
+        return row.config_files
+    paths = []
+    for shipped in row.config_files:
+        content = yaml.safe_load(shipped.read_text("utf-8"))
+        for callback in content.get("trainer", {}).get("callbacks+", ()):
+            callback["init_args"]["seed"] = row.seed
+        paths.append(make_folder(row.folder / "configs") / shipped.name)
+        write_text(paths[-1], yaml.safe_dump(content, sort_keys=False))
+    return paths
 
 
 def attack_command(row: Row, inputs: Inputs, gamma: float | None = None) -> list[str]:

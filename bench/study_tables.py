@@ -72,36 +72,35 @@ def budget_table(study: str) -> str:
 def defence_table(study: str) -> str:
     """Ways of training beside each other: what defences win back of the LAS that is lost.
 
-    *Speed* is in training steps a second, relative to the control's.
+    *Minutes* are those of training, of processor time.
     """
     finished = {(figures["row"], figures["attack"]): figures for figures in kept(study)}
     baseline, control = list(dict.fromkeys(row.name for row in STUDIES[study].rows))[:2]
     lines = [
         "| system | attack | clean UAS | clean LAS | attacked UAS | attacked LAS | success % "
-        "| won back % | over control, points | speed |",
-        "|---" * 10 + "|",
+        "| won back % | over control, points | steps | minutes |",
+        "|---" * 11 + "|",
     ]
     for (name, attack), row in finished.items():
         first, second = finished.get((baseline, attack)), finished.get((control, attack))
-        back = over = speed = "-"
+        back = over = steps = spent = "-"
         if name != baseline and first:
             back = shown(recovered_share(*_sides(first, row), seed=0))
+            steps, spent = str(row["steps"]), minutes(row)
         if name not in (baseline, control) and first and second:
             over = shown(_over_control(first, row, second))
-            speed = relative_speed(row, second)
         scores = (row["clean"]["uas"], row["clean"]["las"], row["attacked"]["uas"])
         figures = [*scores, row["attacked"]["las"], row["success_rate"]]
-        cells = [row["title"], attack, *(f"{value:.2f}" for value in figures), back, over, speed]
+        cells = [row["title"], attack, *(f"{value:.2f}" for value in figures), back, over]
+        cells += [steps, spent]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
-def relative_speed(row: dict, control: dict) -> str:
-    """Steps a second in those of the control; unknown if a run was stopped on its way."""
-    if not row["training_seconds"] or not control["training_seconds"]:
-        return "-"
-    own, other = (one["steps"] / one["training_seconds"] for one in (row, control))
-    return f"{own / other:.2f}"
+def minutes(row: dict) -> str:
+    """Of its training; unknown if that was stopped on its way."""
+    seconds = row["training_seconds"]
+    return f"{seconds / 60:.1f}" if seconds else "-"
 
 
 def _sides(baseline: dict, row: dict) -> tuple[np.ndarray, ...]:

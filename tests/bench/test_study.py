@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 import yaml
 
 import study
@@ -10,7 +11,7 @@ from robustparse.data.conllu import block_of, read_treebank, write_treebank
 from robustparse.data.sample import sample_treebank
 from robustparse.types import DependencyTree, Sentence
 from studies import RESULTS, STUDIES, result
-from study_tables import kept, relative_speed, table
+from study_tables import kept, minutes, table
 
 HERE = study.Inputs(Path("treebank"), "mlm", "encoder", "vectors.txt")
 
@@ -30,11 +31,9 @@ def test_every_figure_belongs_to_a_row_and_every_row_to_the_table() -> None:
         assert len(table(name).splitlines()) == 2 + len(kept(name))
 
 
-def test_a_run_that_was_stopped_has_no_speed() -> None:
-    control = {"steps": 600, "training_seconds": 300}
-    assert relative_speed({"steps": 300, "training_seconds": 200}, control) == "0.75"
-    stopped = {"steps": 300, "training_seconds": None}
-    assert relative_speed(stopped, control) == relative_speed(control, stopped) == "-"
+def test_a_run_that_was_stopped_has_no_time() -> None:
+    assert minutes({"training_seconds": 90.0}) == "1.5"
+    assert minutes({"training_seconds": None}) == "-"
 
 
 def test_recipes_get_the_machines_files() -> None:
@@ -100,10 +99,11 @@ def test_a_defense_is_trained_from_its_clean_parser_in_the_same_time(
     monkeypatch.setattr("studies.ROOT", tmp_path)
     monkeypatch.setattr(study, "find_split", lambda folder, split: folder / f"{split}.conllu")
     monkeypatch.setattr(study, "run", lambda command: commands.append(command) or 1.0)
-    monkeypatch.setattr(study, "write_text", lambda *_: None)
+    (tmp_path / "configs").symlink_to(study.ROOT / "configs")
     rows = {row.name: row for row, _ in STUDIES["defenses_minilm"].cases[::-1]}
-    study.train(rows["ewt_biaffine_minilm_pgd"], HERE)
-    study.train(rows["ewt_biaffine_minilm_offline_50"], HERE)
+    for name in ("ewt_biaffine_minilm_pgd", "ewt_biaffine_minilm_offline_50"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        study.train(rows[name], HERE)
     pgd, copies, offline = (" ".join(command) for command in commands)
     assert "ewt_biaffine_minilm_finetuning.yaml" in pgd
     assert "configs/defense/pgd.yaml" in pgd
@@ -115,7 +115,19 @@ def test_a_defense_is_trained_from_its_clean_parser_in_the_same_time(
     assert "ewt_biaffine_minilm/copies_100.conllu" in offline
     assert "--data.init_args.augmented_share 0.5 " in offline
     commands.clear()
-    study.train(replace(rows["ewt_biaffine_minilm_pgd"], name="again", seed=2), HERE)
+    again = replace(rows["ewt_biaffine_minilm_pgd"], name="again", seed=2)
+    start = again.configs[:1]
+    study.train(again, HERE)
     seeds = [f"--{part}.init_args.seed" for part in ("model", "data")]
     assert [commands[0][commands[0].index(seed) + 1] for seed in seeds] == ["2", "2"]
     assert not any(seed in pgd for seed in seeds)
+    (callback,) = yaml.safe_load(Path(commands[0][4]).read_text())["trainer"]["callbacks+"]
+    assert callback["class_path"].endswith("PGD")
+    assert callback["init_args"]["seed"] == 2
+    # What is there is not trained again, and what was trained in another way is refused.
+    study.train(again, HERE)
+    assert len(commands) == 1
+    others = (replace(again, steps=9), replace(again, seed=3), replace(again, configs=start))
+    for other in others:
+        with pytest.raises(SystemExit, match="move it away"):
+            study.train(other, HERE)
