@@ -3,11 +3,12 @@
     python bench/textattack_peer.py --victim V.pt --texts X.jsonl --synonyms S.json \
         --stopwords W.txt --methods greedy --out FOLDER
 
-Writes one line a text into a file a method: what became of it and the seconds it took. Lines that
-are there already are not made again. Everything is TextAttack's own, with its own defaults
-(result caches, 32 texts a forward pass unless ``--batch_size`` says otherwise); only the victim and
-the table of substitutes come from outside, and ``vs_textattack.py`` sets the environment up. What
-the victim's wrapper does, from strings to probabilities, is the victim's time.
+Writes one line a text and round into a file a method: what became of it and the seconds it took.
+Lines that are there already are not made again; caches are new in every round. Everything is
+TextAttack's own, with its own defaults (result caches, 32 texts a forward pass unless
+``--batch_size`` says otherwise); only the victim and the table of substitutes come from outside,
+and ``vs_textattack.py`` sets the environment up. What the victim's wrapper does, from strings to
+probabilities, is the victim's time.
 """
 
 import argparse
@@ -36,6 +37,7 @@ from torch import Tensor, nn
 
 from classifier_network import PADDING, UNKNOWN, Classifier, read_classifier
 
+WARMUP = 4  # texts attacked before the clock starts, as on the other side
 SEARCHES: dict[str, Callable[[], SearchMethod]] = {
     "greedy": GreedySearch,
     "beam4": lambda: BeamSearch(beam_width=4),
@@ -158,14 +160,14 @@ def attacked(
     }
 
 
-def finished(path: Path) -> dict[int, dict[str, Any]]:
-    """The whole lines of a file by index; a last one that was cut off is taken away."""
+def finished(path: Path) -> set[tuple[int, int]]:
+    """Round and index of the whole lines of a file; a last one that was cut off is taken away."""
     if not path.exists():
-        return {}
+        return set()
     whole, _, rest = path.read_text("utf-8").rpartition("\n")
     if rest:
         path.write_text(f"{whole}\n" if whole else "", "utf-8")
-    return {row["index"]: row for row in map(json.loads, whole.splitlines())}
+    return {(row["round"], row["index"]) for row in map(json.loads, whole.splitlines())}
 
 
 def main() -> None:
@@ -174,6 +176,7 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--methods", nargs="+", choices=list(SEARCHES), required=True)
     parser.add_argument("--limit", type=int, help="the first so many texts")
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--batch_size", type=int, default=32, help="texts of a forward pass")
     parser.add_argument("--dtype", default="float32", help="of the victim")
     parser.add_argument("--threads", type=int, default=1)
@@ -182,15 +185,21 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     victim = TimedVictim(*read_classifier(options.victim, getattr(torch, options.dtype)))
     rows = list(map(json.loads, options.texts.read_text("utf-8").splitlines()))[: options.limit]
-    attacked(attack("greedy", victim, options), rows[0], victim, options.seed)  # warms up
     for method in options.methods:
         path = options.out / f"{method}.jsonl"
-        done, one = finished(path), attack(method, victim, options)
+        places = [(number, row) for number in range(options.rounds) for row in rows]
+        done = finished(path)
+        left = [(number, row) for number, row in places if (number, row["index"]) not in done]
+        for row in rows[:WARMUP] if left else ():
+            attacked(attack(method, victim, options), row, victim, options.seed)
+        one, current = attack(method, victim, options), 0
         with path.open("a", encoding="utf-8") as file:
-            for row in rows:
-                if row["index"] not in done:
-                    file.write(json.dumps(attacked(one, row, victim, options.seed)) + "\n")
-                    file.flush()
+            for number, row in left:
+                if number != current:
+                    one, current = attack(method, victim, options), number
+                found = attacked(one, row, victim, options.seed)
+                file.write(json.dumps({"round": number, **found}) + "\n")
+                file.flush()
 
 
 if __name__ == "__main__":

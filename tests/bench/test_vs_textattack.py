@@ -165,10 +165,11 @@ def test_figures_of_one_method() -> None:
         "texts": [row(0, "success", 10), row(1, "failed", 10), row(2, "skipped", 5)],
     }
     spent = {"seconds": 10.0, "cpu_seconds": 4.0, "victim_seconds": 5.0}
+    slow = {name: 5 * seconds for name, seconds in spent.items()}
     theirs = [
-        {**row(0, "success", 10), **spent},
-        {**row(1, "success", 20), **spent},
-        {**row(2, "skipped", 5), **spent},
+        {"round": number, **one, **seconds}
+        for number, seconds in enumerate((spent, slow, spent))
+        for one in (row(0, "success", 10), row(1, "success", 20), row(2, "skipped", 5))
     ]
     figures = figures_of(ours, theirs)
     assert figures["speed_ratio"] == 15.0
