@@ -137,9 +137,14 @@ def attacks(name: str, title: str, pretrained: bool) -> tuple[Row, ...]:
     )
 
 
-# A training step with each defense in steps without, as `cost.py` prints them for a parser of this
-# size in bf16; with both, FGM is applied to what substitution has made.
-COSTS = {"fgm": 1.9, "pgd": 3.8, "freelb": 2.9, "substitution": 1.6, "substitution_fgm": 2.5}
+# A training step with each defense in steps without, as `cost.py` prints them for each parser in
+# bf16-mixed (`--hidden 400 --layers 3`; `--encoder MODEL --batch_words 1000`); with both, FGM is
+# applied to what substitution has made.
+WAYS = ("fgm", "pgd", "freelb", "substitution", "substitution_fgm")
+COSTS = {
+    WORD_CHARACTER: dict(zip(WAYS, (1.9, 3.8, 2.9, 1.8, 2.7), strict=True)),
+    MINILM: dict(zip(WAYS, (2.0, 3.4, 3.0, 1.8, 2.8), strict=True)),
+}
 JOINED = {"substitution_fgm": ("substitution", "fgm")}
 TITLES = {
     "fgm": "+ FGM",
@@ -169,7 +174,7 @@ def defenses(clean: Row, steps: int, twice: tuple[str, ...] = ()) -> tuple[Row, 
         clean,
         way(f"{clean.name}_control", "+ clean only (control)", configs=(start,), steps=steps),
     ]
-    for name, cost in COSTS.items():
+    for name, cost in COSTS[clean.name].items():
         configs = (start, *(f"defense/{part}" for part in JOINED.get(name, (name,))))
         own = round(steps / cost)
         rows.append(way(f"{clean.name}_{name}", TITLES[name], configs=configs, steps=own))

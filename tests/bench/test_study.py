@@ -107,7 +107,7 @@ def test_a_defense_is_trained_from_its_clean_parser_in_the_same_time(
     pgd, copies, offline = (" ".join(command) for command in commands)
     assert "ewt_biaffine_minilm_finetuning.yaml" in pgd
     assert "configs/defense/pgd.yaml" in pgd
-    assert "--trainer.max_steps 269 " in pgd  # 1,024 clean steps at 3.8 each
+    assert "--trainer.max_steps 301 " in pgd  # 1,024 clean steps at 3.4 each
     assert copies.startswith("augment")
     assert "ewt_biaffine_minilm/best.ckpt" in copies
     assert "recipes/zheng2020_blackbox.yaml" in copies
