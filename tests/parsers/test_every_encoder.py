@@ -15,7 +15,7 @@ from robustparse.parsers.encoder import Encoder
 from robustparse.parsers.encoders import LSTMEncoder
 from robustparse.parsers.transformer import TransformerEncoder
 from robustparse.parsers.victim import ParserVictim
-from robustparse.types import Sentence
+from robustparse.types import DependencyTree, Example, Sentence
 from tiny_models import TEXTS, examples, save_bert
 
 SIZES = {"hidden": 6, "layers": 2, "word_dim": 5}
@@ -173,6 +173,25 @@ def test_tags_are_part_of_the_input_where_they_are_read(folder):
         with pytest.raises(InputError, match="sentence 1: the parser reads part-of-speech tags"):
             parser.parse([missing])
     assert len(parser.parse([Sentence(("a", "dog"), upos=("NN", "NN"))])) == 1
+
+
+def test_every_word_has_one_tag(parser):
+    words, tags = ("dog", "saw", "cats"), ("NN", "XX", "NN")
+    whole = Sentence(words, xpos=tags)
+    for wrong in (tags[:2], (*tags, "NN")):
+        said = rf"^sentence 2 has 3 words and {len(wrong)} tags in"
+        for given in (Sentence(words, xpos=wrong), Sentence(words, upos=wrong, xpos=tags)):
+            with pytest.raises(InputError, match=said):
+                parser.parse([whole, given])
+    # One tag too few in a sentence and one too many in the next are as many as words.
+    parted = [Sentence(words, xpos=tags[:2]), Sentence(words, xpos=(*tags, "NN"))]
+    tree = DependencyTree((0, 1, 2), ("root", "obj", "obj"))
+    shifted = [Example(id_, sentence, tree) for id_, sentence in enumerate(parted)]
+    if parser.encoder.reads_tags:
+        with pytest.raises(InputError, match=r"sentence 1: the sentence has 3 words and 2 part-of"):
+            parser.number(shifted)
+    else:
+        assert not parser.number(shifted).tags.any()
 
 
 def test_static_vectors_are_added_to_what_is_trained(folder):

@@ -220,8 +220,9 @@ class ParserModule(LearningModule):
         if checked:
             self.check(examples)
         words = [word for example in examples for word in example.sentence.words]
-        tags = [tag for example in examples for tag in example.sentence.tags]
-        tags = tags if len(tags) == len(words) else ["_"] * len(words)  # where they are not read
+        tags = ["_"] * len(words)
+        if self.encoder.reads_tags:
+            tags = [tag for example in examples for tag in example.sentence.tags]
         labels = [label for example in examples for label in example.gold.labels]
         ids = self.vocabulary.label_ids
         lengths = [len(example.sentence) for example in examples]

@@ -70,6 +70,11 @@ class Encoder(nn.Module, ABC):
                 "the parser reads part-of-speech tags, and the sentence has none; expected them in "
                 "column 5 (or 4) of the file, or in Sentence(words, xpos=...)"
             )
+        if self.reads_tags and len(sentence.tags) != len(sentence):
+            raise InputError(
+                f"the sentence has {len(sentence)} words and {len(sentence.tags)} part-of-speech "
+                "tags; expected one tag a word"
+            )
 
     def embedded(self, words: Sequence[str]) -> NDArray[np.bool_] | None:
         """Which words have an embedding of their own, ``(words,)``; None if no word has one."""

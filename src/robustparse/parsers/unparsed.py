@@ -14,7 +14,8 @@ def without_gold(index: int, given: Sentence | Sequence[str]) -> Example:
         given: the sentence, or its words.
 
     Raises:
-        InputError: it is a string, which is a sequence of letters; a word is none; it has no words.
+        InputError: it is a string, which is a sequence of letters; a word is none; it has no words;
+            it has tags, and not as many as words.
     """
     words = given.words if isinstance(given, Sentence) else given
     if isinstance(words, str):
@@ -29,6 +30,12 @@ def without_gold(index: int, given: Sentence | Sequence[str]) -> Example:
         if not isinstance(word, str):
             raise InputError(
                 f"sentence {index + 1}, word {place + 1}: expected a string, got {word!r}"
+            )
+    for name, tags in (("upos", sentence.upos), ("xpos", sentence.xpos)):
+        if tags and len(tags) != len(sentence):
+            raise InputError(
+                f"sentence {index + 1} has {len(sentence)} words and {len(tags)} tags in {name}; "
+                "expected one tag a word, or none at all"
             )
     unknown = DependencyTree((0,) * len(sentence), ("",) * len(sentence))
     return Example(index, sentence, unknown)
