@@ -48,6 +48,61 @@ def test_budgets_of_one_parser_are_one_curve_from_the_clean_score(tmp_path: Path
     assert "LAS against edit budget, by attack" in " ".join(parse(tmp_path / "r.html").texts)
 
 
+DATA = {"checkpoint": "1f", "data": "2e"}
+OTHER_RUNS: list[dict[str, Any]] = [
+    {"seed": 1},
+    {"limit": 100},
+    {"share": 0.5},
+    {"settings": {"init_args": {"goal": {"class_path": "AttachmentDrop"}}}},
+    {"sha256": {**DATA, "data": "3d"}},
+]
+SAME_RUNS: list[dict[str, Any]] = [
+    {"victims": ["runs/robust/last.ckpt"], "sha256": {**DATA, "checkpoint": "5b"}},
+    {"decoder": "eisner", "data": "elsewhere/test.conllu"},
+]
+
+
+def said_of(first: Path, *others: Path) -> str:
+    """What the page says of two parsers, of which the second does better."""
+    build_report([first, *others], first.parent / "r.html")
+    return " ".join(parse(first.parent / "r.html").texts)
+
+
+@pytest.mark.parametrize("changes", [*OTHER_RUNS, {"gamma": 0.05}], ids=str)
+def test_attacks_run_otherwise_are_not_compared(tmp_path: Path, changes: dict[str, Any]) -> None:
+    first = attacked(tmp_path / "first", 0.15, 70.0, sha256=DATA)
+    gamma = changes.get("gamma", 0.15)
+    run = {key: value for key, value in changes.items() if key != "gamma"}
+    other = attacked(tmp_path / "other", gamma, 80.0, **{"sha256": DATA, **run})
+    text = said_of(first, other)
+    assert "wins back" not in text
+    assert "same settings and seed, so their figures are not to be compared." in text
+
+
+@pytest.mark.parametrize("changes", SAME_RUNS, ids=str)
+def test_parsers_under_the_same_attack_are_compared(
+    tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    first = attacked(tmp_path / "first", 0.15, 70.0, sha256=DATA)
+    other = attacked(tmp_path / "other", 0.15, 80.0, **{"sha256": DATA, **changes})
+    text = said_of(first, other)
+    assert "“other” wins back 50 % of what “first” loses" in text
+    assert "not to be compared" not in text
+
+
+def test_a_folder_that_does_not_say_is_compared_by_attack_and_size(tmp_path: Path) -> None:
+    folders = [attacked(tmp_path / name, 0.15, las) for name, las in (("a", 70.0), ("b", 80.0))]
+    (folders[1] / "run.json").unlink()
+    assert "“b” wins back 50 %" in said_of(*folders)
+    smaller = {**summary(90.0, 80.0), "n_words": 25093}
+    (folders[1] / "summary.json").write_text(json.dumps(smaller))
+    assert "not to be compared" in said_of(*folders)
+    # Two that do say, and not the same, are not to be compared beside one that does not.
+    (folders[1] / "summary.json").write_text(json.dumps(summary(90.0, 80.0)))
+    third = attacked(tmp_path / "c", 0.05, 85.0)
+    assert "not to be compared" in said_of(*folders, third)
+
+
 def test_a_lone_budget_and_other_settings_are_no_curve(tmp_path: Path) -> None:
     folders = [
         attacked(tmp_path / "a", 0.05, 80.0),

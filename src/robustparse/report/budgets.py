@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from robustparse.evaluation.lines import RUN
 from robustparse.report.folders import AttackFolder
 from robustparse.report.plots import Curve, Plot
+from robustparse.report.runs import read_run
 from robustparse.report.training import BUDGET
 
 TITLE = "LAS against edit budget, by attack"
@@ -31,7 +31,7 @@ def with_budget_curves(
     groups: dict[str, dict[float, int]] = defaultdict(dict)
     names: dict[str, str] = {}
     for index, folder in enumerate(folders):
-        run = _run(folder / RUN)
+        run = read_run(folder)
         gamma = _take_gamma(run)
         if gamma is not None and systems[index].row.attacked_las is not None:
             key = json.dumps(run, sort_keys=True)
@@ -53,15 +53,6 @@ def _curve(name: str, members: dict[float, int], systems: Sequence[AttackFolder]
     every = {0.0: clean, **points}
     known = {x: y for x, y in every.items() if y is not None}
     return Curve(name, tuple(known), tuple(known.values()))
-
-
-def _run(path: Path) -> dict[str, Any]:
-    """What an attack was run with; nothing where that is not known."""
-    try:
-        run = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):  # of use to this plot alone; the page can do without
-        return {}
-    return run if isinstance(run, dict) else {}
 
 
 def _take_gamma(run: dict[str, Any]) -> float | None:

@@ -4,23 +4,19 @@ A folder holds `summary.json`, `examples.jsonl` and, optionally, `curves.json`. 
 an `InputError` that names the file, the line or key, what was found and what was expected.
 """
 
-import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
 
 from robustparse.errors import InputError
 from robustparse.evaluation.lines import EXAMPLES, SUMMARY
 from robustparse.evaluation.pairs import REMEDY
 from robustparse.files import read_text
+from robustparse.report.fields import Json, figure, get, is_number, parsed, parsed_any
 from robustparse.report.plots import Curve, Plot
+from robustparse.report.runs import attack_key, read_run
 from robustparse.report.trees import TreePair
 from robustparse.types import DependencyTree
-
-Json = dict[str, Any]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +33,7 @@ class SystemRow:
         success_rate: sentences in which the attack lowered the score.
         edits_per_sentence: substituted words a sentence.
         edit_rate: substituted words, in percent of the words.
+        run: what the attack was run with, the parser apart; None where that is not known.
     """
 
     name: str
@@ -50,6 +47,7 @@ class SystemRow:
     success_rate: float | None
     edits_per_sentence: float | None
     edit_rate: float | None
+    run: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +80,11 @@ def read_folder(folder: Path, name: str) -> AttackFolder:
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; {REMEDY}")
     path = folder / SUMMARY
-    summary = _parsed(read_text(path), str(path))
+    summary = parsed(read_text(path), str(path))
     row = _row(summary, path, name)
     lines = read_text(folder / EXAMPLES).split("\n")  # U+2028 may stand in a word
     pairs = [
-        _pair(_parsed(line, where), where)
+        _pair(parsed(line, where), where)
         for number, line in enumerate(lines, 1)
         if line.strip() and (where := f"{folder / EXAMPLES}:{number}")
     ]
@@ -130,22 +128,23 @@ def wrong_words(gold: DependencyTree, tree: DependencyTree) -> int:
 
 
 def _row(record: Json, path: Path, name: str) -> SystemRow:
-    task = _get(record, "task", str, str(path))
+    task = get(record, "task", str, str(path))
     if task != "dependency":
         raise InputError(f"{path}: task is {task!r}; the report shows 'dependency' only")
-    clean, attacked = (_get(record, key, dict, str(path)) for key in ("clean", "attacked"))
+    clean, attacked = (get(record, key, dict, str(path)) for key in ("clean", "attacked"))
     return SystemRow(
         name=name,
-        attack=_get(record, "attack", str, str(path)),
-        n_sentences=_get(record, "n_sentences", int, str(path)),
-        n_words=_get(record, "n_words", int, str(path)),
-        clean_uas=_figure(clean, "uas", f"{path}: clean"),
-        clean_las=_figure(clean, "las", f"{path}: clean"),
-        attacked_uas=_figure(attacked, "uas", f"{path}: attacked"),
-        attacked_las=_figure(attacked, "las", f"{path}: attacked"),
-        success_rate=_figure(record, "success_rate", str(path)),
-        edits_per_sentence=_figure(record, "edits_per_sentence", str(path)),
-        edit_rate=_figure(record, "edit_rate", str(path)),
+        attack=get(record, "attack", str, str(path)),
+        n_sentences=get(record, "n_sentences", int, str(path)),
+        n_words=get(record, "n_words", int, str(path)),
+        clean_uas=figure(clean, "uas", f"{path}: clean"),
+        clean_las=figure(clean, "las", f"{path}: clean"),
+        attacked_uas=figure(attacked, "uas", f"{path}: attacked"),
+        attacked_las=figure(attacked, "las", f"{path}: attacked"),
+        success_rate=figure(record, "success_rate", str(path)),
+        edits_per_sentence=figure(record, "edits_per_sentence", str(path)),
+        edit_rate=figure(record, "edit_rate", str(path)),
+        run=attack_key(read_run(path.parent)),
     )
 
 
@@ -158,16 +157,16 @@ def _pair(record: Json, where: str) -> TreePair | None:
             f"expected the same number; {REMEDY}"
         )
     gold, clean, attacked = (
-        _tree(_get(record, key, dict, where), len(before), f"{where}: {key}")
+        _tree(get(record, key, dict, where), len(before), f"{where}: {key}")
         for key in ("gold", "clean", "attacked")
     )
     edited = tuple(i for i, (b, a) in enumerate(zip(before, after, strict=True)) if b != a)
     pair = TreePair(before, after, gold, clean, attacked, edited)
-    return pair if _get(record, "success", bool, where) else None
+    return pair if get(record, "success", bool, where) else None
 
 
 def _tree(record: Json, n: int, where: str) -> DependencyTree:
-    heads, labels = _get(record, "heads", list, where), _words(record, "labels", where)
+    heads, labels = get(record, "heads", list, where), _words(record, "labels", where)
     good = all(isinstance(h, int) and not isinstance(h, bool) and 0 <= h <= n for h in heads)
     if len(heads) != n or len(labels) != n or not good:
         raise InputError(
@@ -178,22 +177,22 @@ def _tree(record: Json, n: int, where: str) -> DependencyTree:
 
 
 def _words(record: Json, key: str, where: str) -> tuple[str, ...]:
-    words = _get(record, key, list, where)
+    words = get(record, key, list, where)
     if not words or not all(isinstance(word, str) for word in words):
         raise InputError(f"{where}: {key} must be a list of strings, got {words!r}; {REMEDY}")
     return tuple(words)
 
 
 def _plots(path: Path) -> tuple[Plot, ...]:
-    found = _parsed_any(read_text(path), str(path))
+    found = parsed_any(read_text(path), str(path))
     records = found if isinstance(found, list) else [found]
     plots = []
     for number, record in enumerate(records):
         where = f"{path}: plot {number}" if isinstance(found, list) else str(path)
         if not isinstance(record, dict):
             raise InputError(f"{where}: expected an object with title and curves, got {record!r}")
-        title, x, y = (_get(record, key, str, where) for key in ("title", "x_label", "y_label"))
-        curves = tuple(_curve(curve, where) for curve in _get(record, "curves", list, where))
+        title, x, y = (get(record, key, str, where) for key in ("title", "x_label", "y_label"))
+        curves = tuple(_curve(curve, where) for curve in get(record, "curves", list, where))
         plots.append(Plot(title, x, y, curves))
     return tuple(plots)
 
@@ -201,46 +200,10 @@ def _plots(path: Path) -> tuple[Plot, ...]:
 def _curve(record: object, where: str) -> Curve:
     if not isinstance(record, dict):
         raise InputError(f"{where}: a curve must be an object with name, x and y, got {record!r}")
-    name = _get(record, "name", str, where)
-    x, y = (_get(record, key, list, f"{where}: {name}") for key in ("x", "y"))
-    numbers = all(_is_number(v) for v in x) and all(v is None or _is_number(v) for v in y)
+    name = get(record, "name", str, where)
+    x, y = (get(record, key, list, f"{where}: {name}") for key in ("x", "y"))
+    numbers = all(is_number(v) for v in x) and all(v is None or is_number(v) for v in y)
     if len(x) != len(y) or not numbers or all(v is None for v in y):
         raise InputError(f"{where}: {name}: x and y must be as many numbers, got {x!r} and {y!r}")
     points = [(a, b) for a, b in zip(x, y, strict=True) if b is not None]
     return Curve(name, tuple(a for a, _ in points), tuple(b for _, b in points))
-
-
-def _is_number(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return math.isfinite(value)
-
-
-def _figure(record: Json, key: str, where: str) -> float | None:
-    if key not in record or (record[key] is not None and not _is_number(record[key])):
-        found = repr(record[key]) if key in record else "nothing"
-        raise InputError(f"{where}: {key} must be a number or null, got {found}; {REMEDY}")
-    return None if record[key] is None else float(record[key])
-
-
-def _get(record: Json, key: str, kind: type[T], where: str) -> T:
-    value = record.get(key)
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        found = f"got {value!r}" if key in record else "it is missing"
-        raise InputError(f"{where}: {key} must be of type {kind.__name__}, {found}; {REMEDY}")
-    return value
-
-
-def _parsed(text: str, where: str) -> Json:
-    record = _parsed_any(text, where)
-    if not isinstance(record, dict):
-        raise InputError(f"{where}: expected a JSON object, got {type(record).__name__}; {REMEDY}")
-    return record
-
-
-def _parsed_any(text: str, where: str) -> object:
-    try:
-        found: object = json.loads(text)
-        return found
-    except json.JSONDecodeError as error:
-        raise InputError(f"{where}: not JSON ({error}); {REMEDY}") from None

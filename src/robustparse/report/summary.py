@@ -22,15 +22,19 @@ def summarize(rows: Sequence[SystemRow]) -> str:
             sentences += [_fell(best, "the parser"), _won_back(first, best)]
     elif len(rows) > 1:
         sentences.append(
-            "The systems were not all scored on the same sentences under the same attack, so their "
-            "figures are not to be compared."
+            "The systems were not all scored on the same sentences under the same attack, with the "
+            "same settings and seed, so their figures are not to be compared."
         )
     return " ".join(sentence for sentence in sentences if sentence)
 
 
 def comparable(rows: Sequence[SystemRow]) -> bool:
-    """Tell whether all rows stem from the same attack on as many sentences and words."""
-    return len({(row.attack, row.n_sentences, row.n_words) for row in rows}) == 1
+    """Tell whether all rows stem from the same attack on as many sentences and words.
+
+    Where it is known what they were run with, it has to be the same but for the parser.
+    """
+    same = len({(row.attack, row.n_sentences, row.n_words) for row in rows}) == 1
+    return same and len({row.run for row in rows if row.run is not None}) < 2
 
 
 def _what_was_done(rows: Sequence[SystemRow]) -> str:
