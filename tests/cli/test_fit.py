@@ -13,6 +13,7 @@ from tiny_runs import differences, fit, metrics, write_config
 
 from robustparse import load
 from robustparse.cli.main import main
+from robustparse.data.conllu import block_of, read_treebank, write_treebank
 from robustparse.data.datamodule import TreebankDataModule
 from robustparse.data.sample import sample_treebank
 from robustparse.tracking.offline import read_points, segments
@@ -155,6 +156,42 @@ def test_predict_writes_conllu(finished: tuple[Path, Path]) -> None:
         assert sum(token["head"] == 0 for token in tokens) == 1
     heads = [[token["head"] for token in tokens] for tokens in written]
     assert heads != [list(example.gold.heads) for example in gold]
+
+
+def unparsed(block: str) -> str:
+    """The lines of a sentence as they stand in text that nobody has parsed."""
+    columns = [line.split("\t") for line in block.split("\n")]
+    return "\n".join("\t".join([*row[:3], *["_"] * 7]) for row in columns)
+
+
+def test_predict_parses_text_alone(
+    finished: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without the training file, and where there is nothing but words, under any policy."""
+    config, run = finished
+    settings = yaml.safe_load(config.read_text())
+    settings["data"]["init_args"] = {"punctuation": "penn"}
+    (tmp_path / "run.yaml").write_text(yaml.safe_dump(settings))
+    gold = sample_treebank(0).test[:6]
+    blocks = [block_of(example.sentence, example.gold) for example in gold]
+    write_treebank(tmp_path / "raw.conllu", [*map(unparsed, blocks[:5]), blocks[5]])
+    options = ["--config", str(tmp_path / "run.yaml"), "--trainer.default_root_dir", str(tmp_path)]
+    data = ["--data.init_args.test_file", str(tmp_path / "raw.conllu")]
+    start = ["--model.init_args.init_from", str(run / "best.ckpt")]
+    main(["predict", *options, *data, *start])
+    parser = load(run / "best.ckpt")
+    trees = parser.parse([example.sentence for example in gold])
+    written = read_treebank(tmp_path / "predictions.conllu")
+    assert [example.gold for example in written] == trees
+    assert [example.sentence.words for example in written] == [
+        example.sentence.words for example in gold
+    ]
+    with pytest.raises(SystemExit):  # scores need parses
+        main(["test", *options, *data, *start])
+    assert "raw.conllu:1: head '_', expected" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["fit", *options])
+    assert "no training data to take the vocabulary from" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("command", "split"), [("validate", "val"), ("test", "test")])

@@ -152,6 +152,36 @@ def test_bad_sentences_are_named_by_file_and_line(tmp_path, name):
         assert str(caught.value).startswith(f"{path}:{line}: ")
 
 
+UNPARSED = row(1, "a", "_", "_") + row(2, "b", "_", "_") + "\n"
+
+
+@pytest.mark.parametrize("ending", ["conllu", "conllx"])
+def test_text_without_parses_is_read_where_none_is_needed(tmp_path, ending):
+    path = tmp_path / f"raw.{ending}"
+    path.write_text(GOOD + UNPARSED)
+    for _ in range(2):  # what was read without parses is never taken for what has them
+        parsed, raw = read_treebank(path, parsed=False)
+        assert parsed.gold == DependencyTree((0,), ("root",))
+        assert raw.sentence == Sentence(("a", "b"), ("NOUN", "NOUN"), ("NN", "NN"))
+        assert raw.gold.heads == (0, 0)
+        assert raw.block == UNPARSED.strip()
+        with pytest.raises(InputError, match=":4: head '_', expected a number from 0 to 2"):
+            read_treebank(path)
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_sentences_are_bad_without_parses_too(tmp_path, name):
+    bad, line, message = BAD[name]
+    path = tmp_path / "bad.conllu"
+    # A sentence of which one word alone has no head is spoilt, not unparsed.
+    half = row(1, "a", "_") + row(2, "b") + "\n"
+    bad, message = (half, "head '_', expected") if name == "head no number" else (bad, message)
+    path.write_text(GOOD + bad, encoding="utf-8")
+    with pytest.raises(InputError, match=message) as caught:
+        read_treebank(path, parsed=False)
+    assert str(caught.value).startswith(f"{path}:{line}: ")
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -46,7 +46,7 @@ class PredictionFile(pl.Callback):
         trees = {prediction.id: prediction.tree for prediction in _gather(self._own)}
         if trainer.is_global_zero:
             data: TreebankDataModule = trainer.datamodule  # type: ignore[attr-defined]
-            examples = data.examples("test")
+            examples = data.examples("test", parsed=False)
             blocks = (each.block or block_of(each.sentence, each.gold) for each in examples)
             parses = (trees[each.id] for each in examples)
             self.path = self.folder / f"{NAME}{file_ending(data.path('test') or '')}"

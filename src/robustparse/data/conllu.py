@@ -21,12 +21,16 @@ from robustparse.types import DependencyTree, Example, Sentence
 _TEXT_COMMENT = re.compile(r"#\s*text\s*=")
 
 
-def read_treebank(path: str | Path, max_length: int | None = None) -> list[Example]:
+def read_treebank(
+    path: str | Path, max_length: int | None = None, parsed: bool = True
+) -> list[Example]:
     """The examples of a file, from the cache where its content was read before.
 
     Args:
         path: the file; CoNLL-X if it ends in ``.conllx`` or ``.conll``, otherwise CoNLL-U.
         max_length: longest allowed sentence in words; None allows any.
+        parsed: every sentence has a parse; otherwise one may have ``_`` as the head of each word,
+            and its gold tree then says nothing: every head is 0.
 
     Raises:
         InputError: the file is missing, empty, not UTF-8, not in its format, holds a parse that
@@ -35,9 +39,10 @@ def read_treebank(path: str | Path, max_length: int | None = None) -> list[Examp
     path = Path(path)
     content = read_text(path)
     # The version is in the key so that a newer reader, with other checks, reads again.
-    key = hashlib.sha256(f"{__version__} {file_ending(path)}\n{content}".encode()).hexdigest()
+    reader = f"{__version__} {file_ending(path)}{'' if parsed else ' unparsed'}"
+    key = hashlib.sha256(f"{reader}\n{content}".encode()).hexdigest()
     examples = []
-    for index, row in enumerate(_cached_rows(path, key)):
+    for index, row in enumerate(_cached_rows(path, key, parsed)):
         if max_length is not None and len(row["words"]) > max_length:
             raise InputError(
                 f"{path}:{row['line']}: the sentence has {len(row['words'])} words, over the limit "
@@ -57,7 +62,7 @@ def _tags(column: list[str]) -> tuple[str, ...]:
     return () if all(tag == "_" for tag in column) else tuple(column)
 
 
-def _cached_rows(path: Path, key: str) -> list[dict[str, Any]]:
+def _cached_rows(path: Path, key: str, parsed: bool) -> list[dict[str, Any]]:
     import datasets  # imported on use: it takes a second, and most commands' help needs none of it
 
     features = datasets.Features(
@@ -74,7 +79,9 @@ def _cached_rows(path: Path, key: str) -> list[dict[str, Any]]:
     datasets.disable_progress_bars()
     try:
         cached = datasets.Dataset.from_generator(
-            parse_rows, gen_kwargs={"path": str(path), "key": key}, features=features
+            parse_rows,
+            gen_kwargs={"path": str(path), "key": key, "parsed": parsed},
+            features=features,
         )
     except datasets.exceptions.DatasetGenerationError as error:
         if isinstance(error.__cause__, InputError):

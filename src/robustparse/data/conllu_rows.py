@@ -27,12 +27,13 @@ def is_conllx(path: str | Path) -> bool:
     return Path(path).suffix.lower() in (".conllx", ".conll")
 
 
-def parse_rows(path: str, key: str) -> Iterator[dict[str, Any]]:
+def parse_rows(path: str, key: str, parsed: bool) -> Iterator[dict[str, Any]]:
     """Check and yield each sentence as a dictionary of its columns, first line and block.
 
     Args:
         path: the file; CoNLL-X if it ends in ``.conllx`` or ``.conll``, otherwise CoNLL-U.
         key: identifies content and reader to the cache; not read here.
+        parsed: every sentence has a parse; otherwise one may have ``_`` as the head of each word.
 
     Raises:
         InputError: see ``read_treebank``.
@@ -40,7 +41,7 @@ def parse_rows(path: str, key: str) -> Iterator[dict[str, Any]]:
     found = False
     for line, block in blocks(read_text(Path(path))):
         found = True
-        yield _parse_block(path, line, block)
+        yield _parse_block(path, line, block, parsed)
     if not found:
         raise InputError(f"{path}: no sentence in it; expected ten columns a word")
 
@@ -66,7 +67,7 @@ def is_word(line: str) -> bool:
     return _NUMBER.fullmatch(line.split("\t", 1)[0]) is not None
 
 
-def _parse_block(path: str, start: int, block: list[str]) -> dict[str, Any]:
+def _parse_block(path: str, start: int, block: list[str], parsed: bool) -> dict[str, Any]:
     conllx = is_conllx(path)
     rows: list[list[str]] = []
     lines: list[int] = []
@@ -94,8 +95,12 @@ def _parse_block(path: str, start: int, block: list[str]) -> dict[str, Any]:
         lines.append(number)
     if not rows:
         raise InputError(f"{path}:{start}: a sentence without words; expected one line a word")
-    heads = [_head(path, line, row[6], len(rows)) for line, row in zip(lines, rows, strict=True)]
-    _check_tree(path, lines, heads, single_root=not conllx)
+    if not parsed and all(row[6] == "_" for row in rows):
+        heads = [0] * len(rows)
+    else:
+        found = zip(lines, rows, strict=True)
+        heads = [_head(path, line, row[6], len(rows)) for line, row in found]
+        _check_tree(path, lines, heads, single_root=not conllx)
     names = {"words": 1, "upos": 3, "xpos": 4, "labels": 7}
     fields: dict[str, Any] = {key: [row[at] for row in rows] for key, at in names.items()}
     return {**fields, "heads": heads, "line": start, "block": "\n".join(block)}

@@ -117,14 +117,14 @@ class TreebankDataModule(pl.LightningDataModule):
         self.vocabulary_of, self.other_processes = vocabulary_of, other_processes
         self._warned: set[str] = set()
 
-    def examples(self, split: str) -> list[Example]:
-        """The examples of ``train``, ``dev`` or ``test``."""
+    def examples(self, split: str, parsed: bool = True) -> list[Example]:
+        """The examples of ``train``, ``dev`` or ``test``; ``parsed`` as in ``read_treebank``."""
         path = self.path(split)
         if path is None:
             from robustparse.data.sample import sample_treebank
 
             return getattr(sample_treebank(self.seed), split)  # type: ignore[no-any-return]
-        return read_treebank(path, self.max_length)
+        return read_treebank(path, self.max_length, parsed)
 
     def path(self, split: str) -> Path | None:
         """The file of a split; None for the embedded sample.
@@ -164,8 +164,13 @@ class TreebankDataModule(pl.LightningDataModule):
         return [copies[index] for index in kept]
 
     @cached_property
-    def vocabulary(self) -> Vocabulary:
-        """Of the training sentences, and of the copies where it is the merged data's."""
+    def vocabulary(self) -> Vocabulary | None:
+        """Of the training sentences, and of the copies where it is the merged data's.
+
+        None where no training data are named: a parser that starts from a checkpoint takes its.
+        """
+        if self.folder is None and self.files["train"] is None:
+            return None
         copies = self.augmented_examples if self.vocabulary_of == "merged" else []
         return Vocabulary.from_examples([*self.train_examples, *copies], self.min_count)
 
@@ -173,15 +178,15 @@ class TreebankDataModule(pl.LightningDataModule):
     def _parser(self) -> Numberer:
         return self.trainer.lightning_module  # type: ignore[union-attr, return-value]
 
-    def _read(self, split: str) -> list[Example]:
+    def _read(self, split: str, parsed: bool = True) -> list[Example]:
         """The sentences of a split, every one of which the parser can read."""
-        examples = self.train_examples if split == "train" else self.examples(split)
+        examples = self.train_examples if split == "train" else self.examples(split, parsed)
         check_readable(examples, self.path(split) or SAMPLE, self._parser.check)
         return examples
 
-    def _number(self, examples: Sequence[Example]) -> Numbered:
+    def _number(self, examples: Sequence[Example], punctuation: PunctuationPolicy) -> Numbered:
         """What ``check_readable`` has let through."""
-        return self._parser.number(examples, self.punctuation, checked=False)
+        return self._parser.number(examples, punctuation, checked=False)
 
     def _place(self) -> tuple[int, int]:
         return self.trainer.global_rank, self.trainer.world_size  # type: ignore[union-attr]
@@ -191,22 +196,22 @@ class TreebankDataModule(pl.LightningDataModule):
         examples = self._read("train")
         for path, copy in self._copies:
             check_readable([copy], path, self._parser.check)
-        data = self._number([*examples, *self.augmented_examples])
+        data = self._number([*examples, *self.augmented_examples], self.punctuation)
         module = self.trainer.lightning_module  # type: ignore[union-attr]
         may_change = self.other_processes or not drops_out(module)
         return TrainingLoader(data, self.batch_words, self.seed, *self._place(), may_change)
 
     def val_dataloader(self) -> EvaluationLoader:
         """The development sentences."""
-        return self._evaluation(self._scored("dev"))
+        return self._evaluation(self._scored("dev"), self.punctuation)
 
     def test_dataloader(self) -> EvaluationLoader:
         """The test sentences."""
-        return self._evaluation(self._scored("test"))
+        return self._evaluation(self._scored("test"), self.punctuation)
 
     def predict_dataloader(self) -> EvaluationLoader:
-        """The test sentences; their labels are not looked at."""
-        return self._evaluation(self._read("test"))
+        """The test sentences; neither parses nor labels of theirs are looked at."""
+        return self._evaluation(self._read("test", parsed=False), "none")
 
     def _scored(self, split: str) -> list[Example]:
         """The sentences of a split; a warning, once, if a label of theirs cannot be right."""
@@ -218,8 +223,10 @@ class TreebankDataModule(pl.LightningDataModule):
                 log.warning("%s: it, and any other such label, counts as wrong", unknown)
         return examples
 
-    def _evaluation(self, examples: Sequence[Example]) -> EvaluationLoader:
-        data = self._number(examples)
+    def _evaluation(
+        self, examples: Sequence[Example], punctuation: PunctuationPolicy
+    ) -> EvaluationLoader:
+        data = self._number(examples, punctuation)
         device = self.trainer.strategy.root_device  # type: ignore[union-attr]
         words = forward_words(device, self.eval_batch_words)
         return EvaluationLoader(data, words, *self._place())

@@ -55,7 +55,10 @@ class ParserModule(LearningModule):
             vocabulary = Vocabulary.from_lists(start[KEY]["vocabulary"])
             self.encoder.take(held_arguments(start, "encoder"))
         if vocabulary is None:
-            raise InputError("a parser needs a vocabulary, from a data module or a checkpoint")
+            raise InputError(
+                "no training data to take the vocabulary from: set data.init_args.folder or "
+                "train_file, or start from a checkpoint with model.init_args.init_from"
+            )
         self.vocabulary = vocabulary
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
