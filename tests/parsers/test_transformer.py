@@ -284,3 +284,13 @@ def test_a_real_model_is_accepted(shared, vocabulary):
 def test_impossible_sizes_are_refused(wrong):
     with pytest.raises(InputError, match="mix and hidden must be >= 1"):
         TransformerEncoder("anything", **wrong)
+
+
+@pytest.mark.parametrize(
+    ("setting", "allowed"),
+    [("pooling", "first, mean, last"), ("long_sentences", "error, split, truncate")],
+)
+def test_unknown_choices_are_refused(setting, allowed):
+    said = f"TransformerEncoder: {setting} must be one of {allowed}, got 'all'"
+    with pytest.raises(InputError, match=said):
+        TransformerEncoder("anything", **{setting: "all"})

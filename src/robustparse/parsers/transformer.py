@@ -6,7 +6,7 @@ layers (Peters et al. 2018, eq. 1), averaged over the pieces. Attention never re
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel
 
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_choice
 from robustparse.parsers.dropout import shared_dropout
 from robustparse.parsers.encoder import Encoder
 from robustparse.parsers.lstm import BiLSTM
@@ -49,7 +49,7 @@ class TransformerEncoder(Encoder):
             read again.
 
     Raises:
-        InputError: a number is out of range, or ``model`` cannot be loaded.
+        InputError: a setting is out of range, or ``model`` cannot be loaded.
     """
 
     def __init__(
@@ -71,6 +71,8 @@ class TransformerEncoder(Encoder):
                 "mix and hidden must be >= 1, lstm_layers >= 0 and dropout in [0, 1), got "
                 f"{mix}, {hidden}, {lstm_layers} and {dropout}"
             )
+        check_choice("TransformerEncoder: pooling", pooling, get_args(Pooling))
+        check_choice("TransformerEncoder: long_sentences", long_sentences, get_args(LongSentences))
         self.model, self.download, self.pooling, self.mix = model, download, pooling, mix
         self.tune, self.dropout, self.lstm_layers, self.hidden = tune, dropout, lstm_layers, hidden
         self.long_sentences, self.stored = long_sentences, stored
