@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,9 +17,21 @@ from transformers import (
     BertModel,
     BertTokenizer,
     ByT5Tokenizer,
+    CamembertConfig,
+    CamembertModel,
     CanineConfig,
     CanineModel,
     CanineTokenizer,
+    Data2VecTextConfig,
+    Data2VecTextModel,
+    LongformerConfig,
+    LongformerModel,
+    MPNetConfig,
+    MPNetModel,
+    RobertaConfig,
+    RobertaModel,
+    XLMRobertaConfig,
+    XLMRobertaModel,
 )
 
 from robustparse.errors import InputError
@@ -136,6 +149,40 @@ def test_a_sentence_over_the_limit_is_an_error_that_says_what_to_do(folder, voca
         parser.number(examples(("dog", LONG)))
     with pytest.raises(InputError, match="sentence 1: 30 word pieces"):
         parser.parse([LONG.split()])
+
+
+# Network, configuration, how many of 27 positions can be read.
+RELATIVES = [
+    (BertModel, BertConfig, 27),
+    (RobertaModel, RobertaConfig, 25),
+    (XLMRobertaModel, XLMRobertaConfig, 25),
+    (CamembertModel, CamembertConfig, 25),
+    (Data2VecTextModel, Data2VecTextConfig, 25),
+    (MPNetModel, MPNetConfig, 25),
+    (LongformerModel, partial(LongformerConfig, attention_window=4), 24),
+]
+
+
+@pytest.mark.parametrize(
+    ("network", "config", "positions"), RELATIVES, ids=lambda one: getattr(one, "__name__", None)
+)
+def test_the_limit_is_what_the_network_can_read(network, config, positions, tmp_path, vocabulary):
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    rows = {"vocab_size": len(PIECES), "max_position_embeddings": 27, "pad_token_id": 1}
+    with torch.random.fork_rng():
+        network(config(**sizes, **rows, intermediate_size=16)).save_pretrained(tmp_path)
+    pieces = {piece: id_ for id_, piece in enumerate(PIECES)}
+    BertTokenizer(vocab=pieces).save_pretrained(tmp_path)
+    encoder = made(tmp_path, vocabulary, mix=1)
+    assert encoder.limit == positions - 2
+    longest = " ".join(["dog"] * encoder.limit)
+    states, _, _ = read(encoder, longest)
+    assert states.shape == (1, 1 + encoder.limit, 16)
+    encoder.check(Sentence(tuple(longest.split(" "))))
+    with pytest.raises(InputError, match=f"over the encoder's limit of {encoder.limit}"):
+        encoder.check(Sentence(("dog", *longest.split(" "))))
+    with pytest.raises((IndexError, RuntimeError)), torch.no_grad():  # and no more than that
+        encoder.network(inputs_embeds=torch.zeros(1, positions + 1, 16, dtype=torch.float64))
 
 
 def test_split_reads_windows_each_on_its_own(folder, vocabulary):

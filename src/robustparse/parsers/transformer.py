@@ -94,7 +94,7 @@ class TransformerEncoder(Encoder):
         self.network = network.requires_grad_(self.tune).train(self.tune)
         self.special = SpecialPieces(**json.loads(self.stored["special"]))
         self.table = SubwordTable(Tokenizer.from_str(self.stored["tokenizer"]), self.special)
-        self.limit = _positions(network.config) - 2
+        self.limit = _positions(network) - 2
         if self.mix > network.config.num_hidden_layers:
             raise InputError(
                 f"mix is {self.mix}, and {self.model} has {network.config.num_hidden_layers} layers"
@@ -210,7 +210,18 @@ class TransformerEncoder(Encoder):
         return [parameter for parameter in self.network.parameters() if parameter.requires_grad]
 
 
-def _positions(config: Any) -> int:
-    """Positions of the network; RoBERTa's first ones, up to its padding id, are never used."""
+def _positions(network: Any) -> int:
+    """How many units a network reads at most, special pieces included.
+
+    RoBERTa and its relatives count from behind the padding row of their position embeddings;
+    Longformer fills up to whole windows.
+    """
+    config = network.config
     positions = int(getattr(config, "max_position_embeddings", 512))
-    return positions - (config.pad_token_id + 1 if "roberta" in config.model_type else 0)
+    for name, module in network.named_modules():
+        padding = getattr(module, "padding_idx", None)
+        if name.endswith("position_embeddings") and padding is not None:
+            positions = min(positions, module.weight.shape[0] - (padding + 1))
+    windows = getattr(config, "attention_window", 1)
+    widest = max(windows) if isinstance(windows, list) else windows
+    return positions - positions % int(widest)
