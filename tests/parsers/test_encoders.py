@@ -140,6 +140,27 @@ def test_padding_has_no_embedding(encoder):
     assert not encoder.characters.weight[PADDING].any()
 
 
+def with_vectors(path, rows) -> LSTMEncoder:
+    lines = [f"{word} {' '.join(values)}\n" for word, values in rows.items()]
+    path.write_text("".join(lines))
+    return LSTMEncoder(word_dim=3, character_dim=0, hidden=2, layers=1, vectors=str(path))
+
+
+@pytest.mark.parametrize("value", ["0", "0.1", "-7", "3e38"])
+def test_vectors_of_one_value_cannot_be_divided_by_their_deviation(tmp_path, vocabulary, value):
+    rows = {f"w{index}": [value] * 3 for index in range(9)}
+    with pytest.raises(InputError, match=r"vectors\.txt: .* standard deviation of .* differ"):
+        with_vectors(tmp_path / "vectors.txt", rows).build(vocabulary)
+
+
+def test_the_squares_of_large_values_are_numbers(tmp_path, vocabulary):
+    encoder = with_vectors(tmp_path / "v.txt", {"a": ["3e38", "1e38", "0"], "b": ["-3e38"] * 3})
+    encoder.build(vocabulary)
+    weight = encoder.static.weight[1:].double().numpy()
+    expected = np.array([[3.0, 1.0, 0.0], [-3.0] * 3])
+    np.testing.assert_allclose(weight, expected / expected.std(), rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [

@@ -51,7 +51,8 @@ class LSTMEncoder(Encoder):
             read again.
 
     Raises:
-        InputError: a size is out of range, or no embedding is left.
+        InputError: a size is out of range, or no embedding is left; or, once it is built, the
+            vectors cannot be used.
     """
 
     def __init__(
@@ -119,7 +120,7 @@ class LSTMEncoder(Encoder):
                     f"{path}: vectors of {matrix.shape[1]} numbers, and word_dim is "
                     f"{self.word_dim}; set word_dim to {matrix.shape[1]}"
                 )
-            matrix = matrix / matrix.std()
+            matrix = _divided_by_deviation(matrix, path)
         self.static = nn.Embedding(1 + len(self.vector_words), self.word_dim, padding_idx=0)
         with torch.no_grad():
             self.static.weight[1 : 1 + len(matrix)] = torch.from_numpy(matrix)
@@ -179,3 +180,15 @@ class LSTMEncoder(Encoder):
         kept = torch.cat(word_dropout(parts, self.dropout, self.training), dim=-1)
         states = self.lstm(kept, lengths + 1)
         return shared_dropout(states, self.dropout, self.training)
+
+
+def _divided_by_deviation(matrix: NDArray[np.float32], path: str) -> NDArray[np.float32]:
+    """Vectors ``(words, dim)`` divided by the standard deviation of all their values."""
+    # In float64, since the square of a float32 may be none.
+    deviation = np.float32(matrix.std(dtype=np.float64))
+    if matrix.min() == matrix.max() or not 0 < deviation < np.inf:
+        raise InputError(
+            f"{path}: the values have a standard deviation of {deviation:g}, by which they cannot "
+            "be divided; give vectors whose values differ, or leave vectors out"
+        )
+    return matrix / deviation
