@@ -21,11 +21,12 @@ def random_answers(seed: int, sentences: int = 40) -> tuple[Tensor, Tensor, Tens
     # Mostly right, so that whole sentences are; labels may be right where heads are not.
     heads, labels = rng.random((2, sentences, 8)) < 0.85
     counted = inside & (rng.random((sentences, 8)) < 0.9)
+    counted[::9] = False  # punctuation alone
     return torch.from_numpy(heads), torch.from_numpy(labels), torch.from_numpy(counted)
 
 
 def naive(heads: Tensor, labels: Tensor, counted: Tensor) -> dict[str, float]:
-    words = right_heads = right_labels = complete_heads = complete_labels = 0
+    words = sentences = right_heads = right_labels = complete_heads = complete_labels = 0
     for sentence in range(len(counted)):
         all_heads = all_labels = True
         for word in range(counted.shape[1]):
@@ -38,13 +39,15 @@ def naive(heads: Tensor, labels: Tensor, counted: Tensor) -> dict[str, float]:
             right_labels += both
             all_heads &= head
             all_labels &= both
-        complete_heads += all_heads
-        complete_labels += all_labels
+        if counted[sentence].any():
+            sentences += 1
+            complete_heads += all_heads
+            complete_labels += all_labels
     return {
         "uas": 100 * right_heads / words,
         "las": 100 * right_labels / words,
-        "ucm": 100 * complete_heads / len(counted),
-        "lcm": 100 * complete_labels / len(counted),
+        "ucm": 100 * complete_heads / sentences,
+        "lcm": 100 * complete_labels / sentences,
     }
 
 
@@ -57,6 +60,16 @@ def test_scores_equal_a_naive_count(seed):
     expected = naive(*answers)
     assert 0 < expected["lcm"] < expected["ucm"] < 100
     assert score.compute() == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_sentence_in_which_no_word_counts_is_neither_right_nor_wrong():
+    score = AttachmentScore()
+    nothing = torch.zeros(3, 2, dtype=torch.bool)
+    score.update(~nothing, ~nothing, nothing)
+    assert all(math.isnan(value) for value in score.compute().values())
+    right = torch.tensor([[True, True], [False, True]])
+    score.update(right, right, ~nothing[:2])
+    assert score.compute() == {"uas": 75.0, "las": 75.0, "ucm": 50.0, "lcm": 50.0}
 
 
 @pytest.mark.parametrize("cut", [0, 1, 13, 40])

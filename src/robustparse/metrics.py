@@ -1,7 +1,8 @@
 """Attachment scores: sums only, so that any sharding of the sentences gives the same figure.
 
 UAS and LAS are the shares of counted words with the right head, and the right head and label; UCM
-and LCM the shares of sentences in which every counted word has them (Kübler et al. 2009, 6.1).
+and LCM the shares of sentences in which every counted word has them (Kübler et al. 2009, 6.1), of
+those in which a word counts at all.
 """
 
 import unicodedata
@@ -102,9 +103,10 @@ class AttachmentScore(Metric):
         self.heads += heads.sum()
         self.labels += labels.sum()
         self.words += counted.sum()
-        self.heads_complete += (heads == counted).all(1).sum()
-        self.labels_complete += (labels == counted).all(1).sum()
-        self.sentences += len(counted)
+        scored = counted.any(1)
+        self.heads_complete += ((heads == counted).all(1) & scored).sum()
+        self.labels_complete += ((labels == counted).all(1) & scored).sum()
+        self.sentences += scored.sum()
 
     def compute(self) -> dict[str, float]:
         """``uas, las, ucm, lcm`` in percent; not a number where nothing was counted."""
