@@ -83,6 +83,14 @@ def test_a_file_is_never_seen_half_written(tmp_path, monkeypatch):
     assert path.read_text() == "new"
 
 
+def test_a_file_that_is_a_folder_is_refused(tmp_path):
+    (tmp_path / "taken" / "a").mkdir(parents=True)
+    with pytest.raises(InputError, match=r"taken: a folder; expected the name of a file"):
+        write_text(tmp_path / "taken", "x")
+    assert os.listdir(tmp_path) == ["taken"]
+    assert os.listdir(tmp_path / "taken") == ["a"]
+
+
 def test_an_output_folder_that_is_a_file_is_refused(tmp_path):
     (tmp_path / "taken").write_text("x")
     with pytest.raises(InputError, match=r"taken.*not writable.*choose another"):

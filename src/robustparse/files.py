@@ -62,8 +62,10 @@ def written(path: Path) -> Iterator[TextIO]:
     """A file that is written aside, then renamed: readers see the old one or the new one, whole.
 
     Raises:
-        InputError: the folder is not writable.
+        InputError: it is a folder, or the folder that it is to lie in is not writable.
     """
+    if path.is_dir():
+        raise InputError(f"{path}: a folder; expected the name of a file to write")
     make_folder(path.parent)
     handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

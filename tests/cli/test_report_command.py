@@ -66,5 +66,7 @@ def test_a_page_that_cannot_be_written_and_no_folder_at_all(folders, tmp_path, c
     (tmp_path / "file").write_text("")
     error = mistake(capsys, "report", folders[0], "--out", tmp_path / "file" / "page.html")
     assert f"{tmp_path / 'file'}: the output folder is not writable" in error
+    error = mistake(capsys, "report", folders[0], "--out", tmp_path)
+    assert f"{tmp_path}: a folder; expected the name of a file" in error
     assert "folders" in mistake(capsys, "report")
     assert "--nonsense" in mistake(capsys, "report", folders[0], "--nonsense", "1")
