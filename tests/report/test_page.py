@@ -210,6 +210,13 @@ def test_names_tell_folders_apart(tmp_path: Path) -> None:
             json.dumps({**curves("a"), "curves": [{"name": "a", "x": [1], "y": []}]}),
             r"a: x and y must be as many numbers",
         ),
+        (
+            "curves.json",
+            json.dumps({**curves("a"), "curves": [{"name": "a", "x": [10**400], "y": [1]}]}),
+            r"a: x and y must be as many numbers",
+        ),
+        ("curves.json", "[" + "1" * 5000 + "]", r"curves\.json: not JSON"),
+        ("summary.json", json.dumps(summary(10**400, 8)), "las must be a number or null"),
     ],
 )
 def test_bad_folders_are_named_and_nothing_is_written(

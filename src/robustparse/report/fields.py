@@ -15,7 +15,10 @@ def is_number(value: object) -> bool:
     """Whether a value is a finite number, no boolean."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    return math.isfinite(value)
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer beyond every float
+        return False
 
 
 def figure(record: Json, key: str, where: str) -> float | None:
