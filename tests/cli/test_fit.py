@@ -194,6 +194,26 @@ def test_predict_parses_text_alone(
     assert "no training data to take the vocabulary from" in capsys.readouterr().err
 
 
+def test_predict_says_how_many_sentences_it_left_out(
+    finished: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config, run = finished
+    options = ["--config", str(config), "--trainer.default_root_dir", str(tmp_path)]
+    few = ["--ckpt_path", str(run / "best.ckpt"), "--data.init_args.eval_batch_words", "150"]
+    main(["predict", *options, *few, "--trainer.limit_predict_batches", "2"])
+    written = read_treebank(tmp_path / "predictions.conllu")
+    words = [example.sentence.words for example in sample_treebank(0).test]
+    kept = [example.sentence.words for example in written]
+    assert 0 < len(kept) < len(words)
+    assert kept == [one for one in words if one in kept][: len(kept)]  # in the order of the file
+    left_out = f"{len(words) - len(kept)} of {len(words)} sentences were not parsed and are left"
+    assert left_out in capsys.readouterr().err
+    with pytest.raises(SystemExit) as end:
+        main(["predict", *options, *few, "--trainer.limit_predict_batches", "0"])
+    assert end.value.code == 2
+    assert "limit_predict_batches is 0" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("command", "split"), [("validate", "val"), ("test", "test")])
 def test_scoring_changes_no_file(
     command: str, split: str, finished: tuple[Path, Path], capsys: pytest.CaptureFixture[str]

@@ -1,5 +1,6 @@
 """``predict``: the test sentences with their predicted parses, in the format of their file."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import torch
 
 from robustparse.data.conllu import block_of, file_ending, with_parse, write_treebank
 from robustparse.data.datamodule import TreebankDataModule
+from robustparse.errors import InputError
 from robustparse.types import Prediction
 
 NAME = "predictions"
@@ -15,6 +17,8 @@ NAME = "predictions"
 
 class PredictionFile(pl.Callback):
     """Collects what ``predict`` says and writes each sentence as it stands in its file.
+
+    Sentences of batches that the Trainer leaves out are left out, and counted on standard error.
 
     Args:
         folder: where ``predictions.conllu`` (or ``.conllx``) goes.
@@ -28,6 +32,15 @@ class PredictionFile(pl.Callback):
         self.folder = folder
         self.path: Path | None = None
         self._own: list[Prediction] = []
+
+    def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        """Refuse to parse nothing.
+
+        Raises:
+            InputError: there is to be no batch.
+        """
+        if trainer.limit_predict_batches == 0:
+            raise InputError("trainer.limit_predict_batches is 0: there is nothing to parse")
 
     def on_predict_batch_end(
         self,
@@ -46,11 +59,15 @@ class PredictionFile(pl.Callback):
         trees = {prediction.id: prediction.tree for prediction in _gather(self._own)}
         if trainer.is_global_zero:
             data: TreebankDataModule = trainer.datamodule  # type: ignore[attr-defined]
-            examples = data.examples("test", parsed=False)
+            whole = data.examples("test", parsed=False)
+            examples = [each for each in whole if each.id in trees]
             blocks = (each.block or block_of(each.sentence, each.gold) for each in examples)
             parses = (trees[each.id] for each in examples)
             self.path = self.folder / f"{NAME}{file_ending(data.path('test') or '')}"
             write_treebank(self.path, map(with_parse, blocks, parses))
+            if left_out := len(whole) - len(examples):
+                told = f"{left_out} of {len(whole)} sentences were not parsed and are left out"
+                print(f"robustparse: {told} (limit_predict_batches)", file=sys.stderr)
 
 
 def _gather(own: list[Prediction]) -> list[Prediction]:
