@@ -1,4 +1,4 @@
-"""Every training command that the guides and recipes give is one that the programs accept."""
+"""Every command that the guides and recipes give is one that the programs accept."""
 
 import re
 import shlex
@@ -8,19 +8,28 @@ import pytest
 import yaml
 from torch.distributed.run import get_args_parser
 
-from robustparse.cli.main import main
+from robustparse.cli.main import LIGHTNING, OWN, main
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 RECIPES = sorted((ROOT / "configs").rglob("*.yaml"))
-FIT = re.compile(r"^.*\b(?:robustparse|train\.py) fit\b.*$", re.MULTILINE)
+NAMES = [*LIGHTNING, *OWN]
+START = rf"\b(?:robustparse|train\.py) (?:{'|'.join(NAMES)})\b"
+COMMAND = re.compile(rf"^.*{START}.*$", re.MULTILINE)
+LEFT_OUT = "…"  # stands for options that the page has given before
 
 
 def commands(text: str) -> list[str]:
-    """The lines of code that train, continued lines joined, comments and what follows them off."""
+    """The lines of code that run a command, continued lines joined, what follows them off."""
     blocks = re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     joined = "\n".join(blocks).replace("\\\n", " ")
-    return [line.split(" || ")[0] for line in FIT.findall(joined)]
+    return [line.split(" || ")[0] for line in COMMAND.findall(joined)]
+
+
+def commands_of_recipe(text: str) -> list[str]:
+    """Those of a recipe's comments, from the program's name on."""
+    lines = COMMAND.findall(text.replace("\\\n#", " "))
+    return [line[re.search(START, line).start() :] for line in lines]  # type: ignore[union-attr]
 
 
 DOCUMENTED = [
@@ -29,16 +38,16 @@ DOCUMENTED = [
     for index, command in enumerate(commands(page.read_text()))
 ]
 IN_RECIPES = [
-    pytest.param(line[line.index("robustparse fit") :], id=f"{path.stem}-{index}")
+    pytest.param(command, id=f"{path.stem}-{index}")
     for path in RECIPES
-    for index, line in enumerate(FIT.findall(path.read_text().replace("\\\n#", " ")))
+    for index, command in enumerate(commands_of_recipe(path.read_text()))
 ]
 
 
 def launched(command: str) -> tuple[list[str], list[str]]:
     """What starts the program, and the program's arguments."""
-    words = shlex.split(command)
-    at = words.index("fit")
+    words = [word for word in shlex.split(command, comments=True) if word != LEFT_OUT]
+    at = next(index for index, word in enumerate(words) if word in NAMES)
     return words[: at - 1], words[at:]
 
 
@@ -55,16 +64,31 @@ def test_a_documented_command_is_accepted(
     config = yaml.safe_load(captured.out)
     if launcher and launcher[0] == "torchrun":
         asked = get_args_parser().parse_args([*launcher[1:], "train.py"])
-        trainer = config["trainer"]
-        assert asked.nproc_per_node == str(trainer["devices"])
-        assert asked.nnodes.split(":")[-1] == str(trainer["num_nodes"])
-        assert trainer["strategy"] == "ddp"
+        if arguments[0] in LIGHTNING:
+            trainer = config["trainer"]
+            assert asked.nproc_per_node == str(trainer["devices"])
+            assert asked.nnodes.split(":")[-1] == str(trainer["num_nodes"])
+            assert trainer["strategy"] == "ddp"
 
 
 def test_the_guides_hold_such_commands() -> None:
-    starts = [launched(param.values[0])[0][:1] for param in DOCUMENTED]
-    assert starts.count(["torchrun"]) >= 2
+    found = [launched(param.values[0]) for param in DOCUMENTED]
+    starts = [launcher[:1] for launcher, _ in found]
+    assert starts.count(["torchrun"]) >= 3
     assert ["srun"] in starts
+    # What has no line of its own is in the text, or made by `make`.
+    assert {arguments[0] for _, arguments in found} >= {*OWN, "fit", "predict"} - {"quickstart"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_wrong_option_would_be_found(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (command,) = commands(f"```\nrobustparse {name} … --nonsense \\\n  1  # so\n```")
+    _, arguments = launched(command)
+    assert arguments == [name, "--nonsense", "1"]
+    with pytest.raises(SystemExit) as end:
+        main([*arguments, "--print_config"])
+    assert end.value.code == 2
+    assert "nonsense" in capsys.readouterr().err
 
 
 def test_a_command_that_is_not_accepted_would_be_found(
