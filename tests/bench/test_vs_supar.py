@@ -1,0 +1,80 @@
+"""The small parts of the bench against SuPar: its LAS, its copies, the batches that are timed."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robustparse.data.conllu import block_of, read_treebank, write_treebank
+from robustparse.types import DependencyTree, Sentence
+from supar_own import FewBatches, chosen
+from vs_supar import las, penn_copies
+
+GOLD = [
+    (Sentence(("the", "cat", "saw"), xpos=("DT", "NN", "VB")), (2, 3, 0), ("det", "nsubj", "root")),
+    (Sentence(("yes",), xpos=("UH",)), (0,), ("root",)),
+]
+
+
+def written(path: Path, trees: list[DependencyTree]) -> Path:
+    sentences = [sentence for sentence, _, _ in GOLD]
+    write_treebank(path, map(block_of, sentences, trees))
+    return path
+
+
+def test_las_counts_every_word_with_the_right_head_and_label(tmp_path: Path) -> None:
+    gold = [DependencyTree(heads, labels) for _, heads, labels in GOLD]
+    truth = written(tmp_path / "gold.conllu", gold)
+    assert las(truth, truth) == 100.0
+    # Of four words one has another head, one another label.
+    guess = [DependencyTree((3, 3, 0), ("det", "obj", "root")), gold[1]]
+    assert las(written(tmp_path / "guess.conllu", guess), truth) == 50.0
+    text = truth.read_text()
+    for other in (text.split("\n\n")[0], text * 2):  # not the same sentences
+        (tmp_path / "other.conllu").write_text(other)
+        with pytest.raises(ValueError, match=r"zip\(\)"):
+            las(tmp_path / "other.conllu", truth)
+
+
+def test_ranges_and_empty_nodes_are_no_words_to_las(tmp_path: Path) -> None:
+    gold = [DependencyTree(heads, labels) for _, heads, labels in GOLD]
+    truth = written(tmp_path / "gold.conllu", gold)
+    text = truth.read_text().replace("2\tcat", "2-3\tcatsaw" + "\t_" * 8 + "\n2\tcat", 1)
+    odd = tmp_path / "odd.conllu"
+    odd.write_text("# a comment\n" + text.replace("\n\n", "\n3.1\tit" + "\t_" * 8 + "\n\n", 1))
+    assert las(odd, truth) == las(truth, odd) == 100.0
+
+
+def test_copies_hold_the_penn_tags_in_both_columns(tmp_path: Path) -> None:
+    folder, target = tmp_path / "folder", tmp_path / "target"
+    folder.mkdir()
+    rows = ["# text = the cat", "1-2\tthecat" + "\t_" * 8]
+    rows += [
+        "1\tthe\tthe\tDET\tDT\tx=y\t2\tdet\t2:det\t_",
+        "2\tcat\tcat\tNOUN\tNN\t_\t0\troot\t_\t_",
+    ]
+    for split in ("train", "dev", "test"):
+        (folder / f"en-{split}.conllu").write_text("\n".join([*rows, "", ""]))
+    copies = penn_copies(folder, target)
+    assert {path.name for path in copies.values()} == {f"{split}.conllu" for split in copies}
+    assert set(copies) == {"train", "dev", "test"}
+    for path in copies.values():
+        expected = [row.replace("DET", "DT").replace("NOUN", "NN") for row in rows]
+        assert path.read_text().split("\n") == [*expected, "", ""]
+        (example,) = read_treebank(path)
+        assert example.sentence.upos == example.sentence.xpos == ("DT", "NN")
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [(0, []), (1, [4]), (2, [2, 6]), (3, [1, 4, 6]), (4, [1, 3, 5, 7]), (8, list(range(8)))],
+)
+def test_the_batches_chosen_are_spread_evenly(number: int, expected: list[int]) -> None:
+    plan = [np.array([index]) for index in range(8)]
+    assert [int(batch[0]) for batch in chosen(plan, number)] == expected
+
+
+def test_no_more_batches_than_there_are_would_repeat_some() -> None:
+    plan = [np.array([index]) for index in range(2)]
+    assert [int(batch[0]) for batch in chosen(plan, 4)] == [0, 0, 1, 1]
+    assert len(FewBatches(None, plan)) == 2  # type: ignore[arg-type]
