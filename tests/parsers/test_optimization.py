@@ -43,6 +43,7 @@ def test_constant_stays():
         {"betas": (0.9, -0.1)},
         {"eps": -1.0},
         {"pretrained_learning_rate": float("inf")},
+        {"schedule": "cosine"},
     ],
 )
 def test_impossible_settings_are_refused(wrong):

@@ -1,9 +1,9 @@
 """The optimiser of every parser, as plain numbers, and its learning rate over a run's steps."""
 
 import math
-from typing import Literal
+from typing import Literal, get_args
 
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_choice
 
 Schedule = Literal["exponential", "linear", "constant"]
 
@@ -53,6 +53,7 @@ class Optimization:
             raise InputError(
                 f"pretrained_learning_rate must be > 0 or null, got {pretrained_learning_rate}"
             )
+        check_choice("schedule", schedule, get_args(Schedule))
         self.pretrained_learning_rate = pretrained_learning_rate
         self.learning_rate, self.betas, self.eps = learning_rate, betas, eps
         self.decay, self.decay_steps = decay, decay_steps
