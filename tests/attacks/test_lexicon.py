@@ -29,6 +29,17 @@ def test_slashes_in_words() -> None:
     assert look_up({"1/2": ["half"], "and/or/CC": ["or"]}) == [[], [], [], ["half"], ["or"]]
 
 
+def test_slashes_in_words_with_capitals() -> None:
+    words = example("N/A n/a AND/OR n and/or big/jj", "NN JJ CC A OR NN").sentence
+    slots = [Slot(0, words, position) for position in range(6)]
+    table = {"N/A": ["none"], "AND/OR": ["or"], "and/OR/OR": ["nor"], "big/JJ": ["large"]}
+    expected = [["none"], ["none"], ["or"], ["none"], ["nor"], ["large"]]
+    assert Lexicon(table).propose(slots, seed=0) == expected
+    # A key that is the word comes before those that may be it, of which the first one counts.
+    before = {"N/A": ["none"], "n/a": ["nil"], "big/JJ": ["large"], "big/Jj": ["huge"]}
+    assert Lexicon(before).propose(slots[:2] + slots[5:], seed=0) == [["nil"], ["nil"], ["large"]]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

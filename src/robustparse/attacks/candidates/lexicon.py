@@ -15,7 +15,9 @@ class Lexicon(CandidateGenerator):
 
     Args:
         table: path of a JSON file, or the table itself: `{"big/JJ": ["large", ...], "run": [...]}`.
-            The word of a key matches in any casing; the tag is the corpus' Penn tag, exactly.
+            The word of a key matches in any casing; the tag is the corpus' Penn tag, exactly. A key
+            with a slash is also a word by itself, where no key is that word in lower case: `N/A` is
+            the word `n` with the tag `A`, and the word `n/a`.
 
     Raises:
         InputError: the file cannot be read, or an entry is malformed; names the file and the key.
@@ -25,6 +27,9 @@ class Lexicon(CandidateGenerator):
         source = f"lexicon {table}" if isinstance(table, str) else "lexicon"
         raw = _read(Path(table).expanduser(), source) if isinstance(table, str) else table
         self._table = _checked(raw, source)
+        self._whole: dict[str, tuple[str, ...]] = {}  # keys that may be words with a slash
+        for key, words in sorted(self._table.items()):
+            self._whole.setdefault(key.lower(), words)
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""
@@ -32,7 +37,7 @@ class Lexicon(CandidateGenerator):
 
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""
-        content = json.dumps(self._table, sort_keys=True).encode()
+        content = json.dumps([self._table, self._whole], sort_keys=True).encode()
         return f"Lexicon {hashlib.sha256(content).hexdigest()}"
 
     def draws(self) -> bool:
@@ -44,8 +49,10 @@ class Lexicon(CandidateGenerator):
         return False
 
     def _look_up(self, word: str, tag: str) -> list[str]:
-        found = self._table.get(f"{word}/{tag}")
-        return list(self._table.get(word, ()) if found is None else found)
+        for found in (self._table.get(f"{word}/{tag}"), self._table.get(word)):
+            if found is not None:
+                return list(found)
+        return list(self._whole.get(word, ()))
 
 
 def _read(path: Path, source: str) -> object:
