@@ -11,6 +11,7 @@ from attack_fakes import HashVictim, example
 
 from robustparse.attacks.candidates import sememes, wordnet
 from robustparse.attacks.candidates.generator import Slot
+from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.candidates.sememes import Sememes
 from robustparse.attacks.candidates.wordnet import WordNetSynonyms, part_of
 from robustparse.errors import InputError
@@ -203,6 +204,46 @@ def test_the_fingerprint_follows_dictionary_training_words_and_option(tmp_path) 
     prints.append(Sememes(dictionary(tmp_path, SENSES[:3])).fingerprint())
     assert len(set(prints)) == 4
     assert Sememes(dictionary(tmp_path)).fingerprint() == prints[0]
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_dictionary_is_read_once_for_all_victims(tmp_path, monkeypatch) -> None:
+    read: list[Path] = []
+
+    def counting(path: Path) -> str:
+        read.append(path)
+        return path.read_text()
+
+    monkeypatch.setattr(sememes, "read_text", counting)
+    generator, first, second = Sememes(dictionary(tmp_path)), HashVictim(), HashVictim()
+    first.training_tags, second.training_tags = {"hound": "NN"}, {"cow": "NN"}
+    for _ in range(3):  # as with every batch of online training, and in turn
+        for victim, word in ((first, "hound"), (first, "hound"), (second, "cow")):
+            bound = generator.for_victim(victim)
+            assert bound.propose(slots("dog/NN"), 0) == [[word]]
+            bound.fingerprint()
+    assert len(read) == 1
+    assert generator.propose(slots("dog/NN"), 0) == [[]]
+
+
+@pytest.mark.usefixtures("fake")
+def test_fingerprints_are_taken_once(tmp_path, monkeypatch) -> None:
+    taken: list[object] = []
+    dumps = json.dumps
+
+    def counting(content: object, **options: bool) -> str:
+        taken.append(content)
+        return dumps(content, **options)
+
+    victim = HashVictim()
+    victim.training_tags = {"dog": "NN"}
+    path = dictionary(tmp_path)
+    monkeypatch.setattr(json, "dumps", counting)
+    table, senses = Lexicon({"dog": ["cow"]}), Sememes(path)
+    for _ in range(3):
+        table.fingerprint()
+        senses.for_victim(victim).fingerprint()
+    assert len(taken) == 2
 
 
 @pytest.mark.usefixtures("fake")

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +38,7 @@ class Lexicon(CandidateGenerator):
 
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""
-        content = json.dumps([self._table, self._whole], sort_keys=True).encode()
-        return f"Lexicon {hashlib.sha256(content).hexdigest()}"
+        return self._fingerprint
 
     def draws(self) -> bool:
         """See `CandidateGenerator.draws`."""
@@ -47,6 +47,11 @@ class Lexicon(CandidateGenerator):
     def is_model(self) -> bool:
         """See `CandidateGenerator.is_model`."""
         return False
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        content = json.dumps([self._table, self._whole], sort_keys=True).encode()
+        return f"Lexicon {hashlib.sha256(content).hexdigest()}"
 
     def _look_up(self, word: str, tag: str) -> list[str]:
         for found in (self._table.get(f"{word}/{tag}"), self._table.get(word)):

@@ -57,14 +57,22 @@ class Sememes(CandidateGenerator):
         self.dictionary = dictionary
         self.words = words
         self._training: Mapping[str, str] = {}
+        self._read = _Dictionary(dictionary)
+        self._bound: Sememes | None = None
 
     def for_victim(self, victim: Victim) -> CandidateGenerator:
-        """See `CandidateGenerator.for_victim`."""
+        """See `CandidateGenerator.for_victim`.
+
+        The dictionary is read once. While training, a victim comes again with every batch: the
+        generator made for it is kept.
+        """
         if self.words == "dictionary":
             return self
-        bound = Sememes(self.dictionary, words=self.words)
-        bound._training = victim.training_tags
-        return bound
+        if self._bound is None or self._bound._training is not victim.training_tags:
+            self._bound = Sememes(self.dictionary, words=self.words)
+            self._bound._training = victim.training_tags
+            self._bound._read = self._read
+        return self._bound
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""
@@ -79,9 +87,7 @@ class Sememes(CandidateGenerator):
 
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""
-        training = json.dumps(list(self._training.items()))
-        content = f"{self._content} {training} {load_wordnet().get_version()}"
-        return f"Sememes {hashlib.sha256(content.encode()).hexdigest()} {self.words}"
+        return self._fingerprint
 
     def draws(self) -> bool:
         """See `CandidateGenerator.draws`."""
@@ -98,8 +104,8 @@ class Sememes(CandidateGenerator):
         base = base_form(load_wordnet(), word, part)
         alike = {
             other: None
-            for sememes in self._senses[0].get((base, part), ())
-            for other in self._senses[1][part, sememes]
+            for sememes in self._read.senses[0].get((base, part), ())
+            for other in self._read.senses[1][part, sememes]
             if other != base
         }
         if self.words == "training":
@@ -119,11 +125,29 @@ class Sememes(CandidateGenerator):
         return forms
 
     @cached_property
-    def _content(self) -> str:
-        return read_text(Path(self.dictionary).expanduser())
+    def _fingerprint(self) -> str:
+        training = json.dumps(list(self._training.items()))
+        content = f"{self._read.content} {training} {load_wordnet().get_version()}"
+        return f"Sememes {hashlib.sha256(content.encode()).hexdigest()} {self.words}"
+
+
+class _Dictionary:
+    """A dictionary, read when first used.
+
+    Args:
+        path: of the JSON file.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
 
     @cached_property
-    def _senses(
+    def content(self) -> str:
+        """The text of the file."""
+        return read_text(Path(self.path).expanduser())
+
+    @cached_property
+    def senses(
         self,
     ) -> tuple[
         dict[tuple[str, str], list[frozenset[str]]], dict[tuple[str, frozenset[str]], list[str]]
@@ -131,7 +155,7 @@ class Sememes(CandidateGenerator):
         """Word and part of speech to the sememe sets of its senses; and back to the words."""
         sets: dict[tuple[str, str], list[frozenset[str]]] = defaultdict(list)
         words: dict[tuple[str, frozenset[str]], list[str]] = defaultdict(list)
-        for word, part, sememes in _read_senses(self._content, self.dictionary):
+        for word, part, sememes in _read_senses(self.content, self.path):
             if sememes not in sets[word, part]:
                 sets[word, part].append(sememes)
                 words[part, sememes].append(word)
