@@ -156,6 +156,46 @@ def test_the_real_link_grammar() -> None:
         one.checker.close()
 
 
+PICKY = """\
+    if len(line.encode()) > 2045:
+        sys.exit(0)
+    if not line.split('\\0')[0].strip(' \u200b\u200c\u200d\u2060'):
+        continue
+    if len(line.replace(',', ' ,').split()) > 254:
+        print('link-grammar: Error: sentence too long, contains more than 254 words',
+              file=sys.stderr, flush=True)
+        continue
+    say('No complete linkages found.'); say('cost vector = (UNUSED=2 DIS= 0.00 LEN=1)')
+"""
+
+# Which the command does not answer, or quits at; each beside a text like it that it answers.
+UNANSWERED = ["\u200b", "\0", "\u2060 \u200b", "%\u200d", "\x1f"]
+UNANSWERED += ["é" * 1023, "of, " * 130, "of " * 255]
+ANSWERED = ["\u200bof of", "\0of of", "\u200b!of of", "of\0of"]
+ANSWERED += ["é" * 1022, "of, " * 120, "of " * 200]
+
+
+@pytest.mark.parametrize("count", ["sentence", "words"])
+def test_texts_that_link_grammar_does_not_answer_count_no_error(tmp_path, count) -> None:
+    checker = LinkGrammar(command(tmp_path, PICKY), count=count, longest=None)
+    texts = [text for pair in zip(UNANSWERED, [*ANSWERED, "of"], strict=True) for text in pair]
+    error = 1 if count == "sentence" else 2
+    assert checker.errors(texts) == [0, error] * 8
+    checker.close()
+
+
+def test_the_real_link_grammar_answers_or_is_not_asked() -> None:
+    if shutil.which("link-parser") is None:
+        pytest.skip("link-parser is not installed (Debian: apt install link-grammar)")
+    checker = LinkGrammar(longest=None)
+    good, bad = "The cat sleeps.", "The cat sleep the."
+    for text in UNANSWERED:
+        assert checker.errors([good, text, bad, text, good]) == [0, 0, 1, 0, 0]
+    for text in ANSWERED[:5]:
+        assert checker.errors([good, text, good])[::2] == [0, 0]
+    checker.close()
+
+
 @pytest.fixture
 def tool(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A LanguageTool whose matches are the words `bad`."""

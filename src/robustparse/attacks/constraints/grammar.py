@@ -4,6 +4,7 @@ The paper counts the matches of LanguageTool's rules. A parser of link grammar c
 """
 
 import os
+import re
 import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -20,6 +21,7 @@ from robustparse.errors import InputError
 
 _REMEMBERED = 1 << 16  # texts
 _START_SECONDS = 120.0  # a Java virtual machine and all rules on a slow disk take a few
+_COPY = re.compile(r"LanguageTool-(\d+\.\d+|\d{8})")  # the names that the library starts
 _GLUED = frozenset([".", ",", "!", ":", ";", "?", "'s", "n't"])
 
 
@@ -79,7 +81,7 @@ class LanguageTool(GrammarChecker):
     Args:
         language: of the rules.
         server: address of a running LanguageTool server; None starts the local copy, which needs
-            Java.
+            Java: the one in LTP_JAR_DIR_PATH if that is set, else the newest in LTP_PATH.
         download: whether a copy that is not there may be fetched, however long that takes.
         seconds: the time limit for one text.
 
@@ -130,16 +132,12 @@ class LanguageTool(GrammarChecker):
                 f"LanguageTool: language_tool_python cannot be imported ({error}); run "
                 "`pip install language_tool_python` (it needs Java), or use LinkGrammar"
             ) from error
-        folder = Path(os.environ.get("LTP_PATH", "~/.cache/language_tool_python")).expanduser()
-        if self.server is None and not self.download and not any(folder.glob("LanguageTool*")):
-            raise InputError(
-                f"LanguageTool: no copy in {folder} (set LTP_PATH to another folder); set "
-                "`download: true` to fetch it, or `server` to the address of a running one"
-            )
+        options = {} if self.server is not None or self.download else _local_copy()
         limit = None if self.download else _START_SECONDS
         try:
             return within(
-                limit, lambda: library.LanguageTool(self.language, remote_server=self.server)
+                limit,
+                lambda: library.LanguageTool(self.language, remote_server=self.server, **options),
             )
         except TimeoutError:
             raise InputError(
@@ -151,6 +149,27 @@ class LanguageTool(GrammarChecker):
                 f"LanguageTool: it cannot be started for {self.language} ({error}); install Java, "
                 "or give the address of a running `server`"
             ) from error
+
+
+def _local_copy() -> dict[str, str]:
+    """What makes the library start the copy that is there: without, it fetches its own version.
+
+    Raises:
+        InputError: there is none.
+    """
+    if os.environ.get("LTP_JAR_DIR_PATH"):  # the library then looks for no other copy
+        return {}
+    folder = Path(os.environ.get("LTP_PATH", "~/.cache/language_tool_python")).expanduser()
+    found = [_COPY.fullmatch(path.name) for path in folder.glob("LanguageTool-*") if path.is_dir()]
+    # A snapshot, named by its day, is newer than any release.
+    versions = [tuple(map(int, copy[1].split("."))) for copy in found if copy is not None]
+    if not versions:
+        raise InputError(
+            f"LanguageTool: no copy in {folder} (set LTP_PATH to another folder, or "
+            "LTP_JAR_DIR_PATH to that of the .jar); set `download: true` to fetch it, or `server` "
+            "to the address of a running one"
+        )
+    return {"language_tool_download_version": ".".join(map(str, max(versions)))}
 
 
 def within(seconds: float | None, call: Callable[[], Any]) -> Any:

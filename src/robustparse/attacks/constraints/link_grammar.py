@@ -16,19 +16,24 @@ from robustparse.attacks.constraints.grammar import GrammarChecker
 from robustparse.errors import InputError, check_choice
 
 _ANSWERS = {
-    "sentence": re.compile(rb"UNUSED= *(0)|No complete linkages found"),
-    "words": re.compile(rb"UNUSED= *(\d+)"),
+    "sentence": re.compile(rb"UNUSED= *(0)|No complete linkages found|sentence (too long)"),
+    "words": re.compile(rb"UNUSED= *(\d+)|sentence (too long)"),
 }
 _OPTIONS = ("verbosity=1", "graphics=0", "spell=0", "panic=0", "limit=1")
 # The parser's own limit would make counts depend on how busy the machine is: ours ends the run.
 _NO_LIMIT = "timeout=1000000"
+_MOST_BYTES = 2045  # of a line; the command quits at longer ones
+# Orders, remarks, and beside Python's blanks those of the command: it does not answer a blank line.
+_NO_BEGINNING = "!% \u200b\u200c\u200d\u2060"
 _LAST_BREATH = 1.0  # seconds in which a command that closed its output must end
 
 
 class LinkGrammar(GrammarChecker):
     """`link-parser` as a process that is kept and fed one sentence after the other.
 
-    Lines that the command would take for an order or a remark lose the leading `!` or `%`.
+    Lines that the command would take for an order or a remark lose the leading `!` or `%`. Texts of
+    nothing but blanks, of more than 2,045 bytes, or of more words than the command takes (254, as
+    it splits them) count no error.
 
     Args:
         command: the program (Debian: `apt install link-grammar`).
@@ -37,7 +42,7 @@ class LinkGrammar(GrammarChecker):
         count: `sentence` counts one error in a sentence without a complete linkage; `words` counts
             the words left out, which may take a hundred times as long, seconds for 30 words.
         longest: words of a sentence that is parsed; longer ones, whose parsing may take minutes,
-            count no error. None parses all.
+            count no error. None parses all that the command takes.
 
     Raises:
         InputError: a setting is out of range; when first used: the program is missing.
@@ -79,8 +84,12 @@ class LinkGrammar(GrammarChecker):
         self.close()
 
     def _count(self, text: str) -> int:
-        line = " ".join(text.split()).lstrip("!% ")
-        if not line or (self.longest is not None and len(line.split()) > self.longest):
+        # Behind a NUL the command sees nothing.
+        words = " ".join(text.replace("\0", " ").split()).lstrip(_NO_BEGINNING)
+        line = words.encode("utf-8", errors="replace")
+        if self.longest is not None and len(words.split()) > self.longest:
+            return 0
+        if not line or len(line) > _MOST_BYTES:
             return 0
         process = self._process or self._start()
         try:
@@ -89,11 +98,11 @@ class LinkGrammar(GrammarChecker):
             self.close()
             raise
 
-    def _ask(self, process: subprocess.Popen[bytes], line: str) -> int:
+    def _ask(self, process: subprocess.Popen[bytes], line: bytes) -> int:
         if process.stdin is None or process.stdout is None:
             raise RuntimeError("the process has no pipes")
         with suppress(BrokenPipeError):  # what it said before it died is still to be read
-            process.stdin.write(line.encode("utf-8", errors="replace") + b"\n")
+            process.stdin.write(line + b"\n")
             process.stdin.flush()
         deadline = time.monotonic() + self.seconds
         answer = b""
@@ -104,12 +113,15 @@ class LinkGrammar(GrammarChecker):
                 if not selector.select(max(0.0, deadline - time.monotonic())):
                     raise InputError(
                         f"link grammar: {self.command} gave no answer within {self.seconds} s to "
-                        f"{line!r}; raise `seconds` or lower `longest`, then run again to go on"
+                        f"{_shown(line)}; raise `seconds` or lower `longest`, then run again to go "
+                        "on"
                     )
                 part = process.stdout.read1(65536)  # type: ignore[attr-defined]
                 if not part:
                     raise self._died(process, line, answer)
                 answer += part
+        if found.group(2):
+            return 0
         return 1 if found.group(1) is None else int(found.group(1))
 
     def _start(self) -> subprocess.Popen[bytes]:
@@ -129,7 +141,7 @@ class LinkGrammar(GrammarChecker):
             ) from error
         return self._process
 
-    def _died(self, process: subprocess.Popen[bytes], line: str, answer: bytes) -> InputError:
+    def _died(self, process: subprocess.Popen[bytes], line: bytes, answer: bytes) -> InputError:
         try:
             code = process.wait(_LAST_BREATH)
         except subprocess.TimeoutExpired:
@@ -138,7 +150,11 @@ class LinkGrammar(GrammarChecker):
             code = process.wait()
         said = answer.decode("utf-8", errors="replace").strip().splitlines()
         return InputError(
-            f"link grammar: {self.command} ended with code {code} at {line!r}"
+            f"link grammar: {self.command} ended with code {code} at {_shown(line)}"
             f"{f', saying: {said[-1]}' if said else ''}; check the command and its language "
             f"{self.language!r}, then run again to go on"
         )
+
+
+def _shown(line: bytes) -> str:
+    return repr(line.decode("utf-8"))
