@@ -201,18 +201,45 @@ def tool(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A LanguageTool whose matches are the words `bad`."""
     made = SimpleNamespace(check=lambda text: [word for word in text.split() if word == "bad"])
     library = ModuleType("language_tool_python")
-    library.LanguageTool = lambda language, remote_server: made
+
+    def start(language: str, **options: str | None) -> SimpleNamespace:
+        made.started = options
+        return made
+
+    library.LanguageTool = start
     monkeypatch.setitem(sys.modules, "language_tool_python", library)
     return made
 
 
 def test_language_tool_counts_matches(tool, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert LanguageTool(server="http://localhost:1").errors(["bad bad", "good"]) == [2, 0]
+    assert tool.started == {"remote_server": "http://localhost:1"}
     monkeypatch.setenv("LTP_PATH", str(tmp_path))
+    monkeypatch.delenv("LTP_JAR_DIR_PATH", raising=False)
     with pytest.raises(InputError, match=f"no copy in {tmp_path}.*set `download: true`"):
         LanguageTool().errors(["bad"])
     (tmp_path / "LanguageTool-6.4").mkdir()
     assert LanguageTool().errors(["bad"]) == [1]
+
+
+def test_language_tool_starts_the_newest_copy_found_and_fetches_none(
+    tool, tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def started(**settings: bool) -> dict[str, str | None]:
+        assert LanguageTool(**settings).errors(["bad"]) == [1]
+        return tool.started
+
+    monkeypatch.setenv("LTP_PATH", str(tmp_path))
+    monkeypatch.setenv("LTP_JAR_DIR_PATH", str(tmp_path / "jars"))
+    assert started() == {"remote_server": None}
+    (tmp_path / "LanguageTool-7.0").touch()  # no folder
+    for name, newest in (("6.9", "6.9"), ("6.10", "6.10"), ("6.4", "6.10"), ("temp", "6.10")):
+        (tmp_path / f"LanguageTool-{name}").mkdir()
+        version = {"language_tool_download_version": newest}
+        assert started() == {"remote_server": None, **version}
+    (tmp_path / "LanguageTool-20260101").mkdir()
+    assert started()["language_tool_download_version"] == "20260101"
+    assert started(download=True) == {"remote_server": None}
 
 
 def test_language_tool_that_hangs_fails_or_is_missing(tool, monkeypatch) -> None:

@@ -80,8 +80,8 @@ class LanguageTool(GrammarChecker):
 
     Args:
         language: of the rules.
-        server: address of a running LanguageTool server; None starts the local copy, which needs
-            Java: the one in LTP_JAR_DIR_PATH if that is set, else the newest in LTP_PATH.
+        server: address of a running LanguageTool server; None starts the newest local copy, which
+            needs Java, as the library finds it by LTP_PATH or LTP_JAR_DIR_PATH.
         download: whether a copy that is not there may be fetched, however long that takes.
         seconds: the time limit for one text.
 
@@ -157,19 +157,19 @@ def _local_copy() -> dict[str, str]:
     Raises:
         InputError: there is none.
     """
-    if os.environ.get("LTP_JAR_DIR_PATH"):  # the library then looks for no other copy
-        return {}
     folder = Path(os.environ.get("LTP_PATH", "~/.cache/language_tool_python")).expanduser()
     found = [_COPY.fullmatch(path.name) for path in folder.glob("LanguageTool-*") if path.is_dir()]
     # A snapshot, named by its day, is newer than any release.
     versions = [tuple(map(int, copy[1].split("."))) for copy in found if copy is not None]
-    if not versions:
-        raise InputError(
-            f"LanguageTool: no copy in {folder} (set LTP_PATH to another folder, or "
-            "LTP_JAR_DIR_PATH to that of the .jar); set `download: true` to fetch it, or `server` "
-            "to the address of a running one"
-        )
-    return {"language_tool_download_version": ".".join(map(str, max(versions)))}
+    if versions:
+        return {"language_tool_download_version": ".".join(map(str, max(versions)))}
+    if os.environ.get("LTP_JAR_DIR_PATH"):  # set, the library fetches nothing
+        return {}
+    raise InputError(
+        f"LanguageTool: no copy in {folder} (set LTP_PATH to another folder, or LTP_JAR_DIR_PATH "
+        "to that of its .jar); set `download: true` to fetch it, or `server` to the address of a "
+        "running one"
+    )
 
 
 def within(seconds: float | None, call: Callable[[], Any]) -> Any:
