@@ -5,7 +5,7 @@ mean of the word embeddings, or one BiLSTM layer and its maximum over time, and 
 file (``classifier_network.read_classifier``) has id 0 for padding and 1 for the unknown word.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ class ClassifierVictim:
     unknown = UNKNOWN
     batch_words = 8192  # what the caches of a core hold with a small network
     training_tags: Mapping[str, str] = {}
+    training_words: Set[str] = frozenset()
 
     def __init__(self, model: Classifier, vocabulary: Mapping[str, int]) -> None:
         self.model, self.vocabulary = model, vocabulary

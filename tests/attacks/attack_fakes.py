@@ -1,7 +1,7 @@
 """Victims without a network, and small corpora, for the attack engine's tests."""
 
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,6 +19,7 @@ class FakeVictim:
     unknown = 0
     batch_words = 16384
     training_tags: Mapping[str, str] = {}
+    training_words: Set[str] = frozenset()
 
     def __init__(self) -> None:
         self.names = [UNK]

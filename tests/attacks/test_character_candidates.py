@@ -124,7 +124,7 @@ def test_vocabularies_of_a_file_and_of_the_victim(tmp_path) -> None:
     assert not listed.draws()
     victim = HashVictim()
     assert listed.for_victim(victim) is listed
-    victim.training_tags = {"dog": "NN", "run": "VB"}
+    victim.training_words = dict.fromkeys(["dog", "run"]).keys()
     bound = VocabularyWords(sample=None).for_victim(victim)
     assert bound.propose(slots("a"), 0) == [["dog", "run"]]
     assert bound.fingerprint() != VocabularyWords(sample=None).fingerprint()
@@ -160,7 +160,7 @@ def test_the_union_lets_characters_keep_their_casing() -> None:
 
 def test_a_union_is_bound_and_cached_as_a_whole(tmp_path) -> None:
     victim = HashVictim()
-    victim.training_tags = {"dog": "NN"}
+    victim.training_words = {"dog"}
     union = Union([Lexicon(SYNONYMS), VocabularyWords(sample=None), CharacterVariant()])
     bound = CachedCandidates(union, str(tmp_path / "cache.sqlite")).for_victim(victim)
     assert bound.verbatim()

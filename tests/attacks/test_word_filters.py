@@ -136,7 +136,7 @@ def accepted(constraint: Constraint, word: str, candidates: str, victim=None) ->
 
 def test_candidates_seen_in_training(tmp_path) -> None:
     victim = HashVictim()
-    victim.training_tags = {"cat": "NN", "bark": "NN"}
+    victim.training_words = {"cat", "bark"}
     assert accepted(SeenInTraining(), "dog", "cat Cat cow BARK", victim) == "cat Cat BARK"
     (tmp_path / "words.txt").write_text("cat\nParis\n")
     listed = SeenInTraining(str(tmp_path / "words.txt"))

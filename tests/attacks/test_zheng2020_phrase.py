@@ -2,7 +2,6 @@
 
 import random
 import zlib
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -124,7 +123,7 @@ def test_the_other_loss() -> None:
 class Words(HashVictim):
     """Chains words, save for a third of them, drawn from the whole text; knows thirty words."""
 
-    training_tags = MappingProxyType({f"t{number}": "NN" for number in range(30)})
+    training_words = dict.fromkeys(f"t{number}" for number in range(30)).keys()
 
     def answer(self, text: tuple[str, ...]) -> tuple[list[int], list[int]]:
         codes = [zlib.crc32(f"{place} {' '.join(text)}".encode()) for place in range(len(text))]

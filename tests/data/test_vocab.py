@@ -1,6 +1,7 @@
 """Counting a training set: thresholds, ties, independence of reading order."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
@@ -39,6 +40,17 @@ def test_tags_are_the_most_frequent_of_each_repeated_word():
     rare = Vocabulary.from_examples(TRAINING, tag_count=1)
     assert rare.training_tags["cut"] == "VBD"
     assert "été" not in rare.training_tags
+
+
+def test_training_words_do_without_tags():
+    tagged, words = TRAINING[:3], ["saw", "cat", "dog", "the"]
+    vocabulary = Vocabulary.from_examples(tagged, min_count=1)
+    assert list(vocabulary.training_words) == list(vocabulary.training_tags) == words
+    bare = [replace(one, sentence=replace(one.sentence, xpos=())) for one in tagged]
+    vocabulary = Vocabulary.from_examples(bare)
+    assert not vocabulary.training_tags
+    assert list(vocabulary.training_words) == words
+    assert Vocabulary.from_lists(vocabulary.to_lists()).training_words == set(words)
 
 
 def test_ties_of_tags_fall_to_the_alphabet():

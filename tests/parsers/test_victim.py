@@ -133,6 +133,7 @@ def test_words_tags_and_the_training_dictionary(parser):
     )
     assert victim.intern_tags(["NN", "DT"]).shape == (2,)
     assert victim.training_tags == {"cats": "NNS", "the": "DT"}
+    assert list(victim.training_words) == list(victim.training_tags)
 
 
 def test_gradients_are_those_of_the_loss_by_finite_differences(parser, examples):

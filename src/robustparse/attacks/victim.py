@@ -5,7 +5,7 @@ between the victim and the goal that judges them: heads and labels of a parser, 
 or the probabilities of a classifier, one column a class.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -46,6 +46,11 @@ class Victim(Protocol):
     @property
     def training_tags(self) -> Mapping[str, str]:
         """Lower-cased word to its most frequent Penn tag in training (words seen twice or more)."""
+        ...
+
+    @property
+    def training_words(self) -> Set[str]:
+        """Lower-cased words seen twice or more in training, tagged or not, in a fixed order."""
         ...
 
     def intern(self, words: Sequence[str]) -> NDArray[np.int32]:

@@ -1,7 +1,7 @@
 """What a parser knows of its training data, as plain lists that a checkpoint can hold."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, KeysView, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -94,6 +94,14 @@ class Vocabulary:
     def training_tags(self) -> dict[str, str]:
         """Lower-cased word -> its most frequent Penn tag."""
         return dict(zip(self.tagged, self.tags, strict=True))
+
+    @cached_property
+    def training_words(self) -> KeysView[str]:
+        """Lower-cased words seen at least twice, the most frequent first.
+
+        They are those of the tag dictionary where training had Penn tags, else those of ``words``.
+        """
+        return dict.fromkeys(self.tagged or self.words).keys()
 
     @cached_property
     def held(self) -> frozenset[str]:

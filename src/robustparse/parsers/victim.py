@@ -1,6 +1,6 @@
 """A parser as attacks see it: word rows in, heads and labels out, left as it was found."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, nullcontext
 from typing import Any, Literal, get_args
 
@@ -55,6 +55,11 @@ class ParserVictim:
     def training_tags(self) -> Mapping[str, str]:
         """Lower-cased word -> its most frequent Penn tag in training."""
         return self.parser.vocabulary.training_tags
+
+    @property
+    def training_words(self) -> Set[str]:
+        """Lower-cased words seen at least twice in training, the most frequent first."""
+        return self.parser.vocabulary.training_words
 
     def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
         """Rows of the parser's word table, ``(words,)``."""

@@ -41,7 +41,7 @@ class VocabularyWords(CandidateGenerator):
         if self.path is not None:
             return self
         bound = VocabularyWords(sample=self.sample)
-        bound._words = list(victim.training_tags)
+        bound._words = list(victim.training_words)
         return bound
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:

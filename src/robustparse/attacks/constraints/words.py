@@ -165,7 +165,7 @@ class SeenInTraining(Constraint):
         self, slots: Sequence[Slot], candidates: Sequence[Sequence[str]], victim: Victim
     ) -> list[NDArray[np.bool_]]:
         """See `Constraint.accept`."""
-        seen = victim.training_tags if self.path is None else self._words
+        seen = victim.training_words if self.path is None else self._words
         return [
             np.array([word in seen or word.lower() in seen for word in words], dtype=np.bool_)
             for words in candidates
