@@ -118,6 +118,22 @@ def test_options_over_the_recipe(made, tmp_path):
     assert run["limit"] == 7
 
 
+def test_the_seed_is_the_recipes_unless_given(made, tmp_path):
+    (tmp_path / "five.yaml").write_text(RECIPE + "seed: 5\n")
+    recipe = ["--attack", tmp_path / "five.yaml"]
+    for name, options, seed in (
+        ("recipe", recipe, 5),
+        ("option", ["--attack.seed", 5], 5),
+        ("both", [*recipe, "--seed", 0], 0),
+        ("neither", [], 0),
+    ):
+        out = tmp_path / name
+        main(arguments(made, out, *options))
+        assert read_lines(out / "examples.jsonl") == expected_lines(made, seed)
+        run = json.loads((out / "run.json").read_text())
+        assert summary(out)["seed"] == run["seed"] == run["settings"]["init_args"]["seed"] == seed
+
+
 def test_everything_in_one_configuration_file(made, tmp_path):
     recipe = "".join(f"  {line}\n" for line in RECIPE.splitlines())
     (tmp_path / "all.yaml").write_text(
@@ -244,6 +260,7 @@ def test_data_without_penn_tags(made, tmp_path, capsys):
     [
         (["--limit", 0], "--limit must be >= 1, got 0"),
         (["--seed", -1], "--seed must be >= 0, got -1"),
+        (["--attack.seed", -1], "--seed must be >= 0, got -1"),
         (["--nonsense", 1], "--nonsense"),
         (["--attack", "missing.yaml"], "missing.yaml"),
         (["--attack.live", 0], "live must be at least 1, got 0"),

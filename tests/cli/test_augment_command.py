@@ -81,6 +81,15 @@ def test_only_what_changed_is_kept_unless_all_is(made, tmp_path):
     assert (found["n_copies"], found["n_changed"]) == (SENTENCES, len(changed))
 
 
+def test_the_seed_is_the_recipes_unless_given(made, tmp_path):
+    for name, option in (("own", "--attack.seed"), ("given", "--seed")):
+        main(arguments(made, tmp_path / f"{name}.conllu", option, 2, "--share", 0.5))
+        assert summary(tmp_path / f"{name}.conllu")["seed"] == 2
+    ours, theirs = (tmp_path / f"{name}.attack" for name in ("own", "given"))
+    for name in ("examples.jsonl", "run.json"):
+        assert (ours / name).read_bytes() == (theirs / name).read_bytes()
+
+
 @pytest.mark.parametrize(("option", "unit"), [("--share", "sentences"), ("--tokens", "tokens")])
 def test_a_share_of_the_sentences_is_attacked(made, tmp_path, option, unit):
     path = tmp_path / "copies.conllu"

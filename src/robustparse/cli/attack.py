@@ -19,7 +19,7 @@ def attack(
     data: str,
     out: str,
     limit: int | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     decoder: Decoder | None = None,
     share: float = 1.0,
     device: str = "auto",
@@ -34,7 +34,8 @@ def attack(
         data: a CoNLL-U or CoNLL-X file, or ``sample`` for the embedded test sentences.
         out: folder for examples.jsonl, adversarial.conllu (or .conllx) and summary.json.
         limit: attack only so many sentences, from the front.
-        seed: of the attack's random choices, and of the sample's grammar.
+        seed: of the attack's random choices, and of the sample's grammar; by default the recipe's
+            own (0 if it has none).
         decoder: instead of the one the parser was trained with.
         share: attack only this share of the sentences, drawn at random from the seed.
         device: where the parser computes: auto, cpu or cuda.

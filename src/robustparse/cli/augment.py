@@ -35,7 +35,7 @@ def augment(
     tokens: float | None = None,
     keep: Literal["changed", "all"] = "changed",
     limit: int | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     decoder: Decoder | None = None,
     device: str = "auto",
     devices: int = 1,
@@ -53,7 +53,8 @@ def augment(
         tokens: instead: sentences drawn until they hold this share of the words.
         keep: copies that the attack changed, or all.
         limit: attack only so many sentences, from the front.
-        seed: of the attack's random choices, and of the sample's grammar.
+        seed: of the attack's random choices, and of the sample's grammar; by default the recipe's
+            own (0 if it has none).
         decoder: instead of the one the parser was trained with.
         device: where the parser computes: auto, cpu or cuda.
         devices: over how many processes the sentences are shared, as with ``attack``. The copies

@@ -99,7 +99,9 @@ class Job(ABC):
             settings["init_args"].pop(key, None)
         name = _recipe_name(options.attack)
         given = instantiate_options(parser, options)
-        given["attack"].seed = given["seed"]
+        if given["seed"] is None:
+            given["seed"] = given["attack"].seed
+        given["attack"].seed = settings["init_args"]["seed"] = given["seed"]
         return cls(list(arguments), given, name, settings)
 
     def attacked(self) -> Attacked | None:
