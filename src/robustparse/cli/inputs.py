@@ -128,4 +128,5 @@ def digest(path: str) -> str:
     """SHA-256 of a file; the sample has none."""
     if path == SAMPLE:
         return ""
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

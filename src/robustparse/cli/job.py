@@ -30,10 +30,11 @@ from robustparse.cli.inputs import (
     parse_options,
 )
 from robustparse.cli.progress import attack_progress
+from robustparse.cli.recipe_files import recipe_digests
 from robustparse.errors import InputError
 from robustparse.evaluation.processes import lines_of_processes
 from robustparse.evaluation.ranks import Rank, Ranks
-from robustparse.evaluation.robustness import Summary, collect_into
+from robustparse.evaluation.robustness import RECIPE, Summary, collect_into
 from robustparse.evaluation.shards import Lines, Source, attacked_lines
 from robustparse.files import read_text
 from robustparse.parsers.base import ParserModule
@@ -149,7 +150,10 @@ class Job(ABC):
             "settings": self.settings,
             **{key: given[key] for key in ("seed", "limit", "decoder", "precision", "data")},
             **self.drawn(),
-            "sha256": {key: digest(given[key]) for key in ("checkpoint", "data")},
+            "sha256": {
+                **{key: digest(given[key]) for key in ("checkpoint", "data")},
+                RECIPE: recipe_digests(self.settings),
+            },
         }
 
     def _over_processes(self) -> Attacked:

@@ -36,6 +36,9 @@ from robustparse.types import Example
 
 Summary = dict[str, Any]
 
+RECIPE = "recipe"
+"""Key in a run's ``sha256`` of the files that its recipe names."""
+
 
 def attack_into(
     folder: Path,
@@ -126,8 +129,11 @@ def _claim(folder: Path, run: dict[str, Any], started: bool) -> None:
             f"{folder}: holds examples.jsonl but no run.json that says of which run; choose "
             "another --out or delete the folder"
         )
-    held, ours = _flat(_held(path)), _flat(run)
-    for key in sorted({*held, *ours}):
+    held, ours = _flat(kept := _held(path)), _flat(run)
+    keys = {*held, *ours}
+    if RECIPE not in kept.get("sha256", ()):  # of a version that did not look at these files
+        keys = {key for key in keys if not key.startswith(f"sha256.{RECIPE}.")}
+    for key in sorted(keys):
         if held.get(key) != ours.get(key):
             raise InputError(
                 f"{folder}: holds another run ({key}: {held.get(key)!r} there, {ours.get(key)!r} "

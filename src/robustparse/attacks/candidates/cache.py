@@ -29,6 +29,8 @@ class CachedCandidates(CandidateGenerator):
         path: the cache file, made if missing.
     """
 
+    CACHES = ("path",)
+
     def __init__(self, generator: CandidateGenerator, path: str) -> None:
         self.generator = generator
         self.path = Path(path).expanduser()

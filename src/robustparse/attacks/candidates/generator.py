@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from robustparse.attacks.victim import Victim
 from robustparse.types import Sentence
@@ -35,6 +35,9 @@ class Slot:
 
 class CandidateGenerator(Protocol):
     """Proposes words for slots. Casing, duplicates and the original word are seen to elsewhere."""
+
+    CACHES: ClassVar[tuple[str, ...]] = ()
+    """Arguments that name files in which it keeps what it has made, whatever that is."""
 
     def verbatim(self) -> bool:
         """Whether candidates stand as they are, instead of taking on the original's casing."""

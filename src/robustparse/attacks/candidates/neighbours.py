@@ -44,6 +44,8 @@ class EmbeddingNeighbours(CandidateGenerator):
         InputError: k is below 1; when first used: the file is malformed, the folder not writable.
     """
 
+    CACHES = ("cache",)
+
     def __init__(
         self,
         vectors: str,
