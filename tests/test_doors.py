@@ -14,14 +14,15 @@ FILES = sorted(SOURCE.rglob("*.py"))
 NAMES = [str(path.relative_to(SOURCE)) for path in FILES]
 
 # "" is the package root, which holds the version and loads parsers.
-LEAVES = {"", "errors", "types", "metrics", "files", "vectors", "pretrained"}
+LEAVES = {"", "errors", "types", "metrics", "files", "vectors", "devices", "pretrained"}
 ROOMS = {
     "": {"parsers"},
     "errors": set(),
     "types": set(),
     "files": {"errors"},
     "vectors": {"errors", "files"},
-    "pretrained": {"errors"},
+    "devices": {"errors"},
+    "pretrained": {"errors", "devices"},
     "metrics": {"errors", "types"},
     "data": LEAVES,
     "grammars": LEAVES,

@@ -21,6 +21,7 @@ from transformers import (
 from transformers.utils import logging
 from transformers.utils.hub import cached_file
 
+from robustparse.devices import chosen_device
 from robustparse.errors import InputError
 
 _TOKENIZER_FILES = "expected tokenizer.json or vocab.txt beside config.json"
@@ -203,10 +204,12 @@ def masked_row_head(
 
 
 def named_device(name: str) -> torch.device:
-    """The device of a name; `auto` takes a GPU if there is one."""
-    if name != "auto":
-        return torch.device(name)
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    """The device of a name; `auto` takes a GPU if there is one.
+
+    Raises:
+        InputError: there is no such device.
+    """
+    return torch.device(chosen_device("device", name))
 
 
 def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:

@@ -125,7 +125,10 @@ def _texts(edit: Edit) -> list[tuple[str, ...]]:
 def test_what_cannot_be_loaded_or_set(folders, tmp_path) -> None:
     text = [("a", "cat")]
     with pytest.raises(InputError, match="causal language model 'no/such': neither a folder"):
-        LanguageModel("no/such").perplexities(text)
+        LanguageModel("no/such", device="cpu").perplexities(text)
+    for device in ("gpu", "cuda:99", "cpu:x", "mps"):
+        with pytest.raises(InputError, match=f"device {device}: expected auto, cpu or cuda"):
+            LanguageModel(str(folders["causal"]), device=device).perplexities(text)
     with pytest.raises(InputError, match="no mask token"):
         LanguageModel(str(folders["causal"]), "masked").perplexities(text)
     for file in folders["causal"].iterdir():

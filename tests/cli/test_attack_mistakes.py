@@ -106,6 +106,13 @@ def test_a_setting_out_of_range(made, tmp_path, capsys, recipe, options, says):
     assert read_lines(tmp_path / "out" / "examples.jsonl") == []
 
 
+def test_a_model_on_a_device_that_is_not_there(made, tmp_path, capsys):
+    recipe = RECIPE.replace("training_words.TrainingWords", "masked_lm.MaskedLM")
+    recipe = recipe.replace("{sample: 5}", "{model: some-model, device: gpu}")
+    error = mistake(capsys, *attack(made, tmp_path, recipe))
+    assert "device gpu: expected auto, cpu or cuda" in error
+
+
 @pytest.mark.parametrize(
     ("library", "path", "settings"),
     [

@@ -2,38 +2,8 @@
 
 import re
 
-import torch
-
+from robustparse.devices import gpus
 from robustparse.errors import InputError
-
-
-def check_device(device: str) -> None:
-    """Make sure that there is such a device.
-
-    Args:
-        device: as given: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` and so on.
-
-    Raises:
-        InputError: there is none.
-    """
-    named = re.fullmatch(r"auto|cpu|cuda(?::([0-9]{1,3}))?", device)
-    if named is None or (device.startswith("cuda") and int(named[1] or 0) >= _gpus()):
-        raise InputError(
-            f"--device {device}: expected auto, cpu or cuda (or cuda:1 and so on), and this "
-            f"machine has {_gpus()} GPUs that torch can use"
-        )
-
-
-def chosen_device(device: str) -> str:
-    """The device itself where it was left open: a GPU where there is one.
-
-    Raises:
-        InputError: see `check_device`.
-    """
-    check_device(device)
-    if device != "auto":
-        return device
-    return "cuda" if _gpus() else "cpu"
 
 
 def process_device(device: str, rank: int, count: int) -> str:
@@ -56,16 +26,11 @@ def process_device(device: str, rank: int, count: int) -> str:
             f"--device {device} names one GPU, and there are {count} processes; give --device cuda "
             "(process i takes GPU i; CUDA_VISIBLE_DEVICES chooses which there are), or one process"
         )
-    if device == "cuda" or (device == "auto" and _gpus()):
-        if count > _gpus():
+    if device == "cuda" or (device == "auto" and gpus()):
+        if count > gpus():
             raise InputError(
-                f"--devices {count}: this machine has {_gpus()} GPUs that torch can use; give at "
+                f"--devices {count}: this machine has {gpus()} GPUs that torch can use; give at "
                 "most as many, or --device cpu for processes without one"
             )
         return f"cuda:{rank}"
     return device
-
-
-def _gpus() -> int:
-    """GPUs that torch can use."""
-    return torch.cuda.device_count() if torch.cuda.is_available() else 0

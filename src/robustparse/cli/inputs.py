@@ -8,11 +8,11 @@ from typing import Any
 from jsonargparse import ArgumentError, ArgumentParser, Namespace
 
 from robustparse.cli.config_errors import check_config_file, config_files, mistake_in, shorten
-from robustparse.cli.devices import chosen_device
 from robustparse.data.conllu import check_labels, check_readable, read_treebank
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.sample import sample_treebank
 from robustparse.data.shares import Unit, check_share, draw_share
+from robustparse.devices import chosen_device
 from robustparse.errors import InputError
 from robustparse.parsers.base import ParserModule
 from robustparse.parsers.decoders import Decoder
@@ -80,7 +80,7 @@ def load_parser(checkpoint: str, decoder: Decoder | None, device: str) -> Parser
     Raises:
         InputError: see ``load``; or there is no such device.
     """
-    chosen = chosen_device(device)
+    chosen = chosen_device("--device", device)
     return load(checkpoint, decoder).to(chosen)
 
 

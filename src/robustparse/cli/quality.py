@@ -10,9 +10,9 @@ from rich.table import Table
 from robustparse.attacks.constraints.language_model import LanguageModel
 from robustparse.attacks.constraints.similarity import SentenceSimilarity
 from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
-from robustparse.cli.devices import check_device
 from robustparse.cli.inputs import instantiate_options, options_of, parse_options
 from robustparse.cli.progress import reading_progress
+from robustparse.devices import check_device
 from robustparse.errors import InputError
 from robustparse.evaluation.quality import measure
 from robustparse.pretrained import Kind
@@ -45,7 +45,7 @@ def quality(
         raise InputError(
             "quality: nothing to measure by; give --language_model, --vectors or --sentence_encoder"
         )
-    check_device(device)
+    check_device("--device", device)
     model = encoder = cosine = None
     if language_model is not None:
         model = LanguageModel(language_model, kind, device=device, download=download)

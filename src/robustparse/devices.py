@@ -1,0 +1,42 @@
+"""Names of devices, as options and recipes give them."""
+
+import re
+
+import torch
+
+from robustparse.errors import InputError
+
+
+def check_device(setting: str, device: str) -> None:
+    """Make sure that there is such a device.
+
+    Args:
+        setting: what names it, for the error.
+        device: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` and so on.
+
+    Raises:
+        InputError: there is none.
+    """
+    named = re.fullmatch(r"auto|cpu|cuda(?::([0-9]{1,3}))?", device)
+    if named is None or (device.startswith("cuda") and int(named[1] or 0) >= gpus()):
+        raise InputError(
+            f"{setting} {device}: expected auto, cpu or cuda (or cuda:1 and so on), and this "
+            f"machine has {gpus()} GPUs that torch can use"
+        )
+
+
+def chosen_device(setting: str, device: str) -> str:
+    """The device itself where it was left open: a GPU where there is one.
+
+    Raises:
+        InputError: see `check_device`.
+    """
+    check_device(setting, device)
+    if device != "auto":
+        return device
+    return "cuda" if gpus() else "cpu"
+
+
+def gpus() -> int:
+    """GPUs that torch can use."""
+    return torch.cuda.device_count() if torch.cuda.is_available() else 0
