@@ -91,6 +91,15 @@ def test_nothing_but_the_key_tells_the_sides(tmp_path):
     assert len(told.splitlines()[0].split(",")) == len(COLUMNS)
 
 
+def test_the_largest_seed(tmp_path):
+    made = []
+    for seed in ((1 << 64) - 1, (1 << 64) - 2):
+        key, files = exported(tmp_path, seed=seed)
+        assert json.loads(key.read_text())["seed"] == seed
+        made.append([row["A"] for row in rows(files[0])])
+    assert made[0] != made[1]
+
+
 def test_the_seed_decides_all(tmp_path):
     made = {}
     for name, seed in (("one", 4), ("again", 4), ("other", 5)):
@@ -117,7 +126,8 @@ def test_what_cannot_be_exported(tmp_path):
     for arguments, says in (
         (([], out, key, 1, 0, None), "no pair to judge"),
         ((PAIRS, out, key, 0, 0, None), "--annotators must be >= 1, got 0"),
-        ((PAIRS, out, key, 1, -1, None), "--seed must be >= 0, got -1"),
+        ((PAIRS, out, key, 1, -1, None), r"--seed must be >= 0 and below 2\*\*64, got -1"),
+        ((PAIRS, out, key, 1, 1 << 64, None), r"below 2\*\*64, got 18446744073709551616"),
         ((PAIRS, out, key, 1, 0, 0), "--limit must be >= 1, got 0"),
         ((PAIRS, out, out, 1, 0, None), "is an annotator's file"),
     ):

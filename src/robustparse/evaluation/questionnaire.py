@@ -27,6 +27,7 @@ QUESTIONS = {
     "same_structure": ("yes", "no"),
 }
 COLUMNS = (ITEM, "A", "B", *QUESTIONS)
+_SEEDS = 1 << 64  # Philox takes half of its key for each of seed and annotator
 ORIGINAL, ADVERSARIAL = "original", "adversarial"
 
 
@@ -68,15 +69,15 @@ def export(
     for name, value in (("annotators", annotators), ("limit", 1 if limit is None else limit)):
         if value < 1:
             raise InputError(f"--{name} must be >= 1, got {value}")
-    if seed < 0:
-        raise InputError(f"--seed must be >= 0, got {seed}")
+    if not 0 <= seed < _SEEDS:
+        raise InputError(f"--seed must be >= 0 and below 2**64, got {seed}")
     if not pairs:
         raise InputError("there is no pair to judge: the attack changed no such sentence")
     names = [out.with_name(f"{out.stem}_{n}{out.suffix}") for n in range(1, annotators + 1)]
     files = [out] if annotators == 1 else names
     if key in files:
         raise InputError(f"--key {key}: is an annotator's file; choose another name")
-    drawn = np.random.Generator(np.random.Philox(key=[seed, 0])).permutation(len(pairs))
+    drawn = _stream(seed, 0).permutation(len(pairs))
     chosen = [pairs[index] for index in sorted(drawn[:limit].tolist())]
     code = _code(chosen, annotators, seed)
     items: dict[str, dict[str, Any]] = {}
@@ -90,9 +91,15 @@ def export(
     return files
 
 
+def _stream(seed: int, annotator: int) -> np.random.Generator:
+    """The generator of an annotator; 0 is that of the choice of pairs."""
+    key = np.array([seed, annotator], dtype=np.uint64)
+    return np.random.Generator(np.random.Philox(key=key))
+
+
 def _rows(pairs: Sequence[Pair], annotator: int, seed: int) -> list[tuple[Pair, str]]:
     """The pairs in the annotator's order, each with the side of its original."""
-    rng = np.random.Generator(np.random.Philox(key=[seed, annotator]))
+    rng = _stream(seed, annotator)
     order = rng.permutation(len(pairs)).tolist()
     sides = rng.integers(2, size=len(pairs)).tolist()
     return [(pairs[index], "AB"[side]) for index, side in zip(order, sides, strict=True)]
