@@ -9,6 +9,7 @@ from command_runs import GOOD, TREEBANKS, broken_checkpoints, checkpoint, mistak
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.evaluation.evaluate import evaluate
+from robustparse.parsers.biaffine import BiaffineParser
 from robustparse.parsers.load import load
 from sample_runs import sentences, write_sample
 
@@ -42,6 +43,22 @@ def test_scores_are_printed_and_written_and_the_parses_give_them(made, tmp_path,
     assert report["uas"] == pytest.approx(100 * sum(right) / len(right))
     shown = [f"{expected[name]:.2f}" for name in ("uas", "las", "ucm", "lcm")]
     assert table(capsys.readouterr().out)["tiny"] == shown
+
+
+def test_every_sentence_is_parsed_once(made, tmp_path, monkeypatch):
+    parsed: list[int] = []
+    parse = BiaffineParser.parse_ids
+
+    def counting(self, words, tags, lengths):
+        parsed.append(len(lengths))
+        return parse(self, words, tags, lengths)
+
+    monkeypatch.setattr(BiaffineParser, "parse_ids", counting)
+    options = ["--checkpoint", str(made / "tiny.ckpt"), "--data", str(made / "test.conllu")]
+    main(["evaluate", *options, "--out", str(tmp_path)])
+    assert sum(parsed) == 25
+    main(["evaluate", *options, "--limit", "4"])
+    assert sum(parsed) == 29
 
 
 def test_options_change_what_is_scored(made, tmp_path, capsys):

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Sequence
+from itertools import tee
 from pathlib import Path
 
 import torch
@@ -18,8 +19,7 @@ from robustparse.cli.inputs import (
 )
 from robustparse.cli.tables import score_table
 from robustparse.data.conllu import block_of, file_ending, with_parse, write_treebank
-from robustparse.evaluation.evaluate import evaluate as score
-from robustparse.evaluation.evaluate import predictions
+from robustparse.evaluation.evaluate import predictions, scores_of
 from robustparse.files import make_folder, write_text
 from robustparse.metrics import PunctuationPolicy
 from robustparse.parsers.decoders import Decoder
@@ -50,12 +50,13 @@ def evaluate(
     module = load_parser(checkpoint, decoder, device)
     examples = load_examples(data, limit, seed, module)
     folder = None if out is None else make_folder(Path(out))
+    scored, kept = tee(predictions(module, examples), 2)
     scores = {
         name: None if math.isnan(value) else value
-        for name, value in score(module, examples, punctuation).items()
+        for name, value in scores_of(scored, examples, punctuation).items()
     }
     if folder is not None:
-        trees = {prediction.id: prediction.tree for prediction in predictions(module, examples)}
+        trees = {prediction.id: prediction.tree for prediction in kept}
         blocks = (each.block or block_of(each.sentence, each.gold) for each in examples)
         parses = (trees[each.id] for each in examples)
         path = folder / f"predictions{file_ending(data)}"

@@ -1,11 +1,11 @@
 """Clean scores of a parser on examples."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import torch
 
 from robustparse.data.sampler import EvaluationLoader, forward_words
-from robustparse.metrics import AttachmentScore, PunctuationPolicy
+from robustparse.metrics import AttachmentScore, PunctuationPolicy, counted_words
 from robustparse.parsers.base import ParserModule
 from robustparse.parsers.victim import ParserVictim
 from robustparse.types import Example, Prediction
@@ -25,16 +25,29 @@ def evaluate(
         punctuation: which words count.
         batch_words: padded words of a forward pass; None leaves them to `forward_words`.
     """
+    return scores_of(predictions(parser, examples, batch_words), examples, punctuation)
+
+
+def scores_of(
+    parses: Iterable[Prediction], examples: Sequence[Example], punctuation: PunctuationPolicy
+) -> dict[str, float]:
+    """UAS, LAS, UCM and LCM in percent, of parses that are there or come as they are asked for.
+
+    Args:
+        parses: of the examples, in any order.
+        examples: sentences with gold trees and distinct ids.
+        punctuation: which words count.
+
+    Raises:
+        InputError: see ``counted_words``; raised before any parse is asked for.
+    """
+    gold = {one.id: (one.gold, counted_words(one.sentence, punctuation)) for one in examples}
     score = AttachmentScore()
-    words = forward_words(parser.device, batch_words)
-    loader = EvaluationLoader(parser.number(examples, punctuation), words)
-    with ParserVictim(parser).evaluating():
-        for batch in loader:
-            batch = batch.to(parser.device)
-            heads, labels = parser.parse_ids(batch.words, batch.tags, batch.lengths)
-            right_heads = torch.from_numpy(heads) == batch.heads.cpu()
-            right_labels = torch.from_numpy(labels) == batch.labels.cpu()
-            score.update(right_heads, right_labels, batch.counted.cpu())
+    for parse in parses:
+        tree, counted = gold[parse.id]
+        heads = torch.tensor([parse.tree.heads]) == torch.tensor([tree.heads])
+        labels = [[p == g for p, g in zip(parse.tree.labels, tree.labels, strict=True)]]
+        score.update(heads, torch.tensor(labels), torch.from_numpy(counted)[None])
     return score.compute()
 
 
