@@ -15,7 +15,9 @@ from robustparse.attacks.goals import Goal
 from robustparse.attacks.label_flip import LabelFlip
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.beam import Greedy
+from robustparse.attacks.search.importance import GreedyByImportance
 from robustparse.attacks.search.random_substitution import RandomSubstitution
+from robustparse.attacks.search.rankings import UnknownWord
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.statistics import Statistics
 from robustparse.attacks.targets import TargetedArc, TargetedSubtree
@@ -61,7 +63,25 @@ def test_a_targeted_subtree_counts_its_own_arcs_but_its_root() -> None:
         ([1, 0, 0, 0], [0, 1, 1, 3]),  # but d's is mended
         ([1, 0, 1, 0], [0, 1, 1, 2]),  # c itself was changed
     )
-    assert verdicts == [(1.0, False), (2.0, True), (1.0, False), (2.0, False)]
+    # A phrase that was touched has the clean parse's one error.
+    assert verdicts == [(1.0, False), (2.0, True), (1.0, False), (1.0, False)]
+
+
+@pytest.mark.parametrize("search", [Greedy(), GreedyByImportance(UnknownWord())])
+def test_no_search_is_led_into_the_phrase(search: Search) -> None:
+    """Changes of the phrase's own words break more of its arcs, and never succeed."""
+    table = {
+        "a b x d": (0, 1, 2, 1),
+        "a b c z": (0, 1, 4, 1),
+        "a b c <unk>": (0, 1, 4, 1),
+        "a b <unk> d": (0, 1, 2, 1),
+        "y b x d": (0, 1, 4, 1),
+        "y b c d": (0, 1, 2, 1),  # from outside: d's arc, which counts
+    }
+    lexicon = Lexicon({"a": ["y"], "c": ["x"], "d": ["z"]})
+    attack = Attack(TargetedSubtree({7: (3, 4)}), lexicon, search)
+    (result,) = attack.run([CHAIN], TableVictim((0, 1, 2, 3), table))
+    assert (" ".join(result.words), result.success) == ("y b c d", True)
 
 
 @pytest.mark.parametrize("goal", [TargetedArc({1: (1, 2)}), TargetedSubtree({1: (1, 2)})])

@@ -71,7 +71,8 @@ class TargetedSubtree(TreeGoal):
 
     The score is the number of wrong heads among the phrase's counted words without its gold root,
     the word whose gold head lies outside; an attack succeeds when it exceeds that of the clean
-    parse and no word of the phrase was changed.
+    parse and no word of the phrase was changed. A state that changes one is worth no more than the
+    clean parse, whatever it does: no search is led into the phrase, where it could never succeed.
 
     Args:
         spans: sentence id -> first and last word of the phrase, counted from 1.
@@ -121,7 +122,8 @@ class TargetedSubtree(TreeGoal):
         wrong = ((heads[:, phrase] != gold) & compared).sum(axis=1)
         wrong_before = ((before.heads[phrase] != gold) & compared).sum()
         untouched = ~(states[:, phrase] != 0).any(axis=1)
-        return Verdict(wrong.astype(np.float64), (wrong > wrong_before) & untouched)
+        wrong = np.where(untouched, wrong, wrong_before)
+        return Verdict(wrong.astype(np.float64), wrong > wrong_before)
 
 
 def _never(states: NDArray[np.int16]) -> Verdict:
