@@ -85,11 +85,14 @@ FIGURES: dict[str, list[tuple[str, Any]]] = {
         ("search.winner", "similar"),
     ],
     # Yoo et al. 2020, section 4: the space of GloVe vectors has 50 neighbours at a cosine of 0.9,
-    # words without a vector pass; widths 4 and 8.
+    # words without a vector pass; widths 4 and 8. Their code: Flair's universal tags must be equal,
+    # nouns and verbs apart.
     "beam": [
         ("candidates.k", 50),
         ("constraints.WordVectorCosine.minimum", 0.9),
         ("constraints.WordVectorCosine.unknown", "accept"),
+        ("constraints.TaggerTag.tagset", "universal"),
+        ("constraints.TaggerTag.noun_verb", False),
         ("search.width", 8),
         ("search.members", "unite"),
     ],
