@@ -97,9 +97,11 @@ FIGURES: dict[str, list[tuple[str, Any]]] = {
         ("search.members", "unite"),
     ],
     # TextAttack 0.3.11, AlzantotGeneticAlgorithm: 60 members, 20 generations, temperature 0.3;
-    # Alzantot et al. 2018: parents in proportion to their scores, 8 neighbours.
+    # Alzantot et al. 2018: parents in proportion to their scores, 8 neighbours; their code compares
+    # squared distances with 0.5: for vectors of length 1, 2 - 2 cosines.
     "genetic": [
         ("candidates.k", 8),
+        ("constraints.WordVectorCosine.minimum", 1 - 0.5 / 2),
         ("search.population", 60),
         ("search.generations", 20),
         ("search.temperature", 0.3),
@@ -233,6 +235,7 @@ def test_cheap_filters_come_before_models() -> None:
     kept = ["StopWords", "WordVectorCosine", "TaggerTag"]
     assert names(recipe("textfooler").constraints) == [*kept, "SentenceSimilarity"]
     assert names(recipe("beam").constraints) == kept
+    assert names(recipe("genetic").constraints) == kept[:2]  # Alzantot et al. 2018 compare no tags
     for name in ("zheng2020_blackbox", "zheng2020_whitebox"):
         assert names(recipe(name).constraints) == ["AttackableTags", "DictionaryTag"]
 
