@@ -139,6 +139,24 @@ def test_swarm_turns_as_in_textattack_and_mutates() -> None:
     assert (result.charged, result.unique) == (9, 4)
 
 
+@pytest.mark.parametrize("budget", [6, 7])
+@pytest.mark.parametrize(
+    ("direction", "words"), [("openattack", "b q r s"), ("textattack", "b c r s")]
+)
+def test_swarm_out_of_budget(budget: int, direction: str, words: str) -> None:
+    """The best state of all is the leader, where TextAttack returns the best particle."""
+    stay = ([0.9], [0.0] * 4, [0.9], [0.0] * 4)
+    # One particle becomes "b q r s" (0.3), does not turn, and mutates, for the worse: query 6. It
+    # is asked about again in the next iteration: query 7.
+    draws = ([0.1], [0.5], *stay, [0.4], [0.3], *(stay if budget > 6 else ()))
+    search = ParticleSwarm(population=1, iterations=2, direction=direction)
+    victim = TableClassifier(LONG | {"b c r s": 0.05})
+    result = trace(search, "p q r s", LEXICON, victim, rng=Scripted(*draws), budget=budget)
+    asked = ["Expand 1000 2000 0100", "Score 2000", "Expand 2100", "Score 2100"]
+    assert result.requests[1:] == asked[: budget - 3]
+    assert (result.words, result.status, result.charged) == (words, "failed", budget)
+
+
 @pytest.mark.parametrize(("iteration", "own", "common"), [(0, 0.8, 0.2), (15, 0.35, 0.65)])
 def test_particles_turn_to_their_own_elite_first_and_to_the_common_one_later(
     iteration: int, own: float, common: float

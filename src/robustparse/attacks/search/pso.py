@@ -75,7 +75,8 @@ class ParticleSwarm(Search):
         iterations: how often they move (20).
         direction: how a particle turns towards an elite: `openattack`, as the paper's authors do,
             keeps the particle and takes each word of the elite with probability sigmoid(velocity);
-            `textattack` keeps the elite and takes each word of the particle with that probability.
+            `textattack` keeps the elite and takes each word of the particle with that probability,
+            and returns the best particle where the budget ends, not the best state of all.
 
     Raises:
         InputError: a setting is out of range.
@@ -119,7 +120,7 @@ class ParticleSwarm(Search):
             particles = Population(answer.states.copy(), answer.scores, answer.success)
             best = particles.best()
             if answer.over or particles.success[best]:
-                return Outcome(particles.states[best])
+                return self._end(particles, elites, leader)
             changed = (particles.states != 0).mean(axis=1)
             mutating = np.flatnonzero(rng.random(len(particles)) < 1 - 2 * changed)
             chosen = particles.part(mutating)
@@ -128,13 +129,24 @@ class ParticleSwarm(Search):
             particles.put(mutating, mutants, np.arange(len(chosen)))
             best = particles.best()
             if over or particles.success[best]:
-                return Outcome(particles.states[best])
+                return self._end(particles, elites, leader)
             # The leader's own elite is the best state of all.
             if particles.scores[best] > elites.scores[leader]:
                 leader = best
             better = np.flatnonzero(particles.scores > elites.scores)
             elites.put(better, particles, better)
         return Outcome(elites.states[leader])
+
+    def _end(self, particles: Population, elites: Population, leader: int) -> Outcome:
+        """The particle that succeeds, or, where the budget is spent, the best state of all.
+
+        TextAttack returns the best particle in either case.
+        """
+        best = particles.best()
+        worse = particles.scores[best] <= elites.scores[leader] and not particles.success[best]
+        if worse and self.direction == "openattack":
+            return Outcome(elites.states[leader])
+        return Outcome(particles.states[best])
 
     def _move(
         self,
