@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from attack_fakes import SlopedVictim, example
+from sentence_judges import Asked, Judge
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
@@ -50,13 +51,15 @@ GRADIENTS = {
 }
 
 
-def attacked(victim: SlopedVictim, budget: int | None = None, **settings: Any) -> AttackResult:
+def attacked(
+    victim: SlopedVictim, budget: int | None = None, judge: Judge | None = None, **settings: Any
+) -> AttackResult:
     search = {"gamma": 0.25, "drop": 1.0, "substitution": NearestWord(alpha=5.0)} | settings
     attack = Attack(
         AttachmentDrop(),
         Lexicon(LEXICON),
         Zheng2020WhiteBox(**search),
-        [AttackableTags(["NN", "NNS"])],
+        [AttackableTags(["NN", "NNS"]), *([] if judge is None else [Asked(judge)])],
         budget=budget,
     )
     (result,) = attack.run([SENTENCE], victim)
@@ -88,6 +91,24 @@ def test_hand_trace(victim: SlopedVictim) -> None:
     assert (result.charged, result.unique, result.edited) == (4, 4, (1,))
     assert result.success
     assert (result.clean.correct_heads, result.attacked.correct_heads) == (4, 2)
+
+
+def test_filters_judge_each_substitute_before_it_is_taken(victim: SlopedVictim) -> None:
+    # (6, 6) from the fox: the cow is not admitted, the wolf is next. (-1, 0) finds nothing more.
+    result = attacked(victim, judge=lambda edit: edit.word != "cow")
+    assert victim.texts == [
+        *("the dog saw cats", "the fox saw cats", "the wolf saw cats", "the wolf saw cats")
+    ]
+    assert " ".join(result.words) == "the wolf saw cats"
+    assert (result.success, result.charged) == (True, 3)
+    assert [text for text, _, _ in victim.slopes] == victim.texts[:3]  # once a sentence
+
+
+def test_a_filter_that_admits_one_of_two_words_leaves_that_one(victim: SlopedVictim) -> None:
+    result = attacked(victim, gamma=0.5, positions=2, judge=lambda edit: edit.word != "fox")
+    # First trial: the fox is refused, the pets are put in.
+    assert victim.texts[:2] == ["the dog saw cats", "the dog saw pets"]
+    assert result.candidates.record()["sums"]["all"]["judged"] >= 2
 
 
 def test_two_words_at_once_as_far_as_kappa_goes(victim: SlopedVictim) -> None:

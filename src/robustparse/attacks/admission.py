@@ -1,10 +1,10 @@
 """What the filters on sentences have said of one sentence's states.
 
 A state is admissible if a chain of admissible one-word changes leads to it from the original
-sentence. The states that `Expand` answers continue such a chain; an outcome that a search put
-together itself is taken apart again and loses the changes that do not pass. States with the unknown
-word or without a word are no texts that a filter could judge: they may be asked about, to see what
-a word is worth, and are never admissible.
+sentence. The states that `Expand` answers, and `Score` where it names their base, continue such a
+chain; an outcome that a search put together itself is taken apart again and loses the changes that
+do not pass. States with the unknown word or without a word are no texts that a filter could judge:
+they may be asked about, to see what a word is worth, and are never admissible.
 """
 
 from collections.abc import Generator
@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 
 from robustparse.attacks.constraints.sentence_filter import Edit
 from robustparse.attacks.problem import Problem, State
-from robustparse.attacks.search.requests import Expand
+from robustparse.attacks.search.requests import Expand, Score
+
+Judging = Generator[list[Edit], None, tuple[NDArray[np.int16], NDArray[np.int64]]]
+"""Yields edits that filters must judge; ends with the states asked about and their places."""
 
 _Link = tuple[bytes, bytes]  # a state and the changed state
 
@@ -26,25 +29,28 @@ class Admission:
         self._judged: dict[_Link, bool] = {}
         self._reached: set[bytes] = set()
         self._open: list[_Link] = []
-        self._request: Expand
-        self._states: NDArray[np.int16]
-        self._places: NDArray[np.int64]
         self._links: list[_Link]
 
-    def expand(self, problem: Problem, request: Expand) -> list[Edit]:
-        """Take up a request; what the filters must judge before `answered` can tell its states."""
-        changed, self._states, self._places = request.changes(problem)
-        self._request = request
-        return self._ask(problem, np.atleast_2d(request.state)[changed], self._states)
+    def asked(self, problem: Problem, request: Expand | Score) -> Judging:
+        """What a request asks about among the admissible changes, and the places.
+
+        Yields as `rebuilt` does.
+        """
+        if isinstance(request, Expand):
+            changed, states, places = request.changes(problem)
+            if edits := self._ask(problem, np.atleast_2d(request.state)[changed], states):
+                yield edits
+            passed = self._passed()
+            return request.first(states[passed], places[passed])
+        if request.base is None:
+            return request.asked(problem)
+        states = yield from self._followed(problem, request.base, request.states)
+        lost = (states == request.base).all(axis=1) & (request.states != request.base).any(axis=1)
+        return states[~lost], np.flatnonzero(~lost)
 
     def take(self, admitted: NDArray[np.bool_]) -> None:
         """Take in the filters' answer to the edits asked about last."""
         self._judged.update(zip(self._open, admitted.tolist(), strict=True))
-
-    def answered(self) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
-        """What `Expand` asks about among the admissible changes, and the places."""
-        passed = self._passed()
-        return self._request.first(self._states[passed], self._places[passed])
 
     def admissible(self, state: State) -> bool:
         """Whether a chain of admissible changes is known to lead to the state."""
@@ -55,15 +61,23 @@ class Admission:
 
         Yields the edits to be judged; `take` must have been called before it goes on.
         """
-        state = problem.start()
-        for position in np.flatnonzero(outcome).tolist():
-            step = state.copy()
-            step[position] = outcome[position]
-            if edits := self._ask(problem, state[None], step[None]):
-                yield edits
-            if self._passed().all():
-                state = step
+        state: State = (yield from self._followed(problem, problem.start(), outcome[None]))[0]
         return state
+
+    def _followed(
+        self, problem: Problem, base: State, states: NDArray[np.int16]
+    ) -> Generator[list[Edit], None, NDArray[np.int16]]:
+        """States `(n, words)` made from a base, each word by word, without what does not pass."""
+        made = np.repeat(base[None], len(states), axis=0)
+        for position in np.flatnonzero((states != base).any(axis=0)).tolist():
+            rows = np.flatnonzero(states[:, position] != base[position])
+            steps = made[rows]
+            steps[:, position] = states[rows, position]
+            if edits := self._ask(problem, made[rows], steps):
+                yield edits
+            passed = self._passed()
+            made[rows[passed]] = steps[passed]
+        return made
 
     def _ask(
         self, problem: Problem, bases: NDArray[np.int16], states: NDArray[np.int16]

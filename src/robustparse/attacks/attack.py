@@ -12,9 +12,9 @@ from robustparse.attacks.building import ProblemBuilder
 from robustparse.attacks.candidates.generator import CandidateGenerator
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.goals import Goal, Parse
-from robustparse.attacks.live import LiveSentence, Status
+from robustparse.attacks.live import LiveSentence
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.results import Adversary, AttackResult, ScoredParse
+from robustparse.attacks.results import Adversary, AttackResult, ScoredParse, Status
 from robustparse.attacks.scheduler import Scheduler
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.statistics import Statistics

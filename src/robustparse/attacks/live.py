@@ -20,6 +20,7 @@ from robustparse.attacks.constraints.sentence_filter import Edit
 from robustparse.attacks.goals import Goal, Verdict
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.randomness import stream
+from robustparse.attacks.results import Status
 from robustparse.attacks.search.comparing import Compare
 from robustparse.attacks.search.requests import (
     Answer,
@@ -28,6 +29,7 @@ from robustparse.attacks.search.requests import (
     Outcome,
     Propose,
     Request,
+    Score,
     Search,
 )
 from robustparse.attacks.search.slopes import Slope
@@ -41,14 +43,6 @@ class Phase(Enum):
     SEARCH = "search"
     FINAL = "final"
     DONE = "done"
-
-
-class Status(Enum):
-    """What became of a sentence; one that reaches the goal unchanged is skipped."""
-
-    SKIPPED = "skipped"
-    SUCCEEDED = "succeeded"
-    FAILED = "failed"
 
 
 class LiveSentence:
@@ -92,12 +86,11 @@ class LiveSentence:
         self.sloped: Gradient | None = None
         self._filtered, self._ahead, self._reported = filtered, ahead, reported
         self._admission = Admission()
-        self._rebuilding: Generator[list[Edit], None, State] | None = None
+        self._judging: Generator[list[Edit], None, bool]
         self._proposed = ~problem.eligible
         self._slope: Slope | None = None
         self._similarities: NDArray[np.float64] | None = None
         self._run: Generator[Request, Answer, Outcome]
-        self._skipped = False
         self._wait_for(self.account.asked[0])
         if not len(self.pending):
             self._begin(reached=False)
@@ -161,7 +154,8 @@ class LiveSentence:
     def _settle(self, outcome: State) -> None:
         """Let the outcome be predicted once more, as far as the filters admit it."""
         if self._filtered and not self._admission.admissible(outcome):
-            self._rebuild(self._admission.rebuilt(self.problem, outcome))
+            self._judging = self._repaired(outcome)
+            self._judge()
             return
         self.outcome = outcome
         self.phase = Phase.FINAL if self._reported else Phase.DONE
@@ -176,18 +170,25 @@ class LiveSentence:
         """Take in which of the unjudged changes are admissible, and go on."""
         self._admission.take(admitted)
         self.unjudged = []
-        if self._rebuilding is not None:
-            self._rebuild(self._rebuilding)
-        elif not self._charge(*self._admission.answered()):
+        if not self._judge():
             self._follow(first=False)
 
-    def _rebuild(self, rebuilding: Generator[list[Edit], None, State]) -> None:
-        """Make the outcome again, up to the next change that filters must judge."""
+    def _judge(self) -> bool:
+        """Go on to the next changes that filters must judge; whether a model must answer first."""
         try:
-            self._rebuilding, self.unjudged = rebuilding, next(rebuilding)
+            self.unjudged = next(self._judging)
         except StopIteration as stop:
-            self._rebuilding = None
-            self._settle(stop.value)
+            return bool(stop.value)
+        return True
+
+    def _repaired(self, outcome: State) -> Generator[list[Edit], None, bool]:
+        """Settle on what filters leave of an outcome."""
+        self._settle((yield from self._admission.rebuilt(self.problem, outcome)))
+        return True
+
+    def _admitted(self, request: Expand | Score) -> Generator[list[Edit], None, bool]:
+        """Charge what filters admit of a request; whether any of it is new."""
+        return self._charge(*(yield from self._admission.asked(self.problem, request)))
 
     def take_similarities(self, similarities: NDArray[np.float64] | None) -> None:
         """Take in the similarities that were asked for, and go on."""
@@ -214,9 +215,9 @@ class LiveSentence:
     def _must_wait(self, request: Request) -> bool:
         """Take up a request; whether it takes a model to answer it."""
         self._slope = self._similarities = None
-        if self._filtered and isinstance(request, Expand):
-            self.unjudged = self._admission.expand(self.problem, request)
-            return bool(self.unjudged) or self._charge(*self._admission.answered())
+        if self._filtered and isinstance(request, Expand | Score):
+            self._judging = self._admitted(request)
+            return self._judge()
         if not isinstance(request, (Propose, Compare, Gradient)):
             return self._charge(*request.asked(self.problem))
         self.account.charge_nothing()

@@ -1,10 +1,19 @@
 """What an attack on parsers says of a sentence."""
 
 from dataclasses import dataclass, field
+from enum import Enum
 
 from robustparse.attacks.counting import CandidateCounts
 from robustparse.attacks.unseen import Unseen
 from robustparse.types import DependencyTree, Example
+
+
+class Status(Enum):
+    """What became of a sentence; one that reaches the goal unchanged is skipped."""
+
+    SKIPPED = "skipped"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,9 +99,12 @@ class WeightedSaliencySearch(Search):
         for position, choice in zip(ranked.positions, ranked.choices, strict=True):
             if not choice:
                 continue
-            state = state.copy()
-            state[position] = choice
-            answer = yield Score(state[None])
+            changed = state.copy()
+            changed[position] = choice
+            answer = yield Score(changed[None], base=state)
+            if not len(answer.states):
+                continue  # filters admit it in the original sentence, not here
+            state = changed
             if answer.success[0] or answer.over:
                 break
         return Outcome(state)

@@ -17,7 +17,7 @@ from robustparse.errors import InputError
 
 
 class RandomSubstitution(Search):
-    """Changes random words, all at once.
+    """Changes random words, all at once, as far as filters on sentences admit each change.
 
     Args:
         gamma: share of the words that are changed; kappa = max(1, floor(gamma * words)).
@@ -46,7 +46,9 @@ class RandomSubstitution(Search):
         states = self._states(problem, positions, rng)
         if len(states) < 2:
             return Outcome(states[0])
-        answer = yield Score(states)
+        answer = yield Score(states, base=problem.start())
+        if not len(answer.scores):
+            return Outcome(problem.start())
         return Outcome(answer.states[answer.scores.argmax()])
 
     def _states(

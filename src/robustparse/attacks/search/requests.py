@@ -20,9 +20,16 @@ from robustparse.attacks.victim import Loss
 
 @dataclass(eq=False, slots=True)
 class Score:
-    """Ask about states, `int16 (n, words)`."""
+    """Ask about states.
+
+    Args:
+        states: `int16 (n, words)`.
+        base: what they come from by candidates in place of words, `int16 (words,)`: filters judge
+            these from left to right, and what passes is asked about. None: they are not judged.
+    """
 
     states: NDArray[np.int16]
+    base: State | None = None
 
     def asked(self, problem: Problem) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
         """The states asked about, `(n, words)`, and which of `states` each row is, `(n,)`."""
@@ -33,14 +40,12 @@ class Score:
 class Expand:
     """Ask about the candidates of some positions, one change to a state each.
 
-    They come in the order of the positions, then of the candidates; the choice that already stands
-    in the state is left out.
+    They come in the order of positions, then of candidates, without the choice that stands there.
 
     Args:
         state: the state to change, `int16 (words,)`, or several, `(states, words)`.
         positions: where, `(positions,)`.
-        limits: at most so many candidates of each position, the first ones that filters admit,
-            `(positions,)`.
+        limits: of each position, the first so many candidates that filters admit, `(positions,)`.
         bases: which of several states each position belongs to, `(positions,)`.
         distinct: leave out states that come a second time, from another base.
     """
@@ -98,8 +103,8 @@ class Expand:
     ) -> tuple[NDArray[np.int64], NDArray[np.int16], NDArray[np.int64]]:
         """What `changes` gives for one position of one state, without a search for its like."""
         state = self.state.reshape(-1)
-        ptr = problem.ptr
-        choices = np.arange(1, ptr[position + 1] - ptr[position] + 1, dtype=np.int16)
+        first, end = problem.ptr[position : position + 2].tolist()
+        choices = np.arange(1, end - first + 1, dtype=np.int16)
         if state[position]:
             choices = choices[choices != state[position]]
         states = state[None].repeat(len(choices), axis=0)
@@ -153,7 +158,7 @@ class Answer:
 
     Args:
         problem: the sentence with all candidates proposed so far.
-        states: the states that were judged, `int16 (n, words)`.
+        states: the states that were asked about, as far as filters admit, `int16 (n, words)`.
         scores: higher is nearer the goal, `float64 (n,)`.
         success: whether the goal is reached, `bool (n,)`.
         left: queries left in the budget, or None where there is none. At 0 the search is over: it

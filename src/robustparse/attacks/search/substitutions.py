@@ -7,6 +7,7 @@ step is taken at the character whose gradient is the largest.
 """
 
 from collections import defaultdict, deque
+from collections.abc import Collection
 from typing import Literal, Protocol, get_args
 
 import numpy as np
@@ -22,8 +23,18 @@ Distance = Literal["euclidean", "cosine"]
 class Substitutes(Protocol):
     """Chooses substitutes in one sentence, and remembers those it chose."""
 
-    def choose(self, problem: Problem, state: State, position: int, slope: Slope) -> int:
-        """The candidate to put at a position, 0 where the gradient is 0 or none is admissible."""
+    def choose(
+        self,
+        problem: Problem,
+        state: State,
+        position: int,
+        slope: Slope,
+        barred: Collection[int] = (),
+    ) -> int:
+        """The candidate to put at a position, none of those barred.
+
+        0 where the gradient is 0 or none is admissible.
+        """
         ...
 
 
@@ -70,7 +81,14 @@ class _Words(Substitutes):
         self._rule = rule
         self._replaced: set[str] = set()
 
-    def choose(self, problem: Problem, state: State, position: int, slope: Slope) -> int:
+    def choose(
+        self,
+        problem: Problem,
+        state: State,
+        position: int,
+        slope: Slope,
+        barred: Collection[int] = (),
+    ) -> int:
         """See `Substitutes.choose`."""
         gradient = slope.gradient[position]
         first, end = problem.ptr[position : position + 2].tolist()
@@ -80,6 +98,7 @@ class _Words(Substitutes):
         target = _target(slope.vectors[position], gradient, self._rule.alpha)
         vectors = slope.embed(problem.rows[first:end])
         distances = _distances(vectors, target, self._rule.distance)
+        distances[[choice - 1 for choice in barred]] = np.inf
         # Few words were replaced, and many are candidates: look only at those that come out first.
         while np.isfinite(distances.min()):
             nearest = int(distances.argmin())
@@ -128,7 +147,14 @@ class _Characters(Substitutes):
         self._places: dict[int, int] = {}
         self._tried: dict[int, deque[int]] = defaultdict(lambda: deque(maxlen=rule.recent))
 
-    def choose(self, problem: Problem, state: State, position: int, slope: Slope) -> int:
+    def choose(
+        self,
+        problem: Problem,
+        state: State,
+        position: int,
+        slope: Slope,
+        barred: Collection[int] = (),
+    ) -> int:
         """See `Substitutes.choose`."""
         if not isinstance(slope, SpelledSlope):
             raise RuntimeError("a request for characters was answered without them")
@@ -143,8 +169,8 @@ class _Characters(Substitutes):
             slope.character_vectors[position, place], gradients[place], self._rule.alpha
         )
         distances = self._distances(problem, position, place, slope, target)
-        tried = [choice - 1 for choice in (*self._tried[position], int(state[position])) if choice]
-        distances[tried] = np.inf
+        tried = (*self._tried[position], int(state[position]), *barred)
+        distances[[choice - 1 for choice in tried if choice]] = np.inf
         if not np.isfinite(distances.min()):
             return 0
         choice = int(distances.argmin()) + 1

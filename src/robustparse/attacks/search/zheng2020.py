@@ -32,6 +32,9 @@ from robustparse.errors import InputError, check_choice
 class Zheng2020(Search):
     """Rank once, then substitute independently.
 
+    Filters on sentences judge each candidate in the original sentence alone; the words put together
+    lose those that they do not admit beside the others.
+
     Args:
         gamma: share of the words that may be changed; kappa = max(1, floor(gamma * L)). The paper
             uses 0.05, 0.10 and 0.15.

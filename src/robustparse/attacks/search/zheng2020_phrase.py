@@ -2,7 +2,8 @@
 
 Both change up to kappa words of one phrase, the source, until the parser errs in another one, the
 target; the goal `PhraseDrop` says which phrases there are and what an error is. The first success
-ends the sentence; without one it stays as it is.
+ends the sentence; without one it stays as it is. Where filters on sentences do not admit some of
+the changes of a trial, it is asked about without them.
 """
 
 from collections.abc import Generator
@@ -67,7 +68,7 @@ class PhraseBlackBox(Search):
             problem = (yield Propose(positions)).problem
             states = self._trials(problem, positions, rng)
             for begin in range(0, len(states), self.at_once):
-                answer = yield Score(states[begin : begin + self.at_once])
+                answer = yield Score(states[begin : begin + self.at_once], base=start)
                 if answer.success.any():
                     return Outcome(answer.states[answer.success.argmax()])
                 if answer.over:
@@ -152,17 +153,17 @@ class PhraseWhiteBox(Search):
         self, problem: Problem, source: int, target: int
     ) -> Generator[Request, Answer, Answer | None]:
         """Attack one pair; the last answer, None if nothing was asked."""
-        state, answer = problem.start(), None
+        state = problem.start()
+        answer: Answer | None = None
         substitutes = self.substitution.start()
         for _ in range(self.trials):
             slope = (yield self._gradient(problem, state, target)).given_slope()
             ranked = by_norm(slope, _within(problem, source))
             chosen = within_budget(ranked, state, self.kappa)[: self.kappa]
-            changed = yield from replaced(problem, state, chosen, slope, substitutes)
-            if changed is None:
+            verdict = yield from replaced(problem, state, chosen, slope, substitutes)
+            if verdict is None:
                 break
-            state = changed
-            answer = yield Score(state[None])
+            answer, state = verdict, verdict.states[0]
             if answer.success[0] or answer.over:
                 break
         return answer

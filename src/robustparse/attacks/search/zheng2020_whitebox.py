@@ -38,7 +38,8 @@ class Zheng2020WhiteBox(Search):
     """Follow the gradient; keep the sentence with the highest score, the earliest one on ties.
 
     A goal whose score is a number of errors, such as `AttachmentDrop`, is expected. The search ends
-    early where all gradients are zero or none of the words in turn has an admissible candidate.
+    early where all gradients are zero or none of the words in turn has an admissible candidate:
+    filters on sentences judge one candidate after the other, the nearest first.
 
     Args:
         gamma: share of the words that may be changed; kappa = max(1, floor(gamma * L)). The paper
@@ -95,11 +96,10 @@ class Zheng2020WhiteBox(Search):
             slope = (yield request).given_slope()
             ranked = by_norm(slope, problem.eligible)
             chosen = within_budget(ranked, state, kappa)[: self.positions]
-            changed = yield from replaced(problem, state, chosen, slope, substitutes)
-            if changed is None:
+            answer = yield from replaced(problem, state, chosen, slope, substitutes)
+            if answer is None:
                 break
-            state = changed
-            answer = yield Score(state[None])
+            state = answer.states[0]
             spent += 1
             if answer.scores[0] > highest:
                 best, highest = state, float(answer.scores[0])
@@ -137,13 +137,27 @@ def replaced(
     positions: NDArray[np.int64],
     slope: Slope,
     substitutes: Substitutes,
-) -> Generator[Request, Answer, State | None]:
-    """The state with substitutes at the positions, as far as there are any; None if nowhere."""
+) -> Generator[Request, Answer, Answer | None]:
+    """The verdict on the state with substitutes at the positions, as far as there are any.
+
+    Where filters on sentences admit none of the changes, the next nearest substitutes are tried.
+
+    Returns:
+        The answer, about one state; None where nothing can be replaced.
+    """
     if not len(positions):
         return None
     problem = (yield Propose(positions)).problem
-    changed = state.copy()
-    for position in positions.tolist():
-        choice = substitutes.choose(problem, state, position, slope)
-        changed[position] = choice or changed[position]
-    return None if (changed == state).all() else changed
+    refused: dict[int, set[int]] = {position: set() for position in positions.tolist()}
+    while True:
+        changed = state.copy()
+        for position, barred in refused.items():
+            choice = substitutes.choose(problem, state, position, slope, barred)
+            changed[position] = choice or state[position]
+        if (changed == state).all():
+            return None
+        answer = yield Score(changed[None], base=state)
+        if len(answer.states):
+            return answer
+        for position in np.flatnonzero(changed != state).tolist():
+            refused[position].add(int(changed[position]))
