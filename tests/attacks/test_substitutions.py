@@ -13,7 +13,7 @@ from robustparse.attacks.candidates.generator import CandidateGenerator
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.goals import AttachmentDrop
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.search.slopes import Slope, SpelledSlope
+from robustparse.attacks.search.slopes import Embeddings, Slope, SpelledSlope
 from robustparse.attacks.search.substitutions import NearestCharacter, NearestWord
 from robustparse.attacks.statistics import Statistics
 from robustparse.errors import InputError
@@ -69,7 +69,7 @@ def test_the_nearest_word_by_brute_force(distance: str) -> None:
             position = int(rng.integers(len(problem)))
             gradient = rng.normal(size=(len(problem), 3))
             vectors = rng.normal(size=(len(problem), 3))
-            slope = Slope(gradient, vectors, np.ones(len(problem)), victim.embed)
+            slope = Slope(gradient, vectors, np.ones(len(problem)), Embeddings(victim.embed))
             standing = problem.text(state)[position]
             step = gradient[position] / np.sqrt((gradient[position] ** 2).sum())
             target = vectors[position] + 1.5 * step
@@ -90,7 +90,8 @@ def test_the_nearest_word_by_brute_force(distance: str) -> None:
 
 def slope_of(problem: Problem, victim: Namer, gradient: Any) -> Slope:
     gradient = np.array(gradient, dtype=np.float64)
-    return Slope(gradient, np.zeros_like(gradient), np.ones(len(problem)), victim.embed)
+    embeddings = Embeddings(victim.embed)
+    return Slope(gradient, np.zeros_like(gradient), np.ones(len(problem)), embeddings)
 
 
 def test_casing_makes_no_other_word() -> None:
@@ -122,11 +123,49 @@ def test_ties_break_by_index_and_zero_gradients_choose_nothing() -> None:
     assert found == 2
 
 
+@pytest.mark.parametrize("distance", ["euclidean", "cosine"])
+def test_ties_among_many_words_break_by_index(distance: str) -> None:
+    """Unknown words share a vector, and matrix products of it may be rounded apart."""
+    rng = np.random.default_rng(3)
+    victim = Namer()
+    names = [f"x{number}" for number in range(1900)]
+    problem = problem_of(example("a", "NN"), Lexicon({"a": names}), victim)
+    victim.table = np.repeat(rng.normal(size=(20, 67)), 200, axis=0)[rng.permutation(4000)]
+    embeddings = Embeddings(victim.embed)
+    for _ in range(20):
+        gradient, vectors = rng.normal(size=(2, 1, 67))
+        slope = Slope(gradient, vectors, np.ones(1), embeddings)
+        target = vectors[0] + 1.5 * gradient[0] / np.linalg.norm(gradient[0])
+        far_off = [far(row, target, distance) for row in victim.table[problem.rows]]
+        same = {row for row in range(1900) if np.isclose(far_off[row], min(far_off), rtol=1e-12)}
+        chosen = NearestWord(alpha=1.5, distance=distance).start()
+        assert len(same) > 50
+        assert chosen.choose(problem, problem.start(), 0, slope) == min(same) + 1
+
+
+def test_barred_choices_are_passed_over() -> None:
+    victim = Namer()
+    problem = problem_of(example("a", "NN"), Lexicon({"a": ["x", "y", "z"]}), victim)
+    victim.table[victim.intern(["x", "y", "z"])] = np.diag([3.0, 2.0, 1.0])
+    slope = slope_of(problem, victim, [[5, 3, 1]])
+    found = [
+        NearestWord(alpha=4).start().choose(problem, problem.start(), 0, slope, barred)
+        for barred in ((), {1}, {1, 2}, {1, 2, 3})
+    ]
+    assert found == [1, 2, 3, 0]
+
+
 def spelled_slope(problem: Problem, victim: Namer, gradient: np.ndarray) -> SpelledSlope:
     nothing = np.zeros((len(problem), 3))
     vectors = victim.spell(problem.original)
     return SpelledSlope(
-        nothing, nothing, np.ones(len(problem)), victim.embed, gradient, vectors, victim.spell
+        nothing,
+        nothing,
+        np.ones(len(problem)),
+        Embeddings(victim.embed),
+        gradient,
+        vectors,
+        victim.spell,
     )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from robustparse.attacks.live import LiveSentence
 from robustparse.attacks.search.requests import Gradient
-from robustparse.attacks.search.slopes import Slope, SpelledSlope
+from robustparse.attacks.search.slopes import Embeddings, Slope, SpelledSlope
 from robustparse.attacks.statistics import Statistics
 from robustparse.attacks.texts import read
 from robustparse.attacks.victim import DifferentiableVictim, SpellingVictim, Victim
@@ -16,51 +16,55 @@ from robustparse.errors import InputError
 _Asked = tuple[LiveSentence, Gradient]
 
 
-def differentiate(
-    victim: Victim,
-    sentences: Sequence[LiveSentence],
-    room: Callable[[int], int],
-    statistics: Statistics,
-) -> None:
-    """Answer all requests for a gradient.
+class Gradients:
+    """Answers requests for gradients.
 
     Args:
-        victim: the model under attack.
-        sentences: those that wait for a gradient.
+        victim: the model under attack, whose weights stand still.
         room: texts of a pass, by the words of the longest.
         statistics: where the victim's seconds are added up.
-
-    Raises:
-        InputError: the victim gives no gradients, or not those asked for.
     """
-    asked: list[_Asked] = [(one, one.sloped) for one in sentences if one.sloped is not None]
-    if not asked:
-        return
-    if not isinstance(victim, DifferentiableVictim):
-        raise InputError(
-            f"attack: the search asks for gradients and {type(victim).__name__} gives none; choose "
-            "a black-box search or another victim"
-        )
-    kinds = {(request.loss, request.characters) for _, request in asked}
-    for kind in sorted(kinds):
-        alike = [one for one in asked if (one[1].loss, one[1].characters) == kind]
-        alike.sort(key=lambda one: -len(one[0].problem))
-        while alike:
-            size = room(len(alike[0][0].problem))
-            _answer(victim, alike[:size], statistics)
-            alike = alike[size:]
+
+    def __init__(self, victim: Victim, room: Callable[[int], int], statistics: Statistics) -> None:
+        self._victim, self._room, self._statistics = victim, room, statistics
+        self._embeddings: Embeddings | None = None
+
+    def take(self, sentences: Sequence[LiveSentence]) -> None:
+        """Answer those of the sentences that wait for a gradient.
+
+        Raises:
+            InputError: the victim gives no gradients, or not those asked for.
+        """
+        asked: list[_Asked] = [(one, one.sloped) for one in sentences if one.sloped is not None]
+        if not asked:
+            return
+        if not isinstance(self._victim, DifferentiableVictim):
+            raise InputError(
+                f"attack: the search asks for gradients and {type(self._victim).__name__} gives "
+                "none; choose a black-box search or another victim"
+            )
+        kinds = {(request.loss, request.characters) for _, request in asked}
+        for kind in sorted(kinds):
+            alike = [one for one in asked if (one[1].loss, one[1].characters) == kind]
+            alike.sort(key=lambda one: -len(one[0].problem))
+            while alike:
+                size = self._room(len(alike[0][0].problem))
+                self._answer(self._victim, alike[:size])
+                alike = alike[size:]
+
+    def _answer(self, victim: DifferentiableVictim, asked: Sequence[_Asked]) -> None:
+        """One pass over requests of one kind, longest sentence first."""
+        begin = time.perf_counter()
+        self._embeddings = self._embeddings or Embeddings(victim.vectors)
+        slopes = _slopes(victim, asked, self._embeddings)
+        self._statistics.victim_seconds += time.perf_counter() - begin
+        for (sentence, _), slope in zip(asked, slopes, strict=True):
+            sentence.differentiate(slope)
 
 
-def _answer(victim: DifferentiableVictim, asked: Sequence[_Asked], statistics: Statistics) -> None:
-    """One pass over requests of one kind, longest sentence first."""
-    begin = time.perf_counter()
-    slopes = _slopes(victim, asked)
-    statistics.victim_seconds += time.perf_counter() - begin
-    for (sentence, _), slope in zip(asked, slopes, strict=True):
-        sentence.differentiate(slope)
-
-
-def _slopes(victim: DifferentiableVictim, asked: Sequence[_Asked]) -> list[Slope]:
+def _slopes(
+    victim: DifferentiableVictim, asked: Sequence[_Asked], embeddings: Embeddings
+) -> list[Slope]:
     texts = read([(sentence.problem.source, request.state[None]) for sentence, request in asked])
     gold = [sentence.problem.gold for sentence, _ in asked]
     among = [
@@ -74,7 +78,7 @@ def _slopes(victim: DifferentiableVictim, asked: Sequence[_Asked]) -> list[Slope
     sizes = texts.lengths.tolist()
     if not request.characters:
         return [
-            Slope(gradients[row, :size], vectors[row, :size], norms[row, :size], victim.vectors)
+            Slope(gradients[row, :size], vectors[row, :size], norms[row, :size], embeddings)
             for row, size in enumerate(sizes)
         ]
     if not isinstance(victim, SpellingVictim):
@@ -88,7 +92,7 @@ def _slopes(victim: DifferentiableVictim, asked: Sequence[_Asked]) -> list[Slope
             gradients[row, :size],
             vectors[row, :size],
             norms[row, :size],
-            victim.vectors,
+            embeddings,
             at_characters[row, :size],
             characters[row, :size],
             victim.character_vectors,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from robustparse.attacks.building import ProblemBuilder
 from robustparse.attacks.goals import Goal
-from robustparse.attacks.gradients import differentiate
+from robustparse.attacks.gradients import Gradients
 from robustparse.attacks.live import LiveSentence, Phase
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.requests import Search
@@ -102,6 +102,7 @@ class Scheduler:
         self._batch_words = batch_words
         self._batch_queries = batch_queries
         self._statistics = statistics
+        self._gradients = Gradients(victim, self._room, statistics)
         self._reported = reported
 
     def run(self, problems: Iterable[Problem]) -> Iterator[LiveSentence]:
@@ -151,7 +152,7 @@ class Scheduler:
         if comparing:
             self._compare(comparing)
         sloped = [one for one in sentences if one.sloped is not None]
-        differentiate(self._victim, sloped, self._room, self._statistics)
+        self._gradients.take(sloped)
         return bool(wanting or judging or comparing or sloped)
 
     def _room(self, longest: int) -> int:

@@ -6,6 +6,41 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+_AT_ONCE = 512  # vectors multiplied in one go: a product is quick while they are in the cache
+
+
+class Embeddings:
+    """Looks embeddings up, and keeps their squared lengths.
+
+    Args:
+        look_up: the embeddings of rows, `(n,)` to `float64 (n, dim)`; always the same ones.
+    """
+
+    def __init__(self, look_up: Callable[[NDArray[np.int32]], NDArray[np.float64]]) -> None:
+        self.of = look_up
+        self._squares: NDArray[np.float64] = np.zeros(0)
+
+    def products(
+        self, rows: NDArray[np.int32], target: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Inner products of rows `(n,)` and a vector `(dim,)`, and squared lengths, both `(n,)`.
+
+        Equal vectors may have products that differ by rounding.
+        """
+        products, squares = np.empty(len(rows)), np.empty(len(rows))
+        if (size := int(rows.max(initial=-1)) + 1) > len(self._squares):
+            self._squares = np.pad(
+                self._squares, (0, 2 * size - len(self._squares)), constant_values=np.nan
+            )
+        for begin in range(0, len(rows), _AT_ONCE):
+            some = slice(begin, begin + _AT_ONCE)
+            vectors = self.of(rows[some])
+            products[some] = vectors @ target
+            squares[some] = self._squares[rows[some]]
+            if np.isnan(squares[some]).any():
+                squares[some] = self._squares[rows[some]] = np.square(vectors).sum(axis=1)
+        return products, squares
+
 
 @dataclass(frozen=True, eq=False)
 class Slope:
@@ -15,13 +50,13 @@ class Slope:
         gradient: towards the words' embeddings, `float64 (words, dim)`.
         vectors: these embeddings, `float64 (words, dim)`.
         norms: of the gradient, L2, over all pieces of a word, `float64 (words,)`.
-        embed: looks the embeddings of rows up, `(n,)` to `(n, dim)`.
+        embeddings: of all rows.
     """
 
     gradient: NDArray[np.float64]
     vectors: NDArray[np.float64]
     norms: NDArray[np.float64]
-    embed: Callable[[NDArray[np.int32]], NDArray[np.float64]]
+    embeddings: Embeddings
 
 
 @dataclass(frozen=True, eq=False)

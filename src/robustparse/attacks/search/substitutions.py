@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.attacks.problem import Problem, State
-from robustparse.attacks.search.slopes import Slope, SpelledSlope
+from robustparse.attacks.search.slopes import Embeddings, Slope, SpelledSlope
 from robustparse.errors import InputError, check_choice
 
 Distance = Literal["euclidean", "cosine"]
+
+_ROUNDING = 1e-9  # relative, far above that of a product of a few thousand numbers
 
 
 class Substitutes(Protocol):
@@ -96,16 +98,18 @@ class _Words(Substitutes):
             return 0
         standing = problem.word(state, position).lower()
         target = _target(slope.vectors[position], gradient, self._rule.alpha)
-        vectors = slope.embed(problem.rows[first:end])
-        distances = _distances(vectors, target, self._rule.distance)
-        distances[[choice - 1 for choice in barred]] = np.inf
+        rows = problem.rows[first:end]
+        ranks, rounding = _ranks(slope.embeddings, rows, target, self._rule.distance)
+        ranks[[choice - 1 for choice in barred]] = np.inf
         # Few words were replaced, and many are candidates: look only at those that come out first.
-        while np.isfinite(distances.min()):
-            nearest = int(distances.argmin())
+        while np.isfinite(lowest := ranks.min()):
+            close = np.flatnonzero(ranks <= lowest + rounding)
+            vectors = slope.embeddings.of(rows[close])
+            nearest = int(close[_distances(vectors, target, self._rule.distance).argmin()])
             if problem.words[first + nearest].lower() not in {standing, *self._replaced}:
                 self._replaced.add(standing)
                 return nearest + 1
-            distances[nearest] = np.inf
+            ranks[nearest] = np.inf
         return 0
 
 
@@ -203,6 +207,25 @@ def _target(
     return target
 
 
+def _ranks(
+    embeddings: Embeddings,
+    rows: NDArray[np.int32],
+    target: NDArray[np.float64],
+    distance: Distance,
+) -> tuple[NDArray[np.float64], float]:
+    """Numbers of rows `(n,)` in the order of their distances to the target, without differences.
+
+    Returns:
+        ||v||^2 - 2 v t, or minus the cosine, `(n,)`, and by how much rounding may mix them up.
+    """
+    products, squares = embeddings.products(rows, target)
+    length = float(target @ target)
+    if distance == "euclidean":
+        return squares - 2.0 * products, _ROUNDING * (float(squares.max()) + length)
+    lengths = np.sqrt(squares * length)
+    return -np.divide(products, lengths, out=np.zeros(len(rows)), where=lengths > 0), _ROUNDING
+
+
 def _distances(
     vectors: NDArray[np.float64], target: NDArray[np.float64], distance: Distance
 ) -> NDArray[np.float64]:
@@ -213,7 +236,8 @@ def _distances(
         distances = np.sqrt(np.einsum("ij,ij->i", away, away))
         return distances
     lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(target)
-    cosines = np.divide(vectors @ target, lengths, out=np.zeros(len(vectors)), where=lengths > 0)
+    products = np.einsum("ij,j->i", vectors, target)  # the same for equal rows, unlike BLAS
+    cosines = np.divide(products, lengths, out=np.zeros(len(vectors)), where=lengths > 0)
     distances = 1.0 - cosines
     return distances
 
