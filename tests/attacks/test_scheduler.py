@@ -13,6 +13,8 @@ from robustparse.attacks.constraints.tags import AttackableTags
 from robustparse.attacks.goals import AttachmentDrop
 from robustparse.attacks.problem import UNKNOWN, Problem
 from robustparse.attacks.results import AttackResult
+from robustparse.attacks.search.importance import GreedyByImportance
+from robustparse.attacks.search.rankings import DeletedWord
 from robustparse.attacks.search.requests import (
     Answer,
     Expand,
@@ -64,6 +66,15 @@ def engine(search: Search | None = None, **settings) -> Attack:
         "constraints": [AttackableTags()],
     }
     return Attack(**(defaults | settings))
+
+
+def test_states_that_read_the_same_are_two() -> None:
+    # Without the first a and without the second: one text, asked about and counted twice.
+    search, victim = GreedyByImportance(DeletedWord()), HashVictim()
+    attack = Attack(AttachmentDrop(least=9), Lexicon({}), search)
+    (result,) = attack.run([example("a a b", "NN NN NN")], victim)
+    assert victim.texts == ["a a b", "a b", "a b", "a a", "a a b"]
+    assert (result.charged, result.unique) == (4, 4)
 
 
 def by_id(results) -> dict[int, AttackResult]:

@@ -36,7 +36,7 @@ class Account:
 
     @property
     def unique(self) -> int:
-        """Distinct states charged so far."""
+        """Distinct states charged so far; two of them may read the same."""
         return sum(map(len, self.asked))
 
     @property

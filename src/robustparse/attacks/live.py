@@ -102,7 +102,7 @@ class LiveSentence:
 
     @property
     def unique(self) -> int:
-        """Distinct states charged so far."""
+        """See `Account.unique`."""
         return self.account.unique
 
     @property

@@ -46,7 +46,8 @@ class AttackResult:
         skipped: whether the sentence reaches the goal as it is.
         success: whether a change reaches the goal.
         charged: texts asked about, known or not, the clean parse included.
-        unique: distinct texts asked about.
+        unique: distinct states asked about. Two that read the same count twice: without one or the
+            other of two equal words side by side, say.
         candidates: how many were made and passed each constraint.
         unseen: how many changed words the victim does not know; None if it does not tell.
     """

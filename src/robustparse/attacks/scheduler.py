@@ -47,8 +47,8 @@ class Scheduler:
     """Runs searches against one victim.
 
     It alone counts queries: every state asked about is charged, seen before or not, and the clean
-    prediction is query 1; unique ones are told apart by a 64-bit hash of the state. Gradients are
-    not charged.
+    prediction is query 1; unique ones are distinct states, by a 64-bit hash, whatever they read.
+    Gradients are not charged.
 
     Args:
         victim: the model under attack.

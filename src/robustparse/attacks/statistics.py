@@ -19,7 +19,7 @@ class Statistics:
         forwards: forward passes of the victim.
         texts: texts parsed, closing parses included.
         words: words of those texts, without padding.
-        unique_words: words of the distinct texts asked about, closing parses not included.
+        unique_words: words of the distinct states asked about, closing parses not included.
         seconds: the run's wall-clock time, without what its consumer does between two results.
         victim_seconds: of these, spent in the victim's forward passes.
         model_seconds: of these, spent in other models (candidates, filters), by class name.
@@ -63,7 +63,7 @@ class Statistics:
 
 
 def victim_seconds_alone(victim: Victim, statistics: Statistics) -> float:
-    """Seconds the victim alone would take for the run's distinct texts, packed as well as possible.
+    """Seconds the victim alone takes for the run's distinct states, packed as well as possible.
 
     The sampled sentences' texts are parsed again, sorted by length in full batches; the time is
     scaled by words without padding. Call it inside `victim.evaluating()`.

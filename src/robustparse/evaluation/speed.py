@@ -17,7 +17,7 @@ class Speed:
         texts: texts parsed.
         seconds: wall-clock time; of the slowest process.
         process_seconds: the same, summed over the processes.
-        victim_alone: seconds in which the victim alone would parse the same distinct texts, summed
+        victim_alone: seconds in which the victim alone would parse the same distinct states, summed
             over the processes.
         model_seconds: seconds spent in other models, by class name, summed over the processes.
     """
