@@ -133,7 +133,7 @@ def test_packing_changes_nothing(name, models, reference, packing: dict[str, Any
     assert by_id(name, recipe(name, models, **packing), examples_of(name)[::-1]) == reference
 
 
-def test_processes_change_nothing(name, models, reference) -> None:
+def test_shards_change_nothing(name, models, reference) -> None:
     results: Results = {}
     for rank in range(3):
         results |= by_id(name, recipe(name, models), shard(examples_of(name), rank, 3))

@@ -5,6 +5,7 @@ import pickle
 import socket
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 import torch
 
+from robustparse.attacks.constraints.grammar import GrammarChecker
 from robustparse.cli import job
 from robustparse.cli.main import main
 from robustparse.evaluation.tally import Tally
@@ -28,6 +30,38 @@ constraints:
   - class_path: robustparse.attacks.constraints.tags.AttackableTags
 search: {class_path: robustparse.attacks.search.zheng2020.Zheng2020}
 """
+
+
+# The other kinds of attack. Batches of one round as one another, whatever process they are in.
+WHITE_BOX = RECIPE.replace(
+    "search: {class_path: robustparse.attacks.search.zheng2020.Zheng2020}",
+    """search:
+  class_path: robustparse.attacks.search.zheng2020_whitebox.Zheng2020WhiteBox
+  init_args: {gamma: 0.5, trials: 4}
+batch_queries: 1""",
+)
+PHRASES = """
+goal: {class_path: robustparse.attacks.phrases.PhraseDrop, init_args: {shortest: 2}}
+candidates:
+  class_path: robustparse.attacks.candidates.vocabulary.VocabularyWords
+  init_args: {sample: 12}
+search:
+  class_path: robustparse.attacks.search.zheng2020_phrase.PhraseBlackBox
+  init_args: {trials: 24}
+"""
+FILTERED = RECIPE.replace(
+    "search:",
+    """  - class_path: robustparse.attacks.constraints.grammar.GrammarErrors
+    init_args: {checker: {class_path: command_runs.Checker}}
+search:""",
+)
+
+
+class Checker(GrammarChecker):
+    """Counts errors by a hash of the text."""
+
+    def errors(self, texts: Sequence[str]) -> list[int]:
+        return [zlib.crc32(text.encode()) % 3 for text in texts]
 
 
 def mistake(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:

@@ -8,7 +8,16 @@ from pathlib import Path
 
 import pytest
 import torch
-from command_runs import RECIPE, checkpoint, held, mistake, ranks
+from command_runs import (
+    FILTERED,
+    PHRASES,
+    RECIPE,
+    WHITE_BOX,
+    checkpoint,
+    held,
+    mistake,
+    ranks,
+)
 
 from robustparse.cli.devices import process_device
 from robustparse.cli.main import main
@@ -68,6 +77,22 @@ def test_two_processes_write_what_one_writes(made, tmp_path, capsys):
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert summary["victim_forwards"] > 0
     assert summary["victim_share_of_seconds"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "recipe", [WHITE_BOX, PHRASES, FILTERED], ids=["white", "phrase", "filter"]
+)
+def test_two_processes_write_what_one_writes_by_every_kind_of_attack(made, tmp_path, recipe):
+    (tmp_path / "recipe.yaml").write_text(recipe)
+    for devices in (1, 2):
+        options = ["--attack", tmp_path / "recipe.yaml", "--devices", devices]
+        main(arguments(made, tmp_path / str(devices), *options))
+    for name in FILES:
+        one, other = ((tmp_path / run / name).read_bytes() for run in "12")
+        assert one == other, name
+    lines = (tmp_path / "2" / "examples.jsonl").read_text().splitlines()
+    assert any(json.loads(line)["edited"] for line in lines)
 
 
 @pytest.mark.slow
