@@ -1,6 +1,8 @@
 """Counting a training set: thresholds, ties, independence of reading order."""
 
+import copy
 import itertools
+import pickle
 from dataclasses import replace
 
 import pytest
@@ -51,6 +53,16 @@ def test_training_words_do_without_tags():
     assert not vocabulary.training_tags
     assert list(vocabulary.training_words) == words
     assert Vocabulary.from_lists(vocabulary.to_lists()).training_words == set(words)
+
+
+def test_a_vocabulary_that_was_used_can_be_copied():
+    """A parser is copied with it, and sent to other processes."""
+    used = Vocabulary.from_examples(TRAINING, 1)
+    asked = (used.training_words, used.training_tags, used.held, used.label_ids)
+    assert all(asked)
+    for copied in (copy.deepcopy(used), pickle.loads(pickle.dumps(used))):
+        assert copied == used
+        assert list(copied.training_words) == list(used.training_words)
 
 
 def test_ties_of_tags_fall_to_the_alphabet():

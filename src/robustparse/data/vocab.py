@@ -95,13 +95,17 @@ class Vocabulary:
         """Lower-cased word -> its most frequent Penn tag."""
         return dict(zip(self.tagged, self.tags, strict=True))
 
-    @cached_property
+    @property
     def training_words(self) -> KeysView[str]:
         """Lower-cased words seen at least twice, the most frequent first.
 
         They are those of the tag dictionary where training had Penn tags, else those of ``words``.
         """
-        return dict.fromkeys(self.tagged or self.words).keys()
+        return self._training_words.keys()
+
+    @cached_property
+    def _training_words(self) -> dict[str, None]:
+        return dict.fromkeys(self.tagged or self.words)
 
     @cached_property
     def held(self) -> frozenset[str]:
