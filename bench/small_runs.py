@@ -28,8 +28,7 @@ RECIPES = {
     "pgd": ["experiment/ewt_biaffine_pgd.yaml"],
     "freelb": ["experiment/ewt_biaffine_freelb.yaml"],
     "substitution": ["experiment/ewt_biaffine_substitution.yaml"],
-    "replacement": ["experiment/ewt_biaffine_control.yaml", "defense/substitution.yaml"],
-    "replacement_fgm": [
+    "replacement": [
         "experiment/ewt_biaffine_control.yaml",
         "defense/substitution.yaml",
         "defense/fgm.yaml",
