@@ -187,19 +187,18 @@ def main() -> None:
     rows = list(map(json.loads, options.texts.read_text("utf-8").splitlines()))[: options.limit]
     for method in options.methods:
         path = options.out / f"{method}.jsonl"
-        places = [(number, row) for number in range(options.rounds) for row in rows]
         done = finished(path)
-        left = [(number, row) for number, row in places if (number, row["index"]) not in done]
-        for row in rows[:WARMUP] if left else ():
+        places = {(number, row["index"]) for number in range(options.rounds) for row in rows}
+        for row in rows[:WARMUP] if places - done else ():
             attacked(attack(method, victim, options), row, victim, options.seed)
-        one, current = attack(method, victim, options), 0
         with path.open("a", encoding="utf-8") as file:
-            for number, row in left:
-                if number != current:
-                    one, current = attack(method, victim, options), number
-                found = attacked(one, row, victim, options.seed)
-                file.write(json.dumps({"round": number, **found}) + "\n")
-                file.flush()
+            for number in range(options.rounds):
+                one = attack(method, victim, options)
+                for row in rows:
+                    if (number, row["index"]) not in done:
+                        found = attacked(one, row, victim, options.seed)
+                        file.write(json.dumps({"round": number, **found}) + "\n")
+                        file.flush()
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Reading text with clear errors, writing it whole or not at all."""
 
+import hashlib
 import os
 import tempfile
 from collections.abc import Iterator
@@ -33,6 +34,30 @@ def read_text(path: Path) -> str:
             f"{path}:{line}: not UTF-8 (byte 0x{error.object[error.start]:02x}); convert the file, "
             "for example with iconv -f latin1 -t utf-8"
         ) from None
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's content.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def folder_digest(path: Path) -> str:
+    """SHA-256 over the names and contents of all files in and below a folder, hidden ones not.
+
+    Raises:
+        OSError: one cannot be read.
+    """
+    whole = hashlib.sha256()
+    for inner in sorted(path.rglob("*")):
+        name = inner.relative_to(path)
+        if inner.is_file() and not any(part.startswith(".") for part in name.parts):
+            whole.update(f"{name.as_posix()} {file_digest(inner)}\n".encode())
+    return whole.hexdigest()
 
 
 def make_folder(path: Path) -> Path:

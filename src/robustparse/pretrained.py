@@ -3,7 +3,6 @@
 Only safetensors weights are read: nothing is unpickled. Every error names what the model is for.
 """
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,17 +63,6 @@ def model_folder(model: str, download: bool, kind: str = MASKED_LM) -> Path:
             f"{kind} {model!r}: neither a folder nor a model in the local cache; {remedy}"
         ) from error
     return Path(str(config)).parent
-
-
-def files_digest(folder: Path) -> str:
-    """SHA-256 over the names and contents of a model folder's files."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.iterdir()):
-        if path.is_file() and not path.name.startswith("."):
-            with path.open("rb") as file:
-                content = hashlib.file_digest(file, "sha256").hexdigest()
-            digest.update(f"{path.name} {content}\n".encode())
-    return digest.hexdigest()
 
 
 def load_pretrained(

@@ -4,34 +4,18 @@ import os
 from pathlib import Path
 from typing import Any
 
-import conllu
 import pytest
 import pytorch_lightning as pl
 import torch
 import yaml
-from tiny_runs import differences, fit, metrics, write_config
+from tiny_runs import contents, differences, fit, metrics, write_config
 
 from robustparse import load
 from robustparse.cli.main import main
-from robustparse.data.conllu import block_of, read_treebank, write_treebank
 from robustparse.data.datamodule import TreebankDataModule
-from robustparse.data.sample import sample_treebank
 from robustparse.tracking.offline import read_points, segments
 
 OUTPUTS = {"best.ckpt", "config.yaml", "last.ckpt", "metrics.csv"}
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A configuration and the folder of its run; nobody may change it."""
-    folder = tmp_path_factory.mktemp("finished")
-    config = write_config(folder / "run.yaml", max_steps=40)
-    main(fit(config, folder / "run"))
-    return config, folder / "run"
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
 def test_a_run_leaves_its_files_and_nothing_else(
@@ -115,6 +99,25 @@ def test_a_run_that_goes_back_loses_what_came_after(
     assert {int(row[0]) for row in rows[1:]} == set(range(8))
 
 
+def test_the_run_before_can_be_gone_on_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From ``last.ckpt.old``, which must not be renamed over while it is gone on from."""
+    config, run = write_config(tmp_path / "run.yaml", schedule="constant"), tmp_path / "run"
+    for folder in (run, tmp_path / "whole"):
+        main(fit(config, folder, "--trainer.max_steps", "4"))
+    old = run / "last.ckpt.old"
+    (run / "last.ckpt").rename(old)
+    kept = old.read_bytes()
+    main(fit(config, run, "--trainer.max_steps", "2", "--model.init_args.seed", "3"))
+    capsys.readouterr()
+    main([*fit(config, run)[:-2], "--trainer.max_steps", "8", "--ckpt_path", str(old)])
+    assert "last.ckpt is replaced, figures from step 4 on go" in capsys.readouterr().err
+    assert old.read_bytes() == kept
+    main(fit(config, tmp_path / "whole", "--trainer.max_steps", "8"))
+    assert differences(run, tmp_path / "whole") == ["metrics.csv"]
+
+
 def test_a_test_leaves_the_next_fit_alone(finished: tuple[Path, Path]) -> None:
     """What a checkpoint says of its place in the data is for a run that goes on from it."""
     _, run = finished
@@ -138,80 +141,6 @@ def test_a_negative_norm_clips_nothing(tmp_path: Path) -> None:
     for norm in ("-1", "0"):
         main(fit(config, tmp_path / norm, f"--trainer.gradient_clip_val={norm}"))
     assert differences(tmp_path / "-1", tmp_path / "0") == []
-
-
-def test_predict_writes_conllu(finished: tuple[Path, Path]) -> None:
-    config, run = finished
-    before = contents(run)
-    options = ["--config", str(config), "--trainer.default_root_dir", str(run)]
-    main(["predict", *options, "--ckpt_path", "best"])
-    after = contents(run)
-    written = conllu.parse(after.pop("predictions.conllu").decode())
-    (run / "predictions.conllu").unlink()
-    assert after == before
-    gold = sample_treebank(0).test
-    assert len(written) == len(gold)
-    for tokens, example in zip(written, gold, strict=True):
-        assert tuple(token["form"] for token in tokens) == example.sentence.words
-        assert sum(token["head"] == 0 for token in tokens) == 1
-    heads = [[token["head"] for token in tokens] for tokens in written]
-    assert heads != [list(example.gold.heads) for example in gold]
-
-
-def unparsed(block: str) -> str:
-    """The lines of a sentence as they stand in text that nobody has parsed."""
-    columns = [line.split("\t") for line in block.split("\n")]
-    return "\n".join("\t".join([*row[:3], *["_"] * 7]) for row in columns)
-
-
-def test_predict_parses_text_alone(
-    finished: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Without the training file, and where there is nothing but words, under any policy."""
-    config, run = finished
-    settings = yaml.safe_load(config.read_text())
-    settings["data"]["init_args"] = {"punctuation": "penn"}
-    (tmp_path / "run.yaml").write_text(yaml.safe_dump(settings))
-    gold = sample_treebank(0).test[:6]
-    blocks = [block_of(example.sentence, example.gold) for example in gold]
-    write_treebank(tmp_path / "raw.conllu", [*map(unparsed, blocks[:5]), blocks[5]])
-    options = ["--config", str(tmp_path / "run.yaml"), "--trainer.default_root_dir", str(tmp_path)]
-    data = ["--data.init_args.test_file", str(tmp_path / "raw.conllu")]
-    start = ["--model.init_args.init_from", str(run / "best.ckpt")]
-    main(["predict", *options, *data, *start])
-    parser = load(run / "best.ckpt")
-    trees = parser.parse([example.sentence for example in gold])
-    written = read_treebank(tmp_path / "predictions.conllu")
-    assert [example.gold for example in written] == trees
-    assert [example.sentence.words for example in written] == [
-        example.sentence.words for example in gold
-    ]
-    with pytest.raises(SystemExit):  # scores need parses
-        main(["test", *options, *data, *start])
-    assert "raw.conllu:1: head '_', expected" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        main(["fit", *options])
-    assert "no training data to take the vocabulary from" in capsys.readouterr().err
-
-
-def test_predict_says_how_many_sentences_it_left_out(
-    finished: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    config, run = finished
-    options = ["--config", str(config), "--trainer.default_root_dir", str(tmp_path)]
-    few = ["--ckpt_path", str(run / "best.ckpt"), "--data.init_args.eval_batch_words", "150"]
-    main(["predict", *options, *few, "--trainer.limit_predict_batches", "2"])
-    written = read_treebank(tmp_path / "predictions.conllu")
-    words = [example.sentence.words for example in sample_treebank(0).test]
-    kept = [example.sentence.words for example in written]
-    assert 0 < len(kept) < len(words)
-    assert kept == [one for one in words if one in kept][: len(kept)]  # in the order of the file
-    left_out = f"{len(words) - len(kept)} of {len(words)} sentences were not parsed and are left"
-    assert left_out in capsys.readouterr().err
-    with pytest.raises(SystemExit) as end:
-        main(["predict", *options, *few, "--trainer.limit_predict_batches", "0"])
-    assert end.value.code == 2
-    assert "limit_predict_batches is 0" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("command", "split"), [("validate", "val"), ("test", "test")])

@@ -73,6 +73,11 @@ def fit(config: Path, folder: Path, *options: str) -> list[str]:
     return ["fit", "--config", str(config), *where, *options]
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    """The bytes of every file in a folder, by its name."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
 def differences(run: Path, reference: Path) -> list[str]:
     """What differs between two runs that ended; nothing if one is as good as the other."""
     found = []

@@ -1,6 +1,5 @@
 """What the commands share: reading their checkpoint and data, and parsing their options."""
 
-import hashlib
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from robustparse.data.sample import sample_treebank
 from robustparse.data.shares import Unit, check_share, draw_share
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError
+from robustparse.files import file_digest
 from robustparse.parsers.base import ParserModule
 from robustparse.parsers.decoders import Decoder
 from robustparse.parsers.load import load
@@ -126,7 +126,4 @@ def load_examples(
 
 def digest(path: str) -> str:
     """SHA-256 of a file; the sample has none."""
-    if path == SAMPLE:
-        return ""
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return "" if path == SAMPLE else file_digest(Path(path))

@@ -25,7 +25,7 @@ from robustparse.files import make_folder
 from robustparse.parsers.base import ParserModule
 from robustparse.tracking.finite import SkipNonFinite
 from robustparse.tracking.last import FILE as LAST
-from robustparse.tracking.last import LastCheckpoint
+from robustparse.tracking.last import OLD, LastCheckpoint
 
 DEFAULT_FOLDER = "runs"
 MONITOR = "val/las"
@@ -84,12 +84,15 @@ class Cli(LightningCLI):
         last = self.folder / LAST
         if self.start is not None:
             _say(f"resuming from {self.start.path}")
-            if self.start.goes_back(self.folder) and last.exists():
-                _say(f"{LAST} is kept as {LAST}.old, figures from step {self.start.step} on go")
+            before = self.start.before(self.folder)
+            if before is not None and last.exists():
+                from_old = self.start.path.resolve() == (self.folder / OLD).resolve()
+                fate = "is replaced" if from_old else f"is kept as {OLD}"
+                _say(f"{LAST} {fate}, figures from step {before} on go")
         elif wished is not None:
             _say(f"no checkpoint in {self.folder} yet, training from the start")
         elif last.exists():
-            _say(f"a new run in {self.folder}; {LAST} of the one before is kept as {LAST}.old")
+            _say(f"a new run in {self.folder}; {LAST} of the one before is kept as {OLD}")
 
     def instantiate_trainer(self, **kwargs: Any) -> pl.Trainer:
         """Add our loggers, callbacks and plugin to the Trainer's settings."""
@@ -97,8 +100,7 @@ class Cli(LightningCLI):
         kwargs["plugins"] = outputs.plugins(settings.plugins)
         fits = self.subcommand == "fit" and not settings.fast_dev_run
         resumed = self.start is not None or not fits
-        back = fits and self.start is not None and self.start.goes_back(self.folder)
-        before = self.start.step if back and self.start is not None else None
+        before = self.start.before(self.folder) if fits and self.start is not None else None
         kwargs["logger"] = outputs.loggers(settings.logger, self.folder, resumed, fits, before)
         if fits and settings.enable_checkpointing is not False:
             last = self._get(self.config_init, "last_checkpoint")

@@ -40,9 +40,12 @@ class Start:
     path: Path
     step: int
 
-    def goes_back(self, folder: Path) -> bool:
-        """Whether a run in this folder does not go on from where it was left."""
-        return self.path.resolve() != (folder / LAST).resolve()
+    def before(self, folder: Path) -> int | None:
+        """The first step whose figures in a run's folder are not those of the run that starts here.
+
+        None where the run goes on from where it was left.
+        """
+        return None if self.path.resolve() == (folder / LAST).resolve() else self.step
 
 
 def resolve_checkpoint(command: str, wished: str | None, folder: Path) -> Start | None:

@@ -5,7 +5,6 @@ a list of stop words, the folder of a model. What is there under that name count
 read by name from the hub's cache does not.
 """
 
-import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from pydoc import locate
 from typing import Any, get_args, get_type_hints
 
 from robustparse.errors import InputError
+from robustparse.files import file_digest, folder_digest
 
 
 def recipe_digests(settings: dict[str, Any]) -> dict[str, str]:
@@ -53,21 +53,8 @@ def _is_text(hint: Any) -> bool:
 
 
 def _digest(path: Path) -> str:
-    """Of a file's content, or of the names and contents of all files in a folder, hidden ones not.
-
-    Raises:
-        InputError: one cannot be read.
-    """
     try:
-        if path.is_file():
-            with path.open("rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()
-        whole = hashlib.sha256()
-        for inner in sorted(path.rglob("*")):
-            name = inner.relative_to(path)
-            if inner.is_file() and not any(part.startswith(".") for part in name.parts):
-                whole.update(f"{name.as_posix()} {_digest(inner)}\n".encode())
-        return whole.hexdigest()
+        return file_digest(path) if path.is_file() else folder_digest(path)
     except OSError as error:
         raise InputError(
             f"{path}: the recipe names it, and it cannot be read ({error.strerror})"

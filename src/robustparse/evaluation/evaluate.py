@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
 import torch
 
 from robustparse.data.sampler import EvaluationLoader, forward_words
@@ -41,13 +42,19 @@ def scores_of(
     Raises:
         InputError: see ``counted_words``; raised before any parse is asked for.
     """
-    gold = {one.id: (one.gold, counted_words(one.sentence, punctuation)) for one in examples}
-    score = AttachmentScore()
+    # Padding is false in all three, words that do not count in the last.
+    shape = len(examples), max((len(one.sentence) for one in examples), default=0)
+    heads, labels, counted = (np.zeros(shape, np.bool_) for _ in range(3))
+    for row, one in enumerate(examples):
+        counted[row, : len(one.sentence)] = counted_words(one.sentence, punctuation)
+    rows = {one.id: row for row, one in enumerate(examples)}
     for parse in parses:
-        tree, counted = gold[parse.id]
-        heads = torch.tensor([parse.tree.heads]) == torch.tensor([tree.heads])
-        labels = [[p == g for p, g in zip(parse.tree.labels, tree.labels, strict=True)]]
-        score.update(heads, torch.tensor(labels), torch.from_numpy(counted)[None])
+        row, length = rows[parse.id], len(parse.tree.heads)
+        gold = examples[row].gold
+        heads[row, :length] = np.equal(parse.tree.heads, gold.heads)
+        labels[row, :length] = np.equal(parse.tree.labels, gold.labels)
+    score = AttachmentScore()
+    score.update(*map(torch.from_numpy, (heads, labels, counted)))
     return score.compute()
 
 

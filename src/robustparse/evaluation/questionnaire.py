@@ -3,7 +3,8 @@
 Annotators see two sentences, A and B, and do not know which is the original. Two questions are
 asked (Wang et al. 2021 on fluency and syntax, Zheng et al. 2020 on structure): which reads more
 fluently, and whether both have the same syntactic structure. Every annotator gets the same pairs in
-an order and on sides of their own, all drawn from (seed, annotator).
+an order and on sides of their own, all drawn from (seed, annotator); annotator 0 stands for the
+choice of pairs.
 """
 
 import csv
@@ -15,8 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from robustparse.attacks.randomness import stream
 from robustparse.errors import InputError
 from robustparse.evaluation.pairs import Pair
 from robustparse.files import read_text, write_text
@@ -27,7 +27,7 @@ QUESTIONS = {
     "same_structure": ("yes", "no"),
 }
 COLUMNS = (ITEM, "A", "B", *QUESTIONS)
-_SEEDS = 1 << 64  # Philox takes half of its key for each of seed and annotator
+_SEEDS = 1 << 64  # that are told apart, see `stream`
 ORIGINAL, ADVERSARIAL = "original", "adversarial"
 
 
@@ -77,7 +77,7 @@ def export(
     files = [out] if annotators == 1 else names
     if key in files:
         raise InputError(f"--key {key}: is an annotator's file; choose another name")
-    drawn = _stream(seed, 0).permutation(len(pairs))
+    drawn = stream(seed, 0).permutation(len(pairs))
     chosen = [pairs[index] for index in sorted(drawn[:limit].tolist())]
     code = _code(chosen, annotators, seed)
     items: dict[str, dict[str, Any]] = {}
@@ -91,15 +91,9 @@ def export(
     return files
 
 
-def _stream(seed: int, annotator: int) -> np.random.Generator:
-    """The generator of an annotator; 0 is that of the choice of pairs."""
-    key = np.array([seed, annotator], dtype=np.uint64)
-    return np.random.Generator(np.random.Philox(key=key))
-
-
 def _rows(pairs: Sequence[Pair], annotator: int, seed: int) -> list[tuple[Pair, str]]:
     """The pairs in the annotator's order, each with the side of its original."""
-    rng = _stream(seed, annotator)
+    rng = stream(seed, annotator)
     order = rng.permutation(len(pairs)).tolist()
     sides = rng.integers(2, size=len(pairs)).tolist()
     return [(pairs[index], "AB"[side]) for index, side in zip(order, sides, strict=True)]

@@ -129,7 +129,8 @@ def _claim(folder: Path, run: dict[str, Any], started: bool) -> None:
             f"{folder}: holds examples.jsonl but no run.json that says of which run; choose "
             "another --out or delete the folder"
         )
-    held, ours = _flat(kept := _held(path)), _flat(run)
+    kept = _held(path)
+    held, ours = _flat(kept), _flat(run)
     keys = {*held, *ours}
     if RECIPE not in kept.get("sha256", ()):  # of a version that did not look at these files
         keys = {key for key in keys if not key.startswith(f"sha256.{RECIPE}.")}

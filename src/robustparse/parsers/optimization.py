@@ -24,7 +24,7 @@ class Optimization:
             None takes ``learning_rate``.
 
     Raises:
-        InputError: a number is out of range.
+        InputError: a number is out of range, or there is no such schedule.
     """
 
     def __init__(
@@ -38,11 +38,8 @@ class Optimization:
         schedule: Schedule = "exponential",
         pretrained_learning_rate: float | None = 5e-5,
     ) -> None:
-        if (
-            not (0 < learning_rate < math.inf and 0 < decay <= 1)
-            or decay_steps < 1
-            or warmup_steps < 0
-        ):
+        rates = 0 < learning_rate < math.inf and 0 < decay <= 1
+        if not (rates and decay_steps >= 1 and warmup_steps >= 0):
             raise InputError(
                 "learning_rate must be > 0, decay in (0, 1], decay_steps >= 1 and warmup_steps >= "
                 f"0, got {learning_rate}, {decay}, {decay_steps} and {warmup_steps}"

@@ -22,6 +22,7 @@ from robustparse.errors import InputError
 from robustparse.tracking.stopping import Stopped, StopRequest
 
 FILE = "last.ckpt"
+OLD = f"{FILE}.old"
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +32,7 @@ class LastCheckpoint(Callback):
 
     It must stand before callbacks that change something when a batch starts. A run that begins
     anew, or from another checkpoint, renames the file of an earlier one to ``last.ckpt.old``: it
-    cannot be resumed from by mistake.
+    cannot be resumed from by mistake. One that goes on from ``last.ckpt.old`` replaces the file.
 
     Asked to stop by a signal (SIGTERM, SIGUSR1), a run writes it before the next optimiser step and
     ends with the exit status ``128 + signal``.
@@ -79,11 +80,11 @@ class LastCheckpoint(Callback):
         """What is resumed from need not be saved again; a new run leaves no other's behind it."""
         self._request.install()
         self._saved_step = trainer.global_step
-        path = Path(trainer.default_root_dir) / FILE
-        start = trainer.ckpt_path
-        goes_on = start is not None and Path(start).resolve() == path.resolve()
+        path, old = (Path(trainer.default_root_dir) / name for name in (FILE, OLD))
+        start = None if trainer.ckpt_path is None else Path(trainer.ckpt_path).resolve()
+        goes_on = start in (path.resolve(), old.resolve())
         if not goes_on and trainer.is_global_zero and path.exists():
-            path.rename(f"{path}.old")
+            path.rename(old)
 
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int

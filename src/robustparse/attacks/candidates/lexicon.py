@@ -30,7 +30,8 @@ class Lexicon(CandidateGenerator):
         self._table = _checked(raw, source)
         self._whole: dict[str, tuple[str, ...]] = {}  # keys that may be words with a slash
         for key, words in sorted(self._table.items()):
-            self._whole.setdefault(key.lower(), words)
+            if "/" in key:
+                self._whole.setdefault(key.lower(), words)
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""

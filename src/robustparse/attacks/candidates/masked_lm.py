@@ -18,10 +18,10 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.randomness import stream
 from robustparse.errors import InputError
+from robustparse.files import folder_digest
 from robustparse.pretrained import (
     Precision,
     batches,
-    files_digest,
     load_pretrained,
     masked_row_head,
     model_folder,
@@ -99,7 +99,7 @@ class MaskedLM(CandidateGenerator):
 
     @cached_property
     def _digest(self) -> str:
-        return files_digest(model_folder(self.model, self.download))
+        return folder_digest(model_folder(self.model, self.download))
 
     @cached_property
     def _device(self) -> torch.device:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.errors import InputError
-from robustparse.files import make_folder
+from robustparse.files import file_digest, make_folder
 from robustparse.vectors import read_vectors
 
 _ROWS_AT_ONCE = 1024
@@ -94,8 +94,7 @@ class EmbeddingNeighbours(CandidateGenerator):
     def _digest(self) -> str:
         path = Path(self.vectors).expanduser()
         try:
-            with path.open("rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()
+            return file_digest(path)
         except OSError as error:
             raise InputError(
                 f"word vectors {path}: cannot be read ({error.strerror}); give a text file of word "
