@@ -63,10 +63,10 @@ RUNS: dict[str, dict[str, Any]] = {
     "accumulation": {"accumulate_grad_batches": 3, "max_steps": 35},
     "validation within epochs": {"val_check_interval": 10},
     "no validation": {"limit_val_batches": 0},
-    "gradient adversary": {"callbacks": [GRADIENT], "max_steps": 60},
-    "PGD": {"callbacks": [PGD], "max_steps": 60},
-    "FreeLB": {"callbacks": [FREELB], "max_steps": 60},
-    "substitution adversary": {"callbacks": [SUBSTITUTION, MONITOR], "max_steps": 60},
+    "gradient adversary": {"callbacks": [GRADIENT], "max_steps": 45},
+    "PGD": {"callbacks": [PGD], "max_steps": 45},
+    "FreeLB": {"callbacks": [FREELB], "max_steps": 45},
+    "substitution adversary": {"callbacks": [SUBSTITUTION, MONITOR], "max_steps": 45},
     "early stopping": {"callbacks": [STOPPING], "val_check_interval": 10},
 }
 
@@ -120,7 +120,7 @@ def test_killed_between_two_hooks(server: Forks, tmp_path: Path) -> None:
 def test_a_longer_run_goes_on_from_the_end_of_a_shorter(server: Forks, tmp_path: Path) -> None:
     config = write_config(tmp_path / "run.yaml", schedule="constant")
     server.run(fit(config, tmp_path / "whole"))
-    for steps in ("20", "36", "50", "100"):
+    for steps in ("20", "36", "50", "80"):
         status, _ = server.run(fit(config, tmp_path / "longer", "--trainer.max_steps", steps))
         assert status == 0
     assert differences(tmp_path / "longer", tmp_path / "whole") == []
@@ -143,7 +143,7 @@ def test_any_checkpoint_is_a_place_to_resume_from(server: Forks, tmp_path: Path)
     server.run(fit(whole, tmp_path / "whole"))
     server.run(fit(plain, tmp_path / "plain"))
     kept = sorted((tmp_path / "kept").glob("*.ckpt"))
-    assert len(kept) == 14
+    assert len(kept) == 11
     for path in (*kept[::3], tmp_path / "plain" / "best.ckpt"):
         server.run([*fit(plain, tmp_path / "again"), "--ckpt_path", str(path)])
         ends = [
@@ -173,12 +173,11 @@ def _killed_at_step(arguments: list[str], metrics_file: Path, step: int) -> int:
 
 @pytest.mark.slow
 def test_train_py_killed_from_outside(tmp_path: Path) -> None:
-    config = write_config(tmp_path / "run.yaml", max_steps=200)
+    """Once in its second epoch; the others are killed more often."""
+    config, killed = write_config(tmp_path / "run.yaml"), tmp_path / "killed"
     assert _killed_at_step(fit(config, tmp_path / "whole"), tmp_path / "none", 0) == 0
-    killed, dice = tmp_path / "killed", random.Random(0)
-    for step in sorted(dice.sample(range(11, 180), KILLS)):
-        status = _killed_at_step(fit(config, killed), killed / "metrics.csv", step)
-        assert status == -signal.SIGKILL
+    status = _killed_at_step(fit(config, killed), killed / "metrics.csv", 43)
+    assert status == -signal.SIGKILL
     assert _killed_at_step(fit(config, killed), tmp_path / "none", 0) == 0
     assert len(metrics(killed)) == len(set(metrics(killed)))
     assert differences(killed, tmp_path / "whole") == []

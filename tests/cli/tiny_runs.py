@@ -17,7 +17,7 @@ import yaml
 
 Settings = dict[str, Any]
 
-STEPS = 100
+STEPS = 80
 
 # Figures of the clock, the only ones that may differ between two runs.
 CLOCK = ("seconds",)
