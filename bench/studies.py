@@ -242,6 +242,13 @@ STUDIES = {
 }
 
 
+# Attacks that other work on the machine held up: a clock says nothing of their speed.
+HELD_UP = {
+    ("ewt_attacks", MINILM, "zheng2020_blackbox", 0.15),
+    ("ewt_attacks", WORD_CHARACTER, "beam", None),
+}
+
+
 def result(study: str, row: Row, gamma: float | None) -> Path:
     """Where the figures of a row are kept."""
     return RESULTS / f"{study}_{row.name}_{row.attack}{percent(gamma)}.json"
