@@ -5,7 +5,8 @@
 A row trains with ``robustparse fit`` unless its checkpoint is there, attacks the test set with
 ``robustparse attack`` (which goes on where it stopped), and keeps its figures in
 ``bench/results/STUDY_ROW_ATTACK.json``. ``--table`` prints the table of the rows that are finished.
-A row that was trained with other steps, seed or configurations than it has now is refused.
+A row that was trained in another way than it would be now is refused: with other steps, seed or
+configurations, from another checkpoint, or on other copies.
 """
 
 import argparse
@@ -25,7 +26,7 @@ from robustparse.data.conllu import find_split, read_treebank, write_treebank
 from robustparse.data.shares import draw_share
 from robustparse.evaluation.lines import read_lines
 from robustparse.evaluation.quality import QUALITY
-from robustparse.files import make_folder, write_text
+from robustparse.files import file_digest, make_folder, write_text
 from studies import ROOT, STUDIES, Copies, Row, Study, percent, result
 from study_tables import kept, table
 
@@ -56,6 +57,8 @@ def run(command: list[str]) -> float:
 
 def train(row: Row, inputs: Inputs) -> None:
     """Train a row whose ``finished.json`` is not there, going on from its last checkpoint."""
+    if row.copies is not None:
+        augment(row.copies, inputs)
     done, wanted = row.folder / "finished.json", training_of(row)
     if done.exists():
         found = json.loads(done.read_text("utf-8")).get("training")
@@ -73,7 +76,6 @@ def train(row: Row, inputs: Inputs) -> None:
         command += ["--model.init_args.seed", str(row.seed)]
         command += ["--data.init_args.seed", str(row.seed)]
     if row.copies is not None:
-        augment(row.copies, inputs)
         command += ["--data.init_args.augmented_files", json.dumps([str(row.copies.path)])]
         command += ["--data.init_args.augmented_share", str(row.copies.used)]
     whole = not (row.folder / "last.ckpt").exists()
@@ -83,11 +85,15 @@ def train(row: Row, inputs: Inputs) -> None:
 
 
 def training_of(row: Row) -> dict[str, Any]:
-    """What decides on the weights of a row, beside the machine's files."""
+    """What decides on the weights of a row, beside the treebank and the pretrained encoder."""
     contents = [yaml.safe_load(path.read_text("utf-8")) for path in row.config_files]
     digest = sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest()
-    used = row.copies and row.copies.used
-    return {"steps": row.steps, "seed": row.seed, "copies": used, "configs": digest}
+    found = {"steps": row.steps, "seed": row.seed, "copies": None, "configs": digest}
+    if row.copies is not None:
+        found["copies"] = [row.copies.used, file_digest(row.copies.path)]
+    if start := contents[0]["model"]["init_args"].get("init_from"):
+        found["start"] = file_digest(ROOT / start)
+    return found
 
 
 def configs(row: Row) -> list[Path]:
@@ -142,17 +148,17 @@ def sentences_of(study: Study, inputs: Inputs) -> list[str]:
 
 
 def augment(copies: Copies, inputs: Inputs) -> None:
-    """Make the copies, unless they are there."""
-    if not copies.path.exists():
-        _, *recipe = attack_command(copies.of, inputs)
-        run(
-            [
-                *("augment", *recipe, "--attack.search.init_args.ranking", copies.ranking),
-                *("--share", str(copies.share), "--keep", copies.keep),
-                *("--precision", "bf16-mixed", "--out", str(copies.path)),
-                *("--data", str(find_split(inputs.folder, "train"))),
-            ]
-        )
+    """Make the copies, after their parser; where they are whole, `augment` finds nothing to do."""
+    train(copies.of, inputs)
+    _, *recipe = attack_command(copies.of, inputs)
+    run(
+        [
+            *("augment", *recipe, "--attack.search.init_args.ranking", copies.ranking),
+            *("--share", str(copies.share), "--keep", copies.keep),
+            *("--precision", "bf16-mixed", "--out", str(copies.path)),
+            *("--data", str(find_split(inputs.folder, "train"))),
+        ]
+    )
 
 
 def attack(study: Study, row: Row, gamma: float | None, inputs: Inputs) -> None:
@@ -163,6 +169,8 @@ def attack(study: Study, row: Row, gamma: float | None, inputs: Inputs) -> None:
     if row.copies is not None:
         source = replace(row.copies.of, recipe=row.recipe)
         static = study.attacked(source, gamma) / "adversarial.conllu"
+        if not static.exists():
+            attack(study, source, gamma, inputs)
         checkpoint = str(row.folder / row.checkpoint)
         where = ["--out", str(static_folder(row, gamma))]
         run(["evaluate", "--checkpoint", checkpoint, "--data", str(static), *where])
@@ -211,6 +219,14 @@ def qualities(attacked: Path) -> dict[str, Any]:
     }
 
 
+def missing(study: Study, inputs: Inputs) -> list[str]:
+    """Options that a study needs and lacks; the quality of examples is measured by vectors."""
+    wanted = ["folder", "masked_lm"]
+    wanted += ["encoder"] if any(row.pretrained for row in study.rows) else []
+    wanted += ["vectors"] if study.sentences is not None else []
+    return [f"--{name}" for name in wanted if getattr(inputs, name) is None]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--study", choices=sorted(STUDIES), default="ewt_blackbox")
@@ -227,6 +243,8 @@ def main() -> None:
     options = parser.parse_args()
     study = STUDIES[options.study]
     inputs = Inputs(options.folder, options.masked_lm, options.encoder, options.vectors)
+    if not options.table and (lacking := missing(study, inputs)):
+        parser.error(f"--study {options.study} needs {', '.join(lacking)} too")
     for row, gamma in () if options.table else study.cases:
         wanted = not options.rows or row.name in options.rows
         if not wanted or (options.attacks and row.attack not in options.attacks):

@@ -10,8 +10,7 @@ import study
 from robustparse.data.conllu import block_of, read_treebank, write_treebank
 from robustparse.data.sample import sample_treebank
 from robustparse.types import DependencyTree, Sentence
-from studies import RESULTS, STUDIES, result
-from study_tables import kept, minutes, table
+from studies import STUDIES, result
 
 HERE = study.Inputs(Path("treebank"), "mlm", "encoder", "vectors.txt")
 
@@ -22,18 +21,6 @@ def test_no_two_rows_share_a_file() -> None:
     for one in STUDIES.values():
         folders = [one.attacked(*case) for case in one.cases]
         assert len(set(folders)) == len(folders)
-
-
-def test_every_figure_belongs_to_a_row_and_every_row_to_the_table() -> None:
-    known = {result(name, *case) for name in STUDIES for case in STUDIES[name].cases}
-    assert set(RESULTS.glob("*.json")) <= known
-    for name in STUDIES:
-        assert len(table(name).splitlines()) == 2 + len(kept(name))
-
-
-def test_a_run_that_was_stopped_has_no_time() -> None:
-    assert minutes({"training_seconds": 90.0}) == "1.5"
-    assert minutes({"training_seconds": None}) == "-"
 
 
 def test_recipes_get_the_machines_files() -> None:
@@ -83,51 +70,114 @@ def test_sentences_are_drawn_once_and_long_enough(tmp_path: Path, monkeypatch) -
 
 
 def test_rows_are_trained_by_what_is_there() -> None:
-    """Their configurations, and copies of a parser whose own row comes first."""
     for one in STUDIES.values():
-        for place, (row, _) in enumerate(one.cases):
+        for row, _ in one.cases:
             assert all(path.is_file() for path in row.config_files), row.name
             assert isinstance(row.title, str)
-            if row.copies is not None and one.sentences is not None:
-                assert row.copies.of.name in {other.name for other, _ in one.cases[:place]}
 
 
-def test_a_defense_is_trained_from_its_clean_parser_in_the_same_time(
-    tmp_path: Path, monkeypatch
+@pytest.mark.parametrize(
+    ("name", "given", "lacking"),
+    [
+        ("ewt_blackbox", ["folder", "masked_lm"], []),
+        ("zheng2020_table2", ["folder"], ["--masked_lm", "--encoder"]),
+        ("wang2021_filters", ["masked_lm"], ["--folder", "--vectors"]),
+    ],
+)
+def test_what_a_study_needs_is_asked_for_first(
+    name: str, given: list[str], lacking: list[str]
 ) -> None:
-    commands: list[list[str]] = []
-    monkeypatch.setattr("studies.ROOT", tmp_path)
-    monkeypatch.setattr(study, "find_split", lambda folder, split: folder / f"{split}.conllu")
-    monkeypatch.setattr(study, "run", lambda command: commands.append(command) or 1.0)
+    options = dict.fromkeys(("folder", "masked_lm", "encoder", "vectors"))
+    inputs = study.Inputs(**options | dict.fromkeys(given, "there"))
+    assert study.missing(STUDIES[name], inputs) == lacking
+
+
+CLEAN = "ewt_biaffine_minilm"
+
+
+@pytest.fixture
+def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Of the study, in a folder of its own, where files stand for what they would write."""
     (tmp_path / "configs").symlink_to(study.ROOT / "configs")
-    rows = {row.name: row for row, _ in STUDIES["defenses_minilm"].cases[::-1]}
-    for name in ("ewt_biaffine_minilm_pgd", "ewt_biaffine_minilm_offline_50"):
-        (tmp_path / "runs" / name).mkdir(parents=True)
-        study.train(rows[name], HERE)
-    pgd, copies, offline = (" ".join(command) for command in commands)
-    assert "ewt_biaffine_minilm_finetuning.yaml" in pgd
-    assert "configs/defense/pgd.yaml" in pgd
-    assert "--trainer.max_steps 301 " in pgd  # 1,024 clean steps at 3.4 each
+    for module in ("study", "studies"):
+        monkeypatch.setattr(f"{module}.ROOT", tmp_path)
+    monkeypatch.setattr(study, "find_split", lambda folder, split: folder / f"{split}.conllu")
+    found: list[str] = []
+
+    def run(command: list[str]) -> float:
+        found.append(" ".join(command))
+        name = "--out" if command[0] == "augment" else "--trainer.default_root_dir"
+        path = Path(command[command.index(name) + 1])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if command[0] == "augment":
+            path.write_text("copies")
+        else:
+            path.mkdir(exist_ok=True)
+            (path / "best.ckpt").write_text("weights")
+        return 1.0
+
+    monkeypatch.setattr(study, "run", run)
+    return found
+
+
+def rows() -> dict[str, study.Row]:
+    """Those of a study by the ends of their names."""
+    found = (row for row, _ in STUDIES["defenses_minilm"].cases[::-1])
+    return {row.name.removeprefix(CLEAN).lstrip("_"): row for row in found}
+
+
+def test_copies_are_made_after_their_parser_and_before_their_row(commands: list[str]) -> None:
+    study.train(rows()["offline_50"], HERE)
+    clean, copies, offline = commands
+    assert clean.startswith("fit")
+    assert f"{CLEAN}.yaml" in clean
     assert copies.startswith("augment")
-    assert "ewt_biaffine_minilm/best.ckpt" in copies
+    assert f"{CLEAN}/best.ckpt" in copies
     assert "recipes/zheng2020_blackbox.yaml" in copies
     assert "--trainer.max_steps 1024 " in offline
-    assert "ewt_biaffine_minilm/copies_100.conllu" in offline
+    assert f"{CLEAN}/copies_100.conllu" in offline
     assert "--data.init_args.augmented_share 0.5 " in offline
-    commands.clear()
-    again = replace(rows["ewt_biaffine_minilm_pgd"], name="again", seed=2)
-    start = again.configs[:1]
-    study.train(again, HERE)
+    study.train(rows()["offline_50"], HERE)
+    assert [command.split()[0] for command in commands[3:]] == ["augment"]  # which ends at once
+
+
+def test_a_defense_is_trained_from_its_clean_parser_in_the_same_time(commands: list[str]) -> None:
+    study.train(rows()[""], HERE)
+    study.train(rows()["pgd"], HERE)
+    _, pgd = commands
+    assert f"{CLEAN}_finetuning.yaml" in pgd
+    assert "configs/defense/pgd.yaml" in pgd
+    assert "--trainer.max_steps 301 " in pgd  # 1,024 clean steps at 3.4 each
+    assert "init_args.seed" not in pgd
+
+
+def test_a_second_seed_is_the_models_the_datas_and_the_adversarys(commands: list[str]) -> None:
+    study.train(rows()[""], HERE)
+    study.train(replace(rows()["pgd"], name="again", seed=2), HERE)
+    words = commands[1].split()
     seeds = [f"--{part}.init_args.seed" for part in ("model", "data")]
-    assert [commands[0][commands[0].index(seed) + 1] for seed in seeds] == ["2", "2"]
-    assert not any(seed in pgd for seed in seeds)
-    (callback,) = yaml.safe_load(Path(commands[0][4]).read_text())["trainer"]["callbacks+"]
+    assert [words[words.index(seed) + 1] for seed in seeds] == ["2", "2"]
+    (callback,) = yaml.safe_load(Path(words[4]).read_text())["trainer"]["callbacks+"]
     assert callback["class_path"].endswith("PGD")
     assert callback["init_args"]["seed"] == 2
-    # What is there is not trained again, and what was trained in another way is refused.
-    study.train(again, HERE)
-    assert len(commands) == 1
-    others = (replace(again, steps=9), replace(again, seed=3), replace(again, configs=start))
-    for other in others:
-        with pytest.raises(SystemExit, match="move it away"):
-            study.train(other, HERE)
+
+
+@pytest.mark.parametrize("changed", ["steps", "seed", "configs", "start", "copies", "used"])
+def test_a_row_trained_in_another_way_is_refused(
+    changed: str, commands: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = rows()["offline_50"]
+    study.train(row, HERE)
+    study.train(row, HERE)
+    assert sum(command.startswith("fit") for command in commands) == 2
+    if changed == "start":
+        (study.ROOT / "runs" / CLEAN / "best.ckpt").write_text("others")
+    elif changed == "copies":
+        row.copies.path.write_text("others")
+        monkeypatch.setattr(study, "run", lambda command: 1.0)
+    else:
+        other = {"steps": 9, "seed": 3, "configs": row.configs[:1]}.get(changed)
+        part = {"copies": replace(row.copies, used=0.1)} if other is None else {changed: other}
+        row = replace(row, **part)
+    with pytest.raises(SystemExit, match="move it away"):
+        study.train(row, HERE)

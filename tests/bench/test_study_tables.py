@@ -1,0 +1,51 @@
+"""The tables of the results: one worked out by hand, and what the page shows of all."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import studies
+from studies import RESULTS, ROOT, STUDIES, Row, Study, result
+from study_tables import defence_table, kept, minutes, table
+
+
+def test_every_figure_belongs_to_a_row() -> None:
+    known = {result(name, *case) for name in STUDIES for case in STUDIES[name].cases}
+    assert set(RESULTS.glob("*.json")) <= known
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_the_page_shows_every_finished_row(name: str) -> None:
+    printed = table(name).splitlines()
+    assert len(printed) == 2 + len(kept(name))
+    page = (ROOT / "docs" / "results.md").read_text("utf-8").splitlines()
+    assert [row for row in printed[2:] if row not in page] == []
+
+
+def test_a_run_that_was_stopped_has_no_time() -> None:
+    assert minutes({"training_seconds": 90.0}) == "1.5"
+    assert minutes({"training_seconds": None}) == "-"
+
+
+def test_what_is_won_back_is_a_share_of_what_the_first_row_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All sentences are alike, so that every draw of them gives the same figures."""
+    cases = tuple(Row(name, name) for name in ("clean", "control", "defended"))
+    monkeypatch.setattr(studies, "RESULTS", tmp_path)
+    monkeypatch.setitem(STUDIES, "made up", Study(cases))
+    # Words that are right as they are and under attack, of 10 in each of 3 sentences.
+    for row, (clean, attacked) in zip(cases, ((9, 5), (9, 6), (8, 8)), strict=True):
+        scores = [{"uas": 0.0, "las": 10.0 * right} for right in (clean, attacked)]
+        counts = {"words": [10] * 3, "clean": [clean] * 3, "attacked": [attacked] * 3}
+        figures = {"row": row.name, "title": row.title, "attack": row.attack, "counts": counts}
+        figures |= {"clean": scores[0], "attacked": scores[1], "success_rate": 50.0}
+        figures |= {"steps": 7, "training_seconds": 60.0}
+        result("made up", row, 0.15).write_text(json.dumps(figures))
+    rows = [line.strip("| ").split(" | ") for line in defence_table("made up").splitlines()[2:]]
+    assert [row[5] for row in rows] == ["50.00", "60.00", "80.00"]
+    # Four words were lost: the control has one of them back, the defence three.
+    assert [row[7] for row in rows] == ["-", "25.0 [25.0, 25.0]", "75.0 [75.0, 75.0]"]
+    assert [row[8] for row in rows] == ["-", "-", "50.0 [50.0, 50.0]"]
+    assert [row[9:] for row in rows] == [["-", "-"], ["7", "1.0"], ["7", "1.0"]]
