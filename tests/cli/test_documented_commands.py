@@ -71,6 +71,22 @@ def test_a_documented_command_is_accepted(
             assert trainer["strategy"] == "ddp"
 
 
+BENCHES = [
+    pytest.param(name, options.split(), id=f"{page.name}-{index}")
+    for page in PAGES
+    for index, (name, options) in enumerate(
+        re.findall(r"python (bench/\w+\.py)((?:\s[^`\n]*)?)", page.read_text())
+    )
+]
+
+
+@pytest.mark.parametrize(("name", "words"), BENCHES)
+def test_a_documented_bench_has_its_options(name: str, words: list[str]) -> None:
+    code = (ROOT / name).read_text()
+    options = [word for word in words if word.startswith("--")]
+    assert [option for option in options if f'add_argument("{option}"' not in code] == []
+
+
 def test_the_guides_hold_such_commands() -> None:
     found = [launched(param.values[0]) for param in DOCUMENTED]
     starts = [launcher[:1] for launcher, _ in found]
@@ -78,6 +94,7 @@ def test_the_guides_hold_such_commands() -> None:
     assert ["srun"] in starts
     # What has no line of its own is in the text, or made by `make`.
     assert {arguments[0] for _, arguments in found} >= {*OWN, "fit", "predict"} - {"quickstart"}
+    assert len(BENCHES) >= 10
 
 
 @pytest.mark.parametrize("name", NAMES)
