@@ -218,6 +218,21 @@ def test_the_fingerprint_follows_settings_and_weights(folder: Path, tmp_path: Pa
     assert len(prints) == 3
 
 
+def test_a_model_is_fetched_before_its_fingerprint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two models may have one config.json, which comes first."""
+
+    def load(name: str, *settings: object) -> tuple[None, None]:
+        (tmp_path / "model.safetensors").write_text(name)
+        return None, None
+
+    monkeypatch.setattr(masked_lm, "model_folder", lambda *settings: tmp_path)
+    monkeypatch.setattr(masked_lm, "load_pretrained", load)
+    prints = {MaskedLM(name, download=True).fingerprint() for name in ("one", "two")}
+    assert len(prints) == 2
+
+
 def broken(folder: Path, tmp_path: Path, case: str) -> str:
     for file in folder.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())

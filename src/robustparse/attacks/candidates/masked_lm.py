@@ -9,6 +9,7 @@ never undoes a mask and reads the first one, each slot is masked in the original
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -99,6 +100,9 @@ class MaskedLM(CandidateGenerator):
 
     @cached_property
     def _digest(self) -> str:
+        if self.download and not Path(self.model).expanduser().is_dir():
+            # Until it is loaded its config.json may be all there is, which other models have too.
+            _ = self._loaded
         return folder_digest(model_folder(self.model, self.download))
 
     @cached_property
