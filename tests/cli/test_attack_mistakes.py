@@ -72,7 +72,9 @@ def test_a_table_of_synonyms_that_is_none(made, tmp_path, capsys, table, says):
 
 def test_a_table_of_synonyms_cut_off_or_missing(made, tmp_path, capsys):
     recipe = LEXICON.replace("{sample: 5}", f"{{table: {tmp_path / 'table.json'}}}")
-    assert "table.json: cannot be read" in mistake(capsys, *attack(made, tmp_path, recipe))
+    assert "table.json: no such file" in mistake(capsys, *attack(made, tmp_path, recipe))
+    (tmp_path / "table.json").write_text("\n")
+    assert "table.json: the file is empty" in mistake(capsys, *attack(made, tmp_path, recipe))
     (tmp_path / "table.json").write_text('{"big": ["large",\n')
     error = mistake(capsys, *attack(made, tmp_path, recipe))
     assert "table.json, line 2: not JSON" in error
