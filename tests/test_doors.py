@@ -14,7 +14,17 @@ FILES = sorted(SOURCE.rglob("*.py"))
 NAMES = [str(path.relative_to(SOURCE)) for path in FILES]
 
 # "" is the package root, which holds the version and loads parsers.
-LEAVES = {"", "errors", "types", "metrics", "files", "vectors", "devices", "pretrained"}
+LEAVES = {
+    "",
+    "errors",
+    "types",
+    "metrics",
+    "files",
+    "vectors",
+    "devices",
+    "pretrained",
+    "loaded_model",
+}
 ROOMS = {
     "": {"parsers"},
     "errors": set(),
@@ -23,6 +33,7 @@ ROOMS = {
     "vectors": {"errors", "files"},
     "devices": {"errors"},
     "pretrained": {"errors", "devices"},
+    "loaded_model": {"pretrained"},
     "metrics": {"errors", "types"},
     "data": LEAVES,
     "grammars": LEAVES,
@@ -44,8 +55,8 @@ THIRD_PARTIES = {
         *("defenses/", "evaluation/", "tracking/", "cli/"),
     ),
     "transformers": (
-        *("pretrained", "parsers/transformer", "attacks/candidates/", "attacks/constraints/"),
-        *("perturbations/", "cli/"),
+        *("pretrained", "loaded_model", "parsers/transformer"),
+        *("attacks/candidates/", "attacks/constraints/", "perturbations/", "cli/"),
     ),
     "wandb": ("tracking/", "cli/"),
     # Another package with classes of its own, which pytorch_lightning's are no instances of.

@@ -168,29 +168,6 @@ def _network(auto_class: Any, kind: str, model: str, source: str, local: bool) -
     return checked
 
 
-@torch.inference_mode()
-def masked_row_head(
-    network: PreTrainedModel, mask_id: int, device: torch.device
-) -> torch.nn.Module | None:
-    """The part of a model that turns one hidden row into logits, if it can be run on its own.
-
-    The head costs more than the encoder when it runs on every row. Classes name it differently and
-    some put more between encoder and head, so it is used only where it reproduces the logits.
-    """
-    probe = torch.full((1, 3), mask_id, device=device)
-    expected = network(input_ids=probe).logits[0, 1]
-    for name in ("cls", "lm_head"):
-        head = getattr(network, name, None)
-        if isinstance(head, torch.nn.Module):
-            hidden = network.base_model(input_ids=probe).last_hidden_state[:, 1]
-            logits = head(hidden)
-            if logits.shape[1:] == expected.shape and torch.allclose(
-                logits[0].float(), expected.float(), rtol=1e-2, atol=1e-2
-            ):
-                return head
-    return None
-
-
 def named_device(name: str) -> torch.device:
     """The device of a name; `auto` takes a GPU if there is one.
 

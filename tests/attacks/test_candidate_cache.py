@@ -38,6 +38,15 @@ class Echo(CandidateGenerator):
         return True
 
 
+@pytest.mark.parametrize("name", ["propose", "fingerprint", "draws", "is_model"])
+def test_a_generator_must_say_by_what_a_cache_knows_it(name: str) -> None:
+    kept = {key: value for key, value in vars(Echo).items() if not key.startswith("__")}
+    del kept[name]
+    half = type("Half", (CandidateGenerator,), kept)
+    with pytest.raises(TypeError, match=f"abstract method '?{name}"):
+        half()
+
+
 ONE = example("a b a", "NN VB NN").sentence
 SLOTS = [Slot(7, ONE, 0), Slot(7, ONE, 1), Slot(7, ONE, 2)]
 

@@ -46,6 +46,16 @@ def test_tags_that_cannot_be_used() -> None:
         AttackableTags().attackable([example("a b", "", number=3)])
 
 
+def test_of_a_default_list_some_tags_may_be_absent() -> None:
+    assert AttackableTags().unmatched([SENTENCE]) == ""
+    other = example("der alte Mann", "ART ADJA N")
+    found = AttackableTags().unmatched([other])
+    assert "no word of the data has JJ, JJR," in found
+    assert found.endswith("its words have ADJA, ART, N")
+    assert AttackableTags().unmatched([SENTENCE, other]) == ""
+    assert AttackableTags(["NN", "JJ"]).unmatched([]) == ""
+
+
 def test_a_constraint_allows_what_it_does_not_forbid() -> None:
     class Nothing(Constraint):
         pass
@@ -55,6 +65,7 @@ def test_a_constraint_allows_what_it_does_not_forbid() -> None:
         Nothing().accept([Slot(0, SENTENCE.sentence, 1)], [["new", "big"]], HashVictim())[0].all()
     )
     assert not Nothing().is_model()
+    assert Nothing().unmatched([SENTENCE]) == ""
 
 
 def test_the_dictionary_filter_compares_training_tags() -> None:

@@ -69,7 +69,7 @@ def command(tmp_path: Path, body: str) -> str:
     )
     with path.open("a") as file:
         file.write(
-            f"say('limit set to 1')\nfor line in sys.stdin:\n    line = line.strip()\n{body}"
+            f"say('limit set to 1000')\nfor line in sys.stdin:\n    line = line.strip()\n{body}"
         )
     path.chmod(0o755)
     return str(path)
@@ -154,6 +154,18 @@ def test_the_real_link_grammar() -> None:
         one = GrammarErrors(LinkGrammar(count=count))
         assert one.admits(edits).tolist() == [False, True, True, False, False]
         one.checker.close()
+
+
+def test_the_real_link_grammar_finds_a_linkage_among_several() -> None:
+    if shutil.which("link-parser") is None:
+        pytest.skip("link-parser is not installed (Debian: apt install link-grammar)")
+    # Most of its linkages fail; the second has many that pass, of which one is shown.
+    good = ["why would you want a chihuahua?", "I saw the man in the park with a telescope."]
+    for count in ("sentence", "words"):
+        checker = LinkGrammar(count=count)
+        errors = checker.errors([good[0], "the the cat", *good, "The cat sleep the.", *good])
+        assert [number > 0 for number in errors] == [False, True, False, False, True, False, False]
+        checker.close()
 
 
 PICKY = """\

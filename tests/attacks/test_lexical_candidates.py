@@ -36,6 +36,7 @@ BASES = {"dogs": "dog", "dogged": "dog", "hounds": "hound", "cows": "cow", "chas
 SYNSETS = {
     ("dog", "n"): [Sense("dog", "domestic_dog"), Sense("hound", "Dog", "frank")],
     ("dog", "v"): [Sense("chase", "track", "be", "dog")],
+    ("saws", "n"): [Sense("saws", "saw", "proverb"), Sense("see", "adage")],
     ("big", "a"): [Sense("large", "big"), Sense("large", "great")],
 }
 
@@ -44,6 +45,8 @@ class FakeWordNet:
     """A few senses; like the real one, it returns longer forms too."""
 
     def _morphy(self, word: str, part: str) -> list[str]:
+        if word == "saws":
+            return ["saws", "saw", "see"]
         return [word + "ly", BASES[word]] if word in BASES else []
 
     def synsets(self, word: str, part: str) -> list[Sense]:
@@ -83,6 +86,11 @@ def test_synonyms_are_of_the_part_of_speech_of_the_slot() -> None:
     assert of_all == [nouns + verbs, nouns + verbs, ["large", "great"], []]
 
 
+@pytest.mark.usefixtures("fake")
+def test_none_of_a_words_base_forms_is_its_synonym() -> None:
+    assert WordNetSynonyms().propose(slots("saws/NNS"), 0) == [["proverb", "adage"]]
+
+
 def test_parts_of_speech_by_penn_tag() -> None:
     tags = "NN NNPS VBG MD JJR RBS RP WRB PRP ''"
     assert "".join(part_of(tag) or "-" for tag in tags.split()) == "nnv-ar----"
@@ -102,6 +110,9 @@ def test_the_real_wordnet(real) -> None:
     nouns = WordNetSynonyms().propose(slots("dogs/NNS dogs/VBZ"), 0)
     assert "track" in nouns[1]
     assert "track" not in nouns[0]
+    bases = {"men/NNS": "man", "saw/VBD": "see", "felt/VBD": "feel", "left/VBD": "leave"}
+    proposed = WordNetSynonyms().propose(slots(" ".join(bases)), 0)
+    assert not [base for base, words in zip(bases.values(), proposed, strict=True) if base in words]
 
 
 def test_missing_wordnet(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,11 +63,17 @@ def test_malformed_tables(tmp_path, content: str, message: str) -> None:
 
 
 def test_unreadable_files(tmp_path) -> None:
-    with pytest.raises(InputError, match=r"missing\.json: cannot be read"):
+    with pytest.raises(InputError, match=r"missing\.json: no such file"):
         Lexicon(str(tmp_path / "missing.json"))
     (tmp_path / "latin.json").write_bytes(b'{"caf\xe9": []}')
-    with pytest.raises(InputError, match="cannot be read as UTF-8"):
+    with pytest.raises(InputError, match=r"latin\.json:1: not UTF-8 .*convert the file"):
         Lexicon(str(tmp_path / "latin.json"))
+    (tmp_path / "empty.json").write_text("")
+    with pytest.raises(InputError, match=r"empty\.json: the file is empty"):
+        Lexicon(str(tmp_path / "empty.json"))
+    (tmp_path / "marked.json").write_bytes(b'\xef\xbb\xbf{"big": ["large"]}')
+    marked = Lexicon(str(tmp_path / "marked.json"))
+    assert marked.fingerprint() == Lexicon({"big": ["large"]}).fingerprint()
 
 
 def test_a_path_below_the_home_folder(tmp_path, monkeypatch) -> None:

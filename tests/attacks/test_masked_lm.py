@@ -137,9 +137,9 @@ def test_each_slot_draws_on_its_own(folder: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_the_head_on_the_mask_alone_is_the_whole_model(folder: Path) -> None:
     lean = MaskedLM(str(folder), sample=None, precision="float64")
-    assert lean._head is not None
+    assert lean._loaded.head is not None
     full = MaskedLM(str(folder), sample=None, precision="float64")
-    full.__dict__["_head"] = None
+    full._loaded.__dict__["head"] = None
     assert lean.propose(slots(), 0) == full.propose(slots(), 0)
 
 
@@ -151,7 +151,7 @@ def test_a_model_whose_head_cannot_be_split(tmp_path: Path) -> None:
     DistilBertForMaskedLM(config).save_pretrained(tmp_path)
     BertTokenizer(vocab=VOCABULARY).save_pretrained(tmp_path)
     generator = MaskedLM(str(tmp_path), top_k=len(VOCABULARY), sample=None)
-    assert generator._head is None
+    assert generator._loaded.head is None
     assert all(sorted(words) == sorted([*WORDS, "un"]) for words in generator.propose(slots(), 0))
 
 
@@ -178,7 +178,6 @@ def test_byte_level_vocabularies_mark_the_start_of_a_word(tmp_path: Path) -> Non
         all_special_tokens = ("<mask>",)
         cls_token_id = sep_token_id = eos_token_id = None
         bos_token_id = 1
-        model_max_length = 10**30
 
         def convert_ids_to_tokens(self, ids):
             return [tokens[index] for index in ids]
@@ -186,11 +185,7 @@ def test_byte_level_vocabularies_mark_the_start_of_a_word(tmp_path: Path) -> Non
         def convert_tokens_to_string(self, some):
             return some[0].replace("ĠÃ©tÃ©", " été").replace("Ġ", " ")
 
-    class Network:
-        class config:  # noqa: N801
-            vocab_size = len(tokens)
-
-    pieces = masked_lm._Pieces(Tokenizer(), Network())
+    pieces = masked_lm._Pieces(Tokenizer(), len(tokens), room=512)
     assert pieces.whole_words == ["dog", "cat", "", "", "", "été", ""]
 
 
@@ -216,6 +211,20 @@ def test_the_fingerprint_follows_settings_and_weights(folder: Path, tmp_path: Pa
     weights.write_bytes(content)
     assert MaskedLM(str(tmp_path)).fingerprint() not in prints
     assert len(prints) == 3
+
+
+def test_a_model_is_fetched_before_its_fingerprint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two models may have one config.json, which comes first."""
+
+    def load(name: str, *settings: object) -> None:
+        (tmp_path / "model.safetensors").write_text(name)
+
+    monkeypatch.setattr(masked_lm, "model_folder", lambda *settings: tmp_path)
+    monkeypatch.setattr(masked_lm, "LoadedModel", load)
+    prints = {MaskedLM(name, download=True).fingerprint() for name in ("one", "two")}
+    assert len(prints) == 2
 
 
 def broken(folder: Path, tmp_path: Path, case: str) -> str:

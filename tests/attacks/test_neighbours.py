@@ -97,7 +97,8 @@ def test_a_broken_table_is_named(tmp_path) -> None:
     generator = EmbeddingNeighbours(path, k=2, cache=str(tmp_path / "cache"))
     generator.propose(slots("big"), 0)
     (folder,) = (tmp_path / "cache").iterdir()
-    for name, content in (("words.json", '["a"]'), ("neighbours.npy", "torn")):
+    files = [("words.json", '["a"]'), ("neighbours.npy", "torn"), ("neighbours.npy", "")]
+    for name, content in files:
         (folder / name).write_text(content)
         again = EmbeddingNeighbours(path, k=2, cache=str(tmp_path / "cache"))
         with pytest.raises(InputError, match=rf"{folder}: cannot be used .* delete the folder"):

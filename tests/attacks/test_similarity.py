@@ -128,6 +128,8 @@ def test_a_missing_library_or_model(monkeypatch: pytest.MonkeyPatch, tmp_path) -
     for name in ("some-encoder", str(tmp_path)):
         with pytest.raises(InputError, match=r"cannot be loaded \(nothing there\); give the"):
             SentenceSimilarity(name).admits([change(0, "up")])
+    with pytest.raises(InputError, match="device gpu: expected auto, cpu or cuda"):
+        SentenceSimilarity("some-encoder", device="gpu").admits([change(0, "up")])
 
 
 @pytest.mark.parametrize(

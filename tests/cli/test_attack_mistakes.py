@@ -1,6 +1,7 @@
 """Mistakes in an attack's parts, and parts that die on the way, each with one clear message."""
 
 import json
+import re
 import selectors
 import sys
 from collections.abc import Sequence
@@ -71,7 +72,9 @@ def test_a_table_of_synonyms_that_is_none(made, tmp_path, capsys, table, says):
 
 def test_a_table_of_synonyms_cut_off_or_missing(made, tmp_path, capsys):
     recipe = LEXICON.replace("{sample: 5}", f"{{table: {tmp_path / 'table.json'}}}")
-    assert "table.json: cannot be read" in mistake(capsys, *attack(made, tmp_path, recipe))
+    assert "table.json: no such file" in mistake(capsys, *attack(made, tmp_path, recipe))
+    (tmp_path / "table.json").write_text("\n")
+    assert "table.json: the file is empty" in mistake(capsys, *attack(made, tmp_path, recipe))
     (tmp_path / "table.json").write_text('{"big": ["large",\n')
     error = mistake(capsys, *attack(made, tmp_path, recipe))
     assert "table.json, line 2: not JSON" in error
@@ -153,6 +156,34 @@ def test_sentences_without_an_attackable_word_are_kept(made, tmp_path):
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert (summary["success_rate"], summary["edit_rate"]) == (0.0, 0.0)
     assert summary["clean"] == summary["attacked"]
+
+
+@pytest.mark.parametrize(
+    ("path", "settings", "says"),
+    [
+        (
+            "tags.AttackableTags",
+            "{tags: [NN, NOUN]}",
+            "attackable tags: no word of the data has NOUN;",
+        ),
+        ("tags.AttackableTags", "{tags: any}", ""),
+        ("tags.AttackableTags", "{}", ""),
+        ("tags.ForbiddenTags", "{tags: [NN, DET]}", "forbidden tags: no word of the data has DET;"),
+        ("tags.ForbiddenTags", "{}", ""),
+        (
+            "tags.ForbiddenRelations",
+            "{relations: [punct, SBJ, root]}",
+            "forbidden relations: no word of the data has SBJ;",
+        ),
+    ],
+)
+def test_tags_that_the_data_does_not_have(made, tmp_path, capsys, path, settings, says):
+    main(attack(made, tmp_path, filtered(path, settings)))
+    found = capsys.readouterr().err
+    assert found.count("no word of the data has") == (1 if says else 0)
+    assert says in found
+    if says:
+        assert re.search(r"its words have .*(NN|root)\b", found)
 
 
 CHECKER = """\

@@ -53,6 +53,17 @@ def test_training_words_do_without_tags():
     assert not vocabulary.training_tags
     assert list(vocabulary.training_words) == words
     assert Vocabulary.from_lists(vocabulary.to_lists()).training_words == set(words)
+    # Where some sentences have tags, the words of the others count too.
+    untagged = [example(number, words) for number, words in ((7, "the fox"), (8, "one fox"))]
+    mixed = Vocabulary.from_examples([*tagged, *untagged], min_count=1)
+    assert list(mixed.training_words) == ["saw", "the", "cat", "dog", "fox"]
+    assert sorted(mixed.training_tags) == ["cat", "dog", "saw", "the"]
+    assert Vocabulary.from_lists(mixed.to_lists()).training_words == mixed.training_words
+
+
+def test_training_words_of_checkpoints_that_list_tagged_words_alone():
+    lists = Vocabulary.from_examples(TRAINING).to_lists() | {"tagged": [], "tags": []}
+    assert list(Vocabulary.from_lists(lists).training_words) == lists["words"]
 
 
 def test_a_vocabulary_that_was_used_can_be_copied():

@@ -6,6 +6,7 @@ process writes. The files are the same for any number.
 
 import json
 import re
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -137,6 +138,9 @@ class Job(ABC):
 
     def _collected(self, source: Source, examples: list[Example]) -> Attacked:
         """Write what a source gives into the folder, with a progress bar."""
+        for constraint in self.given["attack"].constraints:
+            if remark := constraint.unmatched(examples):
+                print(f"robustparse: {remark}", file=sys.stderr)
         with attack_progress(len(examples), self.name) as progress:
             run = self._run()
             return Attacked(examples, collect_into(self.folder, source, examples, run, progress))

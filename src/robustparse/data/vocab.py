@@ -17,7 +17,7 @@ class Vocabulary:
         words: lower-cased words, the most frequent first.
         tagged: lower-cased words seen at least twice, with ``tags`` beside them.
         tags: the most frequent Penn tag of each word of ``tagged`` (Zheng et al. 2020, their
-            dictionary for the part-of-speech filter).
+            dictionary for the part-of-speech filter); empty where training has none for it.
         characters: single characters, case kept.
         xpos: Penn tags, or universal ones where the corpus has no others.
         labels: dependency labels.
@@ -42,7 +42,7 @@ class Vocabulary:
         Args:
             examples: the training sentences.
             min_count: rarer words have no row of their own (2 as in Zheng et al. 2020).
-            tag_count: rarer words are left out of the tag dictionary.
+            tag_count: rarer words are left out of ``tagged``.
         """
         words: Counter[str] = Counter()
         tags: dict[str, Counter[str]] = defaultdict(Counter)
@@ -59,11 +59,11 @@ class Vocabulary:
             labels.update(example.gold.labels)
         kept = [(word, count) for word, count in _ranked(words) if count >= min_count]
         rare = words.total() - sum(count for _, count in kept)
-        tagged = [word for word, count in _ranked(words) if count >= tag_count and tags[word]]
+        tagged = [word for word, count in _ranked(words) if count >= tag_count]
         return cls(
             words=tuple(word for word, _ in kept),
             tagged=tuple(tagged),
-            tags=tuple(_ranked(tags[word])[0][0] for word in tagged),
+            tags=tuple(_ranked(tags[word])[0][0] if tags[word] else "" for word in tagged),
             characters=tuple(character for character, _ in _ranked(characters)),
             xpos=tuple(tag for tag, _ in _ranked(xpos)),
             labels=tuple(label for label, _ in _ranked(labels)),
@@ -92,24 +92,23 @@ class Vocabulary:
 
     @cached_property
     def training_tags(self) -> dict[str, str]:
-        """Lower-cased word -> its most frequent Penn tag."""
-        return dict(zip(self.tagged, self.tags, strict=True))
+        """Lower-cased word -> its most frequent Penn tag, where it has one."""
+        pairs = zip(self.tagged, self.tags, strict=True)
+        return {word: tag for word, tag in pairs if tag}
 
     @property
     def training_words(self) -> KeysView[str]:
-        """Lower-cased words seen at least twice, the most frequent first.
-
-        They are those of the tag dictionary where training had Penn tags, else those of ``words``.
-        """
+        """Lower-cased words seen at least twice, tagged or not, the most frequent first."""
         return self._training_words.keys()
 
     @cached_property
     def _training_words(self) -> dict[str, None]:
+        # Older checkpoints of corpora without tags list none as tagged.
         return dict.fromkeys(self.tagged or self.words)
 
     @cached_property
     def held(self) -> frozenset[str]:
-        """All lower-cased words, those of the tag dictionary included."""
+        """All lower-cased words, those of ``tagged`` included."""
         return frozenset(self.words) | frozenset(self.tagged)
 
     @cached_property

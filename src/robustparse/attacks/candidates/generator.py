@@ -1,5 +1,6 @@
 """The protocol of candidate generators: one batched method over slots."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
@@ -34,7 +35,10 @@ class Slot:
 
 
 class CandidateGenerator(Protocol):
-    """Proposes words for slots. Casing, duplicates and the original word are seen to elsewhere."""
+    """Proposes words for slots. Casing, duplicates and the original word are seen to elsewhere.
+
+    A generator has the four abstract methods: by what they say a cache tells generators apart.
+    """
 
     CACHES: ClassVar[tuple[str, ...]] = ()
     """Arguments that name files in which it keeps what it has made, whatever that is."""
@@ -51,18 +55,18 @@ class CandidateGenerator(Protocol):
         """What figures about its candidates are called by."""
         return type(self).__name__
 
+    @abstractmethod
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """Candidates of each slot, best first or in the order drawn; independent of the others."""
-        ...
 
+    @abstractmethod
     def fingerprint(self) -> str:
         """A text that changes with every setting and file the candidates depend on."""
-        ...
 
+    @abstractmethod
     def draws(self) -> bool:
         """Whether the candidates depend on (seed, id) beside the sentence and the position."""
-        ...
 
+    @abstractmethod
     def is_model(self) -> bool:
         """Whether a model proposes; its seconds are then reported apart from the victim's."""
-        ...

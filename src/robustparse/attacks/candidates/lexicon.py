@@ -9,6 +9,7 @@ from typing import Any
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.errors import InputError
+from robustparse.files import read_text
 
 
 class Lexicon(CandidateGenerator):
@@ -62,10 +63,7 @@ class Lexicon(CandidateGenerator):
 
 
 def _read(path: Path, source: str) -> object:
-    try:
-        content = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{source}: cannot be read as UTF-8 text ({error})") from error
+    content = read_text(path)
 
     def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         table = dict(pairs)

@@ -9,24 +9,19 @@ never undoes a mask and reads the first one, each slot is masked in the original
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedTokenizerBase
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.randomness import stream
 from robustparse.errors import InputError
 from robustparse.files import folder_digest
-from robustparse.pretrained import (
-    Precision,
-    batches,
-    load_pretrained,
-    masked_row_head,
-    model_folder,
-    named_device,
-)
+from robustparse.loaded_model import LoadedModel
+from robustparse.pretrained import Precision, batches, model_folder
 
 
 class MaskedLM(CandidateGenerator):
@@ -99,24 +94,19 @@ class MaskedLM(CandidateGenerator):
 
     @cached_property
     def _digest(self) -> str:
+        if self.download and not Path(self.model).expanduser().is_dir():
+            # Until it is loaded its config.json may be all there is, which other models have too.
+            _ = self._loaded
         return folder_digest(model_folder(self.model, self.download))
 
     @cached_property
-    def _device(self) -> torch.device:
-        return named_device(self.device)
-
-    @cached_property
-    def _loaded(self) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-        return load_pretrained(self.model, self.download, self.precision, self._device)
+    def _loaded(self) -> LoadedModel:
+        return LoadedModel(self.model, "masked", self.precision, self.device, self.download)
 
     @cached_property
     def _pieces(self) -> "_Pieces":
-        network, tokenizer = self._loaded
-        return _Pieces(tokenizer, network)
-
-    @cached_property
-    def _head(self) -> torch.nn.Module | None:
-        return masked_row_head(self._loaded[0], self._loaded[1].mask_token_id, self._device)
+        loaded = self._loaded
+        return _Pieces(loaded.tokenizer, loaded.network.config.vocab_size, loaded.room)
 
     def _top(
         self, slots: Sequence[Slot]
@@ -131,27 +121,23 @@ class MaskedLM(CandidateGenerator):
     @torch.inference_mode()
     def _logits(self, inputs: Sequence[tuple[list[int], int]]) -> torch.Tensor:
         """Logits at the masks, `(rows, vocabulary)`."""
-        longest = max(len(ids) for ids, _ in inputs)
-        padding = self._loaded[1].pad_token_id or 0
-        ids = torch.tensor([ids + [padding] * (longest - len(ids)) for ids, _ in inputs])
-        mask = torch.tensor([[1] * len(ids) + [0] * (longest - len(ids)) for ids, _ in inputs])
-        rows, columns = torch.arange(len(inputs)), torch.tensor([column for _, column in inputs])
-        batch = {"input_ids": ids.to(self._device), "attention_mask": mask.to(self._device)}
-        network = self._loaded[0]
-        logits: torch.Tensor
-        if self._head is None:
-            logits = network(**batch).logits[rows, columns]
-        else:
-            logits = self._head(network.base_model(**batch).last_hidden_state[rows, columns])
-        return logits if self.precision == "float64" else logits.float()
+        ids, mask = self._loaded.padded([ids for ids, _ in inputs])
+        columns = torch.tensor([column for _, column in inputs], device=ids.device)
+        return self._loaded.logits_at(ids, mask, columns)
 
 
 class _Pieces:
-    """Words to pieces and back, for WordPiece, byte-level and SentencePiece vocabularies."""
+    """Words to pieces and back, for WordPiece, byte-level and SentencePiece vocabularies.
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, network: PreTrainedModel) -> None:
+    Args:
+        tokenizer: of the model.
+        size: of the model's vocabulary.
+        room: pieces that the model reads, special ones included.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, size: int, room: int) -> None:
         self._tokenizer = tokenizer
-        tokens = tokenizer.convert_ids_to_tokens(list(range(network.config.vocab_size)))
+        tokens = tokenizer.convert_ids_to_tokens(list(range(size)))
         self._marker = _marker([token for token in tokens if token])
         special = set(tokenizer.all_special_tokens)
         self.whole_words = [
@@ -159,9 +145,7 @@ class _Pieces:
         ]
         self._first = _first_known(tokenizer.cls_token_id, tokenizer.bos_token_id)
         self._last = _first_known(tokenizer.sep_token_id, tokenizer.eos_token_id)
-        # RoBERTa numbers positions from 2: two places fewer than the table has fit every model.
-        positions = getattr(network.config, "max_position_embeddings", 1 << 20) - 2
-        self._room = min(positions, tokenizer.model_max_length) - len(self._first + self._last)
+        self._room = room - len(self._first + self._last)
 
     def masked(self, slots: Sequence[Slot]) -> list[tuple[list[int], int]]:
         """Piece ids of each slot's sentence with its word masked, and the index of the mask."""

@@ -127,7 +127,7 @@ class EmbeddingNeighbours(CandidateGenerator):
             table: NDArray[np.int32] = np.load(folder / "neighbours.npy", mmap_mode="r")
             if not isinstance(words, list) or table.shape[:1] != (len(words),):
                 raise ValueError(f"{len(words)} words, a table of {table.shape}")
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, EOFError) as error:  # the last one of an empty table
             raise InputError(
                 f"table of neighbours {folder}: cannot be used ({error}); delete the folder and "
                 "the table is built again"
@@ -168,8 +168,16 @@ def _write(folder: Path, words: list[str], table: NDArray[np.int32]) -> None:
     make_folder(folder.parent)
     aside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
     try:
-        (aside / "words.json").write_text(json.dumps(words), encoding="utf-8")
-        np.save(aside / "neighbours.npy", table)
+        with (
+            (aside / "words.json").open("w", encoding="utf-8") as text,
+            (aside / "neighbours.npy").open("wb") as numbers,
+        ):
+            json.dump(words, text)
+            np.save(numbers, table)
+            # A machine that fails must not leave the name with half of the content.
+            for file in (text, numbers):
+                file.flush()
+                os.fsync(file.fileno())
         os.chmod(aside, 0o755)
         os.rename(aside, folder)
     except OSError as error:

@@ -18,12 +18,13 @@ _PARTS = {"NN": "n", "VB": "v", "JJ": "a", "RB": "r"}
 class WordNetSynonyms(CandidateGenerator):
     """Proposes the lemmas of all synsets of a word, the most frequent sense first.
 
-    The word is looked up by its base form. Lemmas of several words are left out, the word's own
-    base form too, and "be", which stands for nearly everything (Wang et al. 2021).
+    The word is looked up by its base forms. Lemmas of several words are left out, the word's own
+    base forms too, and "be", which stands for nearly everything (Wang et al. 2021).
 
     Args:
         parts: `slot` takes synsets of the part of speech that the slot's Penn tag names, and none
-            for other tags; `all` takes every part of speech (Yoo et al. 2020).
+            for other tags; `all` takes every part of speech (Yoo et al. 2020), the senses of nouns
+            before those of verbs, adjectives and adverbs.
 
     Raises:
         InputError: an unknown option; when first used: NLTK's WordNet is missing.
@@ -92,7 +93,7 @@ def base_form(wordnet: Any, word: str, part: str) -> str:
 
 
 def _synonyms(wordnet: Any, word: str, parts: str) -> list[str]:
-    own = {word, "be", *(base_form(wordnet, word, part) for part in parts)}
+    own = {word, "be", *(form for part in parts for form in wordnet._morphy(word, part))}
     found: dict[str, None] = {}
     # Adjectives of the cluster heads and their satellites both count as "a" here.
     senses = [sense for part in parts for sense in wordnet.synsets(word, part)]

@@ -28,6 +28,10 @@ class Constraint(Protocol):
         """Which candidates of each slot are accepted, `(candidates,)` each."""
         return [np.ones(len(words), dtype=np.bool_) for words in candidates]
 
+    def unmatched(self, examples: Sequence[Example]) -> str:
+        """A remark on what it lists and the data does not have; empty where there is none."""
+        return ""
+
     def is_model(self) -> bool:
         """Whether a model decides; its seconds are then reported apart from the victim's."""
         return False

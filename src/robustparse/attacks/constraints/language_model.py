@@ -12,17 +12,10 @@ from typing import get_args
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from robustparse.errors import InputError, check_choice
-from robustparse.pretrained import (
-    Kind,
-    Precision,
-    batches,
-    load_pretrained,
-    masked_row_head,
-    named_device,
-)
+from robustparse.loaded_model import LoadedModel
+from robustparse.pretrained import Kind, Precision, batches
 
 
 class LanguageModel:
@@ -78,7 +71,9 @@ class LanguageModel:
         return perplexities
 
     def _causal(self, texts: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-        encoded = self._loaded[1]([" ".join(words) for words in texts], add_special_tokens=False)
+        encoded = self._loaded.tokenizer(
+            [" ".join(words) for words in texts], add_special_tokens=False
+        )
         inputs = [ids[: self._room] for ids in encoded["input_ids"]]
         losses = np.zeros(len(texts))
         for rows in batches([len(ids) for ids in inputs], self.batch_tokens):
@@ -88,21 +83,20 @@ class LanguageModel:
     @torch.inference_mode()
     def _causal_losses(self, inputs: Sequence[list[int]]) -> NDArray[np.float64]:
         """Mean loss of each text, `(rows,)`."""
-        ids, mask = self._padded(inputs)
+        ids, mask = self._loaded.padded(inputs)
         if ids.shape[1] < 2:
             return np.zeros(len(inputs))
-        logits = self._loaded[0](input_ids=ids, attention_mask=mask).logits[:, :-1]
+        logits = self._loaded.logits(ids, mask)[:, :-1]
         # (rows, pieces, vocabulary) to (rows, vocabulary, pieces), as the loss wants it
         losses = torch.nn.functional.cross_entropy(
-            self._wide(logits).transpose(1, 2), ids[:, 1:], reduction="none"
+            logits.transpose(1, 2), ids[:, 1:], reduction="none"
         )
         predicted = mask[:, 1:]
         means = (losses.double() * predicted).sum(dim=1) / predicted.sum(dim=1).clamp(min=1)
         return means.cpu().numpy()
 
     def _masked(self, texts: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-        tokenizer = self._loaded[1]
-        encoded = tokenizer(
+        encoded = self._loaded.tokenizer(
             [" ".join(words) for words in texts],
             truncation=True,
             max_length=self._room,
@@ -129,47 +123,20 @@ class LanguageModel:
         self, inputs: Sequence[list[int]], places: Sequence[tuple[int, int]]
     ) -> NDArray[np.float64]:
         """Loss of the masked piece of each row, `(rows,)`."""
-        network, tokenizer = self._loaded
-        ids, mask = self._padded([inputs[text] for text, _ in places])
+        ids, mask = self._loaded.padded([inputs[text] for text, _ in places])
         rows = torch.arange(len(places), device=ids.device)
         columns = torch.tensor([at for _, at in places], device=ids.device)
         targets = ids[rows, columns]
-        ids[rows, columns] = tokenizer.mask_token_id
-        batch = {"input_ids": ids, "attention_mask": mask}
-        if self._head is None:
-            logits = network(**batch).logits[rows, columns]
-        else:
-            logits = self._head(network.base_model(**batch).last_hidden_state[rows, columns])
-        losses = torch.nn.functional.cross_entropy(self._wide(logits), targets, reduction="none")
+        ids[rows, columns] = self._loaded.tokenizer.mask_token_id
+        logits = self._loaded.logits_at(ids, mask, columns)
+        losses = torch.nn.functional.cross_entropy(logits, targets, reduction="none")
         return losses.double().cpu().numpy()
 
-    def _padded(self, inputs: Sequence[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Ids and attention mask, `(rows, pieces)` each; padding is masked."""
-        width = max(len(ids) for ids in inputs)
-        padding = self._loaded[1].pad_token_id or 0
-        ids = torch.tensor([ids + [padding] * (width - len(ids)) for ids in inputs]).long()
-        mask = torch.tensor([[1] * len(ids) + [0] * (width - len(ids)) for ids in inputs]).long()
-        return ids.to(self._device), mask.to(self._device)
-
-    def _wide(self, logits: torch.Tensor) -> torch.Tensor:
-        return logits if self.precision == "float64" else logits.float()
-
     @cached_property
-    def _device(self) -> torch.device:
-        return named_device(self.device)
-
-    @cached_property
-    def _loaded(self) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-        return load_pretrained(self.model, self.download, self.precision, self._device, self.kind)
-
-    @cached_property
-    def _head(self) -> torch.nn.Module | None:
-        return masked_row_head(self._loaded[0], self._loaded[1].mask_token_id, self._device)
+    def _loaded(self) -> LoadedModel:
+        return LoadedModel(self.model, self.kind, self.precision, self.device, self.download)
 
     @cached_property
     def _room(self) -> int:
-        """Pieces the model reads of a text, special ones included."""
-        network, tokenizer = self._loaded
-        # RoBERTa numbers positions from 2: two places fewer than the table has fit every model.
-        positions = int(getattr(network.config, "max_position_embeddings", 1 << 20)) - 2
-        return min(self.longest, positions, int(tokenizer.model_max_length))
+        """Pieces of a text that are read, special ones included."""
+        return min(self.longest, self._loaded.room)

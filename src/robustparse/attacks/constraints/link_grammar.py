@@ -19,7 +19,10 @@ _ANSWERS = {
     "sentence": re.compile(rb"UNUSED= *(0)|No complete linkages found|sentence (too long)"),
     "words": re.compile(rb"UNUSED= *(\d+)|sentence (too long)"),
 }
-_OPTIONS = ("verbosity=1", "graphics=0", "spell=0", "panic=0", "limit=1")
+_OPTIONS = ("verbosity=1", "graphics=0", "spell=0", "panic=0")
+# Of more linkages than the limit the command draws a sample; a small one may hold none that passes
+# its post-processing. It waits for a key after each that it shows, unless told how many to show.
+_LINKAGES = ("limit=1000", "test=auto-next-linkage:1")
 # The parser's own limit would make counts depend on how busy the machine is: ours ends the run.
 _NO_LIMIT = "timeout=1000000"
 _MOST_BYTES = 2045  # of a line; the command quits at longer ones
@@ -126,7 +129,7 @@ class LinkGrammar(GrammarChecker):
 
     def _start(self) -> subprocess.Popen[bytes]:
         null = f"null={int(self.count == 'words')}"
-        options = [f"-{option}" for option in (*_OPTIONS, null, _NO_LIMIT)]
+        options = [f"-{option}" for option in (*_OPTIONS, *_LINKAGES, null, _NO_LIMIT)]
         try:
             self._process = subprocess.Popen(
                 [self.command, self.language, *options],

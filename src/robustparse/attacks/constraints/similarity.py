@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from robustparse.attacks.constraints.recent import Recent
 from robustparse.attacks.constraints.sentence_filter import Edit, SentenceFilter
 from robustparse.errors import InputError, check_choice
-from robustparse.pretrained import Precision, first_line, quiet
+from robustparse.pretrained import Precision, first_line, named_device, quiet
 
 _REMEMBERED = 1 << 14  # texts, some kilobytes each
 
@@ -46,7 +46,8 @@ class SentenceSimilarity(SentenceFilter):
         download: whether a name that is not in the local cache may be fetched.
 
     Raises:
-        InputError: a setting is out of range; when first used: the library or model is missing.
+        InputError: a setting is out of range; when first used: the library, the model or the device
+            is missing.
     """
 
     def __init__(
@@ -148,12 +149,13 @@ class SentenceSimilarity(SentenceFilter):
                 "`pip install sentence-transformers`"
             ) from error
         path = Path(self.model).expanduser()
+        device = str(named_device(self.device))
         try:
             # Loading may draw initial weights; the caller's random state is not ours to advance.
             with quiet(), torch.random.fork_rng(devices=[]):
                 encoder = library.SentenceTransformer(
                     str(path) if path.is_dir() else self.model,
-                    device=None if self.device == "auto" else self.device,
+                    device=device,
                     local_files_only=path.is_dir() or not self.download,
                     # Only safetensors weights are read: nothing is unpickled.
                     model_kwargs={"use_safetensors": True},

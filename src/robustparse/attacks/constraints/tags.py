@@ -1,6 +1,6 @@
 """Attackable words by their Penn tag: lists of what may be changed, and of what may not."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Literal
 
 import numpy as np
@@ -45,6 +45,7 @@ class AttackableTags(Constraint):
 
     def __init__(self, tags: list[str] | Literal["any"] | None = None) -> None:
         self.any = tags == "any"
+        self._own = tags is not None
         self.tags = frozenset(tags or ()) if tags not in (None, "any") else ZHENG_2020_TAGS
         if isinstance(tags, str) and not self.any:
             raise InputError(f"attackable tags: got {tags!r}, expected a list of tags, or any")
@@ -63,6 +64,11 @@ class AttackableTags(Constraint):
         _check_tags(examples)
         return [_tagged(example, self.tags) for example in examples]
 
+    def unmatched(self, examples: Sequence[Example]) -> str:
+        """See `Constraint.unmatched`."""
+        there = {tag for example in examples for tag in example.sentence.xpos}
+        return "" if self.any else _remark("attackable tags", self.tags, there, self._own)
+
 
 class ForbiddenTags(Constraint):
     """Words with one of these tags, and those of `NEVER_ATTACKED`, may not be changed.
@@ -74,11 +80,17 @@ class ForbiddenTags(Constraint):
     def __init__(self, tags: list[str] | None = None) -> None:
         listed = WANG_2021_FORBIDDEN if tags is None else frozenset(tags)
         self.tags = listed | NEVER_ATTACKED
+        self._own = tags is not None
 
     def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
         """See `Constraint.attackable`."""
         _check_tags(examples)
         return [_tagged(example, self.tags, forbidden=True) for example in examples]
+
+    def unmatched(self, examples: Sequence[Example]) -> str:
+        """See `Constraint.unmatched`."""
+        there = {tag for example in examples for tag in example.sentence.xpos}
+        return _remark("forbidden tags", self.tags - NEVER_ATTACKED, there, self._own)
 
 
 class ForbiddenRelations(Constraint):
@@ -91,6 +103,7 @@ class ForbiddenRelations(Constraint):
 
     def __init__(self, relations: list[str] | None = None) -> None:
         self.relations = frozenset(["punct"] if relations is None else relations)
+        self._own = relations is not None
 
     def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
         """See `Constraint.attackable`."""
@@ -99,10 +112,27 @@ class ForbiddenRelations(Constraint):
             for example in examples
         ]
 
+    def unmatched(self, examples: Sequence[Example]) -> str:
+        """See `Constraint.unmatched`."""
+        there = {label for example in examples for label in example.gold.labels}
+        return _remark("forbidden relations", self.relations, there, self._own)
+
 
 def never_attacked(example: Example) -> NDArray[np.bool_]:
     """Which words have a tag of `NEVER_ATTACKED`, `(words,)`; none where there are no tags."""
     return _tagged(example, NEVER_ATTACKED)
+
+
+def _remark(what: str, listed: frozenset[str], there: Set[str], own: bool) -> str:
+    """On what is listed and not there; `own` tells a list that was given from a default one."""
+    absent = listed - there
+    # A tag of a default list may be rare: that list is wrong only if nothing of it is there.
+    if not there or not absent or (not own and absent != listed):
+        return ""
+    return (
+        f"{what}: no word of the data has {', '.join(sorted(absent))}; its words have "
+        f"{', '.join(sorted(there))}"
+    )
 
 
 def _check_tags(examples: Sequence[Example]) -> None:
