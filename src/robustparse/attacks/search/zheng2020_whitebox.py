@@ -157,6 +157,8 @@ def replaced(
         if (changed == state).all():
             return None
         answer = yield Score(changed[None], base=state)
+        admitted = answer.states[0] if len(answer.states) else state
+        substitutes.settle(np.flatnonzero(admitted != state).tolist())
         if len(answer.states):
             return answer
         for position in np.flatnonzero(changed != state).tolist():
