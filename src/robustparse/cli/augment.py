@@ -128,6 +128,6 @@ def _checked_out(out: Path, data: str) -> Path:
             f"--out {out}: the copies are in the format of {data}; name a file that ends in "
             f"{expected}"
         )
-    if data != SAMPLE and out.exists() and out.samefile(data):
+    if data != SAMPLE and out.exists() and Path(data).exists() and out.samefile(data):
         raise InputError(f"--out {out}: that is the data itself; name another file")
     return out
