@@ -101,7 +101,7 @@ def load_examples(
         limit: take only so many sentences from the front.
         seed: of the sample's grammar.
         parser: the parser that will be scored on them.
-        max_length: longest allowed sentence.
+        max_length: longest allowed sentence, in words.
         share: take only this share of the sentences, drawn from (seed).
         unit: what the share counts, see ``draw_share``.
         split: of the sample.
@@ -114,9 +114,15 @@ def load_examples(
         raise InputError(f"--seed must be >= 0, got {seed}")
     if limit is not None and limit < 1:
         raise InputError(f"--limit must be >= 1, got {limit}")
+    if max_length < 1:
+        raise InputError(f"--max_length must be >= 1, got {max_length}")
     check_share(share, "--tokens" if unit == "tokens" else "--share")
     sample = data == SAMPLE
-    whole = getattr(sample_treebank(seed), split) if sample else read_treebank(data, max_length)
+    whole: list[Example] = (
+        getattr(sample_treebank(seed), split)
+        if sample
+        else read_treebank(data, max_length, limit="--max_length")
+    )
     kept = draw_share([len(example.sentence) for example in whole], share, unit, seed)
     examples = [whole[index] for index in kept][:limit]
     check_labels(examples, data, parser.vocabulary.label_ids)

@@ -27,6 +27,7 @@ from robustparse.types import Example
 
 # The longest sentence of UD English EWT has 159 words; scores take length squared memory.
 MAX_LENGTH = 250
+_LIMIT = "data.init_args.max_length"
 SAMPLE = "sample"  # stands for a path where the embedded sample is meant
 
 Source = Literal["train", "merged"]
@@ -124,7 +125,7 @@ class TreebankDataModule(pl.LightningDataModule):
             from robustparse.data.sample import sample_treebank
 
             return getattr(sample_treebank(self.seed), split)  # type: ignore[no-any-return]
-        return read_treebank(path, self.max_length, parsed)
+        return read_treebank(path, self.max_length, parsed, _LIMIT)
 
     def path(self, split: str) -> Path | None:
         """The file of a split; None for the embedded sample.
@@ -156,7 +157,7 @@ class TreebankDataModule(pl.LightningDataModule):
         labels = {label for example in self.train_examples for label in example.gold.labels}
         copies = []
         for path in self.augmented_files or ():
-            read = read_treebank(path, self.max_length)
+            read = read_treebank(path, self.max_length, limit=_LIMIT)
             check_labels(read, path, labels)
             copies += [(path, copy) for copy in read]
         lengths = [len(copy.sentence) for _, copy in copies]
