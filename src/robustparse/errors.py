@@ -1,6 +1,8 @@
-"""What commands answer with one message and no traceback, and a check that ends so."""
+"""What commands answer with one message and no traceback, and checks that end so."""
 
 from collections.abc import Collection
+
+_SEEDS = 1 << 64  # that random streams tell apart, see `attacks.randomness`
 
 
 class InputError(ValueError):
@@ -32,3 +34,17 @@ def check_choice(setting: str, value: object, allowed: Collection[str]) -> None:
     """
     if value not in allowed:
         raise InputError(f"{setting} must be one of {', '.join(allowed)}, got {value!r}")
+
+
+def check_seed(setting: str, seed: int) -> None:
+    """Refuse a number that would be taken for another seed, or for none.
+
+    Args:
+        setting: what it is, as in ``--seed``.
+        seed: as given.
+
+    Raises:
+        InputError: the number is below 0, or 2**64 or more.
+    """
+    if not 0 <= seed < _SEEDS:
+        raise InputError(f"{setting} must be >= 0 and below 2**64, got {seed}")

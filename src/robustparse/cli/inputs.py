@@ -12,7 +12,7 @@ from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.sample import sample_treebank
 from robustparse.data.shares import Unit, check_share, draw_share
 from robustparse.devices import chosen_device
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_seed
 from robustparse.files import file_digest
 from robustparse.parsers.base import ParserModule
 from robustparse.parsers.decoders import Decoder
@@ -110,8 +110,7 @@ def load_examples(
         InputError: the file cannot be used, or holds a label the parser has never seen or a
             sentence it cannot read, or a number is out of range.
     """
-    if seed < 0:
-        raise InputError(f"--seed must be >= 0, got {seed}")
+    check_seed("--seed", seed)
     if limit is not None and limit < 1:
         raise InputError(f"--limit must be >= 1, got {limit}")
     if max_length < 1:

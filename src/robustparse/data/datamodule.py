@@ -21,7 +21,7 @@ from robustparse.data.masks import drops_out
 from robustparse.data.sampler import EvaluationLoader, TrainingLoader, forward_words
 from robustparse.data.shares import Unit, check_share, draw_share
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_seed
 from robustparse.metrics import PunctuationPolicy
 from robustparse.types import Example
 
@@ -103,10 +103,10 @@ class TreebankDataModule(pl.LightningDataModule):
                 f"batch_words and eval_batch_words must be >= 1, got {batch_words} and "
                 f"{eval_batch_words}"
             )
-        limits = {"max_length": (max_length, 1), "min_count": (min_count, 1), "seed": (seed, 0)}
-        for name, (value, least) in limits.items():
-            if value < least:
-                raise InputError(f"data: {name} must be >= {least}, got {value}")
+        for name, value in (("max_length", max_length), ("min_count", min_count)):
+            if value < 1:
+                raise InputError(f"data: {name} must be >= 1, got {value}")
+        check_seed("data: seed", seed)
         check_share(augmented_share, "augmented_share")
         self.folder = folder
         self.files = {"train": train_file, "dev": dev_file, "test": test_file}

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from robustparse.attacks.randomness import stream
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_seed
 from robustparse.evaluation.pairs import Pair
 from robustparse.files import read_text, write_text
 
@@ -27,7 +27,6 @@ QUESTIONS = {
     "same_structure": ("yes", "no"),
 }
 COLUMNS = (ITEM, "A", "B", *QUESTIONS)
-_SEEDS = 1 << 64  # that are told apart, see `stream`
 ORIGINAL, ADVERSARIAL = "original", "adversarial"
 
 
@@ -69,8 +68,7 @@ def export(
     for name, value in (("annotators", annotators), ("limit", 1 if limit is None else limit)):
         if value < 1:
             raise InputError(f"--{name} must be >= 1, got {value}")
-    if not 0 <= seed < _SEEDS:
-        raise InputError(f"--seed must be >= 0 and below 2**64, got {seed}")
+    check_seed("--seed", seed)
     if not pairs:
         raise InputError("there is no pair to judge: the attack changed no such sentence")
     names = [out.with_name(f"{out.stem}_{n}{out.suffix}") for n in range(1, annotators + 1)]
