@@ -48,3 +48,19 @@ def check_seed(setting: str, seed: int) -> None:
     """
     if not 0 <= seed < _SEEDS:
         raise InputError(f"{setting} must be >= 0 and below 2**64, got {seed}")
+
+
+def check_least(owner: str, least: int = 1, /, **settings: int | None) -> None:
+    """Refuse numbers that are too small.
+
+    Args:
+        owner: whose settings they are, as in ``search``.
+        least: the smallest number allowed.
+        settings: by name, as given; None is a setting that is off.
+
+    Raises:
+        InputError: names the setting, the limit and the value.
+    """
+    for name, value in settings.items():
+        if value is not None and value < least:
+            raise InputError(f"{owner}: {name} must be at least {least}, got {value}")

@@ -29,7 +29,7 @@ from robustparse.attacks.search.requests import (
     Score,
     Search,
 )
-from robustparse.errors import InputError, check_choice
+from robustparse.errors import check_choice, check_least
 
 _FASTEST = 3.0  # velocities begin in (-3, 3), and each elite pulls by this much
 _SLOW, _FAST = 0.2, 0.8  # ends of the inertia's and of both elites' schedules
@@ -89,9 +89,7 @@ class ParticleSwarm(Search):
         iterations: int = 20,
         direction: Literal["openattack", "textattack"] = "openattack",
     ) -> None:
-        for key, number in (("population", population), ("iterations", iterations)):
-            if number < 1:
-                raise InputError(f"search: {key} must be at least 1, got {number}")
+        check_least("search", population=population, iterations=iterations)
         check_choice("search: direction", direction, ("openattack", "textattack"))
         self.population, self.iterations, self.direction = population, iterations, direction
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.search.distances import Distance, distances_to, ranks_of, target_of
 from robustparse.attacks.search.slopes import Slope, SpelledSlope
-from robustparse.errors import InputError, check_choice
+from robustparse.errors import InputError, check_choice, check_least
 
 
 class Substitutes(Protocol):
@@ -144,8 +144,7 @@ class NearestCharacter(Substitution):
     def __init__(
         self, *, alpha: float = 100.0, distance: Distance = "euclidean", recent: int = 5
     ) -> None:
-        if recent < 0:
-            raise InputError(f"substitution: recent must be at least 0, got {recent}")
+        check_least("substitution", 0, recent=recent)
         self.alpha, self.distance = _checked(alpha, distance)
         self.recent = recent
 
