@@ -1,6 +1,8 @@
-"""What commands answer with one message and no traceback, and a check that ends so."""
+"""What commands answer with one message and no traceback, and checks that end so."""
 
 from collections.abc import Collection
+
+_SEEDS = 1 << 64  # that random streams tell apart, see `attacks.randomness`
 
 
 class InputError(ValueError):
@@ -32,3 +34,33 @@ def check_choice(setting: str, value: object, allowed: Collection[str]) -> None:
     """
     if value not in allowed:
         raise InputError(f"{setting} must be one of {', '.join(allowed)}, got {value!r}")
+
+
+def check_seed(setting: str, seed: int) -> None:
+    """Refuse a number that would be taken for another seed, or for none.
+
+    Args:
+        setting: what it is, as in ``--seed``.
+        seed: as given.
+
+    Raises:
+        InputError: the number is below 0, or 2**64 or more.
+    """
+    if not 0 <= seed < _SEEDS:
+        raise InputError(f"{setting} must be >= 0 and below 2**64, got {seed}")
+
+
+def check_least(owner: str, least: int = 1, /, **settings: int | None) -> None:
+    """Refuse numbers that are too small.
+
+    Args:
+        owner: whose settings they are, as in ``search``.
+        least: the smallest number allowed.
+        settings: by name, as given; None is a setting that is off.
+
+    Raises:
+        InputError: names the setting, the limit and the value.
+    """
+    for name, value in settings.items():
+        if value is not None and value < least:
+            raise InputError(f"{owner}: {name} must be at least {least}, got {value}")

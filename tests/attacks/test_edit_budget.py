@@ -1,4 +1,4 @@
-"""How many words a share of a sentence is: floor(gamma * L), exactly, also in every search."""
+"""How many words a share of a sentence is: gamma * L, rounded exactly, also in every search."""
 
 import pytest
 from attack_fakes import HashVictim, example
@@ -20,6 +20,7 @@ def test_hundredths_are_exact() -> None:
         for hundredths in range(1, 101):
             expected = max(1, hundredths * length // 100)
             assert edit_budget(hundredths / 100, length) == expected
+            assert edit_budget(hundredths / 100, length, up=True) == -(-hundredths * length // 100)
 
 
 @pytest.mark.parametrize("gamma", [0.0, -0.1, 1.01, 15, float("nan")])
@@ -41,7 +42,6 @@ class Counting(HashVictim):
     "search",
     [
         Zheng2020(gamma=0.29),
-        Wang2021(gamma=0.29),
         Zheng2020WhiteBox(gamma=0.29, positions=100),
         RandomSubstitution(gamma=0.29, trials=1),
     ],
@@ -51,8 +51,20 @@ class Counting(HashVictim):
 def test_rounding_loses_no_word(search: Search, words: int, most: int) -> None:
     """In floating point 0.29 * 100 falls short of 29."""
     assert int(0.29 * 100) == 28
+    assert edits(search, words) == most
+
+
+@pytest.mark.parametrize(("words", "most"), [(100, 7), (101, 8), (14, 1), (15, 2)])
+def test_rounding_adds_no_word(words: int, most: int) -> None:
+    """In floating point 0.07 * 100 is more than 7."""
+    assert 0.07 * 100 > 7
+    assert edits(Wang2021(gamma=0.07), words) == most
+
+
+def edits(search: Search, words: int) -> int:
+    """How many of so many words a search changes where every change does harm."""
     forms = [f"w{number}" for number in range(words)]
     one = example(" ".join(forms), "NN " * words)
     lexicon = Lexicon({form: [f"x{form}"] for form in forms})
     (result,) = Attack(AttachmentDrop(), lexicon, search).run([one], Counting())
-    assert len(result.edited) == most
+    return len(result.edited)

@@ -134,7 +134,7 @@ def test_bad_settings(tmp_path) -> None:
         LinkGrammar(str(tmp_path / "absent")).errors(["a"])
     with pytest.raises(InputError, match="seconds must be > 0"):
         LinkGrammar(seconds=0)
-    with pytest.raises(InputError, match="longest must be at least 1 word"):
+    with pytest.raises(InputError, match="link grammar: longest must be at least 1, got 0"):
         LinkGrammar(longest=0)
     with pytest.raises(InputError, match="count must be one of sentence, words"):
         LinkGrammar(count="characters")

@@ -157,6 +157,25 @@ def test_swarm_out_of_budget(budget: int, direction: str, words: str) -> None:
     assert (result.words, result.status, result.charged) == (words, "failed", budget)
 
 
+@pytest.mark.parametrize(
+    ("table", "drawn", "budget", "ours", "theirs"),
+    [
+        ({"a q": 0.05}, 0.1, 2, "p q", "a q"),  # worse than the sentence as it was
+        ({"b q": 0.6, "p c": 0.2}, 0.9, 4, "b q", "p c"),  # the success is not drawn
+    ],
+)
+@pytest.mark.parametrize("direction", ["openattack", "textattack"])
+def test_swarm_out_of_budget_before_it_moves(
+    table: dict, drawn: float, budget: int, ours: str, theirs: str, direction: str
+) -> None:
+    """TextAttack returns the particle that was drawn, whatever was asked about beside it."""
+    search = ParticleSwarm(population=1, direction=direction)
+    victim = TableClassifier(TABLE | table)
+    result = trace(search, "p q", LEXICON, victim, rng=Scripted([drawn]), budget=budget)
+    assert result.requests[1:] == ["Expand 10 20 01"]
+    assert (result.words, result.charged) == (ours if direction == "openattack" else theirs, budget)
+
+
 @pytest.mark.parametrize(("iteration", "own", "common"), [(0, 0.8, 0.2), (15, 0.35, 0.65)])
 def test_particles_turn_to_their_own_elite_first_and_to_the_common_one_later(
     iteration: int, own: float, common: float

@@ -237,6 +237,13 @@ def test_numbers_below_one_are_refused(key: str) -> None:
         engine(**{key: 0}).run(EXAMPLES, HashVictim())
 
 
+@pytest.mark.parametrize("seed", [-1, 1 << 64])
+def test_seeds_that_would_be_taken_for_others_are_refused(seed: int) -> None:
+    with pytest.raises(InputError, match=rf"seed must be >= 0 and below 2\*\*64, got {seed}"):
+        engine(seed=seed).run(EXAMPLES, HashVictim())
+    engine(seed=(1 << 64) - 1).run(EXAMPLES, HashVictim())
+
+
 def test_the_victim_is_evaluating_while_results_are_drawn() -> None:
     victim = HashVictim()
     run = engine(live=1).run(EXAMPLES, victim)

@@ -81,9 +81,11 @@ def test_the_nearest_word_by_brute_force(distance: str) -> None:
             }
             expected = min(allowed, key=allowed.__getitem__) if allowed else 0
             assert substitutes.choose(problem, state, position, slope) == expected
-            if expected:
+            if expected and rng.random() < 0.8:
                 replaced.add(standing)
                 state[position] = expected
+                substitutes.settle([position])
+            substitutes.settle([])  # refused: the word still stands
             refused += not expected and len(words) > 0
     assert refused  # where all candidates have been used up
 
@@ -103,8 +105,10 @@ def test_casing_makes_no_other_word() -> None:
     substitutes = NearestWord().start()
     slope = slope_of(problem, victim, [[1, 0, 0], [1, 0, 0]])
     assert substitutes.choose(problem, problem.start(), 0, slope) == 1
+    substitutes.settle([0])
     changed = np.array([1, 0], dtype=np.int16)
     assert substitutes.choose(problem, changed, 0, slope) == 2  # "Dog" is replaced,
+    substitutes.settle([0])
     changed[0] = 2
     assert substitutes.choose(problem, changed, 1, slope) == 2  # and so is "dog"
     assert substitutes.choose(problem, changed, 0, slope) == 0
@@ -194,9 +198,14 @@ def test_the_nearest_character_by_brute_force() -> None:
             (letter for letter in KNOWN if letter not in barred),
             key=lambda letter: far(victim.letters[letter], target, "euclidean"),
         )
-        state[position] = substitutes.choose(problem, state, position, slope)
-        assert problem.text(state)[position] == original[:place] + best + original[place + 1 :]
-        tried[position].append(best)
+        chosen = state.copy()
+        chosen[position] = substitutes.choose(problem, state, position, slope)
+        assert problem.text(chosen)[position] == original[:place] + best + original[place + 1 :]
+        admitted = rng.random() < 0.8
+        substitutes.settle([position] if admitted else [])
+        if admitted:
+            state = chosen
+            tried[position].append(best)
 
 
 def test_characters_behind_what_the_parser_reads_are_left_alone() -> None:

@@ -67,7 +67,9 @@ def test_hand_trace() -> None:
     ("settings", "words"),
     [
         ({"gamma": 0.1}, "a x c d"),  # one word at least
-        ({"gamma": 0.4}, "a x c d"),  # floor(0.4 * 4) = 1
+        ({"gamma": 0.25}, "a x c d"),
+        ({"gamma": 0.3}, "a x c u"),  # ceil(0.3 * 4) = 2
+        ({"gamma": 0.3, "length": "rooted"}, "a x c d"),  # floor(0.3 * 5) = 1
         ({"gamma": 0.4, "length": "rooted"}, "a x c u"),  # floor(0.4 * 5) = 2
         ({"gamma": 0.75}, "a x k u"),
         ({"budget": 5}, "a b c d"),  # the ranking has spent it

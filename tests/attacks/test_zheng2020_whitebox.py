@@ -52,12 +52,16 @@ GRADIENTS = {
 
 
 def attacked(
-    victim: SlopedVictim, budget: int | None = None, judge: Judge | None = None, **settings: Any
+    victim: SlopedVictim,
+    budget: int | None = None,
+    judge: Judge | None = None,
+    lexicon: dict[str, list[str]] = LEXICON,
+    **settings: Any,
 ) -> AttackResult:
     search = {"gamma": 0.25, "drop": 1.0, "substitution": NearestWord(alpha=5.0)} | settings
     attack = Attack(
         AttachmentDrop(),
-        Lexicon(LEXICON),
+        Lexicon(lexicon),
         Zheng2020WhiteBox(**search),
         [AttackableTags(["NN", "NNS"]), *([] if judge is None else [Asked(judge)])],
         budget=budget,
@@ -109,6 +113,18 @@ def test_a_filter_that_admits_one_of_two_words_leaves_that_one(victim: SlopedVic
     # First trial: the fox is refused, the pets are put in.
     assert victim.texts[:2] == ["the dog saw cats", "the dog saw pets"]
     assert result.candidates.record()["sums"]["all"]["judged"] >= 2
+
+
+def test_a_word_whose_substitute_is_refused_is_not_replaced(victim: SlopedVictim) -> None:
+    victim.embeddings = EMBEDDINGS | {"dog": (5, 5)}
+    victim.gradients = {
+        "the dog saw cats": (NOTHING, (2, 0), NOTHING, (0, 1)),  # dog to fox, cats to pets
+        "the dog saw pets": (NOTHING, NOTHING, NOTHING, (1, 0)),  # (5, 4): dog is nearest
+    }
+    lexicon = {"dog": ["fox"], "cats": ["pets", "dog"]}
+    settings = {"gamma": 0.5, "positions": 2, "lexicon": lexicon}
+    attacked(victim, judge=lambda edit: edit.word != "fox", **settings)
+    assert victim.texts[:3] == ["the dog saw cats", "the dog saw pets", "the dog saw dog"]
 
 
 def test_two_words_at_once_as_far_as_kappa_goes(victim: SlopedVictim) -> None:

@@ -259,8 +259,9 @@ def test_data_without_penn_tags(made, tmp_path, capsys):
     ("options", "says"),
     [
         (["--limit", 0], "--limit must be >= 1, got 0"),
-        (["--seed", -1], "--seed must be >= 0, got -1"),
-        (["--attack.seed", -1], "--seed must be >= 0, got -1"),
+        (["--seed", -1], "--seed must be >= 0 and below 2**64, got -1"),
+        (["--seed", 1 << 64], "--seed must be >= 0 and below 2**64, got 18446744073709551616"),
+        (["--attack.seed", -1], "--seed must be >= 0 and below 2**64, got -1"),
         (["--nonsense", 1], "--nonsense"),
         (["--attack", "missing.yaml"], "missing.yaml"),
         (["--attack.live", 0], "live must be at least 1, got 0"),

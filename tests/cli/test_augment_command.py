@@ -165,6 +165,7 @@ def test_the_format_is_the_datas(made, tmp_path, capsys):
         (["--keep", "some"], "some"),
         (["--out", "copies.txt"], "name a file that ends in .conllu"),
         (["--out", "{made}/train.conllu"], "that is the data itself"),
+        (["--out", "{made}/train.conllu", "--data", "none.conllu"], "none.conllu: no such file"),
     ],
 )
 def test_a_wrong_option_is_named(made, tmp_path, capsys, options, says):

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 import yaml
-from command_runs import RECIPE, mistake
+from command_runs import RECIPE, checkpoint, mistake
 from tiny_runs import write_config
 
 from robustparse.cli.main import main
 from robustparse.data.conllu import block_of, write_treebank
+from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.types import DependencyTree, Example
 from sample_runs import sentences
 
@@ -79,6 +80,39 @@ def test_the_place_of_a_sentence_with_too_many_word_pieces(run, capsys, monkeypa
     monkeypatch.setattr(LSTMEncoder, "check", check)
     arguments, place = run("copies", without_tags, index=TRAIN - 1)
     assert f"{place}sentence {TRAIN}: 300 word pieces" in mistake(capsys, *arguments)
+
+
+def too_long(example: Example) -> Example:
+    """Longer than the limit: so many words that hang from one another."""
+    words, count = example.sentence.words, MAX_LENGTH + 1
+    label = example.gold.labels[0]
+    return replace(
+        example,
+        sentence=replace(example.sentence, words=words[:1] * count, upos=(), xpos=("NN",) * count),
+        gold=DependencyTree(tuple(range(count)), (label,) * count),
+    )
+
+
+@pytest.mark.parametrize("split", ["train", "dev", "copies"])
+def test_fit_names_its_setting_for_sentences_that_are_too_long(split, run, capsys):
+    arguments, place = run(split, too_long)
+    error = mistake(capsys, *arguments)
+    assert f"{place}the sentence has 251 words, over the limit of 250" in error
+    assert "raise data.init_args.max_length or" in error
+
+
+@pytest.mark.parametrize("command", ["attack", "augment", "evaluate"])
+def test_commands_have_an_option_for_sentences_that_are_too_long(command, tmp_path, capsys):
+    parser = checkpoint(tmp_path)
+    data = write(tmp_path / "data.conllu", [*sentences(2), too_long(sentences(1)[0])])
+    (tmp_path / "recipe.yaml").write_text(RECIPE)
+    arguments = [command, "--checkpoint", parser, "--data", data]
+    if command != "evaluate":
+        arguments += ["--attack", tmp_path / "recipe.yaml", "--out", tmp_path / "out.conllu"]
+    error = mistake(capsys, *arguments)
+    assert "over the limit of 250; raise --max_length or" in error
+    assert "--max_length must be >= 1, got 0" in mistake(capsys, *arguments, "--max_length", 0)
+    main([*map(str, arguments), "--max_length", "251"])
 
 
 @pytest.fixture

@@ -123,7 +123,7 @@ def test_a_broken_checkpoint_is_named_and_never_executed(made, tmp_path, capsys)
     [
         (["--limit", "0"], "--limit must be >= 1, got 0"),
         (["--limit", "some"], "limit"),
-        (["--seed", "-1"], "--seed must be >= 0, got -1"),
+        (["--seed", "-1"], "--seed must be >= 0 and below 2**64, got -1"),
         (["--punctuation", "some"], "'none', 'penn', 'unicode'"),
         (["--nonsense", "1"], "--nonsense"),
         (["--out", "{made}/test.conllu/out"], "test.conllu/out: the output folder is not writable"),

@@ -120,10 +120,12 @@ def test_mistakes_on_the_command_line(config: Path, tmp_path: Path, fails: Fails
 @pytest.mark.parametrize(
     ("option", "value", "says"),
     [
-        ("data.init_args.seed", "-1", "seed must be >= 0, got -1"),
+        ("data.init_args.seed", "-1", "data: seed must be >= 0 and below 2**64, got -1"),
+        ("data.init_args.seed", str(1 << 64), "data: seed must be >= 0 and below 2**64, got 18"),
         ("data.init_args.min_count", "-3", "min_count must be >= 1, got -3"),
         ("data.init_args.max_length", "0", "max_length must be >= 1, got 0"),
-        ("model.init_args.seed", "-1", "seed must be >= 0, got -1"),
+        ("model.init_args.seed", "-1", "model: seed must be >= 0 and below 2**64, got -1"),
+        ("model.init_args.seed", str(1 << 64), "model: seed must be >= 0 and below 2**64, got 18"),
         ("model.init_args.arc_dim", "0", "arc_dim and label_dim must be >= 1"),
         ("model.init_args.dropout", "1.0", "dropout in [0, 1)"),
         ("model.init_args.optimization.betas", "[1.5, 0.9]", "betas must be in [0, 1)"),

@@ -85,7 +85,9 @@ def test_a_second_run_in_the_same_folder_reports_its_own_parsers(tmp_path, monke
 
 def test_mistakes_are_named(tmp_path, capsys):
     (tmp_path / "file").write_text("")
-    assert "--seed must be >= 0, got -1" in mistake(capsys, "quickstart", "--seed", "-1")
+    for seed in ("-1", str(1 << 64)):
+        error = mistake(capsys, "quickstart", "--seed", seed, "--out", tmp_path / "out")
+        assert f"--seed must be >= 0 and below 2**64, got {seed}" in error
     error = mistake(capsys, "quickstart", "--out", tmp_path / "file" / "out")
     assert "file/out: the output folder is not writable" in error
     assert "magic" in mistake(capsys, "quickstart", "--defense", "magic")

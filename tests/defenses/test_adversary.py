@@ -180,7 +180,7 @@ def test_the_parser_is_left_without_an_offset(make_parser, data, name):
         ({"epsilon": float("inf")}, "epsilon must be finite, got inf"),
         ({"norm": "l1"}, "norm must be one of l2, linf, got 'l1'"),
         ({"per": "batch"}, "per must be one of sentence, token, got 'batch'"),
-        ({"seed": -1}, "seed must be >= 0, got -1"),
+        ({"seed": -1}, r"seed must be >= 0 and below 2\*\*64, got -1"),
         ({"start_step": -1}, "start_step must be >= 0, got -1"),
         ({"every": 0}, "every must be >= 1, got 0"),
         ({"epsilon_warmup_steps": -1}, "epsilon_warmup_steps must be >= 0, got -1"),

@@ -238,7 +238,7 @@ def test_every_weight_learns_under_mixed_precision(data):
         ({"share": 1.5}, "share must be in .0, 1., got 1.5"),
         ({"budget": 0}, "budget and every must be >= 1, got 0 and 1"),
         ({"every": 0}, "budget and every must be >= 1, got 12 and 0"),
-        ({"seed": -1}, "seed must be >= 0, got -1"),
+        ({"seed": -1}, r"seed must be >= 0 and below 2\*\*64, got -1"),
     ],
 )
 def test_settings_out_of_range(settings, message):

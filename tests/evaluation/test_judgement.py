@@ -136,6 +136,28 @@ def test_what_cannot_be_exported(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_files_that_hold_answers_are_not_overwritten(tmp_path):
+    key, files = exported(tmp_path)
+    exported(tmp_path, seed=1)  # nothing is filled in as yet
+    filled = rows(files[1])
+    filled[2]["same_structure"] = "no"
+    write(files[1], filled, delimiter=";")
+    before = {path: path.read_bytes() for path in (key, *files)}
+    with pytest.raises(InputError, match=r"pairs_2\.csv:4: holds an answer; give another --out"):
+        exported(tmp_path, seed=2)
+    assert {path: path.read_bytes() for path in before} == before
+    (tmp_path / "pairs_1.csv").write_text("my notes\n")
+    with pytest.raises(InputError, match=r"pairs_1\.csv:1: the column item is missing, so"):
+        exported(tmp_path, seed=2)
+
+
+def test_a_key_that_is_an_annotators_file_by_another_name(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path)
+    key = tmp_path / "link" / "pairs.csv"
+    with pytest.raises(InputError, match="is an annotator's file"):
+        export(PAIRS, tmp_path / "pairs.csv", key, 1, 0, None)
+
+
 def first(id_: int, original: str) -> tuple[str, str]:
     """The original is more fluent, save in sentence 3."""
     return ("same" if id_ == 3 else original), "yes"

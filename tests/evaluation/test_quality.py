@@ -134,6 +134,25 @@ def test_measures_of_the_same_examples_stay(tmp_path, vectors):
     assert summary(folder)["perplexity"] == {"clean": None, "attacked": None}
 
 
+def test_a_finished_measure_stays_when_a_later_one_fails(tmp_path, vectors):
+    folder, model = write_folder(tmp_path / "out"), Model()
+    with pytest.raises(InputError, match="no such file"):
+        measure(folder, model, WordVectorCosine(str(tmp_path / "none.txt")), Encoder())
+    assert not model.read  # what takes the longest comes last
+    assert not (folder / "quality.json").exists()
+
+    def stopped(done: int, of: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        measure(folder, model, vectors, Encoder(), stopped)
+    held = json.loads((folder / "quality.json").read_text())
+    assert {"word_similarity", "sentence_similarity"} < held.keys()
+    assert "perplexity" not in held
+    assert summary(folder)["word_similarity"]["changed"] is not None
+    assert summary(folder)["perplexity"] == {"clean": None, "attacked": None}
+
+
 def test_nothing_changed_gives_no_figures(tmp_path, vectors):
     folder = write_folder(tmp_path / "out", SENTENCES[3:4])
     found = measure(folder, Model(), vectors, Encoder())

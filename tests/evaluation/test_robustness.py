@@ -72,6 +72,21 @@ def test_the_summary_has_the_promised_keys(whole):
     assert sorted(contents(whole)) == sorted([*FILES, "run.json", "summary.json"])
 
 
+@pytest.mark.parametrize("content", ["{", "[]"])
+def test_a_damaged_summary_of_a_finished_attack(tmp_path, content):
+    examples = some(3)
+    attack(tmp_path, examples)
+    before = contents(tmp_path)
+    (tmp_path / "summary.json").write_text(content)
+    with pytest.raises(InputError, match=r"summary\.json: no JSON object; delete the file and run"):
+        attack(tmp_path, examples)
+    (tmp_path / "summary.json").unlink()
+    attack(tmp_path, examples)
+    after = contents(tmp_path)
+    assert json.loads(after.pop("summary.json"))["seconds"] is None
+    assert after == {name: text for name, text in before.items() if name != "summary.json"}
+
+
 def test_lines_are_sorted_by_id_whatever_order_sentences_finish_in(tmp_path):
     order: list[int] = []
     examples = some(30)[::-1]

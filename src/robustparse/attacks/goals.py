@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.texts import restored
 from robustparse.attacks.victim import Predictions, Victim
-from robustparse.errors import InputError, check_choice
+from robustparse.errors import InputError, check_choice, check_least
 from robustparse.metrics import PunctuationPolicy
 from robustparse.types import DependencyTree
 
@@ -139,8 +139,7 @@ class AttachmentDrop(TreeGoal):
         check_choice("goal: metric", metric, ("uas", "las", "mean"))
         check_choice("goal: success", success, ("reported", "strict"))
         check_choice("goal: punctuation", punctuation, get_args(PunctuationPolicy))
-        if least < 1:
-            raise InputError(f"goal: least must be at least 1, got {least}")
+        check_least("goal", least=least)
         self.metric = metric
         self.success = success
         self.least = least

@@ -15,7 +15,7 @@ from robustparse.attacks.goals import TreeGoal, Verdict
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.texts import restored
 from robustparse.attacks.victim import Predictions, Victim
-from robustparse.errors import InputError, check_choice
+from robustparse.errors import InputError, check_choice, check_least
 from robustparse.metrics import PunctuationPolicy
 
 
@@ -118,8 +118,7 @@ class PhraseDrop(TreeGoal):
                 "goal: shortest and longest must be at least 2 and in this order, got "
                 f"{shortest} and {longest}"
             )
-        if gap < 0:
-            raise InputError(f"goal: gap must be at least 0, got {gap}")
+        check_least("goal", 0, gap=gap)
         check_choice("goal: targets", targets, ("each", "union"))
         check_choice("goal: punctuation", punctuation, get_args(PunctuationPolicy))
         self.shortest, self.longest, self.gap = shortest, longest, gap

@@ -14,7 +14,7 @@ def stream(seed: int, sentence: int, part: int = 0) -> np.random.Generator:
     """The generator of one sentence.
 
     Args:
-        seed: the run's seed.
+        seed: the run's seed, see `errors.check_seed`: larger ones are others modulo 2**64.
         sentence: the example's id.
         part: which of the sentence's independent streams.
     """

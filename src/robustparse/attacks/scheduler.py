@@ -26,7 +26,7 @@ from robustparse.attacks.search.requests import Search
 from robustparse.attacks.statistics import Statistics
 from robustparse.attacks.texts import Asked, read
 from robustparse.attacks.victim import Victim
-from robustparse.errors import InputError
+from robustparse.errors import check_least, check_seed
 
 _FORWARD_SHARE = 16  # a forward pass is worth about 1/16 of a full batch in padding
 
@@ -64,8 +64,8 @@ class Scheduler:
         reported: whether clean and closing predictions are wanted; else only what searches ask.
 
     Raises:
-        InputError: a number is below 1; or, from `run`, the search asks for gradients of a victim
-            that gives none.
+        InputError: a number is out of range; or, from `run`, the search asks for gradients of a
+            victim that gives none.
     """
 
     def __init__(
@@ -83,15 +83,14 @@ class Scheduler:
         statistics: Statistics,
         reported: bool = True,
     ) -> None:
-        numbers = {
-            "budget": 1 if budget is None else budget,
-            "live": live,
-            "batch_words": batch_words,
-            "batch_queries": batch_queries,
-        }
-        for key, value in numbers.items():
-            if value < 1:
-                raise InputError(f"attack: {key} must be at least 1, got {value}")
+        check_least(
+            "attack",
+            budget=budget,
+            live=live,
+            batch_words=batch_words,
+            batch_queries=batch_queries,
+        )
+        check_seed("attack: seed", seed)
         self._victim = victim
         self._builder, self._filtered, self._ahead = builder, builder.filtered, builder.free
         self._goal = goal

@@ -9,6 +9,7 @@ from rich.console import Console
 from robustparse.attacks.attack import Attack
 from robustparse.cli.job import Job
 from robustparse.cli.tables import summary_table
+from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.parsers.decoders import Decoder
 from robustparse.parsers.victim import Precision
 
@@ -25,6 +26,7 @@ def attack(
     device: str = "auto",
     devices: int = 1,
     precision: Precision = "32-true",
+    max_length: int = MAX_LENGTH,
 ) -> None:
     """Attack a checkpoint on a data file; run again on the same folder, it goes on.
 
@@ -44,6 +46,7 @@ def attack(
             are those it has started.
         precision: of the parser's passes, those that are scored too; bf16-mixed is faster on
             processors with bfloat16 products, and may move a head here and there.
+        max_length: longest allowed sentence of the data, in words; a longer one is an error.
     """
 
 

@@ -16,7 +16,7 @@ from robustparse.attacks.attack import Attack
 from robustparse.cli.job import Job
 from robustparse.cli.tables import summary_table
 from robustparse.data.conllu import file_ending, write_treebank
-from robustparse.data.datamodule import SAMPLE
+from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.errors import InputError
 from robustparse.evaluation.lines import EXAMPLES, read_lines
 from robustparse.evaluation.robustness import Summary, perturbed_blocks
@@ -40,6 +40,7 @@ def augment(
     device: str = "auto",
     devices: int = 1,
     precision: Precision = "32-true",
+    max_length: int = MAX_LENGTH,
 ) -> None:
     """Write adversarial copies of training sentences; run again with the same --out, it goes on.
 
@@ -60,6 +61,7 @@ def augment(
         devices: over how many processes the sentences are shared, as with ``attack``. The copies
             do not depend on it.
         precision: of the parser's passes, as with ``attack``.
+        max_length: longest allowed sentence of the data, in words; a longer one is an error.
     """
 
 
@@ -128,6 +130,6 @@ def _checked_out(out: Path, data: str) -> Path:
             f"--out {out}: the copies are in the format of {data}; name a file that ends in "
             f"{expected}"
         )
-    if data != SAMPLE and out.exists() and out.samefile(data):
+    if data != SAMPLE and out.exists() and Path(data).exists() and out.samefile(data):
         raise InputError(f"--out {out}: that is the data itself; name another file")
     return out

@@ -19,6 +19,7 @@ from robustparse.cli.inputs import (
 )
 from robustparse.cli.tables import score_table
 from robustparse.data.conllu import block_of, file_ending, with_parse, write_treebank
+from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.evaluation.evaluate import predictions, scores_of
 from robustparse.files import make_folder, write_text
 from robustparse.metrics import PunctuationPolicy
@@ -34,6 +35,7 @@ def evaluate(
     seed: int = 0,
     decoder: Decoder | None = None,
     device: str = "auto",
+    max_length: int = MAX_LENGTH,
 ) -> None:
     """Score a checkpoint on a data file.
 
@@ -46,9 +48,10 @@ def evaluate(
         seed: of the sample's grammar.
         decoder: instead of the one the parser was trained with.
         device: where the parser computes: auto, cpu or cuda.
+        max_length: longest allowed sentence of the data, in words; a longer one is an error.
     """
     module = load_parser(checkpoint, decoder, device)
-    examples = load_examples(data, limit, seed, module)
+    examples = load_examples(data, limit, seed, module, max_length)
     folder = None if out is None else make_folder(Path(out))
     scored, kept = tee(predictions(module, examples), 2)
     scores = {

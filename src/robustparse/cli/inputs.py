@@ -12,7 +12,7 @@ from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.sample import sample_treebank
 from robustparse.data.shares import Unit, check_share, draw_share
 from robustparse.devices import chosen_device
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_seed
 from robustparse.files import file_digest
 from robustparse.parsers.base import ParserModule
 from robustparse.parsers.decoders import Decoder
@@ -101,7 +101,7 @@ def load_examples(
         limit: take only so many sentences from the front.
         seed: of the sample's grammar.
         parser: the parser that will be scored on them.
-        max_length: longest allowed sentence.
+        max_length: longest allowed sentence, in words.
         share: take only this share of the sentences, drawn from (seed).
         unit: what the share counts, see ``draw_share``.
         split: of the sample.
@@ -110,13 +110,18 @@ def load_examples(
         InputError: the file cannot be used, or holds a label the parser has never seen or a
             sentence it cannot read, or a number is out of range.
     """
-    if seed < 0:
-        raise InputError(f"--seed must be >= 0, got {seed}")
+    check_seed("--seed", seed)
     if limit is not None and limit < 1:
         raise InputError(f"--limit must be >= 1, got {limit}")
+    if max_length < 1:
+        raise InputError(f"--max_length must be >= 1, got {max_length}")
     check_share(share, "--tokens" if unit == "tokens" else "--share")
     sample = data == SAMPLE
-    whole = getattr(sample_treebank(seed), split) if sample else read_treebank(data, max_length)
+    whole: list[Example] = (
+        getattr(sample_treebank(seed), split)
+        if sample
+        else read_treebank(data, max_length, limit="--max_length")
+    )
     kept = draw_share([len(example.sentence) for example in whole], share, unit, seed)
     examples = [whole[index] for index in kept][:limit]
     check_labels(examples, data, parser.vocabulary.label_ids)

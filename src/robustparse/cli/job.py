@@ -130,7 +130,7 @@ class Job(ABC):
         """All the sentences, checked against the parser."""
         given, drawn = self.given, self.drawn()
         return load_examples(
-            *(given["data"], given["limit"], given["seed"], module),
+            *(given["data"], given["limit"], given["seed"], module, given["max_length"]),
             share=drawn["share"],
             unit=drawn.get("share_of", "sentences"),
             split=self.split,

@@ -29,7 +29,7 @@ from robustparse.data.datamodule import SAMPLE, TreebankDataModule
 from robustparse.data.sample import attack_lexicon, sample_treebank
 from robustparse.defenses.monitor import RobustnessEvaluation
 from robustparse.defenses.substitution import SubstitutionAdversary
-from robustparse.errors import InputError
+from robustparse.errors import check_seed
 from robustparse.evaluation.lines import EXAMPLES, RUN, SUMMARY, read_lines
 from robustparse.evaluation.robustness import Summary, attack_into
 from robustparse.evaluation.tally import Tally
@@ -63,8 +63,7 @@ def quickstart(
         seed: of the grammar, the parser and the attack.
         defense: ``none`` goes on training without an adversary, for comparison.
     """
-    if seed < 0:
-        raise InputError(f"--seed must be >= 0, got {seed}")
+    check_seed("--seed", seed)
     console = Console()
     folder = make_folder(Path(out))
     attack = _attack(seed, Zheng2020(gamma=GAMMA))

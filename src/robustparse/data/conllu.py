@@ -22,7 +22,10 @@ _TEXT_COMMENT = re.compile(r"#\s*text\s*=")
 
 
 def read_treebank(
-    path: str | Path, max_length: int | None = None, parsed: bool = True
+    path: str | Path,
+    max_length: int | None = None,
+    parsed: bool = True,
+    limit: str = "max_length",
 ) -> list[Example]:
     """The examples of a file, from the cache where its content was read before.
 
@@ -31,6 +34,7 @@ def read_treebank(
         max_length: longest allowed sentence in words; None allows any.
         parsed: every sentence has a parse; otherwise one may have ``_`` as the head of each word,
             and its gold tree then says nothing: every head is 0.
+        limit: what a user raises ``max_length`` by, for the message.
 
     Raises:
         InputError: the file is missing, empty, not UTF-8, not in its format, holds a parse that
@@ -46,7 +50,7 @@ def read_treebank(
         if max_length is not None and len(row["words"]) > max_length:
             raise InputError(
                 f"{path}:{row['line']}: the sentence has {len(row['words'])} words, over the limit "
-                f"of {max_length}; raise max_length or take the sentence out of the file"
+                f"of {max_length}; raise {limit} or take the sentence out of the file"
             )
         examples.append(_example(index, row))
     return examples

@@ -21,12 +21,13 @@ from robustparse.data.masks import drops_out
 from robustparse.data.sampler import EvaluationLoader, TrainingLoader, forward_words
 from robustparse.data.shares import Unit, check_share, draw_share
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_seed
 from robustparse.metrics import PunctuationPolicy
 from robustparse.types import Example
 
 # The longest sentence of UD English EWT has 159 words; scores take length squared memory.
 MAX_LENGTH = 250
+_LIMIT = "data.init_args.max_length"
 SAMPLE = "sample"  # stands for a path where the embedded sample is meant
 
 Source = Literal["train", "merged"]
@@ -102,10 +103,10 @@ class TreebankDataModule(pl.LightningDataModule):
                 f"batch_words and eval_batch_words must be >= 1, got {batch_words} and "
                 f"{eval_batch_words}"
             )
-        limits = {"max_length": (max_length, 1), "min_count": (min_count, 1), "seed": (seed, 0)}
-        for name, (value, least) in limits.items():
-            if value < least:
-                raise InputError(f"data: {name} must be >= {least}, got {value}")
+        for name, value in (("max_length", max_length), ("min_count", min_count)):
+            if value < 1:
+                raise InputError(f"data: {name} must be >= 1, got {value}")
+        check_seed("data: seed", seed)
         check_share(augmented_share, "augmented_share")
         self.folder = folder
         self.files = {"train": train_file, "dev": dev_file, "test": test_file}
@@ -124,7 +125,7 @@ class TreebankDataModule(pl.LightningDataModule):
             from robustparse.data.sample import sample_treebank
 
             return getattr(sample_treebank(self.seed), split)  # type: ignore[no-any-return]
-        return read_treebank(path, self.max_length, parsed)
+        return read_treebank(path, self.max_length, parsed, _LIMIT)
 
     def path(self, split: str) -> Path | None:
         """The file of a split; None for the embedded sample.
@@ -156,7 +157,7 @@ class TreebankDataModule(pl.LightningDataModule):
         labels = {label for example in self.train_examples for label in example.gold.labels}
         copies = []
         for path in self.augmented_files or ():
-            read = read_treebank(path, self.max_length)
+            read = read_treebank(path, self.max_length, limit=_LIMIT)
             check_labels(read, path, labels)
             copies += [(path, copy) for copy in read]
         lengths = [len(copy.sentence) for _, copy in copies]

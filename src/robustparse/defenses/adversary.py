@@ -23,7 +23,7 @@ from torch import Tensor
 from robustparse.defenses.norms import Norm, Per, ball
 from robustparse.defenses.passes import Passes
 from robustparse.defenses.requirements import parser_of
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_seed
 from robustparse.parsers.base import ParserModule
 
 WHO = "a gradient adversary"
@@ -73,7 +73,8 @@ class EmbeddingAdversary(pl.Callback, ABC):
         epsilon_warmup_steps: int = 0,
     ) -> None:
         at_least(1, steps=steps, every=every)
-        at_least(0, seed=seed, start_step=start_step, epsilon_warmup_steps=epsilon_warmup_steps)
+        at_least(0, start_step=start_step, epsilon_warmup_steps=epsilon_warmup_steps)
+        check_seed("seed", seed)
         positive(epsilon=epsilon)
         self.epsilon, self.steps = epsilon, steps
         self.step_size = 2.5 * epsilon / steps if step_size is None else step_size

@@ -11,7 +11,7 @@ import torch
 from robustparse.attacks.attack import Attack
 from robustparse.defenses.budgets import at_budgets, percent_name
 from robustparse.defenses.requirements import data_of, parser_of
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_seed
 from robustparse.evaluation.record import RecordLogger, RobustnessRecord
 from robustparse.evaluation.tally import Line, Tally, result_line
 from robustparse.parsers.victim import ParserVictim
@@ -58,8 +58,9 @@ class RobustnessEvaluation(pl.Callback):
             raise InputError(
                 f"every_n_epochs and sentences must be >= 1, got {every_n_epochs}, {sentences}"
             )
-        if seed < 0 or examples < 0:
-            raise InputError(f"seed and examples must be >= 0, got {seed} and {examples}")
+        check_seed("seed", seed)
+        if examples < 0:
+            raise InputError(f"examples must be >= 0, got {examples}")
         self.attack = copy.copy(attack)
         self.every_n_epochs, self.sentences, self.seed = every_n_epochs, sentences, seed
         self.gammas, self.examples = sorted(gammas or []), examples

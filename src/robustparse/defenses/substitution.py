@@ -20,7 +20,7 @@ from robustparse.attacks.randomness import stream
 from robustparse.attacks.results import Adversary
 from robustparse.data.batch import Batch, join
 from robustparse.defenses.requirements import data_of, parser_of
-from robustparse.errors import InputError, check_choice
+from robustparse.errors import InputError, check_choice, check_seed
 from robustparse.parsers.base import ParserModule
 from robustparse.parsers.victim import ParserVictim
 from robustparse.types import DependencyTree, Example, Sentence
@@ -65,8 +65,7 @@ class SubstitutionAdversary(pl.Callback):
             raise InputError(f"share must be in (0, 1], got {share}")
         if budget < 1 or every < 1:
             raise InputError(f"budget and every must be >= 1, got {budget} and {every}")
-        if seed < 0:
-            raise InputError(f"seed must be >= 0, got {seed}")
+        check_seed("seed", seed)
         check_choice("mode", mode, ("append", "replace"))
         self.attack = copy.copy(attack)
         self.attack.budget = budget

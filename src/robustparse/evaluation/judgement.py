@@ -1,9 +1,7 @@
 """What annotators answered: unblinded, summed up, and how far they agree."""
 
-import csv
-import io
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +9,13 @@ from robustparse.errors import InputError
 from robustparse.evaluation.agreement import agreement, majority
 from robustparse.evaluation.questionnaire import (
     ADVERSARIAL,
-    COLUMNS,
     ITEM,
     ORIGINAL,
     QUESTIONS,
     Item,
     read_key,
+    read_rows,
 )
-from robustparse.files import read_text
 
 
 def judge(key: Path, files: Sequence[Path]) -> dict[str, Any]:
@@ -73,7 +70,7 @@ def _read_answers(
     answers: dict[int, dict[str, str]] = {}
     lines: dict[str, int] = {}
     annotator = 0
-    for line, row in _read_rows(path):
+    for line, row in read_rows(path):
         name = row[ITEM].strip()
         if name not in items:
             raise InputError(f"{path}:{line}: item {name!r} is none of those in {key}")
@@ -112,26 +109,3 @@ def _unblinded(answer: str, item: Item) -> str:
     if answer not in ("A", "B"):
         return answer
     return ORIGINAL if answer == item.original else ADVERSARIAL
-
-
-def _read_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a CSV file as a spreadsheet may have saved it, each with its first line."""
-    text = read_text(path)
-    heading = text.split("\n", 1)[0]
-    separator = max(",;\t", key=heading.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    columns: list[str] = []
-    begin = 1
-    try:
-        for cells in reader:
-            if not columns:
-                columns = [cell.strip() for cell in cells]
-                if missing := [name for name in COLUMNS if name not in columns]:
-                    raise InputError(f"{path}:1: the column {missing[0]} is missing")
-            elif any(cell.strip() for cell in cells):
-                if len(cells) < len(columns):
-                    cells += [""] * (len(columns) - len(cells))
-                yield begin, dict(zip(columns, cells, strict=False))
-            begin = reader.line_num + 1
-    except csv.Error as error:
-        raise InputError(f"{path}:{begin}: not CSV: {error}") from None

@@ -7,6 +7,7 @@ words to those they replaced, and of whole sentences (Jin et al. 2020, Table 3).
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,8 @@ def measure(
 ) -> dict[str, Any]:
     """Measure an attack's folder by the models given; write ``quality.json`` and the summary.
 
-    What was measured of the same examples before stays.
+    Both are written after each measure, the language model's last, which takes the longest. What
+    was measured of the same examples before stays.
 
     Args:
         folder: of a finished attack.
@@ -55,20 +57,30 @@ def measure(
     """
     pairs, summary = read_pairs(folder), read_summary(folder)
     measures = _held(folder)
-    if language_model is not None:
-        measures["perplexity"] = perplexity(pairs, language_model, on_texts)
+    due: dict[str, Callable[[], dict[str, Any]]] = {}
     if vectors is not None:
-        measures["word_similarity"] = word_similarity(pairs, vectors)
+        due["word_similarity"] = partial(word_similarity, pairs, vectors)
     if encoder is not None:
-        measures["sentence_similarity"] = sentence_similarity(pairs, encoder)
+        due["sentence_similarity"] = partial(sentence_similarity, pairs, encoder)
+    if language_model is not None:
+        due["perplexity"] = partial(perplexity, pairs, language_model, on_texts)
+    quality: dict[str, Any] = {}
+    for name, taken in due.items():
+        measures[name] = taken()
+        quality = _write(folder, summary, measures)
+    return quality
+
+
+def _write(folder: Path, summary: dict[str, Any], measures: Measures) -> dict[str, Any]:
+    """Write ``quality.json`` and the summary; what the first of them holds."""
     quality = {
         "examples": _digest(folder),
-        **measures,
+        **{name: measures[name] for name in NOT_MEASURED if name in measures},
         "versions": {"robustparse": __version__},
     }
     write_text(folder / QUALITY, json.dumps(quality, indent=2) + "\n")
-    summary |= {**NOT_MEASURED, **in_summary(measures)}
-    write_text(folder / SUMMARY, json.dumps(summary, indent=2) + "\n")
+    written = {**summary, **NOT_MEASURED, **in_summary(measures)}
+    write_text(folder / SUMMARY, json.dumps(written, indent=2) + "\n")
     return quality
 
 

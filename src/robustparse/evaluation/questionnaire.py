@@ -11,13 +11,13 @@ import csv
 import hashlib
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from robustparse.attacks.randomness import stream
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_seed
 from robustparse.evaluation.pairs import Pair
 from robustparse.files import read_text, write_text
 
@@ -27,7 +27,6 @@ QUESTIONS = {
     "same_structure": ("yes", "no"),
 }
 COLUMNS = (ITEM, "A", "B", *QUESTIONS)
-_SEEDS = 1 << 64  # that are told apart, see `stream`
 ORIGINAL, ADVERSARIAL = "original", "adversarial"
 
 
@@ -63,20 +62,21 @@ def export(
         The annotators' files.
 
     Raises:
-        InputError: there is nothing to judge, a number is too small, or files would overwrite each
-            other.
+        InputError: there is nothing to judge, a number is too small, files would overwrite each
+            other, or one that an annotator has begun to fill in.
     """
     for name, value in (("annotators", annotators), ("limit", 1 if limit is None else limit)):
         if value < 1:
             raise InputError(f"--{name} must be >= 1, got {value}")
-    if not 0 <= seed < _SEEDS:
-        raise InputError(f"--seed must be >= 0 and below 2**64, got {seed}")
+    check_seed("--seed", seed)
     if not pairs:
         raise InputError("there is no pair to judge: the attack changed no such sentence")
     names = [out.with_name(f"{out.stem}_{n}{out.suffix}") for n in range(1, annotators + 1)]
     files = [out] if annotators == 1 else names
-    if key in files:
+    if key.resolve() in {path.resolve() for path in files}:
         raise InputError(f"--key {key}: is an annotator's file; choose another name")
+    for path in files:
+        _check_unanswered(path)
     drawn = stream(seed, 0).permutation(len(pairs))
     chosen = [pairs[index] for index in sorted(drawn[:limit].tolist())]
     code = _code(chosen, annotators, seed)
@@ -89,6 +89,20 @@ def export(
             items[name] = {"annotator": annotator, "id": pair.id, ORIGINAL: side}
     write_text(key, json.dumps({"seed": seed, "items": items}, indent=1) + "\n")
     return files
+
+
+def _check_unanswered(path: Path) -> None:
+    """Refuse to overwrite what an annotator has filled in, or what is no annotator's file."""
+    if not path.exists():
+        return
+    remedy = "give another --out, or move the file away"
+    try:
+        rows = list(read_rows(path))
+    except InputError as error:
+        raise InputError(f"{error}, so `export` did not write it; {remedy}") from None
+    for line, row in rows:
+        if any(row[question].strip() for question in QUESTIONS):
+            raise InputError(f"{path}:{line}: holds an answer; {remedy}")
 
 
 def _rows(pairs: Sequence[Pair], annotator: int, seed: int) -> list[tuple[Pair, str]]:
@@ -136,3 +150,30 @@ def read_key(path: Path) -> dict[str, Item]:
 def _item(record: Mapping[str, Any]) -> Item:
     side = {"A": "A", "B": "B"}[record[ORIGINAL]]
     return Item(int(record["annotator"]), int(record["id"]), side)
+
+
+def read_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of an annotator's file as a spreadsheet may have saved it, each with its first line.
+
+    Raises:
+        InputError: names file and line of what is no CSV, or the column that is missing.
+    """
+    text = read_text(path)
+    heading = text.split("\n", 1)[0]
+    separator = max(",;\t", key=heading.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    columns: list[str] = []
+    begin = 1
+    try:
+        for cells in reader:
+            if not columns:
+                columns = [cell.strip() for cell in cells]
+                if missing := [name for name in COLUMNS if name not in columns]:
+                    raise InputError(f"{path}:1: the column {missing[0]} is missing")
+            elif any(cell.strip() for cell in cells):
+                if len(cells) < len(columns):
+                    cells += [""] * (len(columns) - len(cells))
+                yield begin, dict(zip(columns, cells, strict=False))
+            begin = reader.line_num + 1
+    except csv.Error as error:
+        raise InputError(f"{path}:{begin}: not CSV: {error}") from None

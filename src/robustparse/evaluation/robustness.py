@@ -95,8 +95,7 @@ def collect_into(
         _claim(folder, run, bool(done))
         pending = [example for example in examples if example.id not in done]
         if not pending and (folder / SUMMARY).exists():
-            finished: Summary = json.loads((folder / SUMMARY).read_text("utf-8"))
-            return finished
+            return _held(folder / SUMMARY, "delete the file and run the attack again")
         tidy(folder)  # what a kill tore off must not stand before the next line
         tally = Tally()
         for line in each_line(folder / EXAMPLES):
@@ -129,7 +128,7 @@ def _claim(folder: Path, run: dict[str, Any], started: bool) -> None:
             f"{folder}: holds examples.jsonl but no run.json that says of which run; choose "
             "another --out or delete the folder"
         )
-    kept = _held(path)
+    kept = _held(path, "choose another --out or delete the folder")
     held, ours = _flat(kept), _flat(run)
     keys = {*held, *ours}
     if RECIPE not in kept.get("sha256", ()):  # of a version that did not look at these files
@@ -151,18 +150,18 @@ def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _held(path: Path) -> Summary:
-    """What ``run.json`` says.
+def _held(path: Path, remedy: str) -> Summary:
+    """What one of the folder's JSON files says.
 
     Raises:
-        InputError: it is no JSON object.
+        InputError: it holds no JSON object.
     """
     try:
         held = json.loads(read_text(path))
     except json.JSONDecodeError:
         held = None
     if not isinstance(held, dict):
-        raise InputError(f"{path}: no JSON object; choose another --out or delete the folder")
+        raise InputError(f"{path}: no JSON object; {remedy}")
     return held
 
 

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_seed
 from robustparse.metrics import AttachmentScore
 from robustparse.parsers.checkpoint import KEY, describe, fill_weights
 from robustparse.parsers.optimization import Optimization
@@ -35,15 +35,14 @@ class LearningModule(pl.LightningModule, ABC):
         vocabulary: what the parser knows of its training data.
 
     Raises:
-        InputError: the seed is negative.
+        InputError: the seed is negative or too large.
     """
 
     vocabulary: Vocabulary
 
     def __init__(self, optimization: Optimization, seed: int) -> None:
         super().__init__()
-        if seed < 0:
-            raise InputError(f"model: seed must be >= 0, got {seed}")
+        check_seed("model: seed", seed)
         self.optimization, self.seed = optimization, seed
         self.offset_source: Callable[[Batch], Tensor] | None = None
         self.validation_score, self.test_score = AttachmentScore(), AttachmentScore()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.randomness import stream
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_least
 
 ALPHANUMERIC = string.ascii_letters + string.digits
 
@@ -89,8 +89,7 @@ class CharacterEdits(_Characters):
                 f"character edits: edits are of {', '.join(_EDITS)}; got "
                 f"{', '.join(unknown) or 'none'}"
             )
-        if sample is not None and sample < 1:
-            raise InputError(f"character edits: sample must be at least 1, got {sample}")
+        check_least("character edits", sample=sample)
         self.sample = sample
         self.alphabet = _checked_alphabet(alphabet)
 

@@ -18,7 +18,7 @@ from transformers import PreTrainedTokenizerBase
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.randomness import stream
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_least
 from robustparse.files import folder_digest
 from robustparse.loaded_model import LoadedModel
 from robustparse.pretrained import Precision, batches, model_folder
@@ -50,9 +50,7 @@ class MaskedLM(CandidateGenerator):
         device: str = "auto",
         download: bool = False,
     ) -> None:
-        for key, value in (("top_k", top_k), ("sample", sample), ("batch_tokens", batch_tokens)):
-            if value is not None and value < 1:
-                raise InputError(f"masked language model: {key} must be at least 1, got {value}")
+        check_least("masked language model", top_k=top_k, sample=sample, batch_tokens=batch_tokens)
         if sample is not None and sample > top_k:
             raise InputError(
                 f"masked language model: sample must not exceed top_k, got {sample} of {top_k}"

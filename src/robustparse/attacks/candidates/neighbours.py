@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_least
 from robustparse.files import file_digest, make_folder
 from robustparse.vectors import read_vectors
 
@@ -54,8 +54,7 @@ class EmbeddingNeighbours(CandidateGenerator):
         limit: int | None = None,
         cache: str | None = "~/.cache/robustparse/neighbours",
     ) -> None:
-        if k < 1:
-            raise InputError(f"embedding neighbours: k must be at least 1, got {k}")
+        check_least("embedding neighbours", k=k)
         self.vectors = vectors
         self.k = k
         self.limit = limit

@@ -15,7 +15,7 @@ import numpy as np
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.randomness import stream
 from robustparse.attacks.victim import Victim
-from robustparse.errors import InputError
+from robustparse.errors import check_least
 
 
 class TrainingWords(CandidateGenerator):
@@ -32,8 +32,7 @@ class TrainingWords(CandidateGenerator):
     """
 
     def __init__(self, *, sample: int = 50) -> None:
-        if sample < 1:
-            raise InputError(f"training words: sample must be at least 1, got {sample}")
+        check_least("training words", sample=sample)
         self.sample = sample
         self._by_tag: Mapping[str, Sequence[str]] = {}  # the most frequent word of a tag first
         self._log_ranks = np.zeros(0)

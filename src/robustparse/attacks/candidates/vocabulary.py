@@ -12,7 +12,7 @@ from pathlib import Path
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.randomness import stream
 from robustparse.attacks.victim import Victim
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_least
 from robustparse.files import read_text
 
 
@@ -30,8 +30,7 @@ class VocabularyWords(CandidateGenerator):
     """
 
     def __init__(self, path: str | None = None, *, sample: int | None = 50) -> None:
-        if sample is not None and sample < 1:
-            raise InputError(f"vocabulary: sample must be at least 1, got {sample}")
+        check_least("vocabulary", sample=sample)
         self.path = path
         self.sample = sample
         self._words = [] if path is None else read_words(Path(path).expanduser())

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from robustparse.attacks.constraints.recent import Recent
 from robustparse.attacks.constraints.sentence_filter import Edit, SentenceFilter
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_least
 
 _REMEMBERED = 1 << 16  # texts
 _START_SECONDS = 120.0  # a Java virtual machine and all rules on a slow disk take a few
@@ -53,8 +53,7 @@ class GrammarErrors(SentenceFilter):
     """
 
     def __init__(self, checker: GrammarChecker, *, more: int = 0) -> None:
-        if more < 0:
-            raise InputError(f"grammar: more must be at least 0, got {more}")
+        check_least("grammar", 0, more=more)
         self.checker = checker
         self.more = more
         self._known: Recent[str, int] = Recent(_REMEMBERED)

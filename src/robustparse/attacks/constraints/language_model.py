@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from robustparse.errors import InputError, check_choice
+from robustparse.errors import check_choice, check_least
 from robustparse.loaded_model import LoadedModel
 from robustparse.pretrained import Kind, Precision, batches
 
@@ -48,9 +48,8 @@ class LanguageModel:
         download: bool = False,
     ) -> None:
         check_choice("language model: kind", kind, get_args(Kind))
-        for key, value, least in (("longest", longest, 2), ("batch_tokens", batch_tokens, 1)):
-            if value < least:
-                raise InputError(f"language model: {key} must be at least {least}, got {value}")
+        check_least("language model", 2, longest=longest)
+        check_least("language model", batch_tokens=batch_tokens)
         self.model = model
         self.kind: Kind = kind
         self.longest = longest

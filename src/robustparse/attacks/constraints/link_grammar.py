@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Literal
 
 from robustparse.attacks.constraints.grammar import GrammarChecker
-from robustparse.errors import InputError, check_choice
+from robustparse.errors import InputError, check_choice, check_least
 
 _ANSWERS = {
     "sentence": re.compile(rb"UNUSED= *(0)|No complete linkages found|sentence (too long)"),
@@ -64,8 +64,7 @@ class LinkGrammar(GrammarChecker):
         check_choice("link grammar: count", count, _ANSWERS)
         if not seconds > 0:
             raise InputError(f"link grammar: seconds must be > 0, got {seconds}")
-        if longest is not None and longest < 1:
-            raise InputError(f"link grammar: longest must be at least 1 word, got {longest}")
+        check_least("link grammar", longest=longest)
         self.command = command
         self.language = language
         self.count = count

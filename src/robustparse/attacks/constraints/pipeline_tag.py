@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.victim import Victim
-from robustparse.errors import InputError, check_choice
+from robustparse.errors import InputError, check_choice, check_least
 
 
 class PipelineTag(Constraint):
@@ -44,8 +44,7 @@ class PipelineTag(Constraint):
     ) -> None:
         check_choice("tagger: library", library, _DEFAULT_MODELS)
         check_choice("tagger: reference", reference, ("corpus", "tagger"))
-        if window is not None and window < 0:
-            raise InputError(f"tagger: window must be at least 0, got {window}")
+        check_least("tagger", 0, window=window)
         self.package = library
         self.model = model or _DEFAULT_MODELS[library]
         self.reference = reference

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from robustparse.attacks.constraints.recent import Recent
 from robustparse.attacks.constraints.sentence_filter import Edit, SentenceFilter
-from robustparse.errors import InputError, check_choice
+from robustparse.errors import InputError, check_choice, check_least
 from robustparse.pretrained import Precision, first_line, named_device, quiet
 
 _REMEMBERED = 1 << 14  # texts, some kilobytes each
@@ -71,8 +71,7 @@ class SentenceSimilarity(SentenceFilter):
             raise InputError(f"similarity: minimum must be in [-1, 1], got {minimum}")
         if window is not None and (window < 1 or window % 2 == 0):
             raise InputError(f"similarity: window must be an odd number of words, got {window}")
-        if batch_texts < 1:
-            raise InputError(f"similarity: batch_texts must be at least 1, got {batch_texts}")
+        check_least("similarity", batch_texts=batch_texts)
         self.model = model
         self.minimum = minimum
         self.measure = measure

@@ -11,7 +11,7 @@ from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.candidates.vocabulary import read_words
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.victim import Victim
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_least
 from robustparse.types import Example
 
 
@@ -69,8 +69,7 @@ class MinimumLength(Constraint):
     """
 
     def __init__(self, characters: int) -> None:
-        if characters < 1:
-            raise InputError(f"minimum length: characters must be at least 1, got {characters}")
+        check_least("minimum length", characters=characters)
         self.characters = characters
 
     def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.requests import Answer, Expand, Outcome, Propose, Request, Search
-from robustparse.errors import InputError, check_choice
+from robustparse.errors import check_choice, check_least
 
 
 class Beam(Search):
@@ -35,8 +35,7 @@ class Beam(Search):
     def __init__(
         self, *, width: int = 8, members: Literal["unite", "concatenate"] = "unite"
     ) -> None:
-        if width < 1:
-            raise InputError(f"search: width must be at least 1, got {width}")
+        check_least("search", width=width)
         check_choice("search: members", members, ("unite", "concatenate"))
         self.width, self.members = width, members
 

@@ -26,7 +26,7 @@ from robustparse.attacks.search.requests import (
     Score,
     Search,
 )
-from robustparse.errors import InputError, check_choice
+from robustparse.errors import InputError, check_choice, check_least
 
 
 @dataclass(eq=False)
@@ -71,9 +71,7 @@ class Genetic(Search):
         repeats: Literal["ask", "redraw"] = "ask",
         give_up: bool = False,
     ) -> None:
-        for key, number in (("population", population), ("generations", generations)):
-            if number < 1:
-                raise InputError(f"search: {key} must be at least 1, got {number}")
+        check_least("search", population=population, generations=generations)
         check_choice("search: selection", selection, ("paper", "textattack"))
         check_choice("search: repeats", repeats, ("ask", "redraw"))
         if temperature <= 0:

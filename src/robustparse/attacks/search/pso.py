@@ -29,7 +29,7 @@ from robustparse.attacks.search.requests import (
     Score,
     Search,
 )
-from robustparse.errors import InputError, check_choice
+from robustparse.errors import check_choice, check_least
 
 _FASTEST = 3.0  # velocities begin in (-3, 3), and each elite pulls by this much
 _SLOW, _FAST = 0.2, 0.8  # ends of the inertia's and of both elites' schedules
@@ -76,7 +76,7 @@ class ParticleSwarm(Search):
         direction: how a particle turns towards an elite: `openattack`, as the paper's authors do,
             keeps the particle and takes each word of the elite with probability sigmoid(velocity);
             `textattack` keeps the elite and takes each word of the particle with that probability,
-            and returns the best particle where the budget ends, not the best state of all.
+            and returns the best particle where the budget ends, not the best state asked about.
 
     Raises:
         InputError: a setting is out of range.
@@ -89,9 +89,7 @@ class ParticleSwarm(Search):
         iterations: int = 20,
         direction: Literal["openattack", "textattack"] = "openattack",
     ) -> None:
-        for key, number in (("population", population), ("iterations", iterations)):
-            if number < 1:
-                raise InputError(f"search: {key} must be at least 1, got {number}")
+        check_least("search", population=population, iterations=iterations)
         check_choice("search: direction", direction, ("openattack", "textattack"))
         self.population, self.iterations, self.direction = population, iterations, direction
 
@@ -106,10 +104,10 @@ class ParticleSwarm(Search):
         alone = Population(start[None], clean.scores, clean.success)
         around, over = yield from _neighbourhood(problem, alone)
         particles = around.drawn(alone, np.zeros(self.population, dtype=np.int64), rng)
-        best = particles.best()
-        if over or particles.success[best]:
-            return Outcome(particles.states[best])
-        elites, leader = particles.part(np.arange(len(particles))), best
+        leader, known = particles.best(), _best_of(alone, around.judged)
+        if over or particles.success[leader]:
+            return self._end(particles, known)
+        elites = particles.part(np.arange(len(particles)))
         velocities = np.repeat(
             rng.uniform(-_FASTEST, _FASTEST, (self.population, 1)), len(start), axis=1
         )
@@ -118,35 +116,34 @@ class ParticleSwarm(Search):
             answer = yield Score(particles.states)
             # The budget may have cut some particles off.
             particles = Population(answer.states.copy(), answer.scores, answer.success)
-            best = particles.best()
-            if answer.over or particles.success[best]:
-                return self._end(particles, elites, leader)
+            known = _best_of(known, particles)
+            if answer.over or particles.success.any():
+                return self._end(particles, known)
             changed = (particles.states != 0).mean(axis=1)
             mutating = np.flatnonzero(rng.random(len(particles)) < 1 - 2 * changed)
             chosen = particles.part(mutating)
             around, over = yield from _neighbourhood(problem, chosen)
             mutants = around.drawn(chosen, np.arange(len(chosen)), rng)
             particles.put(mutating, mutants, np.arange(len(chosen)))
-            best = particles.best()
+            best, known = particles.best(), _best_of(known, around.judged)
             if over or particles.success[best]:
-                return self._end(particles, elites, leader)
-            # The leader's own elite is the best state of all.
+                return self._end(particles, known)
+            # The leader's own elite is the best state that any particle has been in.
             if particles.scores[best] > elites.scores[leader]:
                 leader = best
             better = np.flatnonzero(particles.scores > elites.scores)
             elites.put(better, particles, better)
         return Outcome(elites.states[leader])
 
-    def _end(self, particles: Population, elites: Population, leader: int) -> Outcome:
-        """The particle that succeeds, or, where the budget is spent, the best state of all.
+    def _end(self, particles: Population, known: Population) -> Outcome:
+        """The particle that succeeds, or, where the budget is spent, the best state known.
 
         TextAttack returns the best particle in either case.
         """
         best = particles.best()
-        worse = particles.scores[best] <= elites.scores[leader] and not particles.success[best]
-        if worse and self.direction == "openattack":
-            return Outcome(elites.states[leader])
-        return Outcome(particles.states[best])
+        if particles.success[best] or self.direction == "textattack":
+            return Outcome(particles.states[best])
+        return Outcome(known.states[0])
 
     def _move(
         self,
@@ -170,6 +167,15 @@ class ParticleSwarm(Search):
             from_elite = drawn if self.direction == "openattack" else ~drawn
             turned = np.where(from_elite, elite, particles.states)
             particles.states[turning] = turned[turning]
+
+
+def _best_of(known: Population, asked: Population) -> Population:
+    """The best state of two populations, alone; the first of them has one, and wins ties."""
+    if not len(asked):
+        return known
+    found = asked.part(np.array([asked.best()]))
+    better = (found.success[0], found.scores[0]) > (known.success[0], known.scores[0])
+    return found if better else known
 
 
 def _pull(states: NDArray[np.int16], elites: NDArray[np.int16]) -> NDArray[np.float64]:

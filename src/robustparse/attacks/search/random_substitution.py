@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from robustparse.attacks.edit_budget import check_gamma, edit_budget
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.requests import Answer, Outcome, Propose, Request, Score, Search
-from robustparse.errors import InputError
+from robustparse.errors import check_least
 
 
 class RandomSubstitution(Search):
@@ -30,8 +30,7 @@ class RandomSubstitution(Search):
 
     def __init__(self, *, gamma: float = 0.15, trials: int = 2) -> None:
         check_gamma(gamma)
-        if trials < 1:
-            raise InputError(f"search: trials must be at least 1, got {trials}")
+        check_least("search", trials=trials)
         self.gamma, self.trials = gamma, trials
         self.asks = trials > 1
 

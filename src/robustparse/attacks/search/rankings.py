@@ -115,7 +115,9 @@ class GradientNorm(Ranking):
     """By the norm of the training loss's gradient at the word's embedding; nothing is charged.
 
     Args:
-        norm: `l1` (TextAttack) or `l2` (Zheng et al. 2020, section 3.2, white box).
+        norm: `l1`, or `l2`, over all pieces of a word (Zheng et al. 2020, section 3.2, white box).
+            `l1` is TextAttack's for words in one piece; of a word in several it takes the sum of
+            the pieces' gradients, TextAttack their mean, so that long words come earlier here.
 
     Raises:
         InputError: norm is neither.

@@ -8,22 +8,19 @@ step is taken at the character whose gradient is the largest.
 
 from collections import defaultdict, deque
 from collections.abc import Collection
-from typing import Literal, Protocol, get_args
+from typing import Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.attacks.problem import Problem, State
-from robustparse.attacks.search.slopes import Embeddings, Slope, SpelledSlope
-from robustparse.errors import InputError, check_choice
-
-Distance = Literal["euclidean", "cosine"]
-
-_ROUNDING = 1e-9  # relative, far above that of a product of a few thousand numbers
+from robustparse.attacks.search.distances import Distance, distances_to, ranks_of, target_of
+from robustparse.attacks.search.slopes import Slope, SpelledSlope
+from robustparse.errors import InputError, check_choice, check_least
 
 
 class Substitutes(Protocol):
-    """Chooses substitutes in one sentence, and remembers those it chose."""
+    """Chooses substitutes in one sentence, and remembers those that were put in."""
 
     def choose(
         self,
@@ -35,8 +32,13 @@ class Substitutes(Protocol):
     ) -> int:
         """The candidate to put at a position, none of those barred.
 
-        0 where the gradient is 0 or none is admissible.
+        0 where the gradient is 0 or none is admissible. The word at the position counts as replaced
+        for further choices until `settle` says whether it is.
         """
+        ...
+
+    def settle(self, positions: Collection[int]) -> None:
+        """Remember the choices since the last time at these positions, forget the others."""
         ...
 
 
@@ -82,6 +84,7 @@ class _Words(Substitutes):
     def __init__(self, rule: NearestWord) -> None:
         self._rule = rule
         self._replaced: set[str] = set()
+        self._chosen: dict[int, str] = {}  # by position, what would be replaced
 
     def choose(
         self,
@@ -97,20 +100,26 @@ class _Words(Substitutes):
         if not gradient.any() or first == end:
             return 0
         standing = problem.word(state, position).lower()
-        target = _target(slope.vectors[position], gradient, self._rule.alpha)
+        target = target_of(slope.vectors[position], gradient, self._rule.alpha)
         rows = problem.rows[first:end]
-        ranks, rounding = _ranks(slope.embeddings, rows, target, self._rule.distance)
+        ranks, rounding = ranks_of(slope.embeddings, rows, target, self._rule.distance)
         ranks[[choice - 1 for choice in barred]] = np.inf
+        replaced = {*self._replaced, *self._chosen.values()}
         # Few words were replaced, and many are candidates: look only at those that come out first.
         while np.isfinite(lowest := ranks.min()):
             close = np.flatnonzero(ranks <= lowest + rounding)
             vectors = slope.embeddings.of(rows[close])
-            nearest = int(close[_distances(vectors, target, self._rule.distance).argmin()])
-            if problem.words[first + nearest].lower() not in {standing, *self._replaced}:
-                self._replaced.add(standing)
+            nearest = int(close[distances_to(vectors, target, self._rule.distance).argmin()])
+            if problem.words[first + nearest].lower() not in {standing, *replaced}:
+                self._chosen[position] = standing
                 return nearest + 1
             ranks[nearest] = np.inf
         return 0
+
+    def settle(self, positions: Collection[int]) -> None:
+        """See `Substitutes.settle`."""
+        self._replaced.update(self._chosen[position] for position in positions)
+        self._chosen.clear()
 
 
 class NearestCharacter(Substitution):
@@ -135,8 +144,7 @@ class NearestCharacter(Substitution):
     def __init__(
         self, *, alpha: float = 100.0, distance: Distance = "euclidean", recent: int = 5
     ) -> None:
-        if recent < 0:
-            raise InputError(f"substitution: recent must be at least 0, got {recent}")
+        check_least("substitution", 0, recent=recent)
         self.alpha, self.distance = _checked(alpha, distance)
         self.recent = recent
 
@@ -150,6 +158,7 @@ class _Characters(Substitutes):
         self._rule = rule
         self._places: dict[int, int] = {}
         self._tried: dict[int, deque[int]] = defaultdict(lambda: deque(maxlen=rule.recent))
+        self._chosen: dict[int, int] = {}
 
     def choose(
         self,
@@ -169,7 +178,7 @@ class _Characters(Substitutes):
         first, end = problem.ptr[position : position + 2].tolist()
         if not gradients[place].any() or first == end:
             return 0
-        target = _target(
+        target = target_of(
             slope.character_vectors[position, place], gradients[place], self._rule.alpha
         )
         distances = self._distances(problem, position, place, slope, target)
@@ -178,8 +187,14 @@ class _Characters(Substitutes):
         if not np.isfinite(distances.min()):
             return 0
         choice = int(distances.argmin()) + 1
-        self._tried[position].append(choice)
+        self._chosen[position] = choice
         return choice
+
+    def settle(self, positions: Collection[int]) -> None:
+        """See `Substitutes.settle`."""
+        for position in positions:
+            self._tried[position].append(self._chosen[position])
+        self._chosen.clear()
 
     def _distances(
         self,
@@ -194,52 +209,9 @@ class _Characters(Substitutes):
         spelled = slope.spell(problem.rows[problem.ptr[position] : problem.ptr[position + 1]])
         differs = (spelled != original).any(axis=2)
         known = spelled[:, place].any(axis=1)
-        distances = _distances(spelled[:, place], target, self._rule.distance)
+        distances = distances_to(spelled[:, place], target, self._rule.distance)
         distances[~known | ~differs[:, place] | (differs.sum(axis=1) > 1)] = np.inf
         return distances
-
-
-def _target(
-    vector: NDArray[np.float64], gradient: NDArray[np.float64], alpha: float
-) -> NDArray[np.float64]:
-    """The target vector, `(dim,)`; a request's gradient is that of -F and points the other way."""
-    target: NDArray[np.float64] = vector + alpha * gradient / np.linalg.norm(gradient)
-    return target
-
-
-def _ranks(
-    embeddings: Embeddings,
-    rows: NDArray[np.int32],
-    target: NDArray[np.float64],
-    distance: Distance,
-) -> tuple[NDArray[np.float64], float]:
-    """Numbers of rows `(n,)` in the order of their distances to the target, without differences.
-
-    Returns:
-        ||v||^2 - 2 v t, or minus the cosine, `(n,)`, and by how much rounding may mix them up.
-    """
-    products, squares = embeddings.products(rows, target)
-    length = float(target @ target)
-    if distance == "euclidean":
-        return squares - 2.0 * products, _ROUNDING * (float(squares.max()) + length)
-    lengths = np.sqrt(squares * length)
-    return -np.divide(products, lengths, out=np.zeros(len(rows)), where=lengths > 0), _ROUNDING
-
-
-def _distances(
-    vectors: NDArray[np.float64], target: NDArray[np.float64], distance: Distance
-) -> NDArray[np.float64]:
-    """From vectors `(n, dim)` to the target, `(n,)`; a zero vector has no direction: cosine 0."""
-    distances: NDArray[np.float64]
-    if distance == "euclidean":
-        away = vectors - target
-        distances = np.sqrt(np.einsum("ij,ij->i", away, away))
-        return distances
-    lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(target)
-    products = np.einsum("ij,j->i", vectors, target)  # the same for equal rows, unlike BLAS
-    cosines = np.divide(products, lengths, out=np.zeros(len(vectors)), where=lengths > 0)
-    distances = 1.0 - cosines
-    return distances
 
 
 def _checked(alpha: float, distance: Distance) -> tuple[float, Distance]:

@@ -28,8 +28,10 @@ class Wang2021(Search):
     The search does not stop at the first success. Ties break by position, then by candidate index.
 
     Args:
-        gamma: share of the words that may be changed; at most max(1, floor(gamma * L)) are (0.15).
-        length: what L is: `words` (paper), or `rooted`, one more for ROOT (released code).
+        gamma: share of the words that may be changed (0.15).
+        length: how many of n words that are: `words`, ceil(gamma * n), as the paper goes on until
+            gamma * n are changed; or `rooted`, max(1, floor(gamma * (n + 1))), as the released code
+            counts ROOT too.
         ranking: in which order words are visited; by default by the unknown word.
 
     Raises:
@@ -56,8 +58,7 @@ class Wang2021(Search):
         ranked = yield from self.ranking.rank(problem, clean, rng)
         if ranked.over:
             return Outcome(state)
-        length = len(problem) + (self.length == "rooted")
-        budget = edit_budget(self.gamma, length)
+        budget = self._budget(len(problem))
         for place, position in enumerate(ranked.positions[:, None]):
             if np.count_nonzero(state) == budget:
                 break
@@ -69,3 +70,8 @@ class Wang2021(Search):
             if answer.over:
                 break
         return Outcome(state)
+
+    def _budget(self, words: int) -> int:
+        if self.length == "words":
+            return edit_budget(self.gamma, words, up=True)
+        return edit_budget(self.gamma, words + 1)

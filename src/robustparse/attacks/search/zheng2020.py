@@ -26,7 +26,7 @@ from robustparse.attacks.search.requests import (
     Score,
     Search,
 )
-from robustparse.errors import InputError, check_choice
+from robustparse.errors import check_choice, check_least
 
 
 class Zheng2020(Search):
@@ -61,8 +61,7 @@ class Zheng2020(Search):
         share_budget: bool = False,
     ) -> None:
         check_gamma(gamma)
-        if psi < 1:
-            raise InputError(f"search: psi must be at least 1, got {psi}")
+        check_least("search", psi=psi)
         check_choice("search: length", length, ("counted", "words"))
         check_choice("search: ranking", ranking, ("unknown", "random"))
         check_choice("search: harmless", harmless, ("first", "skip"))

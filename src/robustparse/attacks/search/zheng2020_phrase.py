@@ -26,7 +26,7 @@ from robustparse.attacks.search.requests import (
 from robustparse.attacks.search.substitutions import NearestWord, Substitution
 from robustparse.attacks.search.zheng2020_whitebox import by_norm, replaced, within_budget
 from robustparse.attacks.victim import Loss
-from robustparse.errors import InputError, check_choice
+from robustparse.errors import InputError, check_choice, check_least
 
 
 class PhraseBlackBox(Search):
@@ -54,7 +54,7 @@ class PhraseBlackBox(Search):
         edits: Literal["up_to", "exactly"] = "up_to",
         at_once: int = 16,
     ) -> None:
-        _check_numbers(trials=trials, kappa=kappa, at_once=at_once)
+        check_least("search", trials=trials, kappa=kappa, at_once=at_once)
         check_choice("search: edits", edits, ("up_to", "exactly"))
         self.trials, self.kappa, self.edits, self.at_once = trials, kappa, edits, at_once
 
@@ -123,7 +123,7 @@ class PhraseWhiteBox(Search):
         loss: Loss = "margin",
         substitution: Substitution | None = None,
     ) -> None:
-        _check_numbers(trials=trials, kappa=kappa, pairs=pairs)
+        check_least("search", trials=trials, kappa=kappa, pairs=pairs)
         check_choice("search: loss", loss, get_args(Loss))
         self.trials, self.kappa, self.pairs = trials, kappa, pairs
         self.loss: Loss = loss
@@ -190,9 +190,3 @@ def _within(problem: Problem, source: int) -> NDArray[np.bool_]:
     inside = np.zeros(len(problem), dtype=np.bool_)
     inside[_phrases_of(problem).spans[source].words()] = True
     return inside & problem.eligible
-
-
-def _check_numbers(**numbers: int) -> None:
-    for key, value in numbers.items():
-        if value < 1:
-            raise InputError(f"search: {key} must be at least 1, got {value}")

@@ -31,7 +31,7 @@ from robustparse.attacks.search.requests import (
 from robustparse.attacks.search.slopes import Slope
 from robustparse.attacks.search.substitutions import NearestWord, Substitutes, Substitution
 from robustparse.attacks.victim import Loss
-from robustparse.errors import InputError, check_choice
+from robustparse.errors import InputError, check_choice, check_least
 
 
 class Zheng2020WhiteBox(Search):
@@ -72,9 +72,7 @@ class Zheng2020WhiteBox(Search):
         check_gamma(gamma)
         if not 0.0 < drop <= 1.0:
             raise InputError(f"search: drop must be in (0, 1], got {drop}")
-        for key, number in (("trials", trials), ("positions", positions)):
-            if number < 1:
-                raise InputError(f"search: {key} must be at least 1, got {number}")
+        check_least("search", trials=trials, positions=positions)
         check_choice("search: count", count, ("fruitless", "all"))
         check_choice("search: length", length, ("words", "rooted"))
         check_choice("search: loss", loss, get_args(Loss))
@@ -157,6 +155,8 @@ def replaced(
         if (changed == state).all():
             return None
         answer = yield Score(changed[None], base=state)
+        admitted = answer.states[0] if len(answer.states) else state
+        substitutes.settle(np.flatnonzero(admitted != state).tolist())
         if len(answer.states):
             return answer
         for position in np.flatnonzero(changed != state).tolist():
