@@ -120,3 +120,19 @@ def test_a_label_that_cannot_be_right_is_warned_of_once(run, tmp_path, caplog):
     arguments, _ = run("test", strangely_labelled, command="predict")
     main([*arguments, *last])
     assert warnings() == []
+
+
+def test_fine_tuning_says_once_which_labels_it_does_not_learn(run, tmp_path, caplog):
+    """The parser starts from a checkpoint, whose labels stay its own."""
+    arguments, _ = run("test", without_tags)
+    main(arguments)
+    (tmp_path / "run" / "last.ckpt").rename(tmp_path / "clean.ckpt")
+    caplog.clear()
+    for split, expected in (("train", 1), ("copies", 0)):
+        arguments, place = run(split, strangely_labelled if expected else replace)
+        main([*arguments, "--model.init_args.init_from", str(tmp_path / "clean.ckpt")])
+        told = [one.getMessage() for one in caplog.records if "label" in one.getMessage()]
+        message = "dependency label 'weird', which the parser never saw in training: words with "
+        message += "this or other such labels, 1 in all, teach heads alone"
+        assert told == [place + message] * expected
+        caplog.clear()

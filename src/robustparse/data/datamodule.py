@@ -196,7 +196,10 @@ class TreebankDataModule(pl.LightningDataModule):
         examples = self._read("train")
         for path, copy in self._copies:
             check_readable([copy], path, self._parser.check)
-        data = self._number([*examples, *self.augmented_examples], self.punctuation)
+        examples = [*examples, *self.augmented_examples]
+        effect = "words with this or other such labels, {words} in all, teach heads alone"
+        self._warn_of_labels("train", examples, effect)
+        data = self._number(examples, self.punctuation)
         module = self.trainer.lightning_module  # type: ignore[union-attr]
         may_change = self.other_processes or not drops_out(module)
         return TrainingLoader(data, self.batch_words, self.seed, *self._place(), may_change)
@@ -214,14 +217,20 @@ class TreebankDataModule(pl.LightningDataModule):
         return self._evaluation(self._read("test", parsed=False), "none")
 
     def _scored(self, split: str) -> list[Example]:
-        """The sentences of a split; a warning, once, if a label of theirs cannot be right."""
+        """The sentences of a split; a warning if a label of theirs cannot be right."""
         examples = self._read(split)
-        if split not in self._warned and self._place()[0] == 0:
-            self._warned.add(split)
-            known = self._parser.vocabulary.label_ids
-            if unknown := unknown_label(examples, self.path(split) or SAMPLE, known):
-                log.warning("%s: it, and any other such label, counts as wrong", unknown)
+        self._warn_of_labels(split, examples, "it, and any other such label, counts as wrong")
         return examples
+
+    def _warn_of_labels(self, split: str, examples: Sequence[Example], effect: str) -> None:
+        """Say once, if the parser does not know a label of a split, what comes of it."""
+        if split in self._warned or self._place()[0] != 0:
+            return
+        self._warned.add(split)
+        known = self._parser.vocabulary.label_ids
+        if unknown := unknown_label(examples, self.path(split) or SAMPLE, known):
+            words = sum(label not in known for one in examples for label in one.gold.labels)
+            log.warning("%s: %s", unknown, effect.format(words=words))
 
     def _evaluation(
         self, examples: Sequence[Example], punctuation: PunctuationPolicy
