@@ -10,7 +10,7 @@ import importlib
 import inspect
 import warnings
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import torch
@@ -26,17 +26,47 @@ _GIVEN_LATER = ("self", "vocabulary", "init_from")
 
 
 def specification(part: object) -> dict[str, Any]:
-    """``{"class_path", "init_args"}`` of an object that keeps every argument as an attribute."""
+    """``{"class_path", "init_args"}`` of an object that keeps every argument as an attribute.
+
+    Paths become strings.
+
+    Raises:
+        InputError: no parser could be made of it again: the class is none of ours, or an argument
+            is neither plain data nor an object of ours.
+    """
+    class_path = _class_path(part)
+    if not class_path.startswith(_OURS):
+        raise InputError(
+            f"no checkpoint of a {class_path} could be loaded: only classes of robustparse.parsers "
+            "are; put the class into a file of that folder"
+        )
     names = [n for n in inspect.signature(type(part).__init__).parameters if n not in _GIVEN_LATER]
     arguments: dict[str, Any] = {}
     for name in names:
         value = getattr(part, name)
+        value = str(value) if isinstance(value, PurePath) else value
         nested = type(value).__module__.startswith("robustparse.")
+        if not nested and not _is_plain(value):
+            raise InputError(
+                f"{class_path}: no checkpoint could hold its {name}, a {_class_path(value)}; "
+                "expected int, float, bool, str, None, a list or dictionary of these, or an object "
+                "of a class in robustparse.parsers"
+            )
         arguments[name] = specification(value) if nested else value
-    return {
-        "class_path": f"{type(part).__module__}.{type(part).__qualname__}",
-        "init_args": arguments,
-    }
+    return {"class_path": class_path, "init_args": arguments}
+
+
+def _class_path(part: object) -> str:
+    return f"{type(part).__module__}.{type(part).__qualname__}"
+
+
+def _is_plain(value: object) -> bool:
+    """Whether a checkpoint can hold a value; numpy's numbers, though they are floats, it cannot."""
+    if type(value) in (list, tuple):
+        return all(map(_is_plain, value))  # type: ignore[call-overload]
+    if type(value) is dict:
+        return all(map(_is_plain, [*value, *value.values()]))
+    return value is None or type(value) in (bool, int, float, str)
 
 
 def instantiate(spec: Mapping[str, Any], **given: Any) -> Any:

@@ -17,7 +17,7 @@ from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.metrics import AttachmentScore
-from robustparse.parsers.checkpoint import KEY, describe, fill_weights
+from robustparse.parsers.checkpoint import KEY, describe, fill_weights, specification
 from robustparse.parsers.optimization import Optimization
 from robustparse.types import Prediction
 
@@ -68,6 +68,14 @@ class LearningModule(pl.LightningModule, ABC):
         """Those that learn at the ``pretrained_learning_rate``."""
 
     # Training
+
+    def on_fit_start(self) -> None:
+        """Refuse to train what could not be loaded again.
+
+        Raises:
+            InputError: see ``specification``.
+        """
+        specification(self)
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
         """Seed dropout from (seed, epoch, batch, process): a resumed run draws the same masks."""
