@@ -140,8 +140,15 @@ class LearningModule(pl.LightningModule, ABC):
             torch.nn.utils.clip_grad_norm_(self.parameters(), gradient_clip_val)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Add what makes the parser anew."""
+        """Add what makes the parser anew; say which batch comes next.
+
+        The loader itself does not know that ``limit_train_batches`` ends an epoch before its end.
+        """
         checkpoint[KEY] = describe(self, self.vocabulary)
+        fit_loop = checkpoint.get("loops", {}).get("fit_loop", {})
+        for loader in fit_loop.get("state_dict", {}).get("combined_loader", []):
+            done = fit_loop["epoch_loop.batch_progress"]["current"]["processed"]
+            loader["position"] = done % int(self.trainer.num_training_batches)
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Refuse to continue with another vocabulary, whose rows would mean other words.
