@@ -9,6 +9,7 @@ from pytorch_lightning.callbacks import ModelCheckpoint
 
 from robustparse.data.batch import Batch
 from robustparse.data.datamodule import TreebankDataModule
+from robustparse.errors import InputError
 from robustparse.parsers.biaffine import BiaffineParser
 from robustparse.parsers.encoders import LSTMEncoder
 from sample_runs import sentences, trainer, write_sample
@@ -61,3 +62,22 @@ def test_every_checkpoint_goes_on_with_the_next_batch(
     longer = trained(train_file, max_epochs=4, **settings)
     resumed = trained(train_file, tmp_path / "ends" / "last.ckpt", max_epochs=4, **settings)
     assert resumed == {at: ids for at, ids in longer.items() if at >= len(whole)}
+
+
+def test_the_same_data_go_on_and_other_sentences_are_refused(
+    train_file: Path, tmp_path: Path
+) -> None:
+    """Though they have the same vocabulary, and as many words in each sentence."""
+    ends = ModelCheckpoint(tmp_path, save_last=True)
+    trained(train_file, callbacks=[ends], enable_checkpointing=True, max_epochs=1)
+    last = tmp_path / "last.ckpt"
+    assert trained(train_file, last, max_epochs=2)
+    blocks = train_file.read_text().split("\n\n")
+    (tmp_path / "turned.conllu").write_text("\n\n".join([*blocks[-2::-1], ""]))
+    with pytest.raises(InputError, match="the checkpoint was trained on other sentences"):
+        trained(tmp_path / "turned.conllu", last, max_epochs=2)
+    relabelled = tmp_path / "relabelled.conllu"
+    relabelled.write_text(train_file.read_text().replace("obj", "?").replace("det", "obj"))
+    relabelled.write_text(relabelled.read_text().replace("?", "det"))
+    with pytest.raises(InputError, match="on other heads, labels or tags|another vocabulary"):
+        trained(relabelled, last, max_epochs=2)

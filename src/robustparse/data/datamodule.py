@@ -1,5 +1,6 @@
 """A treebank as a LightningDataModule: files in, numbered batches out."""
 
+import hashlib
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
@@ -202,7 +203,9 @@ class TreebankDataModule(pl.LightningDataModule):
         data = self._number(examples, self.punctuation)
         module = self.trainer.lightning_module  # type: ignore[union-attr]
         may_change = self.other_processes or not drops_out(module)
-        return TrainingLoader(data, self.batch_words, self.seed, *self._place(), may_change)
+        words = "\n".join("\t".join(example.sentence.words) for example in examples)
+        digest = hashlib.sha256(words.encode()).hexdigest()
+        return TrainingLoader(data, self.batch_words, self.seed, *self._place(), may_change, digest)
 
     def val_dataloader(self) -> EvaluationLoader:
         """The development sentences."""
