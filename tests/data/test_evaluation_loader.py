@@ -6,6 +6,7 @@ from test_batch import numbered
 from test_sampler import CASES, ids
 
 from robustparse.data.sampler import EvaluationLoader, forward_words
+from robustparse.errors import InputError
 
 
 @pytest.mark.parametrize(
@@ -26,6 +27,14 @@ def test_evaluation_covers_each_sentence_once(lengths, limit, world_size):
     assert sorted(seen) == sorted(data.ids.tolist())
 
 
+def test_fewer_sentences_than_processes_are_refused():
+    data = numbered([3, 4])
+    assert len(EvaluationLoader(data, 10, 1, 2)) == 1
+    with pytest.raises(InputError, match="2 sentences for 3 processes; give more sentences or use"):
+        EvaluationLoader(data, 10, 0, 3)
+    assert len(EvaluationLoader(numbered([]), 10)) == 0
+
+
 def test_an_evaluation_sentence_over_the_limit_stands_alone():
     data = numbered([2, 30, 3, 31, 1])
     batches = list(EvaluationLoader(data, 10))
@@ -36,3 +45,5 @@ def test_a_forward_pass_has_as_many_words_as_given_or_as_suit_the_device():
     cpu, gpu = torch.device("cpu"), torch.device("cuda")
     assert forward_words(cpu, 7) == forward_words(gpu, 7) == 7
     assert forward_words(cpu, None) < forward_words(gpu, None)
+    with pytest.raises(InputError, match="batch_words must be >= 1, got 0"):
+        forward_words(cpu, 0)

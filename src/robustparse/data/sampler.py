@@ -36,8 +36,8 @@ def plan_batches(
     if len(lengths) and lengths.max() > batch_words:
         longest = int(lengths.argmax())
         raise InputError(
-            f"batch_words is {batch_words}, and sentence {longest} has {lengths[longest]} words; "
-            "raise batch_words"
+            f"batch_words is {batch_words}, and sentence {longest + 1} has {lengths[longest]} "
+            "words; raise batch_words"
         )
     rng = np.random.Generator(np.random.Philox(key=[seed, epoch]))
     shuffled = rng.permutation(len(lengths))
@@ -137,8 +137,8 @@ class TrainingLoader:
                     f"the checkpoint was trained with {name} {state[name]}, now it is {value}; "
                     "resume with the same data, or start anew with model.init_args.init_from"
                 )
-        for name, value in self._content.items():
-            if state.get(name, value) != value:  # older checkpoints do not say
+        for name, digest in self._content.items():
+            if state.get(name, digest) != digest:  # older checkpoints do not say
                 other = "sentences" if name == "words" else "heads, labels or tags of its sentences"
                 raise InputError(
                     f"the checkpoint was trained on other {other}, though on as many; resume with "
@@ -164,7 +164,12 @@ def forward_words(device: torch.device, given: int | None) -> int:
 
     On a CPU few: activations stay in its cache, and sentences of nearly the same length need little
     padding (about a third faster than 8000 for a BiLSTM on UD English EWT). A GPU wants many.
+
+    Raises:
+        InputError: fewer than one was given.
     """
+    if given is not None and given < 1:
+        raise InputError(f"batch_words must be >= 1, got {given}")
     if given is not None:
         return given
     return 1000 if device.type == "cpu" else 20_000
@@ -177,11 +182,19 @@ class EvaluationLoader:
         data: the sentences.
         batch_words: the limit of a batch in padded words.
         rank, world_size: this process among all.
+
+    Raises:
+        InputError: there are fewer sentences than processes, one of which would have no batch.
     """
 
     def __init__(
         self, data: Numbered, batch_words: int, rank: int = 0, world_size: int = 1
     ) -> None:
+        if world_size > max(len(data), 1):
+            raise InputError(
+                f"{len(data)} sentences for {world_size} processes; give more sentences or use "
+                "fewer processes (trainer.devices)"
+            )
         self.data = data
         lengths = data.lengths
         order = np.argsort(lengths, kind="stable")[rank::world_size]

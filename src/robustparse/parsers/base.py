@@ -179,8 +179,8 @@ class ParserModule(LearningModule):
                 ``forward_words``.
 
         Raises:
-            InputError: a sentence that is a string, holds something else than strings or nothing
-                at all, or that this parser cannot read.
+            InputError: a sentence that is no list of strings or empty, or that this parser cannot
+                read; or ``batch_words`` is below 1.
         """
         examples = [without_gold(index, words) for index, words in enumerate(sentences)]
         trees: dict[int, DependencyTree] = {}
