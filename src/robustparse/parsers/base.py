@@ -48,7 +48,7 @@ class ParserModule(LearningModule):
         checkpoint too: its weights have no other meaning.
 
         Raises:
-            InputError: neither is given, or the checkpoint does not fit.
+            InputError: neither is given, or the checkpoint does not fit or holds NaN.
         """
         start = None if init_from is None else read_checkpoint(init_from)
         if start is not None:

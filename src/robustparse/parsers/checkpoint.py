@@ -23,6 +23,8 @@ FORMAT = 1
 KEY = "robustparse"
 _OURS = "robustparse.parsers."
 _GIVEN_LATER = ("self", "vocabulary", "init_from")
+# What an encoder reads from a file when it is new, and where a checkpoint keeps what was read.
+_KEPT = {"model": "stored", "vectors": "vector_words"}
 
 
 def specification(part: object) -> dict[str, Any]:
@@ -73,7 +75,8 @@ def instantiate(spec: Mapping[str, Any], **given: Any) -> Any:
     """The inverse of ``specification``.
 
     Raises:
-        InputError: the class is none of ours or does not take these arguments.
+        InputError: the class is none of ours, does not take these arguments, or would read more
+            files: a checkpoint holds all that it needs.
     """
     class_path = str(spec.get("class_path"))
     module_name, _, class_name = class_path.rpartition(".")
@@ -90,6 +93,13 @@ def instantiate(spec: Mapping[str, Any], **given: Any) -> Any:
             name: instantiate(value) if isinstance(value, dict) and "class_path" in value else value
             for name, value in spec["init_args"].items()
         }
+        for source, kept in _KEPT.items():
+            if arguments.get(source) is not None and arguments.get(kept) is None:
+                raise InputError(
+                    f"a checkpoint names {source} {arguments[source]!r} without the {kept} that "
+                    "were read from there, and nothing else is read or fetched for a checkpoint; "
+                    "train the parser again"
+                )
         return found(**arguments, **given)
     except (ImportError, AttributeError, KeyError, TypeError) as error:
         raise InputError(
@@ -158,11 +168,19 @@ def held_arguments(content: Mapping[str, Any], part: str) -> Mapping[str, Any]:
     return arguments
 
 
-def fill_weights(parser: torch.nn.Module, path: str | Path, weights: Mapping[str, Any]) -> None:
+def fill_weights(
+    parser: torch.nn.Module, path: str | Path, weights: Mapping[str, Any], finite: bool = True
+) -> None:
     """Load weights.
 
+    Args:
+        parser: gets them.
+        path: the checkpoint, for errors.
+        weights: by name.
+        finite: refuse NaN and infinity, with which nothing can be parsed.
+
     Raises:
-        InputError: names or shapes differ from the parser's.
+        InputError: names or shapes differ from the parser's, or a weight is no number.
     """
     try:
         parser.load_state_dict(weights)
@@ -171,3 +189,10 @@ def fill_weights(parser: torch.nn.Module, path: str | Path, weights: Mapping[str
             f"{path}: its weights do not fit this parser's configuration: "
             f"{' '.join(str(error).split())[:300]}"
         ) from None
+    for name, weight in parser.named_parameters() if finite else ():
+        # NaN and infinity reach the sum, which takes one quick pass; so may large finite numbers.
+        if not weight.detach().sum().isfinite() and not weight.isfinite().all():
+            raise InputError(
+                f"{path}: its weight {name} holds NaN or infinity: training went wrong before it "
+                "was written; take an earlier checkpoint or train the parser again"
+            )

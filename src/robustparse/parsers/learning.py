@@ -154,7 +154,8 @@ class LearningModule(pl.LightningModule, ABC):
         """Refuse to continue with another vocabulary, whose rows would mean other words.
 
         Raises:
-            InputError: the vocabulary or the weights are another parser's.
+            InputError: the vocabulary or the weights are another parser's; or the weights are no
+                numbers, except where training is to go on.
         """
         held = checkpoint.get(KEY, {}).get("vocabulary")
         if held != self.vocabulary.to_lists():
@@ -165,8 +166,10 @@ class LearningModule(pl.LightningModule, ABC):
         if self._trainer is not None:
             # Lightning converts the module only after loading: float64 would go through float32.
             self._trainer.precision_plugin.convert_module(self)
-        fill_weights(self, "the checkpoint", checkpoint["state_dict"])
-        if self._trainer is not None and self._trainer.state.fn == TrainerFn.FITTING:
+        goes_on = self._trainer is not None and self._trainer.state.fn == TrainerFn.FITTING
+        path = "the checkpoint" if self._trainer is None else str(self._trainer.ckpt_path)
+        fill_weights(self, path, checkpoint["state_dict"], finite=not goes_on)
+        if goes_on:
             fit_loop = checkpoint.get("loops", {}).get("fit_loop", {})
             self._loader_states = fit_loop.get("state_dict", {}).get("combined_loader", [])
 
