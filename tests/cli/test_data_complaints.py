@@ -67,6 +67,13 @@ def test_fit_names_the_place_of_a_sentence_that_the_parser_cannot_read(split, ru
     assert f"robustparse: {place}sentence 4: the parser reads part-of-speech tags" in error
 
 
+@pytest.mark.parametrize("split", ["train", "dev", "copies"])
+def test_fit_names_the_place_of_a_sentence_without_the_tags_of_punctuation(split, run, capsys):
+    arguments, place = run(split, without_tags)
+    error = mistake(capsys, *arguments, "--data.init_args.punctuation", "penn")
+    assert f"robustparse: {place}punctuation policy 'penn' needs Penn tags" in error
+
+
 def test_the_place_of_a_sentence_with_too_many_word_pieces(run, capsys, monkeypatch):
     """What the encoder complains of is its own affair."""
     from robustparse.errors import InputError

@@ -57,8 +57,8 @@ def cached_rows(path: Path, key: str, parsed: bool) -> list[dict[str, Any]]:
 @cache  # once is enough
 def _warn_of_cache(folder: object, reason: str) -> None:
     log.warning(
-        "%s: treebanks cannot be cached there and are parsed every time (%s); let HF_DATASETS_CACHE "
-        "name a folder that can be written to",
+        "%s: treebanks cannot be cached there and are parsed every time (%s); let "
+        "HF_DATASETS_CACHE name a folder that can be written to",
         folder,
         reason,
     )

@@ -23,7 +23,7 @@ from robustparse.data.sampler import EvaluationLoader, TrainingLoader, forward_w
 from robustparse.data.shares import Unit, check_share, draw_share
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
-from robustparse.metrics import PunctuationPolicy
+from robustparse.metrics import PunctuationPolicy, counted_words
 from robustparse.types import Example
 
 # The longest sentence of UD English EWT has 159 words; scores take length squared memory.
@@ -182,12 +182,15 @@ class TreebankDataModule(pl.LightningDataModule):
     def _read(self, split: str, parsed: bool = True) -> list[Example]:
         """The sentences of a split, every one of which the parser can read."""
         examples = self.train_examples if split == "train" else self.examples(split, parsed)
-        check_readable(examples, self.path(split) or SAMPLE, self._parser.check)
+        check = self._check if parsed else self._parser.check
+        check_readable(examples, self.path(split) or SAMPLE, check)
         return examples
 
-    def _number(self, examples: Sequence[Example], punctuation: PunctuationPolicy) -> Numbered:
-        """What ``check_readable`` has let through."""
-        return self._parser.number(examples, punctuation, checked=False)
+    def _check(self, examples: Sequence[Example]) -> None:
+        """Refuse what the parser cannot read, or what has no tags by which words are counted."""
+        self._parser.check(examples)
+        if self.punctuation == "penn":
+            _ = [counted_words(example.sentence, "penn") for example in examples]
 
     def _place(self) -> tuple[int, int]:
         return self.trainer.global_rank, self.trainer.world_size  # type: ignore[union-attr]
@@ -196,11 +199,11 @@ class TreebankDataModule(pl.LightningDataModule):
         """Global batches of fixed content, this process's share."""
         examples = self._read("train")
         for path, copy in self._copies:
-            check_readable([copy], path, self._parser.check)
+            check_readable([copy], path, self._check)
         examples = [*examples, *self.augmented_examples]
         effect = "words with this or other such labels, {words} in all, teach heads alone"
         self._warn_of_labels("train", examples, effect)
-        data = self._number(examples, self.punctuation)
+        data = self._parser.number(examples, self.punctuation, checked=False)
         module = self.trainer.lightning_module  # type: ignore[union-attr]
         may_change = self.other_processes or not drops_out(module)
         words = "\n".join("\t".join(example.sentence.words) for example in examples)
@@ -238,7 +241,7 @@ class TreebankDataModule(pl.LightningDataModule):
     def _evaluation(
         self, examples: Sequence[Example], punctuation: PunctuationPolicy
     ) -> EvaluationLoader:
-        data = self._number(examples, punctuation)
+        data = self._parser.number(examples, punctuation, checked=False)
         device = self.trainer.strategy.root_device  # type: ignore[union-attr]
         words = forward_words(device, self.eval_batch_words)
         return EvaluationLoader(data, words, *self._place())
