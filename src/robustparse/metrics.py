@@ -45,8 +45,8 @@ def counted_words(sentence: Sentence, policy: PunctuationPolicy = "none") -> NDA
     check_choice("punctuation", policy, get_args(PunctuationPolicy))
     if not sentence.xpos:
         raise InputError(
-            "punctuation policy 'penn' needs Penn tags in column 5, and the file has none; "
-            "use 'unicode' or 'none'"
+            "punctuation policy 'penn' needs Penn tags in column 5, and the sentence "
+            f"{' '.join(sentence.words)[:40]!r} has none; use 'unicode' or 'none'"
         )
     return np.array([tag not in PENN_PUNCTUATION for tag in sentence.xpos], dtype=np.bool_)
 

@@ -68,6 +68,13 @@ def test_fit_names_the_place_of_a_sentence_that_the_parser_cannot_read(split, ru
     assert f"robustparse: {place}sentence 4: the parser reads part-of-speech tags" in error
 
 
+@pytest.mark.parametrize("split", ["train", "dev", "copies"])
+def test_fit_names_the_place_of_a_sentence_without_the_tags_of_punctuation(split, run, capsys):
+    arguments, place = run(split, without_tags)
+    error = mistake(capsys, *arguments, "--data.init_args.punctuation", "penn")
+    assert f"robustparse: {place}punctuation policy 'penn' needs Penn tags" in error
+
+
 def test_the_place_of_a_sentence_with_too_many_word_pieces(run, capsys, monkeypatch):
     """What the encoder complains of is its own affair."""
     from robustparse.errors import InputError
@@ -154,3 +161,19 @@ def test_a_label_that_cannot_be_right_is_warned_of_once(run, tmp_path, caplog):
     arguments, _ = run("test", strangely_labelled, command="predict")
     main([*arguments, *last])
     assert warnings() == []
+
+
+def test_fine_tuning_says_once_which_labels_it_does_not_learn(run, tmp_path, caplog):
+    """The parser starts from a checkpoint, whose labels stay its own."""
+    arguments, _ = run("test", without_tags)
+    main(arguments)
+    (tmp_path / "run" / "last.ckpt").rename(tmp_path / "clean.ckpt")
+    caplog.clear()
+    for split, expected in (("train", 1), ("copies", 0)):
+        arguments, place = run(split, strangely_labelled if expected else replace)
+        main([*arguments, "--model.init_args.init_from", str(tmp_path / "clean.ckpt")])
+        told = [one.getMessage() for one in caplog.records if "label" in one.getMessage()]
+        message = "dependency label 'weird', which the parser never saw in training: words with "
+        message += "this or other such labels, 1 in all, teach heads alone"
+        assert told == [place + message] * expected
+        caplog.clear()

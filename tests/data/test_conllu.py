@@ -251,6 +251,13 @@ def test_unknown_labels_are_found_under_windows_line_ends(tmp_path):
         check_labels(read_treebank(path), path, ["root"])
 
 
+def test_of_equal_sentences_the_first_is_named(tmp_path):
+    path = tmp_path / "a.conllu"
+    path.write_text(GOOD + row(1, label="new") + "\n" + GOOD + row(1, label="new"))
+    with pytest.raises(InputError, match=r"a\.conllu:4: dependency label 'new'"):
+        check_labels(read_treebank(path), path, ["root"])
+
+
 def test_unknown_labels_without_a_file_name_the_sentence(treebank):
     made = Example(4, Sentence(("a", "b")), DependencyTree((0, 1), ("root", "new")))
     with pytest.raises(InputError, match=r"sentence 5, word 2: dependency label 'new'"):

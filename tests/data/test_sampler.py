@@ -2,16 +2,13 @@
 
 import numpy as np
 import pytest
-import torch
 from numpy.typing import NDArray
 from test_batch import numbered
 
 from robustparse.data.batch import Batch
 from robustparse.data.sampler import (
     MIN_SENTENCES,
-    EvaluationLoader,
     TrainingLoader,
-    forward_words,
     plan_batches,
 )
 from robustparse.errors import InputError
@@ -99,7 +96,7 @@ def test_a_short_last_batch_is_filled_up():
 
 
 def test_a_sentence_over_the_limit_is_refused():
-    with pytest.raises(InputError, match="batch_words is 9, and sentence 2 has 10 words"):
+    with pytest.raises(InputError, match="batch_words is 9, and sentence 3 has 10 words"):
         plan_batches(np.array([3, 4, 10]), 9, 0, 0)
 
 
@@ -212,29 +209,15 @@ def test_a_state_of_other_batches_is_refused(other, message):
         TrainingLoader(*other).load_state_dict(state)
 
 
-@pytest.mark.parametrize(("lengths", "limit"), CASES)
-@pytest.mark.parametrize("world_size", [1, 2, 3, 5])
-def test_evaluation_covers_each_sentence_once(lengths, limit, world_size):
-    data = numbered(lengths.tolist())
-    seen: list[int] = []
-    for rank in range(world_size):
-        loader = EvaluationLoader(data, limit, rank, world_size)
-        batches = list(loader)
-        assert len(batches) == len(loader)
-        assert all(batch.words.numel() <= limit for batch in batches)
-        seen += ids(batches)
-        for batch in batches:
-            assert batch.weight.item() == batch.lengths.sum().item()
-    assert sorted(seen) == sorted(data.ids.tolist())
+def test_a_state_of_other_sentences_is_refused_but_not_one_that_does_not_say():
+    def loader(words: str, seed: int = 0) -> TrainingLoader:
+        return TrainingLoader(numbered([5] * 40, seed), 100, 7, words=words)
 
-
-def test_an_evaluation_sentence_over_the_limit_stands_alone():
-    data = numbered([2, 30, 3, 31, 1])
-    batches = list(EvaluationLoader(data, 10))
-    assert [batch.lengths.tolist() for batch in batches] == [[1, 2, 3], [30], [31]]
-
-
-def test_a_forward_pass_has_as_many_words_as_given_or_as_suit_the_device():
-    cpu, gpu = torch.device("cpu"), torch.device("cuda")
-    assert forward_words(cpu, 7) == forward_words(gpu, 7) == 7
-    assert forward_words(cpu, None) < forward_words(gpu, None)
+    state = loader("a").state_dict()
+    loader("a").load_state_dict(state)
+    with pytest.raises(InputError, match="trained on other sentences, though on as many; resume"):
+        loader("b").load_state_dict(state)
+    with pytest.raises(InputError, match="on other heads, labels or tags of its sentences"):
+        loader("a", seed=1).load_state_dict(state)
+    older = {name: value for name, value in state.items() if name not in ("words", "trees")}
+    loader("b", seed=1).load_state_dict(older)

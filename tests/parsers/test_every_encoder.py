@@ -98,8 +98,13 @@ def test_a_sentence_is_a_list_of_strings(parser):
             parser.parse([["dog", wrong]])
         with pytest.raises(InputError, match=r"^sentence 1, word 2: expected a string, got "):
             parser.parse([Sentence(("dog", wrong), xpos=("NN", "NN"))])
+    for none in (None, 3):
+        with pytest.raises(InputError, match=rf"^sentence 1 is {none}; expected a list of words"):
+            parser.parse([none])
     with pytest.raises(InputError, match=r"^sentence 1 has no words"):
         parser.parse([()])
+    with pytest.raises(InputError, match="batch_words must be >= 1, got 0"):
+        parser.parse([["dog"]], batch_words=0)
 
 
 def test_offsets_reach_the_loss_on_words_alone(parser):

@@ -2,7 +2,9 @@
 
 A treebank is parsed once and then cached through ``datasets`` under the hash of the file's content.
 Writing edits the lines of an example's block and copies everything else, so that comments, ranges,
-empty nodes and the columns a parser knows nothing of come out byte for byte.
+empty nodes and the columns a parser knows nothing of come out as they were. Lines end in LF then,
+one empty line stands behind each sentence, and CoNLL-X's columns 9 and 10, a second parse, are
+blank.
 """
 
 import hashlib
@@ -13,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from robustparse import __version__
-from robustparse.data.conllu_rows import blocks, is_conllx, is_word, parse_rows
+from robustparse.data.conllu_cache import cached_rows
+from robustparse.data.conllu_rows import blocks, is_conllx, is_word
 from robustparse.errors import InputError
 from robustparse.files import read_text, written
 from robustparse.types import DependencyTree, Example, Sentence
@@ -46,7 +49,7 @@ def read_treebank(
     reader = f"{__version__} {file_ending(path)}{'' if parsed else ' unparsed'}"
     key = hashlib.sha256(f"{reader}\n{content}".encode()).hexdigest()
     examples = []
-    for index, row in enumerate(_cached_rows(path, key, parsed)):
+    for index, row in enumerate(cached_rows(path, key, parsed)):
         if max_length is not None and len(row["words"]) > max_length:
             raise InputError(
                 f"{path}:{row['line']}: the sentence has {len(row['words'])} words, over the limit "
@@ -64,35 +67,6 @@ def _example(index: int, row: dict[str, Any]) -> Example:
 
 def _tags(column: list[str]) -> tuple[str, ...]:
     return () if all(tag == "_" for tag in column) else tuple(column)
-
-
-def _cached_rows(path: Path, key: str, parsed: bool) -> list[dict[str, Any]]:
-    import datasets  # imported on use: it takes a second, and most commands' help needs none of it
-
-    features = datasets.Features(
-        {
-            "words": datasets.List(datasets.Value("string")),
-            "upos": datasets.List(datasets.Value("string")),
-            "xpos": datasets.List(datasets.Value("string")),
-            "heads": datasets.List(datasets.Value("int32")),
-            "labels": datasets.List(datasets.Value("string")),
-            "line": datasets.Value("int64"),
-            "block": datasets.Value("string"),
-        }
-    )
-    datasets.disable_progress_bars()
-    try:
-        cached = datasets.Dataset.from_generator(
-            parse_rows,
-            gen_kwargs={"path": str(path), "key": key, "parsed": parsed},
-            features=features,
-        )
-    except datasets.exceptions.DatasetGenerationError as error:
-        if isinstance(error.__cause__, InputError):
-            raise error.__cause__ from None
-        raise
-    rows: list[dict[str, Any]] = cached.to_list()
-    return rows
 
 
 def check_labels(examples: Sequence[Example], path: str | Path, known: Collection[str]) -> None:
@@ -154,7 +128,9 @@ def _place(example: Example, word: int, path: Path) -> str:
     unnumbered = f"{path}, sentence {example.id + 1}, word {word + 1}"
     if not example.block:  # made in memory: there is no file to read
         return unnumbered
-    starts = {"\n".join(block): start for start, block in blocks(read_text(path))}
+    starts: dict[str, int] = {}
+    for start, block in blocks(read_text(path)):
+        starts.setdefault("\n".join(block), start)
     if example.block not in starts:
         return unnumbered
     words = [index for index, line in enumerate(example.block.split("\n")) if is_word(line)]

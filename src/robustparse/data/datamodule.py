@@ -1,5 +1,6 @@
 """A treebank as a LightningDataModule: files in, numbered batches out."""
 
+import hashlib
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,7 +23,7 @@ from robustparse.data.sampler import EvaluationLoader, TrainingLoader, forward_w
 from robustparse.data.shares import Unit, check_share, draw_share
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_seed
-from robustparse.metrics import PunctuationPolicy
+from robustparse.metrics import PunctuationPolicy, counted_words
 from robustparse.types import Example
 
 # The longest sentence of UD English EWT has 159 words; scores take length squared memory.
@@ -182,12 +183,15 @@ class TreebankDataModule(pl.LightningDataModule):
     def _read(self, split: str, parsed: bool = True) -> list[Example]:
         """The sentences of a split, every one of which the parser can read."""
         examples = self.train_examples if split == "train" else self.examples(split, parsed)
-        check_readable(examples, self.path(split) or SAMPLE, self._parser.check)
+        check = self._check if parsed else self._parser.check
+        check_readable(examples, self.path(split) or SAMPLE, check)
         return examples
 
-    def _number(self, examples: Sequence[Example], punctuation: PunctuationPolicy) -> Numbered:
-        """What ``check_readable`` has let through."""
-        return self._parser.number(examples, punctuation, checked=False)
+    def _check(self, examples: Sequence[Example]) -> None:
+        """Refuse what the parser cannot read, or what has no tags by which words are counted."""
+        self._parser.check(examples)
+        if self.punctuation == "penn":
+            _ = [counted_words(example.sentence, "penn") for example in examples]
 
     def _place(self) -> tuple[int, int]:
         return self.trainer.global_rank, self.trainer.world_size  # type: ignore[union-attr]
@@ -196,11 +200,16 @@ class TreebankDataModule(pl.LightningDataModule):
         """Global batches of fixed content, this process's share."""
         examples = self._read("train")
         for path, copy in self._copies:
-            check_readable([copy], path, self._parser.check)
-        data = self._number([*examples, *self.augmented_examples], self.punctuation)
+            check_readable([copy], path, self._check)
+        examples = [*examples, *self.augmented_examples]
+        effect = "words with this or other such labels, {words} in all, teach heads alone"
+        self._warn_of_labels("train", examples, effect)
+        data = self._parser.number(examples, self.punctuation, checked=False)
         module = self.trainer.lightning_module  # type: ignore[union-attr]
         may_change = self.other_processes or not drops_out(module)
-        return TrainingLoader(data, self.batch_words, self.seed, *self._place(), may_change)
+        words = "\n".join("\t".join(example.sentence.words) for example in examples)
+        digest = hashlib.sha256(words.encode()).hexdigest()
+        return TrainingLoader(data, self.batch_words, self.seed, *self._place(), may_change, digest)
 
     def val_dataloader(self) -> EvaluationLoader:
         """The development sentences."""
@@ -215,19 +224,25 @@ class TreebankDataModule(pl.LightningDataModule):
         return self._evaluation(self._read("test", parsed=False), "none")
 
     def _scored(self, split: str) -> list[Example]:
-        """The sentences of a split; a warning, once, if a label of theirs cannot be right."""
+        """The sentences of a split; a warning if a label of theirs cannot be right."""
         examples = self._read(split)
-        if split not in self._warned and self._place()[0] == 0:
-            self._warned.add(split)
-            known = self._parser.vocabulary.label_ids
-            if unknown := unknown_label(examples, self.path(split) or SAMPLE, known):
-                log.warning("%s: it, and any other such label, counts as wrong", unknown)
+        self._warn_of_labels(split, examples, "it, and any other such label, counts as wrong")
         return examples
+
+    def _warn_of_labels(self, split: str, examples: Sequence[Example], effect: str) -> None:
+        """Say once, if the parser does not know a label of a split, what comes of it."""
+        if split in self._warned or self._place()[0] != 0:
+            return
+        self._warned.add(split)
+        known = self._parser.vocabulary.label_ids
+        if unknown := unknown_label(examples, self.path(split) or SAMPLE, known):
+            words = sum(label not in known for one in examples for label in one.gold.labels)
+            log.warning("%s: %s", unknown, effect.format(words=words))
 
     def _evaluation(
         self, examples: Sequence[Example], punctuation: PunctuationPolicy
     ) -> EvaluationLoader:
-        data = self._number(examples, punctuation)
+        data = self._parser.number(examples, punctuation, checked=False)
         device = self.trainer.strategy.root_device  # type: ignore[union-attr]
         words = forward_words(device, self.eval_batch_words)
         return EvaluationLoader(data, words, *self._place())

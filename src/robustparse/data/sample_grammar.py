@@ -155,18 +155,7 @@ def read(words: Sequence[str], xpos: Sequence[str] | None = None) -> Reading:
     Raises:
         InputError: a word is unknown, or the sentence has no derivation or several.
     """
-    entries = []
-    for position, word in enumerate(words):
-        here = lexicon().get(word.lower(), ())
-        if xpos is not None:
-            here = tuple(entry for entry in here if entry.xpos == xpos[position])
-        if not here:
-            tag = "" if xpos is None else f" tagged {xpos[position]}"
-            raise InputError(
-                f"word {position + 1}, {word!r}{tag}, is not in the sample treebank's lexicon; "
-                "only its own words can be derived"
-            )
-        entries.append(here)
+    entries = _entries(words, xpos)
     found = {
         (span.head, tuple(sorted(span.arcs)), span.readings)
         for span in _Chart(entries).spans("TOP", 0)
@@ -187,6 +176,23 @@ def read(words: Sequence[str], xpos: Sequence[str] | None = None) -> Reading:
         tuple(entry.word_class for entry in readings),
         DependencyTree(tuple(heads), tuple(labels)),
     )
+
+
+def _entries(words: Sequence[str], xpos: Sequence[str] | None) -> list[tuple[Entry, ...]]:
+    """The readings of each word; arguments and errors as in ``read``."""
+    entries = []
+    for position, word in enumerate(words):
+        here = lexicon().get(word.lower(), ())
+        if xpos is not None:
+            here = tuple(entry for entry in here if entry.xpos == xpos[position])
+        if not here:
+            tag = "" if xpos is None else f" tagged {xpos[position]}"
+            raise InputError(
+                f"word {position + 1}, {word!r}{tag}, is not in the sample treebank's lexicon; "
+                "only its own words can be derived"
+            )
+        entries.append(here)
+    return entries
 
 
 def derive(words: Sequence[str], xpos: Sequence[str] | None = None) -> DependencyTree:

@@ -6,7 +6,9 @@ takes every world_size-th sentence of each batch, so neither the number of proce
 interruption changes what a step is trained on; (epoch, position) is all there is to resume from.
 """
 
+import hashlib
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import torch
@@ -34,8 +36,8 @@ def plan_batches(
     if len(lengths) and lengths.max() > batch_words:
         longest = int(lengths.argmax())
         raise InputError(
-            f"batch_words is {batch_words}, and sentence {longest} has {lengths[longest]} words; "
-            "raise batch_words"
+            f"batch_words is {batch_words}, and sentence {longest + 1} has {lengths[longest]} "
+            "words; raise batch_words"
         )
     rng = np.random.Generator(np.random.Philox(key=[seed, epoch]))
     shuffled = rng.permutation(len(lengths))
@@ -75,6 +77,7 @@ class TrainingLoader:
         seed: of the plan.
         rank, world_size: this process among all.
         other_processes: whether training may go on that was begun by another number of them.
+        words: identifies the words of the sentences, whose rows depend on what was read before.
     """
 
     def __init__(
@@ -85,9 +88,12 @@ class TrainingLoader:
         rank: int = 0,
         world_size: int = 1,
         other_processes: bool = True,
+        words: str = "",
     ) -> None:
         self.data, self.batch_words, self.seed = data, batch_words, seed
         self.rank, self.world_size, self.other_processes = rank, world_size, other_processes
+        columns = b"".join(column.tobytes() for column in (data.tags, data.heads, data.labels))
+        self._content = {"words": words, "trees": hashlib.sha256(columns).hexdigest()}
         self.sampler = EpochSampler()
         self._start = self._handed_out = 0
         plan = plan_batches(data.lengths, batch_words, seed, 0)
@@ -110,26 +116,33 @@ class TrainingLoader:
             weight = float(self.data.lengths[plan[position]].sum())
             yield self.data.batch(plan[position][self.rank :: self.world_size], weight)
 
-    def state_dict(self) -> dict[str, int]:
+    def state_dict(self) -> dict[str, Any]:
         """Where training stands, in batches handed out, and what the plan follows from."""
         position = self._handed_out % self._batches
         place = {"epoch": self.sampler.epoch, "position": position}
-        return {**place, **self._plan(), "world_size": self.world_size}
+        return {**place, **self._plan(), **self._content, "world_size": self.world_size}
 
-    def load_state_dict(self, state: dict[str, int]) -> None:
+    def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from there; takes effect at the next first batch.
 
         The global batches are the same for another number of processes.
 
         Raises:
-            InputError: the state comes from other batches, or from another number of processes
-                where these may not go on with it.
+            InputError: the state comes from other batches or other sentences, or from another
+                number of processes where these may not go on with it.
         """
         for name, value in self._plan().items():
             if state.get(name, value) != value:
                 raise InputError(
                     f"the checkpoint was trained with {name} {state[name]}, now it is {value}; "
                     "resume with the same data, or start anew with model.init_args.init_from"
+                )
+        for name, digest in self._content.items():
+            if state.get(name, digest) != digest:  # older checkpoints do not say
+                other = "sentences" if name == "words" else "heads, labels or tags of its sentences"
+                raise InputError(
+                    f"the checkpoint was trained on other {other}, though on as many; resume with "
+                    "the same data, or start anew with model.init_args.init_from"
                 )
         before = state.get("world_size", self.world_size)
         if before != self.world_size and not self.other_processes:
@@ -151,7 +164,12 @@ def forward_words(device: torch.device, given: int | None) -> int:
 
     On a CPU few: activations stay in its cache, and sentences of nearly the same length need little
     padding (about a third faster than 8000 for a BiLSTM on UD English EWT). A GPU wants many.
+
+    Raises:
+        InputError: fewer than one was given.
     """
+    if given is not None and given < 1:
+        raise InputError(f"batch_words must be >= 1, got {given}")
     if given is not None:
         return given
     return 1000 if device.type == "cpu" else 20_000
@@ -164,11 +182,19 @@ class EvaluationLoader:
         data: the sentences.
         batch_words: the limit of a batch in padded words.
         rank, world_size: this process among all.
+
+    Raises:
+        InputError: there are fewer sentences than processes, one of which would have no batch.
     """
 
     def __init__(
         self, data: Numbered, batch_words: int, rank: int = 0, world_size: int = 1
     ) -> None:
+        if world_size > max(len(data), 1):
+            raise InputError(
+                f"{len(data)} sentences for {world_size} processes; give more sentences or use "
+                "fewer processes (trainer.devices)"
+            )
         self.data = data
         lengths = data.lengths
         order = np.argsort(lengths, kind="stable")[rank::world_size]

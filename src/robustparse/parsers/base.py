@@ -48,7 +48,7 @@ class ParserModule(LearningModule):
         checkpoint too: its weights have no other meaning.
 
         Raises:
-            InputError: neither is given, or the checkpoint does not fit.
+            InputError: neither is given, or the checkpoint does not fit or holds NaN.
         """
         start = None if init_from is None else read_checkpoint(init_from)
         if start is not None:
@@ -179,8 +179,8 @@ class ParserModule(LearningModule):
                 ``forward_words``.
 
         Raises:
-            InputError: a sentence that is a string, holds something else than strings or nothing
-                at all, or that this parser cannot read.
+            InputError: a sentence that is no list of strings or empty, or that this parser cannot
+                read; or ``batch_words`` is below 1.
         """
         examples = [without_gold(index, words) for index, words in enumerate(sentences)]
         trees: dict[int, DependencyTree] = {}

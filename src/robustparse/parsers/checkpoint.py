@@ -10,7 +10,7 @@ import importlib
 import inspect
 import warnings
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import torch
@@ -23,27 +23,60 @@ FORMAT = 1
 KEY = "robustparse"
 _OURS = "robustparse.parsers."
 _GIVEN_LATER = ("self", "vocabulary", "init_from")
+# What an encoder reads from a file when it is new, and where a checkpoint keeps what was read.
+_KEPT = {"model": "stored", "vectors": "vector_words"}
 
 
 def specification(part: object) -> dict[str, Any]:
-    """``{"class_path", "init_args"}`` of an object that keeps every argument as an attribute."""
+    """``{"class_path", "init_args"}`` of an object that keeps every argument as an attribute.
+
+    Paths become strings.
+
+    Raises:
+        InputError: no parser could be made of it again: the class is none of ours, or an argument
+            is neither plain data nor an object of ours.
+    """
+    class_path = _class_path(part)
+    if not class_path.startswith(_OURS):
+        raise InputError(
+            f"no checkpoint of a {class_path} could be loaded: only classes of robustparse.parsers "
+            "are; put the class into a file of that folder"
+        )
     names = [n for n in inspect.signature(type(part).__init__).parameters if n not in _GIVEN_LATER]
     arguments: dict[str, Any] = {}
     for name in names:
         value = getattr(part, name)
+        value = str(value) if isinstance(value, PurePath) else value
         nested = type(value).__module__.startswith("robustparse.")
+        if not nested and not _is_plain(value):
+            raise InputError(
+                f"{class_path}: no checkpoint could hold its {name}, a {_class_path(value)}; "
+                "expected int, float, bool, str, None, a list or dictionary of these, or an object "
+                "of a class in robustparse.parsers"
+            )
         arguments[name] = specification(value) if nested else value
-    return {
-        "class_path": f"{type(part).__module__}.{type(part).__qualname__}",
-        "init_args": arguments,
-    }
+    return {"class_path": class_path, "init_args": arguments}
+
+
+def _class_path(part: object) -> str:
+    return f"{type(part).__module__}.{type(part).__qualname__}"
+
+
+def _is_plain(value: object) -> bool:
+    """Whether a checkpoint can hold a value; numpy's numbers, though they are floats, it cannot."""
+    if type(value) in (list, tuple):
+        return all(map(_is_plain, value))  # type: ignore[call-overload]
+    if type(value) is dict:
+        return all(map(_is_plain, [*value, *value.values()]))
+    return value is None or type(value) in (bool, int, float, str)
 
 
 def instantiate(spec: Mapping[str, Any], **given: Any) -> Any:
     """The inverse of ``specification``.
 
     Raises:
-        InputError: the class is none of ours or does not take these arguments.
+        InputError: the class is none of ours, does not take these arguments, or would read more
+            files: a checkpoint holds all that it needs.
     """
     class_path = str(spec.get("class_path"))
     module_name, _, class_name = class_path.rpartition(".")
@@ -60,6 +93,13 @@ def instantiate(spec: Mapping[str, Any], **given: Any) -> Any:
             name: instantiate(value) if isinstance(value, dict) and "class_path" in value else value
             for name, value in spec["init_args"].items()
         }
+        for source, kept in _KEPT.items():
+            if arguments.get(source) is not None and arguments.get(kept) is None:
+                raise InputError(
+                    f"a checkpoint names {source} {arguments[source]!r} without the {kept} that "
+                    "were read from there, and nothing else is read or fetched for a checkpoint; "
+                    "train the parser again"
+                )
         return found(**arguments, **given)
     except (ImportError, AttributeError, KeyError, TypeError) as error:
         raise InputError(
@@ -128,11 +168,19 @@ def held_arguments(content: Mapping[str, Any], part: str) -> Mapping[str, Any]:
     return arguments
 
 
-def fill_weights(parser: torch.nn.Module, path: str | Path, weights: Mapping[str, Any]) -> None:
+def fill_weights(
+    parser: torch.nn.Module, path: str | Path, weights: Mapping[str, Any], finite: bool = True
+) -> None:
     """Load weights.
 
+    Args:
+        parser: gets them.
+        path: the checkpoint, for errors.
+        weights: by name.
+        finite: refuse NaN and infinity, with which nothing can be parsed.
+
     Raises:
-        InputError: names or shapes differ from the parser's.
+        InputError: names or shapes differ from the parser's, or a weight is no number.
     """
     try:
         parser.load_state_dict(weights)
@@ -141,3 +189,10 @@ def fill_weights(parser: torch.nn.Module, path: str | Path, weights: Mapping[str
             f"{path}: its weights do not fit this parser's configuration: "
             f"{' '.join(str(error).split())[:300]}"
         ) from None
+    for name, weight in parser.named_parameters() if finite else ():
+        # NaN and infinity reach the sum, which takes one quick pass; so may large finite numbers.
+        if not weight.detach().sum().isfinite() and not weight.isfinite().all():
+            raise InputError(
+                f"{path}: its weight {name} holds NaN or infinity: training went wrong before it "
+                "was written; take an earlier checkpoint or train the parser again"
+            )

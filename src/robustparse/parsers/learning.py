@@ -17,7 +17,7 @@ from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_seed
 from robustparse.metrics import AttachmentScore
-from robustparse.parsers.checkpoint import KEY, describe, fill_weights
+from robustparse.parsers.checkpoint import KEY, describe, fill_weights, specification
 from robustparse.parsers.optimization import Optimization
 from robustparse.types import Prediction
 
@@ -67,6 +67,14 @@ class LearningModule(pl.LightningModule, ABC):
         """Those that learn at the ``pretrained_learning_rate``."""
 
     # Training
+
+    def on_fit_start(self) -> None:
+        """Refuse to train what could not be loaded again.
+
+        Raises:
+            InputError: see ``specification``.
+        """
+        specification(self)
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
         """Seed dropout from (seed, epoch, batch, process): a resumed run draws the same masks."""
@@ -131,14 +139,22 @@ class LearningModule(pl.LightningModule, ABC):
             torch.nn.utils.clip_grad_norm_(self.parameters(), gradient_clip_val)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Add what makes the parser anew."""
+        """Add what makes the parser anew; say which batch comes next.
+
+        The loader itself does not know that ``limit_train_batches`` ends an epoch before its end.
+        """
         checkpoint[KEY] = describe(self, self.vocabulary)
+        fit_loop = checkpoint.get("loops", {}).get("fit_loop", {})
+        for loader in fit_loop.get("state_dict", {}).get("combined_loader", []):
+            done = fit_loop["epoch_loop.batch_progress"]["current"]["processed"]
+            loader["position"] = done % int(self.trainer.num_training_batches)
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Refuse to continue with another vocabulary, whose rows would mean other words.
 
         Raises:
-            InputError: the vocabulary or the weights are another parser's.
+            InputError: the vocabulary or the weights are another parser's; or the weights are no
+                numbers, except where training is to go on.
         """
         held = checkpoint.get(KEY, {}).get("vocabulary")
         if held != self.vocabulary.to_lists():
@@ -149,8 +165,10 @@ class LearningModule(pl.LightningModule, ABC):
         if self._trainer is not None:
             # Lightning converts the module only after loading: float64 would go through float32.
             self._trainer.precision_plugin.convert_module(self)
-        fill_weights(self, "the checkpoint", checkpoint["state_dict"])
-        if self._trainer is not None and self._trainer.state.fn == TrainerFn.FITTING:
+        goes_on = self._trainer is not None and self._trainer.state.fn == TrainerFn.FITTING
+        path = "the checkpoint" if self._trainer is None else str(self._trainer.ckpt_path)
+        fill_weights(self, path, checkpoint["state_dict"], finite=not goes_on)
+        if goes_on:
             fit_loop = checkpoint.get("loops", {}).get("fit_loop", {})
             self._loader_states = fit_loop.get("state_dict", {}).get("combined_loader", [])
 

@@ -11,7 +11,7 @@ from robustparse.parsers.decoders import Decoder, check_decoder
 
 
 def load(path: str | Path, decoder: Decoder | None = None) -> ParserModule:
-    """The parser a checkpoint holds, on the CPU, in evaluation mode.
+    """The parser a checkpoint holds, on the CPU, in evaluation mode; no other file is read.
 
     Args:
         path: the checkpoint.
@@ -19,12 +19,12 @@ def load(path: str | Path, decoder: Decoder | None = None) -> ParserModule:
 
     Raises:
         InputError: see ``read_checkpoint``; or what it holds makes no parser, or one without a
-            choice of decoders.
+            choice of decoders, or its weights are no numbers.
     """
     content = read_checkpoint(path)
     try:
         vocabulary = Vocabulary.from_lists(content[KEY]["vocabulary"])
-        parser: object = instantiate(content[KEY]["parser"], vocabulary=vocabulary)
+        parser: object = instantiate(content[KEY]["parser"], vocabulary=vocabulary, init_from=None)
     except (InputError, TypeError) as error:
         raise InputError(f"{path}: {error}") from error
     if not isinstance(parser, ParserModule):

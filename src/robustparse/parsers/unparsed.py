@@ -1,6 +1,6 @@
 """Sentences to parse as Python gives them: lists of words, or with tags."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from robustparse.errors import InputError
 from robustparse.types import DependencyTree, Example, Sentence
@@ -14,13 +14,14 @@ def without_gold(index: int, given: Sentence | Sequence[str]) -> Example:
         given: the sentence, or its words.
 
     Raises:
-        InputError: it is a string, which is a sequence of letters; a word is none; it has no words;
-            it has tags, and not as many as words.
+        InputError: it is a string, which is a sequence of letters, or no sequence; a word is no
+            string; it has no words; it has tags, and not as many as words.
     """
     words = given.words if isinstance(given, Sentence) else given
-    if isinstance(words, str):
+    if isinstance(words, str) or not isinstance(words, Iterable):
+        found = f"the string {words[:40]!r}" if isinstance(words, str) else repr(words)[:40]
         raise InputError(
-            f"sentence {index + 1} is the string {words[:40]!r}; expected a list of words, as "
+            f"sentence {index + 1} is {found}; expected a list of words, as "
             "['The', 'cat', 'sleeps']"
         )
     sentence = given if isinstance(given, Sentence) else Sentence(tuple(words))
