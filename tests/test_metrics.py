@@ -153,7 +153,7 @@ def test_penn_goes_by_tag_and_unicode_by_form(row):
 def test_unicode_needs_no_tags_and_penn_does():
     untagged = Sentence(("Hello", "!"))
     assert counted_words(untagged, "unicode").tolist() == [True, False]
-    with pytest.raises(InputError, match="Penn tags .* the sentence 'Hello !' has none"):
+    with pytest.raises(InputError, match=r"Penn tags .* the sentence 'Hello !' has none"):
         counted_words(untagged, "penn")
 
 
