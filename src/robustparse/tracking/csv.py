@@ -43,13 +43,16 @@ class CsvLogger(Logger):
         self._warned: set[str] = set()
 
     @rank_zero_only
-    def begin(self, folder: str, resumed: bool, before: int | None = None) -> None:
+    def begin(
+        self, folder: str, resumed: bool, before: int | None = None, elsewhere: bool = False
+    ) -> None:
         """Said by the command line before a run.
 
         Args:
             folder: the run's.
             resumed: whether a run is continued.
-            before: figures from this step on are those of another run, and go.
+            before: figures from this step on are logged anew: they go when the first of them comes.
+            elsewhere: it is continued from elsewhere than where the folder's last run was left.
 
         Raises:
             InputError: the file to be continued is none of ours.
