@@ -110,6 +110,9 @@ def callbacks(
 ) -> list[Callback]:
     """``last.ckpt`` first; ``best.ckpt`` unless the user configured a checkpoint callback.
 
+    A ModelCheckpoint without a folder writes into the run's, except one whose own ``last.ckpt``
+    would take the place of ours.
+
     Args:
         wished: ``trainer.callbacks``.
         last: writes ``last.ckpt``.
@@ -117,6 +120,9 @@ def callbacks(
         monitor: the figure that ``best.ckpt`` is best in; None where nothing is validated.
     """
     chosen: list[Callback] = [last, *as_list(wished)]
+    for saver in (callback for callback in chosen if isinstance(callback, ModelCheckpoint)):
+        if saver.dirpath is None and not saver.save_last:
+            saver.dirpath = str(folder.resolve())
     if monitor is not None and not any(isinstance(callback, Checkpoint) for callback in chosen):
         best = ModelCheckpoint(
             dirpath=folder,

@@ -35,11 +35,12 @@ class SubstitutionAdversary(pl.Callback):
     id), never from the batch's division over processes. With copies appended, the loss is divided
     by 1 + share times the words of the global batch, the number expected, which every process knows
     without asking; by 1 + the sum of their shares if several adversaries append. What the attacks
-    cost is logged and shown in the progress bar: ``substitution/queries``, by attacked sentence,
-    and ``substitution/seconds``, by batch.
+    of all adversaries cost is logged and shown in the progress bar: ``substitution/queries``, by
+    attacked sentence, and ``substitution/seconds``, by batch.
 
     Args:
-        attack: how; a search that asks little (`ranking: random`) suits best.
+        attack: how; a search that asks little (`ranking: random`) suits best. Its own ``seed`` does
+            not count, and its own ``budget`` may be no other than the one here.
         share: of the sentences, in (0, 1] (0.5, Zheng et al. 2020).
         budget: queries an attacked sentence may charge.
         every: only every so many batches.
