@@ -9,7 +9,7 @@ of these.
 import copy
 import time
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pytorch_lightning as pl
@@ -26,6 +26,14 @@ from robustparse.parsers.victim import ParserVictim
 from robustparse.types import DependencyTree, Example, Sentence
 
 WHO = "a substitution adversary"
+
+
+class Cost(NamedTuple):
+    """What an adversary's attacks on a batch cost: queries, attacked sentences, seconds."""
+
+    queries: int = 0
+    sentences: int = 0
+    seconds: float = 0.0
 
 
 class SubstitutionAdversary(pl.Callback):
@@ -49,7 +57,7 @@ class SubstitutionAdversary(pl.Callback):
             ``replace`` the originals by them, at the cost of an ordinary step.
 
     Raises:
-        InputError: a setting is out of range.
+        InputError: a setting is out of range, or the attack has another budget.
     """
 
     def __init__(
@@ -69,10 +77,17 @@ class SubstitutionAdversary(pl.Callback):
         if seed < 0:
             raise InputError(f"seed must be >= 0, got {seed}")
         check_choice("mode", mode, ("append", "replace"))
+        if attack.budget not in (None, budget):
+            raise InputError(
+                f"the attack has a budget of {attack.budget}, the substitution adversary one of "
+                f"{budget}; give {attack.budget} as the adversary's budget, or the attack none"
+            )
         self.attack = copy.copy(attack)
         self.attack.budget = budget
         self.share, self.every, self.seed, self.mode = share, every, seed, mode
         self._examples: dict[int, Example] = {}
+        self._before: list[SubstitutionAdversary] = []
+        self._cost = Cost()
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Find the strings behind the batches' numbers.
@@ -89,6 +104,7 @@ class SubstitutionAdversary(pl.Callback):
                 "trainer.callbacks has several substitution adversaries with mode: replace, of "
                 "which the last one would undo the others' work; keep one of them, or append"
             )
+        self._before = adversaries[: adversaries.index(self)]
         known = [*data.train_examples, *data.augmented_examples]
         self._examples = {example.id: example for example in known}
 
@@ -96,6 +112,7 @@ class SubstitutionAdversary(pl.Callback):
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
     ) -> None:
         """Attack with the current weights, train on what changed."""
+        self._cost = Cost()
         if batch_idx % self.every:
             return
         parser = parser_of(pl_module, WHO)
@@ -115,10 +132,17 @@ class SubstitutionAdversary(pl.Callback):
             _replace(batch, join(batch, _numbered(parser, changed, batch), words))
         else:
             _put(batch, _numbered(parser, changed, batch))
-        queries = sum(one.charged for one in made) / max(1, len(made))
-        seconds = time.perf_counter() - begin
-        pl_module.log("substitution/queries", queries, batch_size=1, prog_bar=True)
-        pl_module.log("substitution/seconds", seconds, batch_size=1, prog_bar=True)
+        queries = sum(one.charged for one in made)
+        self._cost = Cost(queries, len(made), time.perf_counter() - begin)
+        self._log_cost(pl_module)
+
+    def _log_cost(self, module: pl.LightningModule) -> None:
+        """Of the adversaries so far: of all, once the last one has logged over the others."""
+        queries, sentences, seconds = map(
+            sum, zip(*(one._cost for one in (*self._before, self)), strict=True)
+        )
+        module.log("substitution/queries", queries / max(1, sentences), batch_size=1, prog_bar=True)
+        module.log("substitution/seconds", seconds, batch_size=1, prog_bar=True)
 
     def _draw(self, epoch: int, sentence: int) -> bool:
         return bool(stream(_mixed(self.seed, epoch, 1), sentence).random() < self.share)
