@@ -111,7 +111,7 @@ def test_its_cost_is_logged_and_in_the_progress_bar(data):
 def test_the_costs_of_several_are_added_up(data, order):
     """The second batch is left alone by one of them."""
     adversaries = [
-        SubstitutionAdversary(lexicon_attack(), share=1 / every, every=every, budget=5)
+        SubstitutionAdversary(lexicon_attack(), share=1 / every, every=every, budget=2 * every)
         for every in order
     ]
     asked: dict[SubstitutionAdversary, list[int]] = {}
