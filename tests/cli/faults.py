@@ -56,6 +56,13 @@ class Signal(Fault):
             os.kill(os.getpid(), signal.Signals[self.name])
 
 
+class Crash(Fault):
+    """The run dies, and saves nothing."""
+
+    def strike(self, batch: Any) -> None:
+        raise RuntimeError("crashed")
+
+
 class KillService(Fault):
     """The processes that this one has started are killed, wandb's service among them."""
 

@@ -211,7 +211,6 @@ def test_the_shipped_early_stopping_goes_by_the_robust_score(tmp_path: Path) -> 
         adversary["init_args"]["share"] = 0.1
         evaluation["init_args"] |= {"attack": attack(tmp_path), "sentences": 5}
         stop["init_args"]["patience"] = 2
-        best["init_args"]["dirpath"] = str(run)
         settings["trainer"] |= {"default_root_dir": str(run), "accelerator": "cpu"}
         settings["trainer"] |= {"enable_progress_bar": False, "enable_model_summary": False}
         sizes = {"word_dim": 8, "character_dim": 0, "hidden": 8, "layers": 1}

@@ -1,7 +1,9 @@
 """Every command that the guides and recipes give is one that the programs accept."""
 
+import os
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -96,6 +98,22 @@ def test_the_guides_hold_such_commands() -> None:
     # What has no line of its own is in the text, or made by `make`.
     assert {arguments[0] for _, arguments in found} >= {*OWN, "fit", "predict"} - {"quickstart"}
     assert len(BENCHES) >= 10
+
+
+@pytest.mark.parametrize(("status", "requeued"), [(0, False), (1, False), (2, False), (143, True)])
+def test_the_slurm_script_keeps_the_status_and_requeues_what_was_stopped(
+    status: int, requeued: bool, tmp_path: Path
+) -> None:
+    guide = (ROOT / "docs" / "training.md").read_text()
+    (script,) = re.findall(r"^```\n(#!/bin/bash\n.*?)^```", guide, re.MULTILINE | re.DOTALL)
+    for name, does in (("srun", f"exit {status}"), ("scontrol", 'echo "$@" >requeued')):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / name).chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "SLURM_JOB_ID": "17"}
+    end = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=environment, check=False)
+    assert end.returncode == status
+    asked = tmp_path / "requeued"
+    assert (asked.read_text() if asked.exists() else "") == ("requeue 17\n" if requeued else "")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -8,11 +8,14 @@ import pytest
 import pytorch_lightning as pl
 import torch
 import yaml
+from pytorch_lightning.callbacks import ModelCheckpoint
 from tiny_runs import contents, differences, fit, metrics, write_config
 
 from robustparse import load
 from robustparse.cli.main import main
+from robustparse.cli.outputs import callbacks
 from robustparse.data.datamodule import TreebankDataModule
+from robustparse.tracking.last import LastCheckpoint
 from robustparse.tracking.offline import read_points, segments
 
 OUTPUTS = {"best.ckpt", "config.yaml", "last.ckpt", "metrics.csv"}
@@ -112,7 +115,7 @@ def test_the_run_before_can_be_gone_on_with(
     main(fit(config, run, "--trainer.max_steps", "2", "--model.init_args.seed", "3"))
     capsys.readouterr()
     main([*fit(config, run)[:-2], "--trainer.max_steps", "8", "--ckpt_path", str(old)])
-    assert "last.ckpt is replaced, figures from step 4 on go" in capsys.readouterr().err
+    assert "last.ckpt is given up, figures from step 4 on go" in capsys.readouterr().err
     assert old.read_bytes() == kept
     main(fit(config, tmp_path / "whole", "--trainer.max_steps", "8"))
     assert differences(run, tmp_path / "whole") == ["metrics.csv"]
@@ -203,6 +206,18 @@ def test_a_checkpoint_callback_of_the_users_replaces_the_best(tmp_path: Path) ->
     main(fit(write_config(tmp_path / "a.yaml", callbacks=[own], max_steps=37), tmp_path / "run"))
     assert os.listdir(tmp_path / "own") == ["mine.ckpt"]
     assert set(os.listdir(tmp_path / "run")) == OUTPUTS - {"best.ckpt"}
+
+
+@pytest.mark.parametrize(("own", "found"), [({}, "run"), ({"dirpath": "own"}, "own")])
+def test_a_checkpoint_callback_without_a_folder_gets_the_runs(
+    own: dict[str, str], found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    callback = ModelCheckpoint(filename="best", **own)
+    lasting = ModelCheckpoint(save_last=True)  # its last.ckpt is not ours
+    callbacks([callback, lasting], LastCheckpoint(), tmp_path / "run", "val/las")
+    assert callback.dirpath == str(tmp_path / found)
+    assert lasting.dirpath is None
 
 
 def test_without_checkpoints(tmp_path: Path) -> None:

@@ -236,3 +236,14 @@ def test_only_parsers_can_be_trained(name):
     loader = torch.utils.data.DataLoader([0.0])
     with pytest.raises(InputError, match="needs a robustparse parser, got Stranger"):
         trainer(METHODS[name]()).fit(Stranger(), loader)
+
+
+def test_both_losses_are_whole_under_accumulation(make_parser, data):
+    """At a tiny offset both passes have one loss; Lightning divides that of its own pass."""
+    adversary = GradientAdversary(epsilon=1e-6)
+    run = trainer(adversary, max_epochs=1, accumulate_grad_batches=4)
+    run.fit(make_parser(dropout=0.0), datamodule=data)
+    clean, adversarial = (
+        float(run.callback_metrics[f"train/{name}"]) for name in ("loss", "adversarial_loss")
+    )
+    assert clean == pytest.approx(adversarial, rel=1e-5)

@@ -143,3 +143,9 @@ def test_it_needs_a_parser_and_our_data():
         trainer(monitor).fit(trained_parser(), loader)
     with pytest.raises(InputError, match="needs a robustparse parser, got BoringModel"):
         trainer(monitor).fit(BoringModel(), loader)
+
+
+def test_a_second_one_would_log_the_same_figures(data):
+    two = [RobustnessEvaluation(lexicon_attack(), sentences=5) for _ in range(2)]
+    with pytest.raises(InputError, match="2 robustness evaluations, whose figures have the same"):
+        trainer(*two).fit(trained_parser(), datamodule=data)

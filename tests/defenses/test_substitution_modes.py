@@ -69,7 +69,7 @@ def test_one_that_replaces_leaves_copies_before_it_alone(data):
 
 def test_two_that_replace_are_refused(data):
     def adversary(mode: Any) -> SubstitutionAdversary:
-        return SubstitutionAdversary(lexicon_attack(budget=1), mode=mode)
+        return SubstitutionAdversary(lexicon_attack(), budget=1, mode=mode)
 
     with pytest.raises(InputError, match="several substitution adversaries with mode: replace"):
         trainer(adversary("replace"), adversary("replace")).fit(trained_parser(), datamodule=data)
@@ -107,5 +107,45 @@ def test_its_cost_is_logged_and_in_the_progress_bar(data):
         assert float(metrics["substitution/seconds"]) > 0
 
 
+@pytest.mark.parametrize("order", [(1, 2), (2, 1)])
+def test_the_costs_of_several_are_added_up(data, order):
+    """The second batch is left alone by one of them."""
+    adversaries = [
+        SubstitutionAdversary(lexicon_attack(), share=1 / every, every=every, budget=2 * every)
+        for every in order
+    ]
+    asked: dict[SubstitutionAdversary, list[int]] = {}
+
+    def listen(adversary: SubstitutionAdversary) -> None:
+        make = adversary.attack.adversaries
+
+        def counting(*arguments: Any) -> list[Any]:
+            made = make(*arguments)
+            asked[adversary] = [one.charged for one in made]
+            return made
+
+        adversary.attack.adversaries = counting
+
+    for adversary in adversaries:
+        listen(adversary)
+    data.batch_words = 200
+    for steps in (1, 2):
+        asked.clear()
+        run = trainer(*adversaries, max_steps=steps, log_every_n_steps=1)
+        run.fit(trained_parser(), datamodule=data)
+        if steps == 2:
+            del asked[adversaries[order.index(2)]]
+        charged = [queries for each in asked.values() for queries in each]
+        logged = float(run.logged_metrics["substitution/queries"])
+        assert logged == pytest.approx(sum(charged) / len(charged))
+        assert len(asked) == 3 - steps
+
+
 def test_the_budget_is_twelve_queries_unless_said():
-    assert SubstitutionAdversary(lexicon_attack(budget=99)).attack.budget == 12
+    assert SubstitutionAdversary(lexicon_attack()).attack.budget == 12
+    assert SubstitutionAdversary(lexicon_attack(budget=12)).attack.budget == 12
+
+
+def test_an_attack_with_another_budget_is_refused():
+    with pytest.raises(InputError, match="a budget of 99, the substitution adversary one of 12"):
+        SubstitutionAdversary(lexicon_attack(budget=99))

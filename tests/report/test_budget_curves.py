@@ -103,6 +103,24 @@ def test_a_folder_that_does_not_say_is_compared_by_attack_and_size(tmp_path: Pat
     assert "not to be compared" in said_of(*folders, third)
 
 
+def test_parsers_are_counted_not_attacks_on_them(tmp_path: Path) -> None:
+    folders = [
+        attacked(tmp_path / str(gamma), gamma, 80.0 - gamma, sha256=DATA) for gamma in (0.1, 0.2)
+    ]
+    assert "One parser was attacked" in said_of(*folders)
+    other = attacked(tmp_path / "b", 0.1, 60.0, sha256={**DATA, "checkpoint": "5b"})
+    assert "Two parsers were attacked" in said_of(*folders, other)
+    (other / "run.json").unlink()
+    assert "Two parsers were attacked" in said_of(*folders, other)
+
+
+def test_others_that_do_no_better_are_named_by_their_number(tmp_path: Path) -> None:
+    folders = [attacked(tmp_path / name, 0.1, las) for name, las in (("a", 70.0), ("b", 60.0))]
+    assert "The other one does not do better under attack." in said_of(*folders)
+    third = attacked(tmp_path / "c", 0.1, 65.0)
+    assert "None of the others does better under attack." in said_of(*folders, third)
+
+
 def test_a_lone_budget_and_other_settings_are_no_curve(tmp_path: Path) -> None:
     folders = [
         attacked(tmp_path / "a", 0.05, 80.0),

@@ -1,5 +1,6 @@
 """The page's tables about the adversarial examples: what is there is shown, the rest left out."""
 
+import math
 import re
 
 import pytest
@@ -94,12 +95,14 @@ def test_what_was_not_computed_is_left_out():
     [
         ({"edits_per_success": "2"}, "edits_per_success must be a number or null, got '2'"),
         ({"unseen": {"changed": True}}, "unseen: changed must be a number"),
-        ({"by_tag": {"NN": {"sentences": []}}}, "NN: sentences must be a number"),
-        ({"by_tag": [3]}, "by_tag must be an object"),
-        ({"by_tag": {"NN": 3}}, "NN must be an object"),
-        ({"candidates": {"slots": 1, "means": {"all": 3}}}, "all must be an object"),
+        ({"by_tag": {"NN": {"sentences": []}}}, "by_tag: NN: sentences must be a number"),
+        ({"by_tag": [3]}, "by_tag must be of type dict"),
+        ({"by_tag": {"NN": 3}}, "by_tag: NN must be of type dict"),
+        ({"candidates": {"slots": 1, "means": {"all": 3}}}, "candidates: means: all must be of"),
+        ({"edits_per_success": 10**400}, "edits_per_success must be a number or null, got 1000"),
+        ({"unseen": {"changed": math.nan}}, "unseen: changed must be a number or null, got nan"),
     ],
 )
 def test_mistakes_are_named(change, says):
-    with pytest.raises(InputError, match=rf"summary\.json: {says}"):
+    with pytest.raises(InputError, match=rf"one/summary\.json: {says}"):
         details([("one", {**MORE, **change})])

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from robustparse.evaluation.record import RobustnessRecord
 from robustparse.tracking.csv import CsvLogger
 
 
@@ -66,3 +67,20 @@ def test_a_full_disk_costs_one_warning(tmp_path: Path, caplog: pytest.LogCapture
     assert "metrics.csv" in caplog.text
     logger.log_metrics({"loss": 3.0}, 20)
     assert rows(tmp_path)[1:] == [["0", "loss", "1.0"], ["20", "loss", "3.0"]]
+
+
+def test_lost_figures_are_told_of_behind_lost_examples(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    tree = {"heads": [0], "labels": ["root"], "las": 0.0}
+    words = {"id": 0, "tokens": ["a"], "adversarial_tokens": ["b"], "edited": [0]}
+    record = RobustnessRecord({}, [{**words, "gold": tree, "clean": tree, "attacked": tree}])
+    logger = CsvLogger(str(tmp_path))
+    with caplog.at_level(logging.WARNING), room_for(0):
+        for step in range(3):
+            logger.log_robustness(record, step)
+            logger.log_metrics({"loss": 1.0}, step)
+    assert [message.split(": ")[1] for message in caplog.messages] == [
+        "examples are being lost",
+        "figures are being lost",
+    ]

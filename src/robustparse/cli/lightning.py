@@ -25,7 +25,7 @@ from robustparse.files import make_folder
 from robustparse.parsers.base import ParserModule
 from robustparse.tracking.finite import SkipNonFinite
 from robustparse.tracking.last import FILE as LAST
-from robustparse.tracking.last import OLD, LastCheckpoint
+from robustparse.tracking.last import OLD, LastCheckpoint, NoCheckpoint
 
 DEFAULT_FOLDER = "runs"
 MONITOR = "val/las"
@@ -84,11 +84,10 @@ class Cli(LightningCLI):
         last = self.folder / LAST
         if self.start is not None:
             _say(f"resuming from {self.start.path}")
-            before = self.start.before(self.folder)
-            if before is not None and last.exists():
+            if self.start.elsewhere(self.folder) and last.exists():
                 from_old = self.start.path.resolve() == (self.folder / OLD).resolve()
-                fate = "is replaced" if from_old else f"is kept as {OLD}"
-                _say(f"{LAST} {fate}, figures from step {before} on go")
+                fate = "is given up" if from_old else f"is kept as {OLD}"
+                _say(f"{LAST} {fate}, figures from step {self.start.step} on go")
         elif wished is not None:
             _say(f"no checkpoint in {self.folder} yet, training from the start")
         elif last.exists():
@@ -99,9 +98,7 @@ class Cli(LightningCLI):
         settings = self._get(self.config_init, "trainer")
         kwargs["plugins"] = outputs.plugins(settings.plugins)
         fits = self.subcommand == "fit" and not settings.fast_dev_run
-        resumed = self.start is not None or not fits
-        before = self.start.before(self.folder) if fits and self.start is not None else None
-        kwargs["logger"] = outputs.loggers(settings.logger, self.folder, resumed, fits, before)
+        kwargs["logger"] = outputs.loggers(settings.logger, self.folder, fits, self.start)
         if fits and settings.enable_checkpointing is not False:
             last = self._get(self.config_init, "last_checkpoint")
             monitor = MONITOR if settings.limit_val_batches != 0 else None
@@ -109,6 +106,8 @@ class Cli(LightningCLI):
             # Without one of Lightning's own kind it would add one that we do not want.
             checkpoints = any(isinstance(callback, Checkpoint) for callback in chosen)
             kwargs |= {"callbacks": chosen, "enable_checkpointing": checkpoints}
+        elif fits:
+            kwargs["callbacks"] = [NoCheckpoint(), *outputs.as_list(settings.callbacks)]
         elif self.subcommand == "predict":
             wished = outputs.as_list(settings.callbacks)
             self.predictions = PredictionFile(self.folder)

@@ -22,15 +22,25 @@ BEST = "best.ckpt"
 
 
 class ConfigFile(SaveConfigCallback):
-    """Writes ``config.yaml`` beside the checkpoints, without the checkpoint resumed from."""
+    """Writes ``config.yaml`` beside the checkpoints, without the checkpoint resumed from.
+
+    When training starts: before, a checkpoint may yet be refused, and the file is another run's.
+    """
+
+    def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        """Nothing yet."""
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Write it, on the first process."""
+        if trainer.is_global_zero:
+            self.save_config(trainer, pl_module, "fit")
 
     def save_config(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
-        """Called on the first process."""
-        if stage == "fit":
-            config = self.config.clone()
-            config["ckpt_path"] = None
-            path = Path(trainer.default_root_dir) / self.config_filename
-            write_text(path, self.parser.dump(config, skip_none=False))
+        """What Lightning's class wants to be overridden."""
+        config = self.config.clone()
+        config["ckpt_path"] = None
+        path = Path(trainer.default_root_dir) / self.config_filename
+        write_text(path, self.parser.dump(config, skip_none=False))
 
 
 @dataclass(frozen=True)
@@ -40,12 +50,12 @@ class Start:
     path: Path
     step: int
 
-    def before(self, folder: Path) -> int | None:
-        """The first step whose figures in a run's folder are not those of the run that starts here.
+    def elsewhere(self, folder: Path) -> bool:
+        """Whether it is another place than where the last run in a folder was left.
 
-        None where the run goes on from where it was left.
+        Figures there from ``step`` on are then those of another run.
         """
-        return None if self.path.resolve() == (folder / LAST).resolve() else self.step
+        return self.path.resolve() != (folder / LAST).resolve()
 
 
 def resolve_checkpoint(command: str, wished: str | None, folder: Path) -> Start | None:
@@ -75,24 +85,23 @@ def resolve_checkpoint(command: str, wished: str | None, folder: Path) -> Start 
     return Start(path, int(content.get("global_step", 0)))
 
 
-def loggers(
-    wished: Any, folder: Path, resumed: bool, ours: bool, before: int | None = None
-) -> list[Logger]:
+def loggers(wished: Any, folder: Path, fits: bool, start: Start | None) -> list[Logger]:
     """The wished loggers, told where they are and whether a run is continued.
 
     Args:
         wished: ``trainer.logger``.
         folder: of the run.
-        resumed: the run is continued, or only looked at.
-        ours: add ``metrics.csv``.
-        before: it is continued from an earlier step than it had reached: figures from this step on
-            are those of another run.
+        fits: it trains, and gets a ``metrics.csv``; otherwise it is only looked at.
+        start: where training goes on from.
     """
     chosen = [] if wished in (None, True, False) else as_list(wished)
-    chosen += [CsvLogger(str(folder))] if ours else []
+    chosen += [CsvLogger(str(folder))] if fits else []
+    resumed = start is not None or not fits
+    before = start.step if fits and start is not None else None
+    elsewhere = fits and start is not None and start.elsewhere(folder)
     for logger in chosen:
         if hasattr(logger, "begin"):
-            logger.begin(str(folder), resumed, before)
+            logger.begin(str(folder), resumed, before, elsewhere)
     return chosen
 
 
@@ -101,6 +110,9 @@ def callbacks(
 ) -> list[Callback]:
     """``last.ckpt`` first; ``best.ckpt`` unless the user configured a checkpoint callback.
 
+    A ModelCheckpoint without a folder writes into the run's, except one whose own ``last.ckpt``
+    would take the place of ours.
+
     Args:
         wished: ``trainer.callbacks``.
         last: writes ``last.ckpt``.
@@ -108,6 +120,9 @@ def callbacks(
         monitor: the figure that ``best.ckpt`` is best in; None where nothing is validated.
     """
     chosen: list[Callback] = [last, *as_list(wished)]
+    for saver in (callback for callback in chosen if isinstance(callback, ModelCheckpoint)):
+        if saver.dirpath is None and not saver.save_last:
+            saver.dirpath = str(folder.resolve())
     if monitor is not None and not any(isinstance(callback, Checkpoint) for callback in chosen):
         best = ModelCheckpoint(
             dirpath=folder,

@@ -68,8 +68,19 @@ class RobustnessEvaluation(pl.Callback):
         self._sample: list[Example] = []
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Draw the sample."""
+        """Draw the sample.
+
+        Raises:
+            InputError: the module is no parser, or another evaluation logs the same figures.
+        """
         parser_of(pl_module, WHO)
+        found = [c for c in trainer.callbacks if isinstance(c, RobustnessEvaluation)]  # type: ignore[attr-defined]
+        if len(found) > 1:
+            raise InputError(
+                f"trainer.callbacks has {len(found)} robustness evaluations, whose figures have "
+                "the same names; keep one of them (its gammas compare edit budgets), and make "
+                "other attacks on a checkpoint with robustparse attack"
+            )
         examples = data_of(trainer, WHO).examples("dev")
         order = np.random.Generator(np.random.Philox(self.seed)).permutation(len(examples))
         self._sample = [examples[index] for index in sorted(order[: self.sentences])]

@@ -9,7 +9,7 @@ of these.
 import copy
 import time
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pytorch_lightning as pl
@@ -28,6 +28,14 @@ from robustparse.types import DependencyTree, Example, Sentence
 WHO = "a substitution adversary"
 
 
+class Cost(NamedTuple):
+    """What an adversary's attacks on a batch cost: queries, attacked sentences, seconds."""
+
+    queries: int = 0
+    sentences: int = 0
+    seconds: float = 0.0
+
+
 class SubstitutionAdversary(pl.Callback):
     """Trains on adversarial copies of some of a batch's sentences.
 
@@ -35,11 +43,12 @@ class SubstitutionAdversary(pl.Callback):
     id), never from the batch's division over processes. With copies appended, the loss is divided
     by 1 + share times the words of the global batch, the number expected, which every process knows
     without asking; by 1 + the sum of their shares if several adversaries append. What the attacks
-    cost is logged and shown in the progress bar: ``substitution/queries``, by attacked sentence,
-    and ``substitution/seconds``, by batch.
+    of all adversaries cost is logged and shown in the progress bar: ``substitution/queries``, by
+    attacked sentence, and ``substitution/seconds``, by batch.
 
     Args:
-        attack: how; a search that asks little (`ranking: random`) suits best.
+        attack: how; a search that asks little (`ranking: random`) suits best. Its own ``seed`` does
+            not count, and its own ``budget`` may be no other than the one here.
         share: of the sentences, in (0, 1] (0.5, Zheng et al. 2020).
         budget: queries an attacked sentence may charge.
         every: only every so many batches.
@@ -48,7 +57,7 @@ class SubstitutionAdversary(pl.Callback):
             ``replace`` the originals by them, at the cost of an ordinary step.
 
     Raises:
-        InputError: a setting is out of range.
+        InputError: a setting is out of range, or the attack has another budget.
     """
 
     def __init__(
@@ -67,10 +76,17 @@ class SubstitutionAdversary(pl.Callback):
             raise InputError(f"budget and every must be >= 1, got {budget} and {every}")
         check_seed("seed", seed)
         check_choice("mode", mode, ("append", "replace"))
+        if attack.budget not in (None, budget):
+            raise InputError(
+                f"the attack has a budget of {attack.budget}, the substitution adversary one of "
+                f"{budget}; give {attack.budget} as the adversary's budget, or the attack none"
+            )
         self.attack = copy.copy(attack)
         self.attack.budget = budget
         self.share, self.every, self.seed, self.mode = share, every, seed, mode
         self._examples: dict[int, Example] = {}
+        self._before: list[SubstitutionAdversary] = []
+        self._cost = Cost()
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Find the strings behind the batches' numbers.
@@ -87,6 +103,7 @@ class SubstitutionAdversary(pl.Callback):
                 "trainer.callbacks has several substitution adversaries with mode: replace, of "
                 "which the last one would undo the others' work; keep one of them, or append"
             )
+        self._before = adversaries[: adversaries.index(self)]
         known = [*data.train_examples, *data.augmented_examples]
         self._examples = {example.id: example for example in known}
 
@@ -94,6 +111,7 @@ class SubstitutionAdversary(pl.Callback):
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
     ) -> None:
         """Attack with the current weights, train on what changed."""
+        self._cost = Cost()
         if batch_idx % self.every:
             return
         parser = parser_of(pl_module, WHO)
@@ -113,10 +131,17 @@ class SubstitutionAdversary(pl.Callback):
             _replace(batch, join(batch, _numbered(parser, changed, batch), words))
         else:
             _put(batch, _numbered(parser, changed, batch))
-        queries = sum(one.charged for one in made) / max(1, len(made))
-        seconds = time.perf_counter() - begin
-        pl_module.log("substitution/queries", queries, batch_size=1, prog_bar=True)
-        pl_module.log("substitution/seconds", seconds, batch_size=1, prog_bar=True)
+        queries = sum(one.charged for one in made)
+        self._cost = Cost(queries, len(made), time.perf_counter() - begin)
+        self._log_cost(pl_module)
+
+    def _log_cost(self, module: pl.LightningModule) -> None:
+        """Of the adversaries so far: of all, once the last one has logged over the others."""
+        queries, sentences, seconds = map(
+            sum, zip(*(one._cost for one in (*self._before, self)), strict=True)
+        )
+        module.log("substitution/queries", queries / max(1, sentences), batch_size=1, prog_bar=True)
+        module.log("substitution/seconds", seconds, batch_size=1, prog_bar=True)
 
     def _draw(self, epoch: int, sentence: int) -> bool:
         return bool(stream(_mixed(self.seed, epoch, 1), sentence).random() < self.share)

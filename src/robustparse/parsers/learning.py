@@ -91,8 +91,12 @@ class LearningModule(pl.LightningModule, ABC):
         return sums.sum() / batch.weight * self.trainer.world_size
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
-        """Log the loss here, where an adversary's second pass does not come by."""
-        self.log("train/loss", outputs["loss"], prog_bar=True)
+        """Log the loss here, where an adversary's second pass does not come by.
+
+        Lightning has divided it by the batches of an optimiser step.
+        """
+        loss = outputs["loss"] * self.trainer.accumulate_grad_batches
+        self.log("train/loss", loss, prog_bar=True)
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
         """Adam with its schedule, stepped every batch.

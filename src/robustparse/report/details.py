@@ -4,16 +4,15 @@ They show what `summary.json` holds and leave out what it does not: folders of o
 measures that `robustparse quality` did not take.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
-from typing import Any
+from typing import NamedTuple, Self
 
-from robustparse.errors import InputError
+from robustparse.evaluation.lines import SUMMARY
+from robustparse.report.fields import Json, figure, get
 
-Json = Mapping[str, Any]
 # Older versions write neither; `robustparse quality` adds the second to their folders.
 NEW_KEYS = ("edits_per_success", "word_similarity")
-REMEDY = "run the attack again"
 MISSING = "\N{EN DASH}"
 ARROW = " \N{RIGHTWARDS ARROW} "
 
@@ -36,6 +35,26 @@ CANDIDATE_NOTE = (
 )
 
 
+class _Part(NamedTuple):
+    """An object of a summary, and how complaints call it."""
+
+    fields: Json
+    where: str
+
+    def part(self, key: str) -> Self:
+        """The object under a key; an empty one where nothing is."""
+        there = self.fields.get(key) is not None
+        found = get(self.fields, key, dict, self.where) if there else {}
+        return self._replace(fields=found, where=f"{self.where}: {key}")
+
+    def number(self, *keys: str) -> float | None:
+        """A figure by its keys; None where there is none."""
+        part = self
+        for key in keys[:-1]:
+            part = part.part(key)
+        return figure(part.fields, keys[-1], part.where) if keys[-1] in part.fields else None
+
+
 def details(systems: Sequence[tuple[str, Json]]) -> list[str]:
     """The tables, as pieces of HTML; none where no summary holds anything to show.
 
@@ -45,16 +64,20 @@ def details(systems: Sequence[tuple[str, Json]]) -> list[str]:
     Raises:
         InputError: a figure is no number.
     """
-    known = [(name, one) for name, one in systems if any(key in one for key in NEW_KEYS)]
+    known = [
+        (name, _Part(one, f"{name}/{SUMMARY}"))
+        for name, one in systems
+        if any(key in one for key in NEW_KEYS)
+    ]
     if not known:
         return []
     parts = ["<h2>The adversarial examples</h2>", _effort(known)]
-    tagged = [(name, tags) for name, one in known if (tags := _part(one, "by_tag"))]
+    tagged = [(name, tags) for name, one in known if (tags := one.part("by_tag")).fields]
     if tagged:
         parts += ["<h2>Parts of speech</h2>"]
         parts += [_tags(name if len(known) > 1 else "", one) for name, one in tagged]
         parts += [f'<p class="note">{TAG_NOTE}</p>']
-    counted = [(name, counts) for name, one in known if (counts := _part(one, "candidates"))]
+    counted = [(name, c) for name, one in known if (c := one.part("candidates")).fields]
     if counted:
         parts += ["<h2>Candidates</h2>"]
         parts += [_candidates(name if len(known) > 1 else "", one) for name, one in counted]
@@ -62,7 +85,7 @@ def details(systems: Sequence[tuple[str, Json]]) -> list[str]:
     return parts
 
 
-def _effort(systems: Sequence[tuple[str, Json]]) -> str:
+def _effort(systems: Sequence[tuple[str, _Part]]) -> str:
     heads = (
         *("System", "Edits<br>all", "Edits<br>success", "Queries<br>all", "Queries<br>success"),
         *("Perplexity", "Words<br>alike", "Sentences<br>alike"),
@@ -88,31 +111,35 @@ def _effort(systems: Sequence[tuple[str, Json]]) -> str:
     return _panel("Adversarial examples", heads, rows) + f'<p class="note">{NOTE}{by}</p>'
 
 
-def _model(system: tuple[str, Json]) -> str:
+def _model(system: tuple[str, _Part]) -> str:
     """The language model that gave a system's perplexities, by the last part of its path."""
-    found = _part(system[1], "perplexity")
+    found = system[1].part("perplexity").fields
     if not found.get("model"):
         return ""
     masked = " (masked: pseudo-perplexity)" if found.get("kind") == "masked" else ""
     return str(found["model"]).rstrip("/").rpartition("/")[2] + masked
 
 
-def _tags(name: str, tags: Json) -> str:
+def _tags(name: str, tags: _Part) -> str:
     heads = ("Class", "Sentences", "Words", "Success<br>rate, %", "UAS lost", "LAS lost")
     figures = {"sentences": ",.0f", "changed": ",.0f", "success_rate": ".1f"}
     figures |= {"uas_drop": ".1f", "las_drop": ".1f"}
-    rows = [(tag, [_shown(tags, form, tag, key) for key, form in figures.items()]) for tag in tags]
+    rows = [
+        (tag, [_shown(tags, form, tag, key) for key, form in figures.items()])
+        for tag in tags.fields
+    ]
     return _panel("Parts of speech", heads, rows, name)
 
 
-def _candidates(name: str, counts: Json) -> str:
-    means = _part(counts, "means")
-    stages = [stage for each in list(means)[:1] for stage in _part(means, each)]
+def _candidates(name: str, counts: _Part) -> str:
+    means = counts.part("means")
+    generators = list(means.fields)
+    stages = [stage for each in generators[:1] for stage in means.part(each).fields]
     heads = ("Generator", *(escape(stage) for stage in stages))
     # A single generator's row would repeat that of all.
-    names = list(means)[1:] if len(means) == 2 else list(means)
+    names = generators[1:] if len(generators) == 2 else generators
     rows = [(each, [_shown(means, ".2f", each, stage) for stage in stages]) for each in names]
-    slots = f"{_number(counts, 'slots') or 0:,.0f} words tried"
+    slots = f"{counts.number('slots') or 0:,.0f} words tried"
     return _panel("Candidates a word", heads, rows, f"{name}: {slots}" if name else slots)
 
 
@@ -138,41 +165,11 @@ def _panel(
     )
 
 
-def _both(record: Json, form: str, first: Sequence[str], second: Sequence[str]) -> str:
+def _both(record: _Part, form: str, first: Sequence[str], second: Sequence[str]) -> str:
     shown = [_shown(record, form, *keys) for keys in (first, second)]
     return MISSING if shown == [MISSING] * 2 else ARROW.join(shown)
 
 
-def _shown(record: Json, form: str, *keys: str) -> str:
-    value = _number(record, *keys)
+def _shown(record: _Part, form: str, *keys: str) -> str:
+    value = record.number(*keys)
     return MISSING if value is None else format(value, form)
-
-
-def _part(record: Json, key: str) -> Json:
-    """What stands under a key; empty where nothing does.
-
-    Raises:
-        InputError: it is no object.
-    """
-    found = record.get(key)
-    if found is not None and not isinstance(found, Mapping):
-        raise InputError(f"summary.json: {key} must be an object, got {found!r}; {REMEDY}")
-    return found or {}
-
-
-def _number(record: Json, *keys: str) -> float | None:
-    """A figure by its keys; None where there is none.
-
-    Raises:
-        InputError: what stands there is no number.
-    """
-    for key in keys[:-1]:
-        record = _part(record, key)
-    found = record.get(keys[-1])
-    if found is None:
-        return None
-    if isinstance(found, bool) or not isinstance(found, int | float):
-        raise InputError(
-            f"summary.json: {': '.join(keys)} must be a number or null, got {found!r}; {REMEDY}"
-        )
-    return float(found)

@@ -14,7 +14,7 @@ from robustparse.evaluation.pairs import REMEDY
 from robustparse.files import read_text
 from robustparse.report.fields import Json, figure, get, is_number, parsed, parsed_any
 from robustparse.report.plots import Curve, Plot
-from robustparse.report.runs import attack_key, read_run
+from robustparse.report.runs import attack_key, parser_key, read_run
 from robustparse.report.trees import TreePair
 from robustparse.types import DependencyTree
 
@@ -34,6 +34,7 @@ class SystemRow:
         edits_per_sentence: substituted words a sentence.
         edit_rate: substituted words, in percent of the words.
         run: what the attack was run with, the parser apart; None where that is not known.
+        parser: the parser, known by its weights; None where that is not known.
     """
 
     name: str
@@ -48,6 +49,7 @@ class SystemRow:
     edits_per_sentence: float | None
     edit_rate: float | None
     run: str | None = None
+    parser: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,7 @@ def _row(record: Json, path: Path, name: str) -> SystemRow:
     if task != "dependency":
         raise InputError(f"{path}: task is {task!r}; the report shows 'dependency' only")
     clean, attacked = (get(record, key, dict, str(path)) for key in ("clean", "attacked"))
+    run = read_run(path.parent)
     return SystemRow(
         name=name,
         attack=get(record, "attack", str, str(path)),
@@ -144,7 +147,8 @@ def _row(record: Json, path: Path, name: str) -> SystemRow:
         success_rate=figure(record, "success_rate", str(path)),
         edits_per_sentence=figure(record, "edits_per_sentence", str(path)),
         edit_rate=figure(record, "edit_rate", str(path)),
-        run=attack_key(read_run(path.parent)),
+        run=attack_key(run),
+        parser=parser_key(run),
     )
 
 

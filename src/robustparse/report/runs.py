@@ -27,3 +27,10 @@ def attack_key(run: dict[str, Any]) -> str | None:
     digests = run.get("sha256")
     data = digests.get("data") if isinstance(digests, dict) else None
     return json.dumps([data, *(run.get(name) for name in _COMPARED)], sort_keys=True)
+
+
+def parser_key(run: dict[str, Any]) -> str | None:
+    """The same text for runs against one parser; None where that is not known."""
+    digests = run.get("sha256")
+    checkpoint = digests.get("checkpoint") if isinstance(digests, dict) else None
+    return None if checkpoint is None else json.dumps([checkpoint, run.get("decoder")])

@@ -17,7 +17,8 @@ def summarize(rows: Sequence[SystemRow]) -> str:
     if len(rows) > 1 and comparable(rows) and len(scored) == len(rows):
         best = max(scored, key=lambda row: row.attacked_las or 0.0)
         if best is first:
-            sentences.append(f"None of the other {len(rows) - 1} does better under attack.")
+            others = "The other one does not do" if len(rows) == 2 else "None of the others does"
+            sentences.append(f"{others} better under attack.")
         else:
             sentences += [_fell(best, "the parser"), _won_back(first, best)]
     elif len(rows) > 1:
@@ -39,8 +40,9 @@ def comparable(rows: Sequence[SystemRow]) -> bool:
 
 def _what_was_done(rows: Sequence[SystemRow]) -> str:
     few = ("One parser", "Two parsers", "Three parsers", "Four parsers", "Five parsers")
-    count = few[len(rows) - 1] if len(rows) <= len(few) else f"{len(rows)} parsers"
-    verb = "was" if len(rows) == 1 else "were"
+    parsers = len({row.parser or row.name for row in rows})
+    count = few[parsers - 1] if parsers <= len(few) else f"{parsers} parsers"
+    verb = "was" if parsers == 1 else "were"
     edits = [row.edits_per_sentence for row in rows if row.edits_per_sentence is not None]
     if not edits:
         return f"{count} {verb} attacked by substituting words."

@@ -40,16 +40,19 @@ class CsvLogger(Logger):
         self._before: int | None = None
         self._ledger: Ledger | None = None
         self._pages: ExamplePages | None = None
-        self._warned = False
+        self._warned: set[str] = set()
 
     @rank_zero_only
-    def begin(self, folder: str, resumed: bool, before: int | None = None) -> None:
+    def begin(
+        self, folder: str, resumed: bool, before: int | None = None, elsewhere: bool = False
+    ) -> None:
         """Said by the command line before a run.
 
         Args:
             folder: the run's.
             resumed: whether a run is continued.
-            before: figures from this step on are those of another run, and go.
+            before: figures from this step on are logged anew: they go when the first of them comes.
+            elsewhere: it is continued from elsewhere than where the folder's last run was left.
 
         Raises:
             InputError: the file to be continued is none of ours.
@@ -87,9 +90,9 @@ class CsvLogger(Logger):
             self._warn("examples", self._pages.folder, error)
 
     def _warn(self, what: str, place: Path, error: Exception) -> None:
-        if not self._warned:
+        if what not in self._warned:
             log.warning("%s: %s are being lost: %s", place, what, error)
-        self._warned = True
+        self._warned.add(what)
 
     @rank_zero_only
     def log_hyperparams(self, params: dict[str, Any] | Namespace, *_: Any, **__: Any) -> None:

@@ -10,6 +10,7 @@ certain batch is about to start.
 """
 
 import logging
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -31,8 +32,10 @@ class LastCheckpoint(Callback):
     """Writes ``last.ckpt`` into ``trainer.default_root_dir``.
 
     It must stand before callbacks that change something when a batch starts. A run that begins
-    anew, or from another checkpoint, renames the file of an earlier one to ``last.ckpt.old``: it
-    cannot be resumed from by mistake. One that goes on from ``last.ckpt.old`` replaces the file.
+    anew, or from another checkpoint, keeps the file of an earlier one as ``last.ckpt.old``: it
+    cannot be resumed from by mistake. From a checkpoint it writes its own at once, so that
+    ``last.ckpt`` is that run's or this one's at any moment. One that goes on from
+    ``last.ckpt.old`` replaces the file.
 
     Asked to stop by a signal (SIGTERM, SIGUSR1), a run writes it before the next optimiser step and
     ends with the exit status ``128 + signal``.
@@ -77,14 +80,15 @@ class LastCheckpoint(Callback):
         self._request.install()
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """What is resumed from need not be saved again; a new run leaves no other's behind it."""
+        """The folder's own file need not be saved again; no other run's is left in its place."""
         self._request.install()
         self._saved_step = trainer.global_step
-        path, old = (Path(trainer.default_root_dir) / name for name in (FILE, OLD))
-        start = None if trainer.ckpt_path is None else Path(trainer.ckpt_path).resolve()
-        goes_on = start in (path.resolve(), old.resolve())
-        if not goes_on and trainer.is_global_zero and path.exists():
-            path.rename(old)
+        if trainer.ckpt_path is None:
+            _put_aside(trainer)
+        elif not _goes_on_from(trainer, FILE) and not trainer.fast_dev_run:  # type: ignore[attr-defined]
+            if not _goes_on_from(trainer, OLD):
+                _put_aside(trainer, copied=True)
+            trainer.save_checkpoint(_place(trainer, FILE))
 
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
@@ -110,7 +114,7 @@ class LastCheckpoint(Callback):
     def _save(self, trainer: pl.Trainer) -> None:
         unsaved = trainer.global_step != self._saved_step
         if unsaved and not trainer.fast_dev_run:  # type: ignore[attr-defined]
-            trainer.save_checkpoint(Path(trainer.default_root_dir) / FILE)
+            trainer.save_checkpoint(_place(trainer, FILE))
             self._saved_step = trainer.global_step
 
     def on_save_checkpoint(
@@ -126,6 +130,58 @@ class LastCheckpoint(Callback):
         last = position + 1 == batches
         steps_next = last or (position + 1) % trainer.accumulate_grad_batches == 0
         set_place(fit_loop, epoch, position, trainer.global_step - int(steps_next))
+
+
+class NoCheckpoint(Callback):
+    """Stands in for ``LastCheckpoint`` in a run without checkpoints.
+
+    There, too, another run's ``last.ckpt`` is not left to be resumed from by mistake, onto the
+    figures of this one.
+    """
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Keep it as ``last.ckpt.old``; where the run goes on from that file, remove it."""
+        if trainer.is_global_zero and _goes_on_from(trainer, OLD):
+            _place(trainer, FILE).unlink(missing_ok=True)
+        elif not _goes_on_from(trainer, FILE):
+            _put_aside(trainer)
+
+
+def _place(trainer: pl.Trainer, name: str) -> Path:
+    return Path(trainer.default_root_dir) / name
+
+
+def _goes_on_from(trainer: pl.Trainer, name: str) -> bool:
+    """Whether a run goes on from a file of its folder."""
+    start = trainer.ckpt_path
+    return start is not None and Path(start).resolve() == _place(trainer, name).resolve()
+
+
+def _put_aside(trainer: pl.Trainer, copied: bool = False) -> None:
+    """Keep ``last.ckpt`` as ``last.ckpt.old``, where there is one.
+
+    Args:
+        trainer: whose first process does it.
+        copied: leave it in its place besides.
+
+    Raises:
+        InputError: it cannot be copied.
+    """
+    path, old = _place(trainer, FILE), _place(trainer, OLD)
+    if not trainer.is_global_zero or not path.exists():
+        return
+    if copied:
+        aside = old.with_name(f".{OLD}.part")
+        try:
+            shutil.copyfile(path, aside)
+        except OSError as error:
+            aside.unlink(missing_ok=True)
+            raise InputError(
+                f"{path}: cannot be kept as {OLD} ({error.strerror or error}); make room or move "
+                "it away"
+            ) from None
+        path = aside
+    path.rename(old)
 
 
 def set_place(fit_loop: dict[str, Any], epoch: int, position: int, logged: int) -> None:

@@ -25,7 +25,8 @@ class Ledger:
     Args:
         path: the file.
         keep: go on with what it holds; otherwise it is started over at the first row.
-        before: go on with rows of earlier steps than this alone, and write the others off.
+        before: go on with rows of earlier steps than this alone; the others are taken out of the
+            file at the first row.
 
     Raises:
         InputError: ``keep`` is set and the file is something else than such a table.
@@ -35,9 +36,9 @@ class Ledger:
         self.path = path
         keep = keep and path.exists()
         self.rows = read_ledger(path) if keep else []
-        if before is not None and any(step >= before for step, _, _ in self.rows):
-            self.rows = [row for row in self.rows if row[0] < before]
-            write_text(path, _table([HEADER, *self.rows]))
+        found = len(self.rows)
+        self.rows = [row for row in self.rows if before is None or row[0] < before]
+        self._to_cut = len(self.rows) < found
         self._logged = {(step, name) for step, name, _ in self.rows}
         self._length = _sound_length(path) if keep else 0
 
@@ -51,6 +52,8 @@ class Ledger:
         Raises:
             OSError: they cannot be written; the next call cuts off what stands half written.
         """
+        if self._to_cut:
+            self._cut()
         added = [(step, name, as_text(value)) for name, value in values.items()]
         content = _table([*([] if self._length else [HEADER]), *added]).encode()
         with open(self.path, "ab", buffering=0) as file:
@@ -61,6 +64,14 @@ class Ledger:
         self._length += len(content)
         self.rows += added
         self._logged |= {(step, name) for name in values}
+
+    def _cut(self) -> None:
+        """Leave the rows alone that are gone on with, or the file as it is."""
+        try:
+            write_text(self.path, _table([HEADER, *self.rows]))
+        except InputError as error:
+            raise OSError(str(error)) from None
+        self._to_cut, self._length = False, self.path.stat().st_size
 
     def forget(self, step: int, name: str) -> None:
         """Let (step, name) be logged again."""

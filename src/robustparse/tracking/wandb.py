@@ -67,13 +67,15 @@ class WandbLogger(LightningWandbLogger):
             self._missing = ModuleNotFoundError("wandb is not installed (pip install wandb)")
             self._project, self._id, self._save_dir = project, id, save_dir or "."
 
-    def begin(self, folder: str, resumed: bool, before: int | None = None) -> None:
+    def begin(
+        self, folder: str, resumed: bool, before: int | None = None, elsewhere: bool = False
+    ) -> None:
         """Said by the command line before a run, see ``CsvLogger.begin``.
 
-        As W&B unlogs nothing, a run that goes back to an earlier step gets a run of its own.
+        As W&B unlogs nothing, a run that goes on from elsewhere gets a run of its own.
         """
         self._folder = self._folder or Path(folder)
-        self._resumed = resumed and before is None
+        self._resumed = resumed and not elsewhere
 
     def failed(self, action: str, error: Exception) -> None:
         """Take note; a run that takes no figures any more is dead, the ledger still takes them."""

@@ -1,0 +1,111 @@
+"""A run that goes on from elsewhere than where its folder's last run was left, and is killed early.
+
+Whatever happens, ``--ckpt_path last`` goes on with one run, whose figures ``metrics.csv`` holds.
+"""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from exact_runs import fault
+from tiny_runs import contents, differences, fit, metrics, write_config
+
+from robustparse.cli.main import main
+
+END = 36  # of the first epoch
+
+
+def steps(folder: Path) -> int:
+    return int(torch.load(folder / "last.ckpt", weights_only=True)["global_step"])
+
+
+@pytest.fixture(scope="module", params=[4, END], ids=["amid an epoch", "at its end"])
+def other(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint, a run that goes on from it, and one of another seed that stops a bit later."""
+    folder, step = tmp_path_factory.mktemp("other"), request.param
+    config = write_config(folder / "run.yaml", schedule="constant", limit_val_batches=0)
+    main(fit(config, folder / "whole", "--trainer.max_steps", str(step)))
+    shutil.copy(folder / "whole" / "last.ckpt", folder / "start.ckpt")
+    main(fit(config, folder / "whole", "--trainer.max_steps", str(step + 3)))
+    seed = ("--model.init_args.seed", "3")
+    main(fit(config, folder / "foreign", *seed, "--trainer.max_steps", str(step + 2)))
+    return folder
+
+
+@pytest.mark.parametrize("name", ["start.ckpt", "run/last.ckpt.old"])
+@pytest.mark.parametrize("later", [0, 2])
+def test_killed_before_its_first_checkpoint_it_is_gone_on_with(
+    name: str, later: int, other: Path, tmp_path: Path
+) -> None:
+    """Before its first step, and behind figures of its own."""
+    run, start = tmp_path / "run", tmp_path / name
+    shutil.copytree(other / "foreign", run)
+    shutil.copy(other / "start.ckpt", start)
+    foreign = (run / "last.ckpt").read_bytes()
+    step = steps(other / "whole") - 3
+    crash = fault("Crash", steps=[step + later])
+    settings = {"schedule": "constant", "limit_val_batches": 0, "max_steps": step + 3}
+    config = write_config(tmp_path / "crash.yaml", [crash], **settings)
+    rare = ("--last_checkpoint.every_n_train_steps", "1000")
+    with pytest.raises(RuntimeError, match="crashed"):
+        main([*fit(config, run, *rare)[:5], "--ckpt_path", str(start), *rare])
+    assert steps(run) == step
+    if name == "start.ckpt":
+        assert (run / "last.ckpt.old").read_bytes() == foreign
+    main(fit(write_config(tmp_path / "run.yaml", **settings), run, *rare))
+    assert differences(run, other / "whole") == ["metrics.csv"]
+    ends = [[row for row in metrics(f)[1:] if int(row[0]) >= step] for f in (run, other / "whole")]
+    assert ends[0] == ends[1] != []
+    assert metrics(run)[1 : -len(ends[0])] == [
+        row for row in metrics(other / "foreign")[1:] if int(row[0]) < step
+    ]
+
+
+def test_a_refused_run_changes_nothing(
+    finished: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither the figures behind the checkpoint's step nor the configuration."""
+    config, finished_run = finished
+    run, start = tmp_path / "run", tmp_path / "start.ckpt"
+    shutil.copytree(finished_run, run)
+    main(
+        [
+            "fit",
+            "--config",
+            str(config),
+            "--trainer.default_root_dir",
+            str(tmp_path / "short"),
+            "--trainer.max_steps",
+            "3",
+        ]
+    )
+    shutil.copy(tmp_path / "short" / "last.ckpt", start)
+    before = contents(run)
+    refused = ["--ckpt_path", str(start), "--data.init_args.batch_words", "300"]
+    with pytest.raises(SystemExit):
+        main([*fit(config, run)[:-2], *refused])
+    assert "batch_words" in capsys.readouterr().err
+    assert contents(run) == before
+
+
+def test_without_checkpoints_another_run_is_put_aside_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config, run = write_config(tmp_path / "run.yaml", schedule="constant"), tmp_path / "run"
+    afresh = ["fit", "--config", str(config), "--trainer.default_root_dir", str(run)]
+    none = ["--trainer.enable_checkpointing", "false"]
+    main([*afresh, "--trainer.max_steps", "2"])
+    held = (run / "last.ckpt").read_bytes()
+    main([*afresh, *none, "--trainer.max_steps", "3", "--ckpt_path", "last"])
+    assert (run / "last.ckpt").read_bytes() == held
+    for further in ([], ["--ckpt_path", str(tmp_path / "copy.ckpt")]):
+        shutil.copy(run / "last.ckpt", tmp_path / "copy.ckpt")
+        main([*afresh, *none, "--trainer.max_steps", "4", *further])
+        assert "last.ckpt.old" in capsys.readouterr().err
+        assert (run / "last.ckpt.old").read_bytes() == held
+        assert not (run / "last.ckpt").exists()
+        shutil.copy(run / "last.ckpt.old", run / "last.ckpt")
+    main([*afresh, *none, "--trainer.max_steps", "4", "--ckpt_path", str(run / "last.ckpt.old")])
+    assert (run / "last.ckpt.old").read_bytes() == held
+    assert not (run / "last.ckpt").exists()
