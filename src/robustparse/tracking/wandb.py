@@ -70,10 +70,7 @@ class WandbLogger(LightningWandbLogger):
     def begin(
         self, folder: str, resumed: bool, before: int | None = None, elsewhere: bool = False
     ) -> None:
-        """Said by the command line before a run, see ``CsvLogger.begin``.
-
-        As W&B unlogs nothing, a run that goes on from elsewhere gets a run of its own.
-        """
+        """See ``CsvLogger.begin``; as W&B unlogs nothing, from elsewhere a new run is begun."""
         self._folder = self._folder or Path(folder)
         self._resumed = resumed and not elsewhere
 
