@@ -9,6 +9,7 @@ of these.
 import copy
 import time
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -103,7 +104,7 @@ class SubstitutionAdversary(pl.Callback):
                 "trainer.callbacks has several substitution adversaries with mode: replace, of "
                 "which the last one would undo the others' work; keep one of them, or append"
             )
-        self._before = adversaries[: adversaries.index(self)]
+        self._before = list(takewhile(lambda other: other is not self, adversaries))
         known = [*data.train_examples, *data.augmented_examples]
         self._examples = {example.id: example for example in known}
 
