@@ -190,8 +190,8 @@ class TreebankDataModule(pl.LightningDataModule):
     def _check(self, examples: Sequence[Example]) -> None:
         """Refuse what the parser cannot read, or what has no tags by which words are counted."""
         self._parser.check(examples)
-        if self.punctuation == "penn":
-            _ = [counted_words(example.sentence, "penn") for example in examples]
+        for example in examples if self.punctuation == "penn" else ():
+            counted_words(example.sentence, "penn")
 
     def _place(self) -> tuple[int, int]:
         return self.trainer.global_rank, self.trainer.world_size  # type: ignore[union-attr]
