@@ -57,9 +57,10 @@ def run(command: list[str]) -> float:
 
 def train(row: Row, inputs: Inputs) -> None:
     """Train a row whose ``finished.json`` is not there, going on from its last checkpoint."""
-    if row.copies is not None:
+    done = row.folder / "finished.json"
+    if row.copies is not None and not (done.exists() and row.copies.path.exists()):
         augment(row.copies, inputs)
-    done, wanted = row.folder / "finished.json", training_of(row)
+    wanted = training_of(row)
     if done.exists():
         found = json.loads(done.read_text("utf-8")).get("training")
         if found != wanted:

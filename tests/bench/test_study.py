@@ -137,8 +137,10 @@ def test_copies_are_made_after_their_parser_and_before_their_row(commands: list[
     assert "--trainer.max_steps 1024 " in offline
     assert f"{CLEAN}/copies_100.conllu" in offline
     assert "--data.init_args.augmented_share 0.5 " in offline
-    study.train(rows()["offline_50"], HERE)
-    assert [command.split()[0] for command in commands[3:]] == ["augment"]  # which ends at once
+    study.train(rows()["offline_50"], HERE)  # nothing is left to do
+    assert len(commands) == 3
+    study.train(rows()["offline_100"], HERE)  # `augment` sees for itself that it is done
+    assert [command.split()[0] for command in commands[3:]] == ["augment", "fit"]
 
 
 def test_a_defense_is_trained_from_its_clean_parser_in_the_same_time(commands: list[str]) -> None:
