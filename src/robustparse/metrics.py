@@ -55,13 +55,19 @@ def _is_punctuation(word: str) -> bool:
     return all(unicodedata.category(character).startswith("P") for character in word)
 
 
+def right_words(
+    predicted: DependencyTree, gold: DependencyTree
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which words have the right head, and which the right label, ``(words,)`` each."""
+    same = [p == g for p, g in zip(predicted.labels, gold.labels, strict=True)]
+    return np.array(predicted.heads) == np.array(gold.heads), np.array(same, dtype=np.bool_)
+
+
 def count_correct(
     predicted: DependencyTree, gold: DependencyTree, counted: NDArray[np.bool_]
 ) -> tuple[int, int]:
     """The number of counted words with the right head, and with the right head and label."""
-    heads = np.array(predicted.heads) == np.array(gold.heads)
-    same = [p == g for p, g in zip(predicted.labels, gold.labels, strict=True)]
-    labels = np.array(same, dtype=np.bool_)
+    heads, labels = right_words(predicted, gold)
     return int((heads & counted).sum()), int((heads & labels & counted).sum())
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from robustparse.data.sampler import EvaluationLoader, forward_words
-from robustparse.metrics import AttachmentScore, PunctuationPolicy, counted_words
+from robustparse.metrics import AttachmentScore, PunctuationPolicy, counted_words, right_words
 from robustparse.parsers.base import ParserModule
 from robustparse.parsers.victim import ParserVictim
 from robustparse.types import Example, Prediction
@@ -50,9 +50,8 @@ def scores_of(
     rows = {one.id: row for row, one in enumerate(examples)}
     for parse in parses:
         row, length = rows[parse.id], len(parse.tree.heads)
-        gold = examples[row].gold
-        heads[row, :length] = np.equal(parse.tree.heads, gold.heads)
-        labels[row, :length] = np.equal(parse.tree.labels, gold.labels)
+        right = right_words(parse.tree, examples[row].gold)
+        heads[row, :length], labels[row, :length] = right
     score = AttachmentScore()
     score.update(*map(torch.from_numpy, (heads, labels, counted)))
     return score.compute()
