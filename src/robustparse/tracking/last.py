@@ -19,7 +19,7 @@ import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import Callback
 
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_least
 from robustparse.tracking.stopping import Stopped, StopRequest
 
 FILE = "last.ckpt"
@@ -47,8 +47,7 @@ class LastCheckpoint(Callback):
 
     def __init__(self, every_n_train_steps: int = 200) -> None:
         super().__init__()
-        if every_n_train_steps < 1:
-            raise InputError(f"every_n_train_steps must be >= 1, got {every_n_train_steps}")
+        check_least("last_checkpoint", every_n_train_steps=every_n_train_steps)
         self.every_n_train_steps = every_n_train_steps
         self._saved_step = self._first_step = 0
         self._request = StopRequest()
@@ -206,5 +205,6 @@ def set_place(fit_loop: dict[str, Any], epoch: int, position: int, logged: int) 
     for counter in epochs.values():
         counter["started"] = epoch + 1
     fit_loop["epoch_loop.state_dict"]["_batches_that_stepped"] = logged
+    # Its position follows from the counters above, see `LearningModule.on_save_checkpoint`.
     for loader in fit_loop["state_dict"].get("combined_loader", []):
-        loader |= {"epoch": epoch, "position": position}
+        loader["epoch"] = epoch
