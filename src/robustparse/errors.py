@@ -63,4 +63,4 @@ def check_least(owner: str, least: int = 1, /, **settings: int | None) -> None:
     """
     for name, value in settings.items():
         if value is not None and value < least:
-            raise InputError(f"{owner}: {name} must be at least {least}, got {value}")
+            raise InputError(f"{owner}: {name} must be >= {least}, got {value}")

@@ -137,7 +137,7 @@ def test_more_than_one_further_error_may_be_wanted() -> None:
     assert judge(problem, [0, 1, 2], [1, 0, 0], [0, 1, 1], least=2) == (1.0, False)
     assert judge(problem, [0, 1, 2], [1, 0, 0], [2, 1, 1], least=2) == (2.0, True)
     assert judge(problem, [0, 1, 1], [1, 0, 0], [2, 1, 1], least=2) == (2.0, False)
-    with pytest.raises(InputError, match="least must be at least 1, got 0"):
+    with pytest.raises(InputError, match="least must be >= 1, got 0"):
         AttachmentDrop(least=0)
 
 

@@ -57,7 +57,7 @@ def test_a_change_may_not_add_an_error_to_the_current_sentence() -> None:
         assert admitted.tolist() == [errors <= more for errors in added]
         assert len(checker.asked) == len(set(checker.asked))
     assert GrammarErrors(Bad()).admits([]).shape == (0,)
-    with pytest.raises(InputError, match="more must be at least 0, got -1"):
+    with pytest.raises(InputError, match="more must be >= 0, got -1"):
         GrammarErrors(Bad(), more=-1)
 
 
@@ -134,7 +134,7 @@ def test_bad_settings(tmp_path) -> None:
         LinkGrammar(str(tmp_path / "absent")).errors(["a"])
     with pytest.raises(InputError, match="seconds must be > 0"):
         LinkGrammar(seconds=0)
-    with pytest.raises(InputError, match="link grammar: longest must be at least 1, got 0"):
+    with pytest.raises(InputError, match="link grammar: longest must be >= 1, got 0"):
         LinkGrammar(longest=0)
     with pytest.raises(InputError, match="count must be one of sentence, words"):
         LinkGrammar(count="characters")

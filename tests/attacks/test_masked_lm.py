@@ -288,7 +288,7 @@ def test_what_cannot_be_loaded(folder: Path, tmp_path: Path, case: str, message:
 
 
 def test_bad_settings() -> None:
-    with pytest.raises(InputError, match="top_k must be at least 1"):
+    with pytest.raises(InputError, match="top_k must be >= 1"):
         MaskedLM("x", top_k=0)
     with pytest.raises(InputError, match="sample must not exceed top_k, got 99 of 50"):
         MaskedLM("x", top_k=50)

@@ -138,7 +138,7 @@ def test_what_cannot_be_loaded_or_set(folders, tmp_path) -> None:
         LanguageModel(str(tmp_path)).perplexities(text)
     with pytest.raises(InputError, match="kind must be one of masked, causal, got 'gpt'"):
         LanguageModel("x", "gpt")
-    with pytest.raises(InputError, match="longest must be at least 2, got 1"):
+    with pytest.raises(InputError, match="longest must be >= 2, got 1"):
         LanguageModel("x", longest=1)
     with pytest.raises(InputError, match="most must be a number"):
         PerplexityRise(LanguageModel("x"), most=float("nan"))

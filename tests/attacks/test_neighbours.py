@@ -106,7 +106,7 @@ def test_a_broken_table_is_named(tmp_path) -> None:
 
 
 def test_bad_settings_and_files(tmp_path) -> None:
-    with pytest.raises(InputError, match="k must be at least 1, got 0"):
+    with pytest.raises(InputError, match="k must be >= 1, got 0"):
         EmbeddingNeighbours("v.txt", k=0)
     with pytest.raises(InputError, match="cannot be read"):
         EmbeddingNeighbours(str(tmp_path / "none")).fingerprint()

@@ -220,13 +220,13 @@ def test_without_any_candidate_nothing_is_asked(search: Search) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Genetic(population=0), "population must be at least 1"),
-        (lambda: Genetic(generations=0), "generations must be at least 1"),
+        (lambda: Genetic(population=0), "population must be >= 1"),
+        (lambda: Genetic(generations=0), "generations must be >= 1"),
         (lambda: Genetic(selection="best"), "selection must be one of paper, textattack"),
         (lambda: Genetic(repeats="drop"), "repeats must be one of ask, redraw"),
         (lambda: Genetic(temperature=0.0), "temperature must be above 0"),
-        (lambda: ParticleSwarm(population=0), "population must be at least 1"),
-        (lambda: ParticleSwarm(iterations=0), "iterations must be at least 1"),
+        (lambda: ParticleSwarm(population=0), "population must be >= 1"),
+        (lambda: ParticleSwarm(iterations=0), "iterations must be >= 1"),
         (lambda: ParticleSwarm(direction="both"), "direction must be one of openattack"),
     ],
 )

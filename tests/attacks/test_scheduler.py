@@ -233,7 +233,7 @@ def test_sample_is_bounded_and_uniform() -> None:
 
 @pytest.mark.parametrize("key", ["budget", "live", "batch_words", "batch_queries"])
 def test_numbers_below_one_are_refused(key: str) -> None:
-    with pytest.raises(InputError, match=f"{key} must be at least 1, got 0"):
+    with pytest.raises(InputError, match=f"{key} must be >= 1, got 0"):
         engine(**{key: 0}).run(EXAMPLES, HashVictim())
 
 

@@ -185,7 +185,7 @@ def test_ties_break_by_position_and_candidate() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Beam(width=0), "width must be at least 1, got 0"),
+        (lambda: Beam(width=0), "width must be >= 1, got 0"),
         (lambda: Beam(members="join"), "members must be one of unite, concatenate, got 'join'"),
         (lambda: WeightedSaliency(gain="most"), "gain must be one of increase, score"),
         (lambda: GradientNorm(norm="l3"), "norm must be one of l1, l2, got 'l3'"),

@@ -141,7 +141,7 @@ def test_a_missing_library_or_model(monkeypatch: pytest.MonkeyPatch, tmp_path) -
         ({"window": 4}, "window must be an odd number of words, got 4"),
         ({"minimum": 7.0}, r"minimum must be in \[-1, 1\], got 7.0"),
         ({"minimum": float("nan")}, r"minimum must be in \[-1, 1\], got nan"),
-        ({"batch_texts": 0}, "batch_texts must be at least 1"),
+        ({"batch_texts": 0}, "batch_texts must be >= 1"),
     ],
 )
 def test_bad_similarity_settings(settings: dict, message: str) -> None:

@@ -227,7 +227,7 @@ def test_characters_behind_what_the_parser_reads_are_left_alone() -> None:
         (lambda: NearestWord(alpha=0), "alpha must be above 0, got 0"),
         (lambda: NearestWord(distance="manhattan"), "distance must be one of euclidean, cosine"),
         (lambda: NearestCharacter(alpha=-1), "alpha must be above 0, got -1"),
-        (lambda: NearestCharacter(recent=-1), "recent must be at least 0, got -1"),
+        (lambda: NearestCharacter(recent=-1), "recent must be >= 0, got -1"),
     ],
 )
 def test_bad_settings(make, message: str) -> None:

@@ -100,5 +100,5 @@ def test_a_cache_never_gives_one_victim_the_words_of_another(tmp_path):
 
 
 def test_a_sample_of_none():
-    with pytest.raises(InputError, match="sample must be at least 1, got 0"):
+    with pytest.raises(InputError, match="sample must be >= 1, got 0"):
         TrainingWords(sample=0)

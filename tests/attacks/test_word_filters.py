@@ -83,7 +83,7 @@ def test_stop_words_lengths_and_positions(tmp_path) -> None:
     assert allowed(MinimumLength(1)) == " ".join(SENTENCE.sentence.words)
     assert allowed(ProtectedPositions([0, -1, 3, 99, -99])) == "OLD man look up , - in"
     assert allowed(ProtectedPositions([0, -1]), example("a", "NN")) == ""
-    with pytest.raises(InputError, match="at least 1, got 0"):
+    with pytest.raises(InputError, match=">= 1, got 0"):
         MinimumLength(0)
     with pytest.raises(InputError, match="no such file"):
         StopWords(str(tmp_path / "none"))
@@ -245,7 +245,7 @@ def test_missing_taggers(monkeypatch, library: str) -> None:
         PipelineTag(library).accept([slot], [["x"]], HashVictim())
     with pytest.raises(InputError, match="library must be one of spacy, stanza"):
         PipelineTag("flair")
-    with pytest.raises(InputError, match="window must be at least 0"):
+    with pytest.raises(InputError, match="window must be >= 0"):
         PipelineTag(library, window=-1)
 
 

@@ -187,7 +187,7 @@ def test_candidates_are_made_for_the_chosen_words_only(victim: TableVictim, rank
     [
         ({"gamma": 0.0}, "gamma must be in"),
         ({"gamma": 15}, "gamma must be in"),
-        ({"psi": 0}, "psi must be at least 1"),
+        ({"psi": 0}, "psi must be >= 1"),
         ({"length": "all"}, "length must be one of counted, words"),
         ({"ranking": "gradient"}, "ranking must be one of"),
         ({"harmless": "last"}, "harmless must be one of"),

@@ -274,11 +274,11 @@ def test_another_goal_names_no_phrases(search: Search) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: PhraseBlackBox(trials=0), "trials must be at least 1"),
-        (lambda: PhraseBlackBox(at_once=0), "at_once must be at least 1"),
+        (lambda: PhraseBlackBox(trials=0), "trials must be >= 1"),
+        (lambda: PhraseBlackBox(at_once=0), "at_once must be >= 1"),
         (lambda: PhraseBlackBox(edits="all"), "edits must be one of up_to, exactly"),
-        (lambda: PhraseWhiteBox(kappa=0), "kappa must be at least 1"),
-        (lambda: PhraseWhiteBox(pairs=0), "pairs must be at least 1"),
+        (lambda: PhraseWhiteBox(kappa=0), "kappa must be >= 1"),
+        (lambda: PhraseWhiteBox(pairs=0), "pairs must be >= 1"),
         (lambda: PhraseWhiteBox(loss="hinge"), "loss must be one of margin, cross_entropy"),
     ],
 )

@@ -209,8 +209,8 @@ def test_within_budget_against_its_definition() -> None:
     ("setting", "message"),
     [
         ({"gamma": 0}, "gamma must be in"),
-        ({"trials": 0}, "trials must be at least 1"),
-        ({"positions": 0}, "positions must be at least 1"),
+        ({"trials": 0}, "trials must be >= 1"),
+        ({"positions": 0}, "positions must be >= 1"),
         ({"drop": 30}, r"drop must be in \(0, 1\], got 30"),
         ({"count": "some"}, "count must be one of fruitless, all"),
         ({"length": "counted"}, "length must be one of words, rooted"),

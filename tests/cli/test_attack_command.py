@@ -198,7 +198,7 @@ def test_a_model_that_is_not_there_and_then_is_another(made, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (("init_args: {sample: 5}", "init_args: {sample: 0}"), "sample must be at least 1, got 0"),
+        (("init_args: {sample: 5}", "init_args: {sample: 0}"), "sample must be >= 1, got 0"),
         (("{sample: 5}", "{samples: 5}"), "recipe.yaml: .*'samples'"),
         (("{sample: 5}", "{sample: many}"), "recipe.yaml: .*many"),
         (("TrainingWords", "TrainedWords"), "recipe.yaml: .*TrainedWords"),
@@ -264,8 +264,8 @@ def test_data_without_penn_tags(made, tmp_path, capsys):
         (["--attack.seed", -1], "--seed must be >= 0 and below 2**64, got -1"),
         (["--nonsense", 1], "--nonsense"),
         (["--attack", "missing.yaml"], "missing.yaml"),
-        (["--attack.live", 0], "live must be at least 1, got 0"),
-        (["--attack.budget", 0], "budget must be at least 1, got 0"),
+        (["--attack.live", 0], "live must be >= 1, got 0"),
+        (["--attack.budget", 0], "budget must be >= 1, got 0"),
         (["--attack.budgets", 5], "budgets"),
         (["--out", "{made}/test.conllu/out"], "test.conllu/out: the output folder is not writable"),
     ],

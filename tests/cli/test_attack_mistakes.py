@@ -83,7 +83,7 @@ def test_a_table_of_synonyms_cut_off_or_missing(made, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("recipe", "options", "says"),
     [
-        (RECIPE, ["--attack.budget", 0], "budget must be at least 1, got 0"),
+        (RECIPE, ["--attack.budget", 0], "budget must be >= 1, got 0"),
         (RECIPE, ["--share", 1.5], "--share must be above 0 and at most 1, got 1.5"),
         (RECIPE, ["--share", 0], "--share must be above 0 and at most 1, got 0"),
         (RECIPE, ["--devices", 0], "--devices must be >= 1, got 0"),
@@ -91,10 +91,10 @@ def test_a_table_of_synonyms_cut_off_or_missing(made, tmp_path, capsys):
         (searched("zheng2020.Zheng2020", gamma=1.5), [], "gamma must be in (0, 1], got 1.5"),
         (searched("zheng2020.Zheng2020", gamma=0.0), [], "gamma must be in (0, 1], got 0.0"),
         (searched("wang2021.Wang2021", gamma=1.01), [], "gamma must be in (0, 1], got 1.01"),
-        (searched("beam.Beam", width=0), [], "width must be at least 1, got 0"),
+        (searched("beam.Beam", width=0), [], "width must be >= 1, got 0"),
         (searched("beam.Beam", width=2.5), [], "width"),
-        (searched("genetic.Genetic", population=0), [], "population must be at least 1, got 0"),
-        (searched("pso.ParticleSwarm", iterations=0), [], "iterations must be at least 1, got 0"),
+        (searched("genetic.Genetic", population=0), [], "population must be >= 1, got 0"),
+        (searched("pso.ParticleSwarm", iterations=0), [], "iterations must be >= 1, got 0"),
         (searched("beam.Broom"), [], "Broom"),
         (RECIPE.replace("TrainingWords", "TrainedWords"), [], "TrainedWords"),
         (RECIPE.replace(f"{ROOM}.candidates.training_words.T", "nowhere.T"), [], "nowhere.T"),

@@ -22,7 +22,7 @@ from robustparse.data.masks import drops_out
 from robustparse.data.sampler import EvaluationLoader, TrainingLoader, forward_words
 from robustparse.data.shares import Unit, check_share, draw_share
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import InputError, check_seed
+from robustparse.errors import InputError, check_least, check_seed
 from robustparse.metrics import PunctuationPolicy, counted_words
 from robustparse.types import Example
 
@@ -99,14 +99,8 @@ class TreebankDataModule(pl.LightningDataModule):
         other_processes: bool = False,
     ) -> None:
         super().__init__()
-        if min(batch_words, 1 if eval_batch_words is None else eval_batch_words) < 1:
-            raise InputError(
-                f"batch_words and eval_batch_words must be >= 1, got {batch_words} and "
-                f"{eval_batch_words}"
-            )
-        for name, value in (("max_length", max_length), ("min_count", min_count)):
-            if value < 1:
-                raise InputError(f"data: {name} must be >= 1, got {value}")
+        check_least("data", batch_words=batch_words, eval_batch_words=eval_batch_words)
+        check_least("data", max_length=max_length, min_count=min_count)
         check_seed("data: seed", seed)
         check_share(augmented_share, "augmented_share")
         self.folder = folder

@@ -23,7 +23,7 @@ from torch import Tensor
 from robustparse.defenses.norms import Norm, Per, ball
 from robustparse.defenses.passes import Passes
 from robustparse.defenses.requirements import parser_of
-from robustparse.errors import InputError, check_seed
+from robustparse.errors import InputError, check_least, check_seed
 from robustparse.parsers.base import ParserModule
 
 WHO = "a gradient adversary"
@@ -72,8 +72,9 @@ class EmbeddingAdversary(pl.Callback, ABC):
         every: int = 1,
         epsilon_warmup_steps: int = 0,
     ) -> None:
-        at_least(1, steps=steps, every=every)
-        at_least(0, start_step=start_step, epsilon_warmup_steps=epsilon_warmup_steps)
+        check_least(WHO, steps=steps, every=every)
+        later = {"start_step": start_step, "epsilon_warmup_steps": epsilon_warmup_steps}
+        check_least(WHO, 0, **later)
         check_seed("seed", seed)
         positive(epsilon=epsilon)
         self.epsilon, self.steps = epsilon, steps
@@ -205,10 +206,3 @@ def positive(**settings: float) -> None:
             raise InputError(f"{name} must be > 0, got {value}")
         if math.isinf(value):
             raise InputError(f"{name} must be finite, got {value}")
-
-
-def at_least(least: int, **settings: int) -> None:
-    """Check settings; raises InputError if one is smaller."""
-    for name, value in settings.items():
-        if value < least:
-            raise InputError(f"{name} must be >= {least}, got {value}")

@@ -11,7 +11,7 @@ import torch
 from robustparse.attacks.attack import Attack
 from robustparse.defenses.budgets import at_budgets, percent_name
 from robustparse.defenses.requirements import data_of, parser_of
-from robustparse.errors import InputError, check_seed
+from robustparse.errors import InputError, check_least, check_seed
 from robustparse.evaluation.record import RecordLogger, RobustnessRecord
 from robustparse.evaluation.tally import Line, Tally, result_line
 from robustparse.parsers.victim import ParserVictim
@@ -54,13 +54,9 @@ class RobustnessEvaluation(pl.Callback):
         gammas: list[float] | None = None,
         examples: int = 8,
     ) -> None:
-        if every_n_epochs < 1 or sentences < 1:
-            raise InputError(
-                f"every_n_epochs and sentences must be >= 1, got {every_n_epochs}, {sentences}"
-            )
+        check_least(WHO, every_n_epochs=every_n_epochs, sentences=sentences)
+        check_least(WHO, 0, examples=examples)
         check_seed("seed", seed)
-        if examples < 0:
-            raise InputError(f"examples must be >= 0, got {examples}")
         self.attack = copy.copy(attack)
         self.every_n_epochs, self.sentences, self.seed = every_n_epochs, sentences, seed
         self.gammas, self.examples = sorted(gammas or []), examples

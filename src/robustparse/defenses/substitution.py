@@ -21,7 +21,7 @@ from robustparse.attacks.randomness import stream
 from robustparse.attacks.results import Adversary
 from robustparse.data.batch import Batch, join
 from robustparse.defenses.requirements import data_of, parser_of
-from robustparse.errors import InputError, check_choice, check_seed
+from robustparse.errors import InputError, check_choice, check_least, check_seed
 from robustparse.parsers.base import ParserModule
 from robustparse.parsers.victim import ParserVictim
 from robustparse.types import DependencyTree, Example, Sentence
@@ -73,8 +73,7 @@ class SubstitutionAdversary(pl.Callback):
     ) -> None:
         if not 0.0 < share <= 1.0:
             raise InputError(f"share must be in (0, 1], got {share}")
-        if budget < 1 or every < 1:
-            raise InputError(f"budget and every must be >= 1, got {budget} and {every}")
+        check_least(WHO, budget=budget, every=every)
         check_seed("seed", seed)
         check_choice("mode", mode, ("append", "replace"))
         if attack.budget not in (None, budget):

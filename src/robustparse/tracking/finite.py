@@ -14,7 +14,7 @@ import torch
 from pytorch_lightning.callbacks import Callback
 from torch import Tensor
 
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_least
 
 log = logging.getLogger(__name__)
 
@@ -34,8 +34,7 @@ class SkipNonFinite(Callback):
 
     def __init__(self, most_in_a_row: int = 20) -> None:
         super().__init__()
-        if most_in_a_row < 1:
-            raise InputError(f"most_in_a_row must be >= 1, got {most_in_a_row}")
+        check_least("skip_non_finite", most_in_a_row=most_in_a_row)
         self.most_in_a_row = most_in_a_row
         self.skipped = self.in_a_row = 0
 
