@@ -28,7 +28,15 @@ from robustparse.attacks.goals import AttachmentDrop
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.random_substitution import RandomSubstitution
-from robustparse.attacks.search.requests import Answer, Expand, Outcome, Propose, Request, Search
+from robustparse.attacks.search.requests import (
+    Answer,
+    Expand,
+    Outcome,
+    Propose,
+    Request,
+    Score,
+    Search,
+)
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.errors import InputError
 
@@ -152,6 +160,36 @@ def test_answers_are_the_first_admissible_candidates(limit: int) -> None:
         one.sentence.words,
         *itertools.chain(*search.answers),
     }
+
+
+class Crossing(Search):
+    """Changes the last word, then the first one too, and asks about what others make of these."""
+
+    def run(
+        self, problem: Problem, clean: Answer, rng: np.random.Generator
+    ) -> Generator[Request, Answer, Outcome]:
+        problem = (yield Propose(np.array([0, 1, 2]))).problem
+        last = (yield Expand(problem.start(), np.array([2]))).states[0]
+        both = (yield Expand(last, np.array([0]))).states[0]
+        made = np.array([[1, 0, 1], [1, 0, 0], [1, 1, 0]], np.int16)  # x b z, x b c, x y c
+        self.answer = yield Score(made, base=problem.start())
+        return Outcome(both)
+
+
+def test_states_put_together_are_asked_about_as_far_as_filters_admit() -> None:
+    """Known ones as they are, whatever becomes of their words from left to right."""
+
+    def judge(edit: Edit) -> bool:
+        return edit.position != 0 or edit.current[2] == "z"  # x only where z is
+
+    search = Crossing()
+    table = Lexicon({"a": ["x"], "b": ["y"], "c": ["z"]})
+    attack = Attack(AttachmentDrop(), table, search, [Asked(judge)])
+    (result,) = attack.run([example("a b c", "NN NN NN")], HashVictim())
+    # "x b c" keeps nothing and is not asked about; "x y c" is asked about without its x.
+    assert search.answer.states.tolist() == [[1, 0, 1], [0, 1, 0]]
+    assert search.answer.places.tolist() == [0, 2]
+    assert result.words == ("x", "b", "z")
 
 
 def test_a_filter_that_fails_ends_the_run_and_keeps_what_is_finished() -> None:

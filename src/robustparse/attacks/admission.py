@@ -44,7 +44,10 @@ class Admission:
             return request.first(states[passed], places[passed])
         if request.base is None:
             return request.asked(problem)
-        states = yield from self._followed(problem, request.base, request.states)
+        states = request.states.copy()
+        # What a search has put together anew may be known already, from another chain.
+        fresh = [row for row, state in enumerate(states) if not self.admissible(state)]
+        states[fresh] = yield from self._followed(problem, request.base, states[fresh])
         lost = (states == request.base).all(axis=1) & (request.states != request.base).any(axis=1)
         return states[~lost], np.flatnonzero(~lost)
 

@@ -5,7 +5,9 @@ each word from one of two parents and then have one word changed for the better.
 last generation are not looked at any more, in the paper as in TextAttack.
 
 A crossover of states that keep every constraint on single words keeps them too. Filters on whole
-sentences do not see a child: it is asked about, and an outcome loses what they do not admit.
+sentences judge a child's words from left to right in the original sentence: it goes without those
+that do not pass. One that keeps none of its words is, as TextAttack's that fails a constraint, one
+of its parents.
 """
 
 from collections.abc import Generator
@@ -98,7 +100,7 @@ class Genetic(Search):
             if population.scores[best] <= highest and self.give_up:
                 break
             highest = max(highest, float(population.scores[best]))
-            children, over = yield from self._crossover(members, rng)
+            children, over = yield from self._crossover(problem, members, rng)
             if not over:
                 over = yield from self._perturb(problem, children, rng)
             members = _with_elite(members, best, children)
@@ -150,7 +152,7 @@ class Genetic(Search):
         return False
 
     def _crossover(
-        self, members: _Members, rng: np.random.Generator
+        self, problem: Problem, members: _Members, rng: np.random.Generator
     ) -> Generator[Request, Answer, tuple[_Members, bool]]:
         """One child less than there are members; and whether all is over."""
         states = members.population.states
@@ -162,15 +164,16 @@ class Genetic(Search):
             repeats = redraw_repeats(of_second, states[first], states[second], rng)
         asked = np.flatnonzero(~repeats)
         crossed = np.where(of_second, states[second], states[first])
-        answer = yield Score(crossed[asked])
-        asked, cut = asked[: len(answer.scores)], asked[len(answer.scores) :]
+        answer = yield Score(crossed[asked], base=problem.start())
+        born = asked[answer.places]
         # What is not asked about is one of the parents.
         heirs = np.where(rng.random(len(first)) < 0.5, first, second)
         population, weights = members.population.part(heirs), members.weights[heirs]
         judged = Population(answer.states, answer.scores, answer.success)
-        population.put(asked, judged, np.arange(len(asked)))
+        population.put(born, judged, np.arange(len(born)))
         mixed = np.where(of_second, members.weights[second], members.weights[first])
-        weights[asked] = mixed[asked]
+        weights[born] = mixed[born]
+        cut = asked[asked > born.max(initial=-1)] if answer.over else asked[:0]
         kept = np.setdiff1d(np.arange(len(first)), cut)
         return _Members(population.part(kept), weights[kept]), answer.over
 

@@ -7,8 +7,8 @@ changed in one more word. A word's velocity falls where particle and elite agree
 they differ.
 
 A turn of states that keep every constraint on single words keeps them too. Filters on whole
-sentences do not see where it leads: that is asked about, and an outcome loses what they do not
-admit.
+sentences judge the words of a turned particle from left to right in the original sentence: it goes
+without those that do not pass. One that would keep none of its words stays where it was.
 """
 
 from collections.abc import Generator
@@ -112,10 +112,10 @@ class ParticleSwarm(Search):
             rng.uniform(-_FASTEST, _FASTEST, (self.population, 1)), len(start), axis=1
         )
         for iteration in range(self.iterations):
-            self._move(iteration, particles, velocities, elites, elites.states[leader], rng)
-            answer = yield Score(particles.states)
-            # The budget may have cut some particles off.
-            particles = Population(answer.states.copy(), answer.scores, answer.success)
+            lead = elites.states[leader]
+            turned = self._turned(iteration, particles, velocities, elites, lead, rng)
+            answer = yield Score(turned, base=start)
+            particles = _arrived(particles, answer)
             known = _best_of(known, particles)
             if answer.over or particles.success.any():
                 return self._end(particles, known)
@@ -145,7 +145,7 @@ class ParticleSwarm(Search):
             return Outcome(particles.states[best])
         return Outcome(known.states[0])
 
-    def _move(
+    def _turned(
         self,
         iteration: int,
         particles: Population,
@@ -153,20 +153,32 @@ class ParticleSwarm(Search):
         elites: Population,
         leader: NDArray[np.int16],
         rng: np.random.Generator,
-    ) -> None:
-        """Update the velocities `(particles, words)` and turn the particles, both in place."""
+    ) -> NDArray[np.int16]:
+        """Where the particles turn to, `(particles, words)`; velocities change in place."""
         done = iteration / self.iterations
         inertia = _FAST - (_FAST - _SLOW) * done
         own, common = _FAST - (_FAST - _SLOW) * done, _SLOW + (_FAST - _SLOW) * done
-        pull = _pull(particles.states, elites.states) + _pull(particles.states, leader[None])
+        states = particles.states.copy()
+        pull = _pull(states, elites.states) + _pull(states, leader[None])
         velocities[:] = inertia * velocities + (1 - inertia) * pull
         likely = 1 / (1 + np.exp(-velocities))
         for chance, elite in ((own, elites.states), (common, leader[None])):
             turning = rng.random(len(particles)) < chance
             drawn = rng.random(likely.shape) < likely
             from_elite = drawn if self.direction == "openattack" else ~drawn
-            turned = np.where(from_elite, elite, particles.states)
-            particles.states[turning] = turned[turning]
+            turned = np.where(from_elite, elite, states)
+            states[turning] = turned[turning]
+        return states
+
+
+def _arrived(particles: Population, answer: Answer) -> Population:
+    """The particles where filters let them turn to; without those that the budget cut off."""
+    places = answer.places
+    end = len(particles) if not answer.over else int(places.max(initial=-1)) + 1
+    arrived = particles.part(np.arange(end))
+    judged = Population(answer.states, answer.scores, answer.success)
+    arrived.put(places, judged, np.arange(len(places)))
+    return arrived
 
 
 def _best_of(known: Population, asked: Population) -> Population:
