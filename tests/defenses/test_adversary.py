@@ -144,11 +144,21 @@ def test_the_loss_of_the_last_pass_is_logged(make_parser, data, name):
     assert float(run.callback_metrics["train/loss"]) == pytest.approx(
         float(kept[-1 if name == "PGD alone" else 0].sum() / words), rel=1e-12
     )
-    if name == "PGD alone":
-        assert "train/adversarial_loss" not in run.callback_metrics
-    else:
-        logged = float(run.callback_metrics["train/adversarial_loss"])
-        assert logged == pytest.approx(float(kept[-1].sum() / words), rel=1e-12)
+    logged = float(run.callback_metrics["train/adversarial_loss"])
+    assert logged == pytest.approx(float(kept[-1].sum() / words), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("ends", "alike"),
+    [({"max_steps": 1}, False), ({"max_steps": 2}, True)]
+    + [({"max_epochs": epochs, "accumulate_grad_batches": 2}, epochs == 2) for epochs in (1, 2)],
+)
+def test_without_the_adversary_the_loss_of_the_only_pass_is_logged(make_parser, data, ends, alike):
+    """Not that of an earlier batch again; the adversary comes in every other step."""
+    run = trainer(GradientAdversary(epsilon=5.0, every=2), **ends)
+    run.fit(make_parser(dropout=0.0), datamodule=data)
+    clean, last = (run.callback_metrics[f"train/{name}"] for name in ("loss", "adversarial_loss"))
+    assert (clean == last) == alike
 
 
 def batch_words(parser: BiaffineParser, data: Any) -> int:

@@ -11,7 +11,8 @@ from pytorch_lightning.demos.boring_classes import BoringModel
 from substitution_stage import CHEAP, SENTENCES, Stage, spy
 
 from robustparse.attacks.candidates.casing import in_casing_of
-from robustparse.attacks.constraints.tags import ZHENG_2020_TAGS
+from robustparse.attacks.constraints.tags import ZHENG_2020_TAGS, AttackableTags
+from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.data.batch import Batch
 from robustparse.data.datamodule import TreebankDataModule
 from robustparse.data.sample import attack_lexicon
@@ -150,7 +151,34 @@ def test_the_budget_is_respected(data, budget):
     assert len(charged) == SENTENCES
     assert max(charged) == budget
     assert stage.logged["substitution/queries"] == pytest.approx(np.mean(charged))
+    assert stage.logged["substitution/changed"] == len(batch) / SENTENCES - 1
     assert (len(batch) > SENTENCES) == (budget > 1)
+
+
+def test_a_batch_that_is_left_alone_costs_nothing(data):
+    stage = Stage(data, share=1.0, every=2)
+    stage.attacked()
+    assert min(stage.logged.values()) > 0
+    stage.attacked(index=1)
+    assert set(stage.logged.values()) == {0}
+
+
+@pytest.mark.parametrize("ranking", ["unknown", "random"])
+def test_a_budget_that_the_ranking_spends_is_told_once(data, caplog, ranking):
+    """Asking about every word first leaves nothing for sentences of as many words as queries."""
+    stage = Stage(data, share=1.0, budget=3)
+    stage.adversary.attack.search = Zheng2020(ranking=ranking, share_budget=True)
+    for epoch in range(12):
+        stage.attacked(epoch=epoch)
+    told = [record.message for record in caplog.records]
+    assert len(told) == (ranking == "unknown")
+    assert all("0 of the first 200 attacked sentences changed" in message for message in told)
+
+
+def test_what_the_recipe_lists_and_the_data_do_not_have_is_told(stage, caplog):
+    stage.adversary.attack.constraints = [AttackableTags(["NOUN"])]
+    stage.adversary.on_fit_start(stage.trainer, stage.parser)
+    assert "attackable tags: no word of the data has NOUN" in caplog.text
 
 
 def test_the_attack_given_is_not_changed():

@@ -182,9 +182,14 @@ class EmbeddingAdversary(pl.Callback, ABC):
         batch: Any,
         batch_idx: int,
     ) -> None:
-        """Log the loss of the last pass, leave the parser as it was."""
-        if self._passes is not None and self._passes.loss is not None:
-            pl_module.log("train/adversarial_loss", self._passes.loss)
+        """Log the loss of the last pass, leave the parser as it was.
+
+        Where there is but the trainer's own pass, its loss is logged, which Lightning has divided
+        by the batches of an optimiser step: else the figure of an earlier batch would be again.
+        """
+        further = None if self._passes is None else self._passes.loss
+        own = outputs["loss"] * trainer.accumulate_grad_batches
+        pl_module.log("train/adversarial_loss", own if further is None else further)
         self._release(pl_module)
 
     def on_exception(

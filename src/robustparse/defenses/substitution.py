@@ -7,6 +7,7 @@ of these.
 """
 
 import copy
+import logging
 import time
 from collections.abc import Sequence
 from itertools import takewhile
@@ -27,13 +28,17 @@ from robustparse.parsers.victim import ParserVictim
 from robustparse.types import DependencyTree, Example, Sentence
 
 WHO = "a substitution adversary"
+FEW, ENOUGH = 0.5, 200  # a share of changed sentences that is worth a word, and among how many
+
+log = logging.getLogger(__name__)
 
 
 class Cost(NamedTuple):
-    """What an adversary's attacks on a batch cost: queries, attacked sentences, seconds."""
+    """What attacks cost: queries, attacked sentences, those of them that changed, seconds."""
 
     queries: int = 0
     sentences: int = 0
+    changed: int = 0
     seconds: float = 0.0
 
 
@@ -44,8 +49,10 @@ class SubstitutionAdversary(pl.Callback):
     id), never from the batch's division over processes. With copies appended, the loss is divided
     by 1 + share times the words of the global batch, the number expected, which every process knows
     without asking; by 1 + the sum of their shares if several adversaries append. What the attacks
-    of all adversaries cost is logged and shown in the progress bar: ``substitution/queries``, by
-    attacked sentence, and ``substitution/seconds``, by batch.
+    of all adversaries cost on this process is logged and shown in the progress bar:
+    ``substitution/queries`` an attacked sentence and ``substitution/seconds`` a batch, both 0 for a
+    batch that is left alone; ``substitution/changed``, the share of attacked sentences that
+    changed, is logged beside them. If few of the first ones do, a warning says so.
 
     Args:
         attack: how; a search that asks little (`ranking: random`) suits best. Its own ``seed`` does
@@ -87,6 +94,7 @@ class SubstitutionAdversary(pl.Callback):
         self._examples: dict[int, Example] = {}
         self._before: list[SubstitutionAdversary] = []
         self._cost = Cost()
+        self._attacked = self._changed = 0
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Find the strings behind the batches' numbers.
@@ -106,16 +114,26 @@ class SubstitutionAdversary(pl.Callback):
         self._before = list(takewhile(lambda other: other is not self, adversaries))
         known = [*data.train_examples, *data.augmented_examples]
         self._examples = {example.id: example for example in known}
+        self._attacked = self._changed = 0
+        for constraint in self.attack.constraints:
+            if remark := constraint.unmatched(known):
+                log.warning(remark)
 
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
     ) -> None:
         """Attack with the current weights, train on what changed."""
         self._cost = Cost()
-        if batch_idx % self.every:
-            return
-        parser = parser_of(pl_module, WHO)
-        begin = time.perf_counter()
+        if batch_idx % self.every == 0:
+            begin = time.perf_counter()
+            cost = self._attack(trainer, parser_of(pl_module, WHO), batch)
+            self._cost = cost._replace(seconds=time.perf_counter() - begin)
+            self._warn()
+        # Lightning would write the figures of the last attacked batch again.
+        self._log_cost(pl_module)
+
+    def _attack(self, trainer: pl.Trainer, parser: ParserModule, batch: Batch) -> Cost:
+        """Put copies into a batch; what they cost."""
         # Each once: another adversary may have appended copies.
         ids = dict.fromkeys(batch.ids.tolist())
         chosen = [id_ for id_ in ids if self._draw(trainer.current_epoch, id_)]
@@ -131,17 +149,29 @@ class SubstitutionAdversary(pl.Callback):
             _replace(batch, join(batch, _numbered(parser, changed, batch), words))
         else:
             _put(batch, _numbered(parser, changed, batch))
-        queries = sum(one.charged for one in made)
-        self._cost = Cost(queries, len(made), time.perf_counter() - begin)
-        self._log_cost(pl_module)
+        return Cost(sum(one.charged for one in made), len(made), len(changed))
+
+    def _warn(self) -> None:
+        """Say it once if hardly any of the first sentences changed."""
+        before = self._attacked
+        self._attacked += self._cost.sentences
+        self._changed += self._cost.changed
+        if before < ENOUGH <= self._attacked and self._changed < FEW * self._attacked:
+            log.warning(
+                f"only {self._changed} of the first {self._attacked} attacked sentences changed: "
+                "a ranking that asks spends a query a word, and the budget is "
+                f"{self.attack.budget}; rank at random (`ranking: random`) or raise the budget"
+            )
 
     def _log_cost(self, module: pl.LightningModule) -> None:
         """Of the adversaries so far: of all, once the last one has logged over the others."""
-        queries, sentences, seconds = map(
+        queries, sentences, changed, seconds = map(
             sum, zip(*(one._cost for one in (*self._before, self)), strict=True)
         )
-        module.log("substitution/queries", queries / max(1, sentences), batch_size=1, prog_bar=True)
+        attacked = max(1, sentences)
+        module.log("substitution/queries", queries / attacked, batch_size=1, prog_bar=True)
         module.log("substitution/seconds", seconds, batch_size=1, prog_bar=True)
+        module.log("substitution/changed", changed / attacked, batch_size=1)
 
     def _draw(self, epoch: int, sentence: int) -> bool:
         return bool(stream(_mixed(self.seed, epoch, 1), sentence).random() < self.share)
