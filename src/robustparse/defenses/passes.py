@@ -82,13 +82,17 @@ class Passes:
     def gradient(self, offset: Tensor) -> Tensor:
         """Of the sum of the sentences' losses towards an offset: ``(batch, units, dim)``.
 
-        Of a sum, so that a sentence's gradient does not depend on the rest of its batch.
+        Of a sum, so that a sentence's gradient does not depend on the rest of its batch; under
+        ``16-mixed`` times the scaler's factor, below which half precision would round it to zero.
         """
         offset = offset.detach().requires_grad_()
         self._seed_dropout()
         with self.trainer.precision_plugin.forward_context():
             sums, _ = self.parser.loss(self.batch, offset)
-        (gradient,) = torch.autograd.grad(sums.sum(), offset)
+        loss = sums.sum()
+        if (scaler := getattr(self.trainer.precision_plugin, "scaler", None)) is not None:
+            loss = scaler.scale(loss)
+        (gradient,) = torch.autograd.grad(loss, offset)
         return gradient * self.mask()
 
     def learn(self, offset: Tensor, share: float) -> None:
