@@ -108,7 +108,9 @@ FIGURES: dict[str, list[tuple[str, Any]]] = {
         ("search.selection", "paper"),
     ],
     # Zang et al. 2020 and TextAttack 0.3.11: 60 particles, 20 iterations. OpenAttack: direction.
+    # The authors' code: words of the training vocabulary, inflected alike.
     "pso": [
+        ("candidates.words", "training"),
         ("search.population", 60),
         ("search.iterations", 20),
         ("search.direction", "openattack"),
