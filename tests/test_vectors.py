@@ -47,6 +47,70 @@ def test_a_line_that_begins_with_a_blank_holds_the_empty_word(tmp_path):
     assert values.tolist() == [[1, 2], [3, 4]]
 
 
+BLANKS = """\
+. . . 0.3 0.4
+at name@domain.com\t0.1 -0.2
+12 1/2 5e-1 6
+the 1 2
+2.5 7 8
+•  2  x 0.5 .25
+"""
+
+
+@pytest.mark.parametrize("header", ["", "6 2\n", "\ufeff"])
+@pytest.mark.parametrize("limit", [None, 1, 6])
+def test_words_that_hold_blanks(tmp_path, header, limit):
+    """The fourth line is the first one to tell how many values there are."""
+    words, values = read_vectors(written(tmp_path, header + BLANKS), limit)
+    expected = [". . .", "at name@domain.com", "12 1/2", "the", "2.5", "•  2  x"]
+    assert words == expected[:limit]
+    rows = [[0.3, 0.4], [0.1, -0.2], [0.5, 6], [1, 2], [7, 8], [0.5, 0.25]]
+    assert np.array_equal(values, np.array(rows[:limit], np.float32))
+
+
+@pytest.mark.parametrize("lines", [1, 2, 3])
+def test_chunks_of_words_that_hold_blanks(tmp_path, monkeypatch, lines):
+    words, values = read_vectors(written(tmp_path, BLANKS))
+    monkeypatch.setattr(vectors, "_LINES_AT_ONCE", lines)
+    others, same = read_vectors(written(tmp_path, BLANKS))
+    assert others == words
+    assert np.array_equal(same, values)
+
+
+def test_lines_that_never_tell_how_many_values_there_are(tmp_path, monkeypatch):
+    monkeypatch.setattr(vectors, "_LINES_WITHOUT_WIDTH", 3)
+    file = written(tmp_path, "a 1 x\nb 1 y\nc d 2\ne 1 2\n")
+    with pytest.raises(InputError, match="txt:1: 'x' is no number, and none of the first 3 lines"):
+        read_vectors(file)
+    monkeypatch.setattr(vectors, "_LINES_WITHOUT_WIDTH", 4)
+    with pytest.raises(InputError, match=r"txt:1: 'x' is no number$"):
+        read_vectors(file)
+
+
+def binary(values, end=b""):
+    """Words `a`, `b`, … as word2vec writes them with `-binary 1`; its own program ends lines."""
+    rows = np.array(values, np.float32)
+    entries = [bytes([97 + at]) + b" " + row.tobytes() + end for at, row in enumerate(rows)]
+    return b"%d %d\n" % rows.shape + b"".join(entries)
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_word2vecs_binary_format_is_named(tmp_path, end, pack):
+    for values in ([[0.5, 1]], np.random.default_rng(0).normal(size=(40, 50)), np.zeros((9, 3))):
+        path = written(tmp_path, pack(binary(values, end)), "vectors.bin")
+        with pytest.raises(InputError) as caught:
+            read_vectors(path)
+        assert str(caught.value).startswith(f"{path}: word vectors in word2vec's binary format")
+        assert "save_word2vec_format(text, binary=False)" in str(caught.value)
+
+
+def test_a_text_with_an_odd_character_is_not_called_binary(tmp_path):
+    path = written(tmp_path, "2 2\na 1 2\nb\x01 1 x\n")
+    with pytest.raises(InputError, match=":3: 'x' is no number"):
+        read_vectors(path)
+
+
 @pytest.mark.parametrize("limit", [1, 2, 3, 4])
 def test_the_limit_leaves_the_rest_unread(tmp_path, limit):
     words, values = read_vectors(written(tmp_path, "9 3\n" * (limit < 4) + THREE), limit)
@@ -73,6 +137,17 @@ def test_the_size_of_a_chunk_changes_nothing(tmp_path, monkeypatch, lines):
         ("a 1 2\nb 1 2 3\nc 1\n", ":2: 3 values"),
         ("2 3\na 1 2\nb 1 2\n", ":2: 2 values"),
         ("a 1 2\n b 1 2\n", ":2: 3 values behind the word ''"),
+        ("a 1 2\nb -3 1 2\n", ":2: 3 values behind the word 'b', expected 2 as in line 1"),
+        ("2 2\na 1 2\nb 5 6 1 2\n", ":3: 4 values behind the word 'b', expected 2 as in line 1"),
+        (
+            "a b 1 2\nc 1 2\nd nan 1 2\n",
+            ":3: 3 values behind the word 'd', expected 2 as in line 2",
+        ),
+        ("a b 1 2\nc 1 2\nd 1\n", ":3: 1 values behind the word 'd', expected 2 as in line 2"),
+        ("a b 1 2\nc 1 2\na b 3 4\n", ":3: the word 'a b' stands in line 1 already"),
+        ("a b 1 x\nc 1 2\n", ":1: 'x' is no number"),
+        ("a x\n", ":1: 'x' is no number"),
+        ("1 0\na 1\n", ":1: no values"),
         ("a 1 2\n\nb\n", ":3: 0 values"),
         ("a\nb 1\n", ":1: no values"),
         ("a 1 2\nb 1 x\n", ":2: 'x' is no number"),

@@ -1,7 +1,10 @@
 """Reading word vectors: text files of GloVe, word2vec or counter-fitted vectors, plain or .gz.
 
 One word a line, its values behind it, all divided by blanks; an optional first line `count dim`.
-Empty lines are none; a line that begins with a blank holds the vector of the empty word.
+Empty lines are none; a line that begins with a blank holds the vector of the empty word. A word may
+hold blanks itself, as some of GloVe's Common Crawl do: its values are then the last ones of the
+line, as many as the header says or, without one, as the first line has in which numbers alone stand
+behind the first blank. Such a line with too many numbers is a mistake, not a word with blanks.
 """
 
 import gzip
@@ -20,7 +23,13 @@ from numpy.typing import NDArray
 from robustparse.errors import InputError
 
 _LINES_AT_ONCE = 4096
+_LINES_WITHOUT_WIDTH = 4096  # how many may come before the one that tells how wide lines are
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_NOT_FINITE = (b"nan", b"inf", b"infinity")
+# What begins a file that word2vec wrote with `-binary 1`, and bytes that no text has.
+_BINARY_HEADER = re.compile(rb"\s*\d+[ \t]+(\d{1,9})[ \t\r]*\n")
+_NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+_START = 1 << 16  # bytes
 
 
 def read_vectors(path: Path, limit: int | None = None) -> tuple[list[str], NDArray[np.float32]]:
@@ -31,75 +40,102 @@ def read_vectors(path: Path, limit: int | None = None) -> tuple[list[str], NDArr
         limit: the first so many words; None is all of them. Lines behind the last are not checked.
 
     Raises:
-        InputError: the file is missing, unreadable, empty or not UTF-8; a line has another width
-            than the first, a value that is no number, NaN or infinite in single precision, or a
-            word met before; the header promises another size; limit is below 1.
+        InputError: the file is missing, unreadable, empty, binary or not UTF-8; a line has another
+            width than the others, a value that is no number, NaN or infinite in single precision,
+            or a word met before; the header promises another size; limit is below 1.
     """
     if limit is not None and limit < 1:
         raise InputError(f"{path}: limit must be at least 1 word, got {limit}")
     table = _Table(path)
     with _opened(path) as file:
-        lines = enumerate(file, start=1)
-        numbered = ((number, _fields(line)) for number, line in lines if line.strip())
-        entries = table.beyond_header(numbered)
-        while chunk := list(islice(entries, table.wanted(limit))):
-            table.add(chunk)
+        start = file.read(_START)
+        file.seek(0)
+        try:
+            lines = ((number, line) for number, line in enumerate(file, start=1) if line.strip())
+            entries = table.beyond_header(lines)
+            while chunk := list(islice(entries, table.wanted(limit))):
+                table.add(chunk)
+        except InputError:
+            if _is_binary(start):
+                raise InputError(
+                    f"{path}: word vectors in word2vec's binary format, expected text; convert "
+                    "them, with gensim: KeyedVectors.load_word2vec_format(path, binary=True)"
+                    ".save_word2vec_format(text, binary=False)"
+                ) from None
+            raise
     return table.finished(limit)
 
 
 class _Table:
-    """The words and vectors of one file so far.
-
-    A line comes as (number, fields): the word, and the rest of the line if there is any.
-    """
+    """The words and vectors of one file so far. A line comes as (number, bytes)."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lines: dict[str, int] = {}  # word to the line it stands in
         self._blocks: list[NDArray[np.float32]] = []
         self._dim = 0  # 0: not known yet
+        self._dim_line = 0  # the line it is known from
         self._promised: int | None = None
 
     def wanted(self, limit: int | None) -> int:
         """Lines to read next."""
         return min(_LINES_AT_ONCE, (limit or len(self._lines) + _LINES_AT_ONCE) - len(self._lines))
 
-    def beyond_header(
-        self, lines: Iterator[tuple[int, list[bytes]]]
-    ) -> Iterator[tuple[int, list[bytes]]]:
+    def beyond_header(self, lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
         """The lines of words; a first line of two whole numbers is the header."""
-        for number, fields in islice(lines, 1):
-            fields[0] = fields[0].removeprefix(b"\xef\xbb\xbf")
-            rest = fields[1].split() if len(fields) == 2 else []
-            self._dim = len(rest)
-            if len(rest) == 1 and fields[0].isdigit() and rest[0].isdigit():
-                self._promised, self._dim = int(fields[0]), int(rest[0])
+        held: list[tuple[int, bytes]] = []
+        for number, line in islice(lines, _LINES_WITHOUT_WIDTH):
+            text = line if held else line.removeprefix(b"\xef\xbb\xbf")
+            word, rest = _divided(text)
+            values = rest.split()
+            if not held and len(values) == 1 and word.isdigit() and values[0].isdigit():
+                self._promised, width = int(word), int(values[0])
             else:
-                yield number, fields
-            if not self._dim:
+                held.append((number, text))
+                width = len(values)
+            if not width:
                 raise self._error(number, "no values behind the word; expected `word v1 v2 …`")
+            if all(map(_is_number, values)):
+                self._dim, self._dim_line = width, number
+                break
+        else:
+            if held:
+                raise self._without_width(held)
+        yield from held
         yield from lines
 
-    def add(self, chunk: Sequence[tuple[int, list[bytes]]]) -> None:
+    def add(self, chunk: Sequence[tuple[int, bytes]]) -> None:
         """Take lines in."""
-        for number, fields in chunk:
-            width = len(fields[1].split()) if len(fields) == 2 else 0
-            if width != self._dim:
+        entries = []
+        for number, line in chunk:
+            word, rest = self._entry(number, line)
+            entries.append((number, rest))
+            self._lines.setdefault(text := self._decoded(number, word), number)
+            if self._lines[text] != number:
                 raise self._error(
                     number,
-                    f"{width} values behind the word {_shown(fields[0])}, expected {self._dim} as "
-                    "in the lines before; words must not hold blanks",
+                    f"the word {text!r} stands in line {self._lines[text]} already; delete one",
                 )
-            self._lines.setdefault(word := self._decoded(number, fields[0]), number)
-            if self._lines[word] != number:
-                raise self._error(
-                    number,
-                    f"the word {word!r} stands in line {self._lines[word]} already; delete one",
-                )
-        values = _parsed(b" ".join(fields[1] for _, fields in chunk))
+        values = _parsed(b" ".join([rest for _, rest in entries]))
         if values is None or len(values) != len(chunk) * self._dim or not np.isfinite(values).all():
-            raise self._bad_value(chunk)
+            raise self._bad_value(entries)
         self._blocks.append(values.reshape(len(chunk), self._dim))
+
+    def _entry(self, number: int, line: bytes) -> tuple[bytes, bytes]:
+        """The word and its values."""
+        word, rest = _divided(line)
+        width = len(rest.split())
+        if width == self._dim:
+            return word, rest
+        if width > self._dim and word:
+            whole = line.rsplit(None, self._dim)[0]
+            if not all(map(_is_number, whole.split()[1:])):
+                return whole, line[len(whole) :]
+        raise self._error(
+            number,
+            f"{width} values behind the word {_shown(word)}, expected {self._dim} as in line "
+            f"{self._dim_line}; mend the line or delete it",
+        )
 
     def finished(self, limit: int | None) -> tuple[list[str], NDArray[np.float32]]:
         """All words and vectors."""
@@ -121,10 +157,19 @@ class _Table:
                 number, f"the word {_shown(word)} is not UTF-8; convert the file"
             ) from error
 
-    def _bad_value(self, chunk: Sequence[tuple[int, list[bytes]]]) -> InputError:
-        for number, (_, rest) in chunk:
+    def _without_width(self, held: Sequence[tuple[int, bytes]]) -> InputError:
+        number, line = held[0]
+        wrong = next(token for token in _divided(line)[1].split() if not _is_number(token))
+        return self._error(
+            number,
+            f"{_shown(wrong)} is no number, and none of the first {len(held)} lines has numbers "
+            "alone behind its first blank; expected `word v1 v2 …`",
+        )
+
+    def _bad_value(self, entries: Sequence[tuple[int, bytes]]) -> InputError:
+        for number, rest in entries:
             for token in rest.split():
-                if token.lower().lstrip(b"+-") in (b"nan", b"inf", b"infinity"):
+                if token.lower().lstrip(b"+-") in _NOT_FINITE:
                     return self._error(number, f"the value {_shown(token)}; expected finite values")
                 if not _NUMBER.fullmatch(token):
                     return self._error(number, f"{_shown(token)} is no number")
@@ -138,9 +183,24 @@ class _Table:
         return InputError(f"{self._path}:{line}: {found}")
 
 
-def _fields(line: bytes) -> list[bytes]:
-    """The word and the rest of a line, if there is any."""
-    return [b"", line] if line[:1].isspace() else line.split(None, 1)
+def _divided(line: bytes) -> tuple[bytes, bytes]:
+    """What stands before the first blank of a line, and the rest."""
+    word, *rest = (b"", line) if line[:1].isspace() else line.split(None, 1)
+    return word, rest[0] if rest else b""
+
+
+def _is_binary(start: bytes) -> bool:
+    """Whether a file begins as word2vec's binary ones do: bytes of numbers behind a word."""
+    header = _BINARY_HEADER.match(start)
+    if header is None:
+        return False
+    # A line of text with as many values is at least so long.
+    values = start[header.end() :].partition(b" ")[2][: 2 * int(header[1])]
+    return bool(_NO_TEXT.search(values))
+
+
+def _is_number(token: bytes) -> bool:
+    return bool(_NUMBER.fullmatch(token)) or token.lower().lstrip(b"+-") in _NOT_FINITE
 
 
 def _parsed(text: bytes) -> NDArray[np.float32] | None:

@@ -118,7 +118,7 @@ SWARM = (
 )
 
 
-def test_swarm_turns_as_in_openattack() -> None:
+def test_swarm_turns_as_in_the_paper() -> None:
     rng = Scripted(*SWARM)
     search = ParticleSwarm(population=2, iterations=1)
     result = trace(search, "p q r s", LEXICON, TableClassifier(LONG), rng=rng)
@@ -140,9 +140,7 @@ def test_swarm_turns_as_in_textattack_and_mutates() -> None:
 
 
 @pytest.mark.parametrize("budget", [6, 7])
-@pytest.mark.parametrize(
-    ("direction", "words"), [("openattack", "b q r s"), ("textattack", "b c r s")]
-)
+@pytest.mark.parametrize(("direction", "words"), [("paper", "b q r s"), ("textattack", "b c r s")])
 def test_swarm_out_of_budget(budget: int, direction: str, words: str) -> None:
     """The best state of all is the leader, where TextAttack returns the best particle."""
     stay = ([0.9], [0.0] * 4, [0.9], [0.0] * 4)
@@ -164,7 +162,7 @@ def test_swarm_out_of_budget(budget: int, direction: str, words: str) -> None:
         ({"b q": 0.6, "p c": 0.2}, 0.9, 4, "b q", "p c"),  # the success is not drawn
     ],
 )
-@pytest.mark.parametrize("direction", ["openattack", "textattack"])
+@pytest.mark.parametrize("direction", ["paper", "textattack"])
 def test_swarm_out_of_budget_before_it_moves(
     table: dict, drawn: float, budget: int, ours: str, theirs: str, direction: str
 ) -> None:
@@ -173,7 +171,7 @@ def test_swarm_out_of_budget_before_it_moves(
     victim = TableClassifier(TABLE | table)
     result = trace(search, "p q", LEXICON, victim, rng=Scripted([drawn]), budget=budget)
     assert result.requests[1:] == ["Expand 10 20 01"]
-    assert (result.words, result.charged) == (ours if direction == "openattack" else theirs, budget)
+    assert (result.words, result.charged) == (ours if direction == "paper" else theirs, budget)
 
 
 @pytest.mark.parametrize(("iteration", "own", "common"), [(0, 0.8, 0.2), (15, 0.35, 0.65)])
@@ -227,7 +225,7 @@ def test_without_any_candidate_nothing_is_asked(search: Search) -> None:
         (lambda: Genetic(temperature=0.0), "temperature must be above 0"),
         (lambda: ParticleSwarm(population=0), "population must be >= 1"),
         (lambda: ParticleSwarm(iterations=0), "iterations must be >= 1"),
-        (lambda: ParticleSwarm(direction="both"), "direction must be one of openattack"),
+        (lambda: ParticleSwarm(direction="both"), "direction must be one of paper"),
     ],
 )
 def test_bad_settings(make, message: str) -> None:

@@ -107,11 +107,13 @@ FIGURES: dict[str, list[tuple[str, Any]]] = {
         ("search.temperature", 0.3),
         ("search.selection", "paper"),
     ],
-    # Zang et al. 2020 and TextAttack 0.3.11: 60 particles, 20 iterations. OpenAttack: direction.
+    # Zang et al. 2020 and TextAttack 0.3.11: 60 particles, 20 iterations. The authors' code: words
+    # of the training vocabulary, inflected alike; particles take words of the elites.
     "pso": [
+        ("candidates.words", "training"),
         ("search.population", 60),
         ("search.iterations", 20),
-        ("search.direction", "openattack"),
+        ("search.direction", "paper"),
     ],
     # Their code also tells punctuation by tag; the perplexity is GPT-2's.
     "wang2021": [

@@ -190,7 +190,8 @@ def test_the_other_loss_is_asked_for_by_name(victim: SlopedVictim) -> None:
     assert {loss for _, loss, _ in victim.slopes} == {"cross_entropy"}
 
 
-def test_within_budget_against_its_definition() -> None:
+@pytest.mark.parametrize("once", [False, True])
+def test_within_budget_against_its_definition(once: bool) -> None:
     rng = np.random.default_rng(0)
     for _ in range(200):
         words = int(rng.integers(1, 9))
@@ -199,10 +200,12 @@ def test_within_budget_against_its_definition() -> None:
         most = int(rng.integers(1, words + 1))
         edited, taken = {int(at) for at in np.flatnonzero(state)}, []
         for position in ranked.tolist():
+            if position in edited and once:
+                continue
             if position in edited or len(edited) < most:
                 edited.add(position)
                 taken.append(position)
-        assert within_budget(ranked, state, most).tolist() == taken
+        assert within_budget(ranked, state, most, once=once).tolist() == taken
 
 
 @pytest.mark.parametrize(

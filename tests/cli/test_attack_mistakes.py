@@ -18,6 +18,7 @@ from robustparse.evaluation.lines import read_lines
 from sample_runs import sentences, write_sample
 
 ROOM = "robustparse.attacks"
+PARTS = "; docs/attacks.md lists the classes under `Parts`"
 LEXICON = RECIPE.replace("training_words.TrainingWords", "lexicon.Lexicon")
 
 
@@ -95,9 +96,15 @@ def test_a_table_of_synonyms_cut_off_or_missing(made, tmp_path, capsys):
         (searched("beam.Beam", width=2.5), [], "width"),
         (searched("genetic.Genetic", population=0), [], "population must be >= 1, got 0"),
         (searched("pso.ParticleSwarm", iterations=0), [], "iterations must be >= 1, got 0"),
-        (searched("beam.Broom"), [], "Broom"),
-        (RECIPE.replace("TrainingWords", "TrainedWords"), [], "TrainedWords"),
-        (RECIPE.replace(f"{ROOM}.candidates.training_words.T", "nowhere.T"), [], "nowhere.T"),
+        (searched("beam.Broom"), [], f"no attribute 'Broom'{PARTS}"),
+        (searched("bean.Beam"), [], f"no attribute 'bean'{PARTS}"),
+        (
+            RECIPE.replace("TrainingWords", "TrainedWords"),
+            [],
+            f"no attribute 'TrainedWords'{PARTS}",
+        ),
+        (RECIPE.replace(f"{ROOM}.candidates.training_words.T", "no.T"), [], f"named 'no'{PARTS}"),
+        (RECIPE.replace(f"{ROOM}.search.zheng2020.Zheng2020", "Beem"), [], f"string: Beem{PARTS}"),
         (filtered("perplexity.PerplexityRise", "{most: 3}"), [], "language_model"),
         (filtered("vector_cosine.WordVectorCosine", "{vectors: v, minimum: 7}"), [], "[-1, 1]"),
     ],
@@ -106,6 +113,7 @@ def test_a_table_of_synonyms_cut_off_or_missing(made, tmp_path, capsys):
 def test_a_setting_out_of_range(made, tmp_path, capsys, recipe, options, says):
     error = mistake(capsys, *attack(made, tmp_path, recipe, *options))
     assert says in error
+    assert (PARTS in error) == (PARTS in says)
     assert read_lines(tmp_path / "out" / "examples.jsonl") == []
 
 

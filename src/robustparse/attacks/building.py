@@ -84,6 +84,7 @@ class ProblemBuilder:
                     counted=counted_words(example.sentence, self._goal.punctuation),
                     sources=np.zeros((0, len(self._stages.members)), dtype=np.bool_),
                     counts=self._stages.none(),
+                    once=any(one.once() for one in self._stages.filters),
                 )
             )
         return problems

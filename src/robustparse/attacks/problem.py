@@ -55,6 +55,7 @@ class Problem:
         counted: which words enter the scores, `bool (words,)`, decided on the original sentence.
         sources: which generators proposed each candidate, `bool (candidates, generators)`.
         counts: how many candidates were made, and how many constraints have left.
+        once: whether no word that has been changed may be changed again (`SentenceFilter.once`).
     """
 
     id: int
@@ -70,6 +71,7 @@ class Problem:
     counted: NDArray[np.bool_]
     sources: NDArray[np.bool_] = field(default_factory=lambda: np.ones((0, 1), dtype=np.bool_))
     counts: CandidateCounts = field(default_factory=CandidateCounts)
+    once: bool = False
 
     def __len__(self) -> int:
         return len(self.original)

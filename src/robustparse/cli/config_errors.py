@@ -18,6 +18,11 @@ _HEADINGS = ("Does not validate", "Subtypes:", "Errors:", "Given value type:", "
 _NEITHER = "Expected a <class 'NoneType'>"
 _NESTED = re.compile(r"NestedArg\(key='([^']*)', val=(.*)\)")
 _LONGEST_VALUE = 100
+# A class that is not there, of an attack.
+_NO_SUCH_PART = re.compile(
+    r"robustparse\.attacks\..*(module '\S+' has no attribute|No module named|Expected a dot import)"
+)
+_PARTS = "; docs/attacks.md lists the classes under `Parts`"
 
 
 def config_files(arguments: Sequence[str]) -> Iterator[Path]:
@@ -48,7 +53,10 @@ def check_config_file(path: Path) -> None:
 
 
 def shorten(message: str) -> str:
-    """A message of jsonargparse, on one line, with the keys and the reasons only."""
+    """A message of jsonargparse, on one line, with the keys and the reasons only.
+
+    Where an attack names a class that is not there, it ends with the place that lists them.
+    """
     kept, value = [], ""
     for line in message.splitlines():
         text = line.strip().removeprefix("- ")
@@ -58,8 +66,9 @@ def shorten(message: str) -> str:
             value = given if len(given) <= _LONGEST_VALUE else value
         elif text and text != _NEITHER and not text.startswith(_HEADINGS):
             kept.append(text)
+    reasons = " ".join(dict.fromkeys(kept))
     given_at_end = f"; got {value}" if value else ""
-    return " ".join(dict.fromkeys(kept)) + given_at_end
+    return reasons + given_at_end + (_PARTS if _NO_SUCH_PART.search(reasons) else "")
 
 
 def mistake_in(error: BaseException) -> str | None:

@@ -31,7 +31,8 @@ class EmbeddingNeighbours(CandidateGenerator):
 
     Casing does not count, neither in looking a word up nor among its neighbours: of several forms
     the first of the file, the most frequent one as a rule, stands for all. Ties in cosine go to the
-    earlier word. Words without a vector, or with one of zeros, get no candidates.
+    earlier word. Words without a vector, or with one of zeros, get no candidates. A word of
+    the file that holds blanks (`. . .`) would stand for several, and is left out.
 
     Args:
         vectors: a text file of word vectors (`vectors.read_vectors`).
@@ -110,7 +111,8 @@ class EmbeddingNeighbours(CandidateGenerator):
         words, vectors = read_vectors(Path(self.vectors).expanduser(), self.limit)
         first: dict[str, int] = {}
         for row, word in enumerate(words):
-            if vectors[row].any() and word:
+            # Of bytes, as the file is split: other blanks than ASCII's are part of a word.
+            if vectors[row].any() and len(word.encode().split()) == 1:
                 first.setdefault(word.lower(), row)
         rows = list(first.values())
         return [words[row] for row in rows], nearest(vectors[rows], self.k)

@@ -1,8 +1,8 @@
-"""How many words of a sentence may be changed, for searches without a budget of their own.
+"""Which changes a sentence may take beside others: how many words, and how often each one.
 
 Jin et al. (2020) and Yoo et al. (2020) report the share of words changed and leave it free; with
-this filter their searches keep to the budget of Zheng et al. (2020, section 3.2), beside which they
-can then be put.
+`EditBudget` their searches keep to the budget of Zheng et al. (2020, section 3.2), beside which
+they can then be put. Both change a word once at most, which `Repeat` demands of any search.
 """
 
 from collections.abc import Sequence
@@ -38,6 +38,29 @@ class EditBudget(SentenceFilter):
         original = edit.sentence.words
         pairs = zip(original, edit.changed, strict=True)
         return sum(one != other for one, other in pairs) <= edit_budget(self.gamma, len(original))
+
+    def is_model(self) -> bool:
+        """See `Constraint.is_model`."""
+        return False
+
+
+class Repeat(SentenceFilter):
+    """No word is changed that has been changed already.
+
+    Compares the word that is about to be changed with the *original* one: that of a sentence which
+    has it again may be changed again.
+    """
+
+    def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
+        """See `SentenceFilter.admits`."""
+        untouched = [
+            edit.current[edit.position] == edit.sentence.words[edit.position] for edit in edits
+        ]
+        return np.array(untouched, dtype=np.bool_)
+
+    def once(self) -> bool:
+        """See `SentenceFilter.once`."""
+        return True
 
     def is_model(self) -> bool:
         """See `Constraint.is_model`."""

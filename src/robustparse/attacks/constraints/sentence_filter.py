@@ -54,6 +54,13 @@ class SentenceFilter(Constraint):
         """
         return None
 
+    def once(self) -> bool:
+        """Whether it admits no change of a word that has been changed already.
+
+        Searches that change words again then pass these over, and need not ask.
+        """
+        return False
+
     def is_model(self) -> bool:
         """See `Constraint.is_model`."""
         return True

@@ -70,11 +70,17 @@ class ParticleSwarm(Search):
 
     A sentence without any candidate costs no query, unless directions are those of TextAttack.
 
+    Figures are those of the authors' released code (thunlp/SememePSO-Attack): an elite pulls by 3,
+    all words of a particle begin with one velocity, and velocities are not cut off. The code draws
+    the word that a first particle or a mutant changes in two ways: for IMDB by the gain of the
+    word's best candidate, as here, but words may be changed again; for SST by the number of its
+    candidates, up to ten.
+
     Args:
         population: particles (60).
         iterations: how often they move (20).
-        direction: how a particle turns towards an elite: `openattack`, as the paper's authors do,
-            keeps the particle and takes each word of the elite with probability sigmoid(velocity);
+        direction: how a particle turns towards an elite: `paper`, as in the authors' code, keeps
+            the particle and takes each word of the elite with probability sigmoid(velocity);
             `textattack` keeps the elite and takes each word of the particle with that probability,
             and returns the best particle where the budget ends, not the best state asked about.
 
@@ -87,10 +93,10 @@ class ParticleSwarm(Search):
         *,
         population: int = 60,
         iterations: int = 20,
-        direction: Literal["openattack", "textattack"] = "openattack",
+        direction: Literal["paper", "textattack"] = "paper",
     ) -> None:
         check_least("search", population=population, iterations=iterations)
-        check_choice("search: direction", direction, ("openattack", "textattack"))
+        check_choice("search: direction", direction, ("paper", "textattack"))
         self.population, self.iterations, self.direction = population, iterations, direction
 
     def run(
@@ -99,7 +105,7 @@ class ParticleSwarm(Search):
         """See `Search.run`."""
         start = problem.start()
         problem = (yield Propose(np.flatnonzero(problem.eligible))).problem
-        if not len(problem.rows) and self.direction == "openattack":
+        if not len(problem.rows) and self.direction == "paper":
             return Outcome(start)  # nothing to ask about, a thousand times
         alone = Population(start[None], clean.scores, clean.success)
         around, over = yield from _neighbourhood(problem, alone)
@@ -165,7 +171,7 @@ class ParticleSwarm(Search):
         for chance, elite in ((own, elites.states), (common, leader[None])):
             turning = rng.random(len(particles)) < chance
             drawn = rng.random(likely.shape) < likely
-            from_elite = drawn if self.direction == "openattack" else ~drawn
+            from_elite = drawn if self.direction == "paper" else ~drawn
             turned = np.where(from_elite, elite, states)
             states[turning] = turned[turning]
         return states

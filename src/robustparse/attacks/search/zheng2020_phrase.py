@@ -101,7 +101,8 @@ class PhraseWhiteBox(Search):
     Pairs come by falling sum, over the words of the source, of the gradient's norm (equation 6),
     where F is restricted to the target without its root; the earliest one on ties. Each starts
     afresh from the original sentence. A trial replaces the kappa words of the source with the
-    largest gradients; once so many are changed, the same ones again.
+    largest gradients; once so many are changed, the same ones again (with the filter `Repeat` none,
+    and the pair is left).
 
     Args:
         trials: of each pair (30).
@@ -159,7 +160,7 @@ class PhraseWhiteBox(Search):
         for _ in range(self.trials):
             slope = (yield self._gradient(problem, state, target)).given_slope()
             ranked = by_norm(slope, _within(problem, source))
-            chosen = within_budget(ranked, state, self.kappa)[: self.kappa]
+            chosen = within_budget(ranked, state, self.kappa, once=problem.once)[: self.kappa]
             verdict = yield from replaced(problem, state, chosen, slope, substitutes)
             if verdict is None:
                 break

@@ -2,8 +2,8 @@
 
 A trial takes the gradient of F (equation 4) in the sentence as it stands, and replaces the word
 with the largest gradient by the candidate that the gradient points to, whether that does harm or
-not. Up to kappa words may be changed, each as often as one likes. The outcome is the sentence with
-the lowest attachment score that was met on the way.
+not. Up to kappa words may be changed, each as often as one likes, or once with the filter `Repeat`.
+The outcome is the sentence with the lowest attachment score that was met on the way.
 
 The paper and its released code differ in these, each an option (in brackets the code's):
 `positions` (2), `trials` with `count` (39 in all), `length` (`rooted`), and alpha of the
@@ -93,7 +93,7 @@ class Zheng2020WhiteBox(Search):
             request = Gradient(state, self.loss, characters=self.substitution.characters)
             slope = (yield request).given_slope()
             ranked = by_norm(slope, problem.eligible)
-            chosen = within_budget(ranked, state, kappa)[: self.positions]
+            chosen = within_budget(ranked, state, kappa, once=problem.once)[: self.positions]
             answer = yield from replaced(problem, state, chosen, slope, substitutes)
             if answer is None:
                 break
@@ -118,15 +118,17 @@ def by_norm(slope: Slope, among: NDArray[np.bool_]) -> NDArray[np.int64]:
     return positions[order]
 
 
-def within_budget(ranked: NDArray[np.int64], state: State, most: int) -> NDArray[np.int64]:
+def within_budget(
+    ranked: NDArray[np.int64], state: State, most: int, *, once: bool = False
+) -> NDArray[np.int64]:
     """The ranked positions that may be changed if no more than `most` words are to differ.
 
-    Words that were changed before may be changed again.
+    Words that were changed before may be changed again, unless each may be changed only `once`.
     """
     fresh = state[ranked] == 0
     room = most - np.count_nonzero(state)
-    allowed: NDArray[np.int64] = ranked[~fresh | (np.cumsum(fresh) <= room)]
-    return allowed
+    allowed = np.where(fresh, np.cumsum(fresh) <= room, not once)
+    return ranked[allowed]
 
 
 def replaced(
