@@ -119,10 +119,11 @@ def _load(
             f"{kind} {model}: its config.json has no vocab_size; expected a model that reads the "
             "pieces of a vocabulary, such as BERT"
         )
-    if len(tokenizer) > rows:
+    # Ids may have gaps, so that the number of pieces says little.
+    if (last := max(tokenizer.get_vocab().values())) >= rows:
         raise InputError(
-            f"{kind} {model}: its tokenizer has {len(tokenizer)} pieces, its weights only {rows}; "
-            "expected the tokenizer it was trained with"
+            f"{kind} {model}: its tokenizer has piece ids up to {last}, its weights rows up "
+            f"to {rows - 1}; expected the tokenizer it was trained with"
         )
     return network, tokenizer
 
