@@ -75,6 +75,23 @@ def test_fit_names_the_place_of_a_sentence_without_the_tags_of_punctuation(split
     assert f"robustparse: {place}punctuation policy 'penn' needs Penn tags" in error
 
 
+@pytest.mark.parametrize("command", ["attack", "evaluate"])
+def test_commands_name_the_place_of_a_sentence_without_the_tags_of_punctuation(
+    command, tmp_path, capsys
+):
+    given = sentences(4)
+    data = write(tmp_path / "data.conllu", [*given[:2], without_tags(given[2]), given[3]])
+    out = tmp_path / "out"
+    arguments = [command, "--checkpoint", checkpoint(tmp_path), "--data", data, "--out", out]
+    option = ["--punctuation", "penn"]
+    if command == "attack":
+        (tmp_path / "recipe.yaml").write_text(RECIPE)
+        option = ["--attack", tmp_path / "recipe.yaml", "--attack.goal.init_args.punctuation=penn"]
+    error = mistake(capsys, *arguments, *option)
+    assert f"{data}:{line_of(given, 2)}: punctuation policy 'penn' needs Penn tags" in error
+    assert not out.exists()
+
+
 def test_the_place_of_a_sentence_with_too_many_word_pieces(run, capsys, monkeypatch):
     """What the encoder complains of is its own affair."""
     from robustparse.errors import InputError

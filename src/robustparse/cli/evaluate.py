@@ -51,7 +51,7 @@ def evaluate(
         max_length: longest allowed sentence of the data, in words; a longer one is an error.
     """
     module = load_parser(checkpoint, decoder, device)
-    examples = load_examples(data, limit, seed, module, max_length)
+    examples = load_examples(data, limit, seed, module, max_length, punctuation=punctuation)
     folder = None if out is None else make_folder(Path(out))
     scored, kept = tee(predictions(module, examples), 2)
     scores = {

@@ -134,6 +134,7 @@ class Job(ABC):
             share=drawn["share"],
             unit=drawn.get("share_of", "sentences"),
             split=self.split,
+            punctuation=given["attack"].goal.punctuation,
         )
 
     def _collected(self, source: Source, examples: list[Example]) -> Attacked:

@@ -23,7 +23,7 @@ from robustparse.data.sampler import EvaluationLoader, TrainingLoader, forward_w
 from robustparse.data.shares import Unit, check_share, draw_share
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_least, check_seed
-from robustparse.metrics import PunctuationPolicy, counted_words
+from robustparse.metrics import PunctuationPolicy
 from robustparse.types import Example
 
 # The longest sentence of UD English EWT has 159 words; scores take length squared memory.
@@ -177,15 +177,9 @@ class TreebankDataModule(pl.LightningDataModule):
     def _read(self, split: str, parsed: bool = True) -> list[Example]:
         """The sentences of a split, every one of which the parser can read."""
         examples = self.train_examples if split == "train" else self.examples(split, parsed)
-        check = self._check if parsed else self._parser.check
-        check_readable(examples, self.path(split) or SAMPLE, check)
+        path = self.path(split) or SAMPLE
+        check_readable(examples, path, self._parser.check, self.punctuation if parsed else "none")
         return examples
-
-    def _check(self, examples: Sequence[Example]) -> None:
-        """Refuse what the parser cannot read, or what has no tags by which words are counted."""
-        self._parser.check(examples)
-        for example in examples if self.punctuation == "penn" else ():
-            counted_words(example.sentence, "penn")
 
     def _place(self) -> tuple[int, int]:
         return self.trainer.global_rank, self.trainer.world_size  # type: ignore[union-attr]
@@ -194,7 +188,7 @@ class TreebankDataModule(pl.LightningDataModule):
         """Global batches of fixed content, this process's share."""
         examples = self._read("train")
         for path, copy in self._copies:
-            check_readable([copy], path, self._check)
+            check_readable([copy], path, self._parser.check, self.punctuation)
         examples = [*examples, *self.augmented_examples]
         effect = "words with this or other such labels, {words} in all, teach heads alone"
         self._warn_of_labels("train", examples, effect)
