@@ -156,6 +156,38 @@ def test_other_commands_name_it_too(trained, run, tmp_path, capsys):
     assert place in mistake(capsys, "attack", "--attack", tmp_path / "recipe.yaml", *given)
 
 
+def tagged_otherwise(example: Example) -> Example:
+    sentence = example.sentence
+    return replace(example, sentence=replace(sentence, xpos=tuple("X" + t for t in sentence.upos)))
+
+
+@pytest.mark.slow
+def test_a_file_of_unknown_tags_is_remarked_on_once(trained, run, tmp_path, capsys, caplog):
+    def remarks() -> list[str]:
+        lines = capsys.readouterr().err.splitlines()
+        told = [one for one in [*lines, *caplog.messages] if "no tag of these sentences" in one]
+        caplog.clear()
+        return told
+
+    (tmp_path / "recipe.yaml").write_text(RECIPE)
+    predict, _ = run("test", without_tags, index=-1, command="predict", tag_dim=3)
+    predict += ["--ckpt_path", str(trained)]
+    given = ["--checkpoint", str(trained), "--data", str(tmp_path / "test.conllu")]
+    attack = ["attack", "--attack", str(tmp_path / "recipe.yaml"), "--limit", "4"]
+    clean = sentences(TRAIN)
+    for known in (0, 1):
+        write(tmp_path / "test.conllu", [*clean[:known], *map(tagged_otherwise, clean[known:])])
+        attacked = [*given, "--out", str(tmp_path / f"attacked{known}")]
+        remarks()
+        for arguments in (["evaluate", *given], [*attack, *attacked], predict):
+            main(arguments)
+            told = remarks()
+            assert len(told) == 1 - known
+            for remark in told:
+                assert "known to it: XADJ, " in remark
+                assert "expected some of ,, ., " in remark
+
+
 def test_a_label_that_cannot_be_right_is_warned_of_once(run, tmp_path, caplog):
     def warnings() -> list[str]:
         told = [one.getMessage() for one in caplog.records if "label" in one.getMessage()]

@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from collections.abc import Sequence
 from itertools import tee
 from pathlib import Path
@@ -52,6 +53,8 @@ def evaluate(
     """
     module = load_parser(checkpoint, decoder, device)
     examples = load_examples(data, limit, seed, module, max_length, punctuation=punctuation)
+    if remark := module.unmatched(examples):
+        print(f"robustparse: {remark}", file=sys.stderr)
     folder = None if out is None else make_folder(Path(out))
     scored, kept = tee(predictions(module, examples), 2)
     scores = {

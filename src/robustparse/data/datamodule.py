@@ -45,6 +45,10 @@ class Numberer(Protocol):
         """Refuse sentences that it cannot read."""
         ...
 
+    def unmatched(self, examples: Sequence[Example]) -> str:
+        """A remark where it reads tags and knows no tag of these sentences; otherwise empty."""
+        ...
+
     def number(
         self, examples: Sequence[Example], punctuation: PunctuationPolicy, checked: bool
     ) -> Numbered:
@@ -179,7 +183,15 @@ class TreebankDataModule(pl.LightningDataModule):
         examples = self.train_examples if split == "train" else self.examples(split, parsed)
         path = self.path(split) or SAMPLE
         check_readable(examples, path, self._parser.check, self.punctuation if parsed else "none")
+        if self._first_time(f"tags of {split}") and (remark := self._parser.unmatched(examples)):
+            log.warning("%s: %s", path, remark)
         return examples
+
+    def _first_time(self, topic: str) -> bool:
+        """Whether this process is to say something about a topic, as the first one does once."""
+        said = topic in self._warned or self._place()[0] != 0
+        self._warned.add(topic)
+        return not said
 
     def _place(self) -> tuple[int, int]:
         return self.trainer.global_rank, self.trainer.world_size  # type: ignore[union-attr]
@@ -219,9 +231,8 @@ class TreebankDataModule(pl.LightningDataModule):
 
     def _warn_of_labels(self, split: str, examples: Sequence[Example], effect: str) -> None:
         """Say once, if the parser does not know a label of a split, what comes of it."""
-        if split in self._warned or self._place()[0] != 0:
+        if not self._first_time(f"labels of {split}"):
             return
-        self._warned.add(split)
         known = self._parser.vocabulary.label_ids
         if unknown := unknown_label(examples, self.path(split) or SAMPLE, known):
             words = sum(label not in known for one in examples for label in one.gold.labels)

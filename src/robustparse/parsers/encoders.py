@@ -1,6 +1,6 @@
 """The LSTM encoder: words, characters, tags and static vectors, read by a stacked BiLSTM."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from robustparse.parsers.word_table import (
     in_order_met,
     trimmed,
 )
+from robustparse.types import Sentence
 from robustparse.vectors import read_vectors
 
 
@@ -150,6 +151,17 @@ class LSTMEncoder(Encoder):
         if not self.tag_dim:
             return super().intern_tags(tags)
         return np.array([self._tag_ids.get(tag, UNKNOWN) for tag in tags], dtype=np.int32)
+
+    def unmatched(self, sentences: Iterable[Sentence]) -> str:
+        """See ``Encoder.unmatched``."""
+        there = {tag for sentence in sentences for tag in sentence.tags}
+        if not self.tag_dim or not there or there & self._tag_ids.keys():
+            return ""
+        return (
+            "the parser reads part-of-speech tags, and no tag of these sentences is known to it: "
+            f"{', '.join(sorted(there))}; expected some of {', '.join(sorted(self._tag_ids))} in "
+            "column 5 (or in column 4, of a sentence with none in column 5)"
+        )
 
     def embed(self, words: Tensor, tags: Tensor) -> Tensor:
         """Look words, characters and tags up, joined in this order."""
