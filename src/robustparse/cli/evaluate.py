@@ -44,7 +44,8 @@ def evaluate(
         checkpoint: the parser.
         data: a CoNLL-U or CoNLL-X file, or ``sample`` for the embedded test sentences.
         out: folder for scores.json and predictions.conllu (or .conllx).
-        punctuation: which words count; ``none`` leaves none out.
+        punctuation: which words count; ``none`` leaves none out. For files of an attack take none
+            or penn: unicode would judge the forms that were put in.
         limit: score only so many sentences, from the front.
         seed: of the sample's grammar.
         decoder: instead of the one the parser was trained with.

@@ -70,7 +70,8 @@ class TreebankDataModule(pl.LightningDataModule):
             ``forward_words``.
         max_length: longest allowed sentence; a longer one is an error that names it.
         min_count: rarer words have no embedding of their own (2, Zheng et al. 2020).
-        punctuation: which words count in scores; ``none`` leaves none out.
+        punctuation: which words count in scores; ``none`` leaves none out. For files of an attack
+            take none or penn: unicode would judge the forms that were put in.
         seed: of the batches' content (and of the sample's grammar).
         augmented_share: train on this share of the copies only, drawn from the seed; smaller shares
             are parts of larger ones.
