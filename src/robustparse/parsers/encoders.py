@@ -52,8 +52,8 @@ class LSTMEncoder(Encoder):
             read again.
 
     Raises:
-        InputError: a size is out of range, or no embedding is left; or, once it is built, the
-            vectors cannot be used.
+        InputError: a size is out of range, no embedding is left, or settings of vectors are given
+            without vectors; or, once it is built, the vectors cannot be used.
     """
 
     def __init__(
@@ -84,6 +84,13 @@ class LSTMEncoder(Encoder):
             raise InputError(f"dropout must be in [0, 1), got {dropout}")
         if vectors is not None and not word_dim:
             raise InputError("vectors are added to word embeddings: set word_dim to their width")
+        if vectors is None and (max_vectors is not None or tune_vectors):
+            found = "tune_vectors" if max_vectors is None else f"max_vectors ({max_vectors})"
+            raise InputError(f"{found} is of no use without vectors: set vectors, or leave it out")
+        if max_vectors is not None and max_vectors < 1:
+            raise InputError(
+                f"max_vectors must be >= 1, got {max_vectors}; leave it out to take all vectors"
+            )
         self.word_dim, self.hidden, self.layers = word_dim, hidden, layers
         self.character_dim, self.character_out = character_dim, character_out
         self.dropout, self.tag_dim = dropout, tag_dim
