@@ -27,7 +27,8 @@ def counted_words(sentence: Sentence, policy: PunctuationPolicy = "none") -> NDA
     """Which words of the original sentence count in its scores.
 
     Args:
-        sentence: the original sentence, never the perturbed one.
+        sentence: the original sentence wherever it is known: of a perturbed one, ``unicode`` judges
+            the forms that were put in.
         policy: ``none`` counts every word (the habit for Universal Dependencies), ``penn`` leaves
             out words tagged as Penn punctuation, ``unicode`` leaves out words whose characters all
             have a Unicode category P (SuPar, Zheng et al. 2020).

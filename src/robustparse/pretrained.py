@@ -3,12 +3,14 @@
 Only safetensors weights are read: nothing is unpickled. Every error names what the model is for.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
+from tokenizers import normalizers
 from transformers import (
     AutoModel,
     AutoModelForCausalLM,
@@ -88,7 +90,7 @@ def load_pretrained(
 
 
 def load_encoder(model: str, download: bool) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """A Transformer without a head, in float32, and its tokenizer.
+    """A Transformer without a head, in float32, and its tokenizer, which reads words one by one.
 
     Raises:
         InputError: the model is missing, has no tokenizer or one of another vocabulary, or cannot
@@ -97,6 +99,7 @@ def load_encoder(model: str, download: bool) -> tuple[PreTrainedModel, PreTraine
     network, tokenizer = _load(AutoModel, ENCODER, model, download, add_prefix_space=True)
     module: torch.nn.Module = network
     module.to(dtype=torch.float32)
+    _begin_words_with_a_blank(tokenizer)
     return network, tokenizer
 
 
@@ -116,10 +119,11 @@ def _load(
             f"{kind} {model}: its config.json has no vocab_size; expected a model that reads the "
             "pieces of a vocabulary, such as BERT"
         )
-    if len(tokenizer) > rows:
+    # Ids may have gaps, so that the number of pieces says little.
+    if (last := max(tokenizer.get_vocab().values())) >= rows:
         raise InputError(
-            f"{kind} {model}: its tokenizer has {len(tokenizer)} pieces, its weights only {rows}; "
-            "expected the tokenizer it was trained with"
+            f"{kind} {model}: its tokenizer has piece ids up to {last}, its weights rows up "
+            f"to {rows - 1}; expected the tokenizer it was trained with"
         )
     return network, tokenizer
 
@@ -143,6 +147,23 @@ def _tokenizer(
             "language model such as BERT's"
         )
     return tokenizer
+
+
+def _begin_words_with_a_blank(tokenizer: PreTrainedTokenizerBase) -> None:
+    """Let a byte-level tokenizer take each word for a word of its own, as it stands in a text.
+
+    The pieces of words behind the first begin with a blank. Only some classes of tokenizers heed
+    ``add_prefix_space``. A normalizer puts the blank where that is off, since a byte-level step
+    behind one that splits words would put it before each part of a word.
+    """
+    backend: Any = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        return
+    top = json.loads(backend.to_str())["pre_tokenizer"] or {}
+    steps = [step for step in top.get("pretokenizers", [top]) if step.get("type") == "ByteLevel"]
+    if steps and not any(step["add_prefix_space"] for step in steps):
+        before = [] if backend.normalizer is None else [backend.normalizer]
+        backend.normalizer = normalizers.Sequence([*before, normalizers.Prepend(" ")])
 
 
 def _network(auto_class: Any, kind: str, model: str, source: str, local: bool) -> PreTrainedModel:

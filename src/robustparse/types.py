@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A list of words with the tags of its corpus; ROOT is not part of it.
+    """A list of words with their tags; ROOT is not part of it.
 
     Args:
         words: the forms, in order.
-        upos: universal part-of-speech tags, one a word, or empty where the corpus has none.
+        upos: universal part-of-speech tags, one a word, or empty where the sentence has none.
         xpos: Penn tags, one a word, or empty.
     """
 
@@ -22,7 +22,7 @@ class Sentence:
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The tags a parser reads: Penn tags, or universal ones where the corpus has no others."""
+        """The tags a parser reads: Penn tags, or universal ones if this sentence has no others."""
         return self.xpos or self.upos
 
 

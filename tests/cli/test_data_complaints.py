@@ -75,6 +75,23 @@ def test_fit_names_the_place_of_a_sentence_without_the_tags_of_punctuation(split
     assert f"robustparse: {place}punctuation policy 'penn' needs Penn tags" in error
 
 
+@pytest.mark.parametrize("command", ["attack", "evaluate"])
+def test_commands_name_the_place_of_a_sentence_without_the_tags_of_punctuation(
+    command, tmp_path, capsys
+):
+    given = sentences(4)
+    data = write(tmp_path / "data.conllu", [*given[:2], without_tags(given[2]), given[3]])
+    out = tmp_path / "out"
+    arguments = [command, "--checkpoint", checkpoint(tmp_path), "--data", data, "--out", out]
+    option = ["--punctuation", "penn"]
+    if command == "attack":
+        (tmp_path / "recipe.yaml").write_text(RECIPE)
+        option = ["--attack", tmp_path / "recipe.yaml", "--attack.goal.init_args.punctuation=penn"]
+    error = mistake(capsys, *arguments, *option)
+    assert f"{data}:{line_of(given, 2)}: punctuation policy 'penn' needs Penn tags" in error
+    assert not out.exists()
+
+
 def test_the_place_of_a_sentence_with_too_many_word_pieces(run, capsys, monkeypatch):
     """What the encoder complains of is its own affair."""
     from robustparse.errors import InputError
@@ -137,6 +154,38 @@ def test_other_commands_name_it_too(trained, run, tmp_path, capsys):
     given = ["--checkpoint", trained, "--data", tmp_path / "test.conllu", "--out", tmp_path / "out"]
     assert place in mistake(capsys, "evaluate", *given)
     assert place in mistake(capsys, "attack", "--attack", tmp_path / "recipe.yaml", *given)
+
+
+def tagged_otherwise(example: Example) -> Example:
+    sentence = example.sentence
+    return replace(example, sentence=replace(sentence, xpos=tuple("X" + t for t in sentence.upos)))
+
+
+@pytest.mark.slow
+def test_a_file_of_unknown_tags_is_remarked_on_once(trained, run, tmp_path, capsys, caplog):
+    def remarks() -> list[str]:
+        lines = capsys.readouterr().err.splitlines()
+        told = [one for one in [*lines, *caplog.messages] if "no tag of these sentences" in one]
+        caplog.clear()
+        return told
+
+    (tmp_path / "recipe.yaml").write_text(RECIPE)
+    predict, _ = run("test", without_tags, index=-1, command="predict", tag_dim=3)
+    predict += ["--ckpt_path", str(trained)]
+    given = ["--checkpoint", str(trained), "--data", str(tmp_path / "test.conllu")]
+    attack = ["attack", "--attack", str(tmp_path / "recipe.yaml"), "--limit", "4"]
+    clean = sentences(TRAIN)
+    for known in (0, 1):
+        write(tmp_path / "test.conllu", [*clean[:known], *map(tagged_otherwise, clean[known:])])
+        attacked = [*given, "--out", str(tmp_path / f"attacked{known}")]
+        remarks()
+        for arguments in (["evaluate", *given], [*attack, *attacked], predict):
+            main(arguments)
+            told = remarks()
+            assert len(told) == 1 - known
+            for remark in told:
+                assert "known to it: XADJ, " in remark
+                assert "expected some of ,, ., " in remark
 
 
 def test_a_label_that_cannot_be_right_is_warned_of_once(run, tmp_path, caplog):

@@ -6,7 +6,7 @@ import pytest
 import torch
 import yaml
 from command_runs import RECIPE, mistake
-from tiny_runs import fit, write_config
+from tiny_runs import fit, metrics, write_config
 
 from robustparse.cli.main import main
 from robustparse.parsers.load import load
@@ -17,7 +17,7 @@ GPU = pytest.param("gpu", marks=pytest.mark.skipif(not torch.cuda.is_available()
 
 @pytest.mark.slow
 @pytest.mark.parametrize("accelerator", ["cpu", GPU])
-def test_train_resume_evaluate_and_attack(accelerator, tmp_path):
+def test_train_resume_evaluate_and_attack(accelerator, tmp_path, capsys):
     adversary = {
         "class_path": "robustparse.defenses.gradient.GradientAdversary",
         "init_args": {"epsilon": 1.0},
@@ -31,7 +31,15 @@ def test_train_resume_evaluate_and_attack(accelerator, tmp_path):
     )
     run, recipe = tmp_path / "run", tmp_path / "recipe.yaml"
     main(fit(config, run, "--trainer.max_steps", "10"))
+    assert torch.load(run / "last.ckpt", weights_only=True)["global_step"] == 10
+    figures = (run / "metrics.csv").read_text()
+    capsys.readouterr()
     main(fit(config, run))
+    assert f"resuming from {run / 'last.ckpt'}" in capsys.readouterr().err
+    # A run that starts anew ends at step 20 as well, but learns at rates that fall more slowly.
+    assert (run / "metrics.csv").read_text().startswith(figures)
+    losses = [row[0] for row in metrics(run) if row[1] == "train/loss"]
+    assert sorted(losses, key=int) == [str(step) for step in range(20)]
     state = torch.load(run / "last.ckpt", weights_only=True)
     assert state["global_step"] == 20
     weights = state["state_dict"].values()

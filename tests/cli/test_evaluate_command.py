@@ -1,6 +1,7 @@
 """``robustparse evaluate``: figures, files, and every broken file refused by name."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,22 @@ def test_scores_are_printed_and_written_and_the_parses_give_them(made, tmp_path,
     assert report["uas"] == pytest.approx(100 * sum(right) / len(right))
     shown = [f"{expected[name]:.2f}" for name in ("uas", "las", "ucm", "lcm")]
     assert table(capsys.readouterr().out)["tiny"] == shown
+
+
+def test_conllx_is_scored_like_conllu_and_written_as_conllx(made, tmp_path):
+    data = made / "test.conllu"
+    other = tmp_path / "test.conllx"
+    other.write_text(re.sub(r"^#.*\n", "", data.read_text(), flags=re.MULTILINE))
+    reports = {}
+    for path in (data, other):
+        out = tmp_path / path.suffix
+        main(["evaluate", f"--checkpoint={made / 'tiny.ckpt'}", f"--data={path}", f"--out={out}"])
+        reports[path] = json.loads((out / "scores.json").read_text())
+        written = [each.name for each in out.iterdir() if each.name != "scores.json"]
+        assert written == [f"predictions{path.suffix}"]
+    assert reports[other] == {**reports[data], "data": str(other)}
+    one, two = (tmp_path / f".conll{last}" / f"predictions.conll{last}" for last in "ux")
+    assert [each.gold for each in read_treebank(one)] == [each.gold for each in read_treebank(two)]
 
 
 def test_every_sentence_is_parsed_once(made, tmp_path, monkeypatch):

@@ -67,6 +67,28 @@ def test_predict_parses_text_alone(
     assert "no training data to take the vocabulary from" in capsys.readouterr().err
 
 
+def test_predict_keeps_what_a_conllx_file_has_beside_parses(
+    finished: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Two roots and a second parse are allowed there; the second parse would contradict ours."""
+    config, run = finished
+    rows = [["1", "No", "no", "DT", "DT", "_"], ["2", "!", "!", ".", ".", "x|y"]]
+    given = [[*row, "0", "root", "1", "dep"] for row in rows]
+    path = tmp_path / "text.conllx"
+    path.write_text("\n".join(map("\t".join, given)) + "\n\n")
+    options = ["--config", str(config), "--trainer.default_root_dir", str(tmp_path / "parsed")]
+    data = ["--data.init_args.test_file", str(path)]
+    main(["predict", *options, *data, "--ckpt_path", str(run / "best.ckpt")])
+    (tree,) = load(run / "best.ckpt").parse([[row[1] for row in rows]])
+    expected = [
+        "\t".join([*row, str(head), label, "_", "_"])
+        for row, head, label in zip(rows, tree.heads, tree.labels, strict=True)
+    ]
+    written = tmp_path / "parsed" / "predictions.conllx"
+    assert written.read_text() == "\n".join(expected) + "\n\n"
+    assert not written.with_suffix(".conllu").exists()
+
+
 def test_predict_says_how_many_sentences_it_left_out(
     finished: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,6 +13,7 @@ from robustparse.parsers.biaffine import BiaffineParser
 from robustparse.parsers.checkpoint import instantiate, specification
 from robustparse.parsers.encoder import Encoder
 from robustparse.parsers.encoders import LSTMEncoder
+from robustparse.parsers.normalized import NormalizedLSTMEncoder
 from robustparse.parsers.transformer import TransformerEncoder
 from robustparse.parsers.victim import ParserVictim
 from robustparse.types import DependencyTree, Example, Sentence
@@ -26,6 +27,7 @@ MADE: dict[str, Callable[[Path], Encoder]] = {
     "character": lambda _: LSTMEncoder(**{**SIZES, "word_dim": 0}, **CHARACTERS),
     "word+character": lambda _: LSTMEncoder(**SIZES, **CHARACTERS),
     "word+character+POS": lambda _: LSTMEncoder(**SIZES, **CHARACTERS, tag_dim=2),
+    "normalized": lambda _: NormalizedLSTMEncoder(**SIZES, **CHARACTERS),
     "vectors": lambda folder: LSTMEncoder(
         **SIZES, character_dim=0, vectors=str(folder / "vectors.txt")
     ),

@@ -10,7 +10,7 @@ from transformer_vectors import made, plainly, read
 from robustparse.parsers.biaffine import BiaffineParser
 from robustparse.parsers.checkpoint import instantiate, specification
 from robustparse.parsers.transformer import TransformerEncoder
-from tiny_models import NO_PIECE, TEXTS, examples, save_bert
+from tiny_models import NO_PIECE, PIECES, TEXTS, examples, save_bert
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +33,21 @@ def test_a_word_without_a_piece_is_the_unknown_piece(folder, vocabulary):
     assert encoder.table.count(encoder.intern([NO_PIECE, "\x00", "sawing", "zebra"])) == 5
     states, _, _ = read(encoder, NO_PIECE, "zebra")
     torch.testing.assert_close(states[0], states[1], rtol=0, atol=1e-12)
+
+
+def test_bracket_names_of_the_penn_treebank_are_brackets(tmp_path, vocabulary):
+    names = ["-LRB-", "-RRB-", "-LSB-", "-RSB-", "-LCB-", "-RCB-"]
+    brackets = list("()[]{}")
+    # Without the last one, whose name is then as unknown as itself.
+    pieces = [*PIECES, *brackets[:-1]]
+    encoder = made(save_bert(tmp_path / "bert", pieces=pieces), vocabulary)
+    ids, counts = encoder.table.describe(names)
+    first = len(PIECES)
+    assert ids[:, 0].tolist() == [first, first + 1, first + 2, first + 3, first + 4, 1]
+    assert counts[:, 0].tolist() == [1] * 6
+    for found, plain in zip((ids, counts), encoder.table.describe(brackets), strict=True):
+        assert found.tolist() == plain.tolist()
+    assert encoder.embedded(names).tolist() == [True] * 5 + [False]
 
 
 def test_words_with_an_unknown_piece_are_not_embedded(folder, vocabulary):

@@ -41,7 +41,7 @@ def test_wrong_models_are_said(tmp_path, vocabulary):
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "vocab_size": 6}))
-    with pytest.raises(InputError, match=f"tokenizer has {len(PIECES)} pieces, its weights only 6"):
+    with pytest.raises(InputError, match=r"has piece ids up to 10, its weights rows up to 5; exp"):
         build(folder, mix=1)
 
 
@@ -85,6 +85,20 @@ def test_a_tokenizer_far_smaller_than_the_table_has_another_vocabulary(tmp_path,
         return
     with pytest.raises(InputError, match=f"another vocabulary: {len(PIECES)} pieces for.* {rows}"):
         encoder.build(vocabulary)
+
+
+def test_a_tokenizer_may_leave_ids_out_but_not_pass_the_last_row(tmp_path, vocabulary):
+    ids = {piece: id_ for id_, piece in enumerate(PIECES)} | {"dog": 40}
+    for rows in (41, 40):
+        folder = save_bert(tmp_path / str(rows), layers=1, rows=rows)
+        BertTokenizer(vocab=ids).save_pretrained(folder)
+        encoder = TransformerEncoder(str(folder), mix=1)
+        if rows == 41:
+            encoder.build(vocabulary)
+            assert encoder.table.describe(["dog"])[0][0, 0] == 40
+            continue
+        with pytest.raises(InputError, match="has piece ids up to 40, its weights rows up to 39"):
+            encoder.build(vocabulary)
 
 
 def test_a_real_model_is_accepted(shared, vocabulary):

@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from collections.abc import Sequence
 from itertools import tee
 from pathlib import Path
@@ -43,7 +44,8 @@ def evaluate(
         checkpoint: the parser.
         data: a CoNLL-U or CoNLL-X file, or ``sample`` for the embedded test sentences.
         out: folder for scores.json and predictions.conllu (or .conllx).
-        punctuation: which words count; ``none`` leaves none out.
+        punctuation: which words count; ``none`` leaves none out. For files of an attack take none
+            or penn: unicode would judge the forms that were put in.
         limit: score only so many sentences, from the front.
         seed: of the sample's grammar.
         decoder: instead of the one the parser was trained with.
@@ -51,7 +53,9 @@ def evaluate(
         max_length: longest allowed sentence of the data, in words; a longer one is an error.
     """
     module = load_parser(checkpoint, decoder, device)
-    examples = load_examples(data, limit, seed, module, max_length)
+    examples = load_examples(data, limit, seed, module, max_length, punctuation=punctuation)
+    if remark := module.unmatched(examples):
+        print(f"robustparse: {remark}", file=sys.stderr)
     folder = None if out is None else make_folder(Path(out))
     scored, kept = tee(predictions(module, examples), 2)
     scores = {

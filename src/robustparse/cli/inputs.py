@@ -14,6 +14,7 @@ from robustparse.data.shares import Unit, check_share, draw_share
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError, check_seed
 from robustparse.files import file_digest
+from robustparse.metrics import PunctuationPolicy
 from robustparse.parsers.base import ParserModule
 from robustparse.parsers.decoders import Decoder
 from robustparse.parsers.load import load
@@ -93,6 +94,7 @@ def load_examples(
     share: float = 1.0,
     unit: Unit = "sentences",
     split: str = "test",
+    punctuation: PunctuationPolicy = "none",
 ) -> list[Example]:
     """The sentences of a file, or of a split of the sample, whose labels the parser knows.
 
@@ -105,10 +107,11 @@ def load_examples(
         share: take only this share of the sentences, drawn from (seed).
         unit: what the share counts, see ``draw_share``.
         split: of the sample.
+        punctuation: which words are to count.
 
     Raises:
-        InputError: the file cannot be used, or holds a label the parser has never seen or a
-            sentence it cannot read, or a number is out of range.
+        InputError: the file cannot be used, or holds a label the parser has never seen, a sentence
+            it cannot read or one whose words cannot be counted, or a number is out of range.
     """
     check_seed("--seed", seed)
     if limit is not None and limit < 1:
@@ -125,7 +128,7 @@ def load_examples(
     kept = draw_share([len(example.sentence) for example in whole], share, unit, seed)
     examples = [whole[index] for index in kept][:limit]
     check_labels(examples, data, parser.vocabulary.label_ids)
-    check_readable(examples, data, parser.check)
+    check_readable(examples, data, parser.check, punctuation)
     return examples
 
 

@@ -45,6 +45,13 @@ from robustparse.types import Example
 _READ_TWICE = re.compile(r"Config file loop detected: (?:.* -> )?(\S+)$")
 
 
+class Data(NamedTuple):
+    """The sentences to attack, and remarks on what they lack."""
+
+    examples: list[Example]
+    remarks: list[str]
+
+
 class Attacked(NamedTuple):
     """The sentences of a finished attack, and its summary."""
 
@@ -115,7 +122,7 @@ class Job(ABC):
             return self._collected(*self._loaded(0, 1))
         return self._over_processes()
 
-    def _loaded(self, rank: int, count: int) -> tuple[Source, list[Example]]:
+    def _loaded(self, rank: int, count: int) -> tuple[Source, Data]:
         """What attacks sentences as one of this machine's processes, and all the sentences."""
         given = self.given
         device = process_device(given["device"], rank, count)
@@ -124,23 +131,26 @@ class Job(ABC):
             torch.cuda.set_device(module.device)  # where other models go that take a GPU
         victim = ParserVictim(module, given["precision"])
         source = partial(attacked_lines, given["attack"], victim)
-        return source, self._examples(module)
+        return source, self._data(module)
 
-    def _examples(self, module: ParserModule) -> list[Example]:
+    def _data(self, module: ParserModule) -> Data:
         """All the sentences, checked against the parser."""
         given, drawn = self.given, self.drawn()
-        return load_examples(
+        examples = load_examples(
             *(given["data"], given["limit"], given["seed"], module, given["max_length"]),
             share=drawn["share"],
             unit=drawn.get("share_of", "sentences"),
             split=self.split,
+            punctuation=given["attack"].goal.punctuation,
         )
+        judges = [module, *given["attack"].constraints]
+        return Data(examples, [remark for one in judges if (remark := one.unmatched(examples))])
 
-    def _collected(self, source: Source, examples: list[Example]) -> Attacked:
+    def _collected(self, source: Source, data: Data) -> Attacked:
         """Write what a source gives into the folder, with a progress bar."""
-        for constraint in self.given["attack"].constraints:
-            if remark := constraint.unmatched(examples):
-                print(f"robustparse: {remark}", file=sys.stderr)
+        examples, remarks = data
+        for remark in remarks:
+            print(f"robustparse: {remark}", file=sys.stderr)
         with attack_progress(len(examples), self.name) as progress:
             run = self._run()
             return Attacked(examples, collect_into(self.folder, source, examples, run, progress))
@@ -164,9 +174,9 @@ class Job(ABC):
         """Let new processes attack; this one writes."""
         given, count = self.given, self.given["devices"]
         process_device(given["device"], 0, count)  # before anything is started
-        examples = self._examples(load_parser(given["checkpoint"], given["decoder"], "cpu"))
+        data = self._data(load_parser(given["checkpoint"], given["decoder"], "cpu"))
         worker = partial(_worker, type(self), self.arguments, count)
-        return self._collected(partial(lines_of_processes, worker, count), examples)
+        return self._collected(partial(lines_of_processes, worker, count), data)
 
     def _as_rank(self, rank: Rank) -> Attacked | None:
         """Attack as one of the processes that a launcher has started; the first one writes."""
@@ -175,11 +185,11 @@ class Job(ABC):
                 f"--devices {self.given['devices']}: the launcher has started {rank.count} "
                 "processes; leave --devices out"
             )
-        source, examples = self._loaded(rank.local_rank, rank.local_count)
+        source, data = self._loaded(rank.local_rank, rank.local_count)
         ranks = Ranks(rank, self.folder)
         if rank.rank == 0:
-            return ranks.lead(source, lambda lines: self._collected(lines, examples))
-        ranks.follow(source, examples)
+            return ranks.lead(source, lambda lines: self._collected(lines, data))
+        ranks.follow(source, data.examples)
         return None
 
 
@@ -188,8 +198,8 @@ def _worker(
 ) -> Lines:
     """What one of the new processes does: load all by itself, attack the sentences given."""
     keep_freed_memory()
-    source, examples = job.of(arguments)._loaded(rank, count)
-    by_id = {example.id: example for example in examples}
+    source, data = job.of(arguments)._loaded(rank, count)
+    by_id = {example.id: example for example in data.examples}
     return source([by_id[id_] for id_ in ids])
 
 

@@ -19,6 +19,7 @@ from robustparse.data.conllu_cache import cached_rows
 from robustparse.data.conllu_rows import blocks, is_conllx, is_word
 from robustparse.errors import InputError
 from robustparse.files import read_text, written
+from robustparse.metrics import PunctuationPolicy, counted_words
 from robustparse.types import DependencyTree, Example, Sentence
 
 _TEXT_COMMENT = re.compile(r"#\s*text\s*=")
@@ -103,14 +104,18 @@ def unknown_label(
 
 
 def check_readable(
-    examples: Sequence[Example], path: str | Path, check: Callable[[Sequence[Example]], None]
+    examples: Sequence[Example],
+    path: str | Path,
+    check: Callable[[Sequence[Example]], None],
+    punctuation: PunctuationPolicy = "none",
 ) -> None:
-    """Refuse a sentence that a parser cannot read.
+    """Refuse a sentence that a parser cannot read, or whose words cannot be counted.
 
     Args:
         examples: the sentences of a file, numbered as there.
         path: that file, read again only to name the line.
         check: the parser's, which raises ``InputError``.
+        punctuation: which words are to count, see ``counted_words``.
 
     Raises:
         InputError: names file and line of the first word, and what is in the way.
@@ -118,6 +123,8 @@ def check_readable(
     for example in examples:
         try:
             check([example])
+            if punctuation == "penn":  # the others need no tags
+                counted_words(example.sentence, punctuation)
         except InputError as error:
             place = _place(example, 0, Path(path)) if example.block else path
             raise InputError(f"{place}: {error}") from None

@@ -23,7 +23,7 @@ from robustparse.data.sampler import EvaluationLoader, TrainingLoader, forward_w
 from robustparse.data.shares import Unit, check_share, draw_share
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_least, check_seed
-from robustparse.metrics import PunctuationPolicy, counted_words
+from robustparse.metrics import PunctuationPolicy
 from robustparse.types import Example
 
 # The longest sentence of UD English EWT has 159 words; scores take length squared memory.
@@ -43,6 +43,10 @@ class Numberer(Protocol):
 
     def check(self, examples: Sequence[Example]) -> None:
         """Refuse sentences that it cannot read."""
+        ...
+
+    def unmatched(self, examples: Sequence[Example]) -> str:
+        """A remark where it reads tags and knows no tag of these sentences; otherwise empty."""
         ...
 
     def number(
@@ -66,7 +70,8 @@ class TreebankDataModule(pl.LightningDataModule):
             ``forward_words``.
         max_length: longest allowed sentence; a longer one is an error that names it.
         min_count: rarer words have no embedding of their own (2, Zheng et al. 2020).
-        punctuation: which words count in scores; ``none`` leaves none out.
+        punctuation: which words count in scores; ``none`` leaves none out. For files of an attack
+            take none or penn: unicode would judge the forms that were put in.
         seed: of the batches' content (and of the sample's grammar).
         augmented_share: train on this share of the copies only, drawn from the seed; smaller shares
             are parts of larger ones.
@@ -177,15 +182,17 @@ class TreebankDataModule(pl.LightningDataModule):
     def _read(self, split: str, parsed: bool = True) -> list[Example]:
         """The sentences of a split, every one of which the parser can read."""
         examples = self.train_examples if split == "train" else self.examples(split, parsed)
-        check = self._check if parsed else self._parser.check
-        check_readable(examples, self.path(split) or SAMPLE, check)
+        path = self.path(split) or SAMPLE
+        check_readable(examples, path, self._parser.check, self.punctuation if parsed else "none")
+        if self._first_time(f"tags of {split}") and (remark := self._parser.unmatched(examples)):
+            log.warning("%s: %s", path, remark)
         return examples
 
-    def _check(self, examples: Sequence[Example]) -> None:
-        """Refuse what the parser cannot read, or what has no tags by which words are counted."""
-        self._parser.check(examples)
-        for example in examples if self.punctuation == "penn" else ():
-            counted_words(example.sentence, "penn")
+    def _first_time(self, topic: str) -> bool:
+        """Whether this process is to say something about a topic, as the first one does once."""
+        said = topic in self._warned or self._place()[0] != 0
+        self._warned.add(topic)
+        return not said
 
     def _place(self) -> tuple[int, int]:
         return self.trainer.global_rank, self.trainer.world_size  # type: ignore[union-attr]
@@ -194,7 +201,7 @@ class TreebankDataModule(pl.LightningDataModule):
         """Global batches of fixed content, this process's share."""
         examples = self._read("train")
         for path, copy in self._copies:
-            check_readable([copy], path, self._check)
+            check_readable([copy], path, self._parser.check, self.punctuation)
         examples = [*examples, *self.augmented_examples]
         effect = "words with this or other such labels, {words} in all, teach heads alone"
         self._warn_of_labels("train", examples, effect)
@@ -225,9 +232,8 @@ class TreebankDataModule(pl.LightningDataModule):
 
     def _warn_of_labels(self, split: str, examples: Sequence[Example], effect: str) -> None:
         """Say once, if the parser does not know a label of a split, what comes of it."""
-        if split in self._warned or self._place()[0] != 0:
+        if not self._first_time(f"labels of {split}"):
             return
-        self._warned.add(split)
         known = self._parser.vocabulary.label_ids
         if unknown := unknown_label(examples, self.path(split) or SAMPLE, known):
             words = sum(label not in known for one in examples for label in one.gold.labels)

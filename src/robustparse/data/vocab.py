@@ -19,7 +19,7 @@ class Vocabulary:
         tags: the most frequent Penn tag of each word of ``tagged`` (Zheng et al. 2020, their
             dictionary for the part-of-speech filter); empty where training has none for it.
         characters: single characters, case kept.
-        xpos: Penn tags, or universal ones where the corpus has no others.
+        xpos: Penn tags, and universal ones of sentences that have no others.
         labels: dependency labels.
         counts: how often each of ``words`` occurs, and last, all rarer words together. What needs
             them keeps them with its weights: checkpoints hold the lists alone.

@@ -23,7 +23,7 @@ def evaluate(
     Args:
         parser: left as it was found.
         examples: sentences with gold trees.
-        punctuation: which words count.
+        punctuation: which words count; ``unicode`` looks at the forms of these sentences.
         batch_words: padded words of a forward pass; None leaves them to `forward_words`.
     """
     return scores_of(predictions(parser, examples, batch_words), examples, punctuation)

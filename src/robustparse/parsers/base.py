@@ -155,17 +155,16 @@ class ParserModule(LearningModule):
         """The parse of each sentence."""
         heads, labels = self.parse_ids(batch.words, batch.tags, batch.lengths)
         names = self.vocabulary.labels
+        rows = enumerate(zip(batch.ids.tolist(), batch.lengths.tolist(), strict=True))
         return [
             Prediction(
-                int(id_),
+                id_,
                 DependencyTree(
                     tuple(int(head) for head in heads[row, :length]),
                     tuple(names[label] for label in labels[row, :length]),
                 ),
             )
-            for row, (id_, length) in enumerate(
-                zip(batch.ids.tolist(), batch.lengths.tolist(), strict=True)
-            )
+            for row, (id_, length) in rows
         ]
 
     def parse(
@@ -203,6 +202,10 @@ class ParserModule(LearningModule):
                 self.encoder.check(example.sentence)
             except InputError as error:
                 raise InputError(f"sentence {example.id + 1}: {error}") from None
+
+    def unmatched(self, examples: Sequence[Example]) -> str:
+        """See ``Encoder.unmatched``."""
+        return self.encoder.unmatched(example.sentence for example in examples)
 
     def number(
         self,

@@ -6,7 +6,7 @@ reads the sentence.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -75,6 +75,10 @@ class Encoder(nn.Module, ABC):
                 f"the sentence has {len(sentence)} words and {len(sentence.tags)} part-of-speech "
                 "tags; expected one tag a word"
             )
+
+    def unmatched(self, sentences: Iterable[Sentence]) -> str:
+        """A remark where tags are read and no tag of these is known; otherwise empty."""
+        return ""
 
     def embedded(self, words: Sequence[str]) -> NDArray[np.bool_] | None:
         """Which words have an embedding of their own, ``(words,)``; None if no word has one."""

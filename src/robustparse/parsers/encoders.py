@@ -1,6 +1,6 @@
 """The LSTM encoder: words, characters, tags and static vectors, read by a stacked BiLSTM."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from robustparse.parsers.word_table import (
     in_order_met,
     trimmed,
 )
+from robustparse.types import Sentence
 from robustparse.vectors import read_vectors
 
 
@@ -51,8 +52,8 @@ class LSTMEncoder(Encoder):
             read again.
 
     Raises:
-        InputError: a size is out of range, or no embedding is left; or, once it is built, the
-            vectors cannot be used.
+        InputError: a size is out of range, no embedding is left, or settings of vectors are given
+            without vectors; or, once it is built, the vectors cannot be used.
     """
 
     def __init__(
@@ -83,6 +84,13 @@ class LSTMEncoder(Encoder):
             raise InputError(f"dropout must be in [0, 1), got {dropout}")
         if vectors is not None and not word_dim:
             raise InputError("vectors are added to word embeddings: set word_dim to their width")
+        if vectors is None and (max_vectors is not None or tune_vectors):
+            found = "tune_vectors" if max_vectors is None else f"max_vectors ({max_vectors})"
+            raise InputError(f"{found} is of no use without vectors: set vectors, or leave it out")
+        if max_vectors is not None and max_vectors < 1:
+            raise InputError(
+                f"max_vectors must be >= 1, got {max_vectors}; leave it out to take all vectors"
+            )
         self.word_dim, self.hidden, self.layers = word_dim, hidden, layers
         self.character_dim, self.character_out = character_dim, character_out
         self.dropout, self.tag_dim = dropout, tag_dim
@@ -150,6 +158,17 @@ class LSTMEncoder(Encoder):
         if not self.tag_dim:
             return super().intern_tags(tags)
         return np.array([self._tag_ids.get(tag, UNKNOWN) for tag in tags], dtype=np.int32)
+
+    def unmatched(self, sentences: Iterable[Sentence]) -> str:
+        """See ``Encoder.unmatched``."""
+        there = {tag for sentence in sentences for tag in sentence.tags}
+        if not self.tag_dim or not there or there & self._tag_ids.keys():
+            return ""
+        return (
+            "the parser reads part-of-speech tags, and no tag of these sentences is known to it: "
+            f"{', '.join(sorted(there))}; expected some of {', '.join(sorted(self._tag_ids))} in "
+            "column 5 (or in column 4, of a sentence with none in column 5)"
+        )
 
     def embed(self, words: Tensor, tags: Tensor) -> Tensor:
         """Look words, characters and tags up, joined in this order."""

@@ -18,6 +18,16 @@ from torch import Tensor
 
 from robustparse.parsers.word_table import RESERVED, FormTable
 
+# The Penn Treebank's names of brackets, which no pretrained network has read as such.
+_BRACKETS = {
+    "-LRB-": "(",
+    "-RRB-": ")",
+    "-LSB-": "[",
+    "-RSB-": "]",
+    "-LCB-": "{",
+    "-RCB-": "}",
+}
+
 
 class SpecialPieces(NamedTuple):
     """Ids of the pieces that belong to no word."""
@@ -48,9 +58,11 @@ class SubwordTable(FormTable):
         self._tokenizer, self._special = tokenizer, special
 
     def describe(self, words: Sequence[str]) -> list[NDArray[np.int64]]:
-        """Piece ids ``(words, max_pieces)`` and counts ``(words, 1)``."""
+        """Piece ids ``(words, max_pieces)`` and counts ``(words, 1)``; ``-LRB-`` is a bracket."""
         encoded = self._tokenizer.encode_batch(
-            [[word] for word in words], is_pretokenized=True, add_special_tokens=False
+            [[_BRACKETS.get(word, word)] for word in words],
+            is_pretokenized=True,
+            add_special_tokens=False,
         )
         width = self._columns[0].shape[1]
         pieces = np.full((len(words), width), self._special.padding, dtype=np.int64)

@@ -1,7 +1,8 @@
 """A pretrained Transformer as an encoder: sub-word pieces in, one vector a word out.
 
 Wang et al. (2021) take the first piece of the last layer, SuPar a learned mix of the last four
-layers (Peters et al. 2018, eq. 1), averaged over the pieces. Attention never reaches padding.
+layers (Peters et al. 2018, eq. 1, without its scale, which the linear layer that reads the mix can
+learn), averaged over the pieces. Attention never reaches padding.
 """
 
 import json
