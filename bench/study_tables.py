@@ -74,27 +74,28 @@ def budget_table(study: str) -> str:
 def defence_table(study: str) -> str:
     """Ways of training beside each other: what defences win back of the LAS that is lost.
 
-    *Minutes* are those of training, of processor time.
+    *Minutes* are those of training; words a second are those of training too.
     """
     finished = {(figures["row"], figures["attack"]): figures for figures in kept(study)}
     baseline, control = list(dict.fromkeys(row.name for row in STUDIES[study].rows))[:2]
     lines = [
         "| system | attack | clean UAS | clean LAS | attacked UAS | attacked LAS | success % "
-        "| won back % | over control, points | steps | minutes |",
-        "|---" * 11 + "|",
+        "| won back % | over control, points | steps | minutes | words/s, of the control's |",
+        "|---" * 12 + "|",
     ]
     for (name, attack), row in finished.items():
         first, second = finished.get((baseline, attack)), finished.get((control, attack))
-        back = over = steps = spent = "-"
+        back = over = steps = spent = speed = "-"
         if name != baseline and first:
             back = shown(recovered_share(*_sides(first, row), seed=0))
             steps, spent = str(row["steps"]), minutes(row)
+            speed = relative_speed(row, second) if second else "-"
         if name not in (baseline, control) and first and second:
             over = shown(_over_control(first, row, second))
         scores = (row["clean"]["uas"], row["clean"]["las"], row["attacked"]["uas"])
         figures = [*scores, row["attacked"]["las"], row["success_rate"]]
         cells = [row["title"], attack, *(f"{value:.2f}" for value in figures), back, over]
-        cells += [steps, spent]
+        cells += [steps, spent, speed]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -103,6 +104,18 @@ def minutes(row: dict) -> str:
     """Of its training; unknown if that was stopped on its way."""
     seconds = row["training_seconds"]
     return f"{seconds / 60:.1f}" if seconds else "-"
+
+
+def relative_speed(row: dict, control: dict) -> str:
+    """Training words a second over the control's; unknown if either was stopped on its way.
+
+    All rows of a study have batches of as many words, so that steps tell words. Copies that an
+    adversary appends to a batch do not count; those made before are words of the batch.
+    """
+    if not (row["training_seconds"] and control["training_seconds"]):
+        return "-"
+    own, clean = (one["steps"] / one["training_seconds"] for one in (row, control))
+    return f"{own / clean:.2f}"
 
 
 def _sides(baseline: dict, row: dict) -> tuple[np.ndarray, ...]:

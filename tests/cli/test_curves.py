@@ -120,6 +120,13 @@ def test_wandb_draws_them_over_the_training_step(finished: Path) -> None:
     assert axes["robust/las"].summary.max
 
 
+def test_wandb_can_draw_them_over_the_epoch(finished: Path) -> None:
+    """A panel takes another axis from the figures of the same point alone."""
+    rows = [point.values for path in run_files(finished) for point in read_points(path)]
+    for name in CURVES:
+        assert [row.get("epoch") for row in rows if name in row] == [0, 1, 2], name
+
+
 def media(run: Path, key: str) -> list[tuple[Path, dict[str, Any]]]:
     """The tables logged under a key, with the folders that their files are relative to."""
     found = []

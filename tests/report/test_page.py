@@ -10,7 +10,10 @@ import pytest
 
 from robustparse.errors import InputError
 from robustparse.report.folders import changed_elsewhere, most_telling, read_folder
-from robustparse.report.page import build_report, merge_plots
+from robustparse.report.merging import merge_plots
+from robustparse.report.page import build_report
+from robustparse.report.plots import Curve, Plot
+from robustparse.report.training import TrainingRun
 from robustparse.report.trees import TreePair
 from robustparse.types import DependencyTree
 
@@ -145,6 +148,17 @@ def test_curves_of_the_same_axes_share_a_plot(tmp_path: Path) -> None:
     many = merge_plots(folders * 3)
     assert [len(plot.curves) for plot in many] == [6, 3]
     assert len({plot.title for plot in many}) == 2
+
+
+def test_lines_of_a_system_stay_together() -> None:
+    def system(name: str, count: int) -> TrainingRun:
+        lines = (Curve(f"{budget} %", (0, 1), (80, 70)) for budget in range(count))
+        return TrainingRun(name, (Plot("t", "x", "y", tuple(lines)),))
+
+    plots = merge_plots([], [system("a", 2), system("b", 4), system("c", 5), system("d", 8)])
+    drawn = [[curve.name[0] for curve in plot.curves] for plot in plots]
+    assert drawn == [[*"aabbbb"], [*"ccccc"], [*"dddddd"], [*"dd"]]
+    assert [plot.title for plot in plots] == ["t (1)", "t (2)", "t (3)", "t (4)"]
 
 
 def pair(length: int, edited: tuple[int, ...], changed: tuple[int, ...]) -> TreePair:

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import matplotlib as mpl
 import pytest
 
-from robustparse.report.plots import SERIES, Curve, Plot, draw_plot
+from robustparse.report.plots import SERIES, Curve, Plot, draw_plot, epoch_ends
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -56,6 +56,53 @@ def test_names_stand_beside_the_lines_without_touching() -> None:
     assert all(b - a >= 16.9 for a, b in pairwise(heights))
     order = sorted(names, key=lambda t: -float(t.get("y", "")))
     assert [t.text for t in order] == [f"system {i}" for i in range(6)]
+
+
+def test_the_middle_of_a_long_name_is_left_out() -> None:
+    drawn = draw_plot(plot(Curve("substitution_fgm: attacked", (0, 1), (1, 2))))
+    texts = [t.text for t in ElementTree.fromstring(drawn).iter(f"{SVG}text")]
+    assert "substitut\N{HORIZONTAL ELLIPSIS}: attacked" in texts
+
+
+def test_epochs_stand_over_the_steps_that_end_them() -> None:
+    steps = (99.0, 299.0, 399.0)
+    over = Plot("a", "training step", "LAS, %", (Curve("a", steps, (50, 60, 70), (0, 2, 3)),))
+    drawn = draw_plot(over)
+    texts = list(ElementTree.fromstring(drawn).iter(f"{SVG}text"))
+    top = min(float(t.get("y", "")) for t in texts)
+    assert [t.text for t in texts if float(t.get("y", "")) == top] == ["epoch, from 0"]
+    points = [x for x, _ in markers(drawn, 1)]
+    shown = [t for t in texts if float(t.get("y", "")) < min(y for _, y in markers(drawn, 1))]
+    places = {t.text: float(t.get("x", "")) for t in shown if t.text in ("0", "2", "3")}
+    assert places == pytest.approx(dict(zip(("0", "2", "3"), points, strict=True)))
+    assert "epoch" not in draw_plot(Plot("a", "training step", "LAS, %", (BUDGET.curves[0],)))
+
+
+def test_as_many_epochs_are_named_as_have_room() -> None:
+    epochs = tuple(range(3000))
+    curve = Curve("a" * 20, tuple(10 * epoch + 9 for epoch in epochs), (50,) * 3000, epochs)
+    texts = ElementTree.fromstring(draw_plot(plot(curve))).iter(f"{SVG}text")
+    named = [t for t in texts if (t.text or "").isdigit() and float(t.get("y", "")) < 60]
+    places = sorted(float(t.get("x", "")) for t in named)
+    assert len(places) > 1
+    assert all(b - a > 40 for a, b in pairwise(places))  # four digits take 34
+
+
+@pytest.mark.parametrize(
+    ("others", "known"),
+    [
+        (((9, 19), (0, 1)), True),
+        (((9, 29), (0, 2)), True),
+        (((9, 19), (0, 2)), False),  # step 19 ends another epoch
+        (((9, 29), (0, 1)), False),  # epoch 1 ends at another step
+        (((9, 19), ()), False),
+    ],
+)
+def test_epochs_are_shown_where_all_curves_agree(
+    others: tuple[tuple[float, ...], tuple[float, ...]], known: bool
+) -> None:
+    first, second = Curve("a", (9, 19), (50, 60), (0, 1)), Curve("b", others[0], (1, 2), others[1])
+    assert bool(epoch_ends([first, second])) == known
 
 
 def test_colours_are_variables_and_lines_differ_without_them() -> None:

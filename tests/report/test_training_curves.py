@@ -7,6 +7,7 @@ import pytest
 from test_page import example, parse, summary, write
 
 from robustparse.errors import InputError
+from robustparse.report.merging import merge_plots
 from robustparse.report.page import build_report
 from robustparse.report.training import read_figures, read_training
 
@@ -34,7 +35,9 @@ def run(folder: Path, rows: str = ROWS) -> Path:
 
 
 def test_curves_by_step_and_by_budget(tmp_path: Path) -> None:
-    over, by_budget, last = read_training(run(tmp_path / "a"), "a").plots
+    plots = read_training(run(tmp_path / "a"), "a").plots
+    assert [plot.y_label for plot in plots] == ["LAS, %", "LAS, %", "UAS, %", "LAS, %", "UAS, %"]
+    over, by_budget, _, last, last_uas = plots
     lines = [(curve.name, curve.x, curve.y) for curve in over.curves]
     assert lines == [("clean", (9, 19), (80.0, 82.0)), ("attacked", (9, 19), (60.0, 66.0))]
     assert {curve.name: curve.x for curve in by_budget.curves} == {
@@ -44,6 +47,64 @@ def test_curves_by_step_and_by_budget(tmp_path: Path) -> None:
     }
     (curve,) = last.curves  # at step 19, where 5 % was not computed
     assert (curve.name, curve.x, curve.y) == ("a", (0.0, 15.0), (82.0, 66.0))
+    assert (last_uas.curves[0].x, last_uas.curves[0].y) == ((15.0,), (65.0,))
+    # Step 19 has no epoch: curves that stand at it have none at all.
+    assert [curve.epochs for curve in (*over.curves, *by_budget.curves)] == [(), (), (), (0,), ()]
+
+
+FIGURES = {"clean/las": 90, "clean/uas": 92, "robust/las": 70, "robust/uas": 75}
+FIGURES |= {"robust/success": 40, "robust/queries": 11, "robust/las@5": 80, "robust/success@5": 20}
+
+
+def trained(folder: Path, steps: int, epochs: int = 3) -> Path:
+    """A run with so many steps an epoch; figures rise by one each time."""
+    rows = ["step,name,value"]
+    for epoch in range(epochs):
+        figures = {name: value + epoch for name, value in FIGURES.items()}
+        figures["epoch"] = epoch
+        rows += [f"{steps * (epoch + 1) - 1},{name},{value}.0" for name, value in figures.items()]
+    return run(folder, "\n".join(rows) + "\n")
+
+
+def test_every_measure_is_drawn_with_its_epochs(tmp_path: Path) -> None:
+    training = read_training(trained(tmp_path / "a", 10), "a")
+    assert [plot.title for plot in training.plots] == [
+        *("LAS over training", "UAS over training", "Success rate over training"),
+        *("LAS over training, by edit budget", "Success rate over training, by edit budget"),
+        "LAS against edit budget, last evaluation in training",
+        "Success rate against edit budget, last evaluation in training",
+    ]
+    (success,) = training.plots[2].curves
+    assert (success.name, success.y) == ("attacked", (40.0, 41.0, 42.0))
+    over_steps = [curve for plot in training.plots[:5] for curve in plot.curves]
+    assert {(curve.x, curve.epochs) for curve in over_steps} == {((9, 19, 29), (0, 1, 2))}
+    assert merge_plots([], [training]) == list(training.plots)
+
+
+def test_runs_whose_epochs_end_elsewhere_have_a_plot_over_epochs_too(tmp_path: Path) -> None:
+    runs = [
+        read_training(trained(tmp_path / name, steps), name)
+        for name, steps in (("short", 10), ("again", 10), ("long", 20))
+    ]
+    alike = merge_plots([], runs[:2])
+    assert not any("epoch" in plot.title for plot in alike)
+    steps, epochs = merge_plots([], runs[::2])[4:6]
+    assert (steps.title, epochs.title) == (
+        *("Success rate over training", "Success rate over training, by epoch"),
+    )
+    assert [curve.x for curve in steps.curves] == [(9, 19, 29), (19, 39, 59)]
+    assert [curve.x for curve in epochs.curves] == [(0, 1, 2), (0, 1, 2)]
+    assert [curve.y for curve in epochs.curves] == [curve.y for curve in steps.curves]
+
+
+def test_figures_below_a_plot_have_their_epochs(tmp_path: Path) -> None:
+    build_report([trained(tmp_path / "a", 10)], tmp_path / "r.html")
+    html = (tmp_path / "r.html").read_text("utf-8")
+    head = '<th scope="col">training step</th><th scope="col">epoch, from 0</th>'
+    assert html.count(head) == 5
+    row = '<th scope="row">attacked</th><td>19</td><td>1</td><td>76.00</td>'
+    assert row in html
+    assert '<th scope="row">a</th><td>5</td><td>82.00</td>' in html  # against the budget
 
 
 def test_more_budgets_than_a_plot_has_lines(tmp_path: Path) -> None:

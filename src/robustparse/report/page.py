@@ -22,7 +22,8 @@ from robustparse.report.folders import (
     read_folder,
     wrong_words,
 )
-from robustparse.report.plots import SERIES, Curve, Plot, draw_plot
+from robustparse.report.merging import merge_plots
+from robustparse.report.plots import EPOCH, Curve, Plot, draw_plot
 from robustparse.report.summary import summarize
 from robustparse.report.training import FILE as METRICS
 from robustparse.report.training import TrainingRun, read_training
@@ -75,32 +76,6 @@ def render_page(systems: Sequence[AttackFolder], runs: Sequence[TrainingRun] = (
         parts += details([(system.row.name, system.summary) for system in systems])
     made = f"Made by robustparse {__version__}. All of this page is in this one file."
     return document(title, [*parts, f"<footer><p>{made}</p></footer>"])
-
-
-def merge_plots(systems: Sequence[AttackFolder], runs: Sequence[TrainingRun] = ()) -> list[Plot]:
-    """Make one plot of those with the same title and axes, as long as it stays readable.
-
-    Where two systems call a curve alike, the curves of that plot are named after their systems.
-    """
-    groups: dict[tuple[str, str, str], list[tuple[str, Plot]]] = {}
-    named = [(system.row.name, system.plots) for system in systems]
-    for name, plots in [*named, *((run.name, run.plots) for run in runs)]:
-        for plot in plots:
-            key = (plot.title, plot.x_label, plot.y_label)
-            groups.setdefault(key, []).append((name, plot))
-    merged = []
-    for (title, x, y), members in groups.items():
-        together = [(name, curve) for name, plot in members for curve in plot.curves]
-        distinct = {curve.name for _, curve in together}
-        if len(distinct) < len(together):
-            together = [
-                (name, Curve(f"{name}: {curve.name}", curve.x, curve.y)) for name, curve in together
-            ]
-        for start in range(0, len(together), len(SERIES)):
-            some = tuple(curve for _, curve in together[start : start + len(SERIES)])
-            part = f" ({start // len(SERIES) + 1})" if len(together) > len(SERIES) else ""
-            merged.append(Plot(title + part, x, y, some))
-    return merged
 
 
 def _names(folders: Sequence[Path]) -> list[str]:
@@ -169,18 +144,25 @@ def _fall(row: SystemRow, scores: Sequence[float]) -> str:
 
 
 def _plot(plot: Plot) -> str:
+    with_epochs = any(curve.epochs for curve in plot.curves)
+    heads = [plot.x_label, *([EPOCH] if with_epochs else []), plot.y_label]
+    head = "".join(f'<th scope="col">{escape(label)}</th>' for label in heads)
     rows = "".join(
-        f'<tr><th scope="row">{escape(curve.name)}</th><td>{x:g}</td><td>{y:.2f}</td></tr>'
+        f'<tr><th scope="row">{escape(curve.name)}</th><td>{x:g}</td>{epoch}<td>{y:.2f}</td></tr>'
         for curve in plot.curves
-        for x, y in zip(curve.x, curve.y, strict=True)
+        for x, epoch, y in zip(curve.x, _epoch_cells(curve, with_epochs), curve.y, strict=True)
     )
     return (
         f'<figure class="panel"><figcaption><h3>{escape(plot.title)}</h3></figcaption>'
         f"{draw_plot(plot)}<details><summary>Figures</summary><table><thead><tr>"
-        f'<th scope="col" class="text">Line</th><th scope="col">{escape(plot.x_label)}</th>'
-        f'<th scope="col">{escape(plot.y_label)}</th></tr></thead><tbody>{rows}</tbody></table>'
+        f'<th scope="col" class="text">Line</th>{head}</tr></thead><tbody>{rows}</tbody></table>'
         "</details></figure>"
     )
+
+
+def _epoch_cells(curve: Curve, shown: bool) -> list[str]:
+    known = [f"{epoch:g}" for epoch in curve.epochs] or [MISSING] * len(curve.x)
+    return [f"<td>{cell}</td>" if shown else "" for cell in known]
 
 
 def _sentences(systems: Sequence[AttackFolder]) -> list[str]:

@@ -1,4 +1,6 @@
-"""Line plots as inline SVG: scores against an edit budget, or against epochs.
+"""Line plots as inline SVG: scores against an edit budget or against training.
+
+Training is counted in steps, with the epochs that end there on top, or in epochs.
 
 Drawn by matplotlib's SVG backend on a figure of its own, without pyplot and without global state.
 Each line has a colour, a marker, a dash pattern and its name at its right end, so that no reading
@@ -7,6 +9,7 @@ rests on colour alone. Text stays text. Colours become CSS variables (`--ink`, `
 """
 
 import io
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,6 +29,9 @@ DASHES = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (7, 2, 2, 2)), (0, (4, 1, 1, 1, 1
 INK, MUTED, GRID = "#1d2433", "#5b6577", "#dfe3ea"
 
 WIDTH, HEIGHT, DPI = 420, 290, 72  # pixels; at 72 a point of matplotlib is a pixel
+EPOCH = "epoch, from 0"  # as logs count them
+EPOCHS = 44  # pixels that an axis of epochs adds to the height
+TICKS = 7  # numbers on a horizontal axis, if there is room for them
 TEXT = 13.0
 
 
@@ -35,13 +41,15 @@ class Curve:
 
     Args:
         name: written beside the line.
-        x: positions, ascending; edit budgets in percent of the words, or epochs.
+        x: positions, ascending; edit budgets in percent of the words, training steps, or epochs.
         y: scores in percent, as many as x.
+        epochs: of each x that is a training step; none where they are not known.
     """
 
     name: str
     x: tuple[float, ...]
     y: tuple[float, ...]
+    epochs: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +67,17 @@ class Plot:
     x_label: str
     y_label: str
     curves: tuple[Curve, ...]
+
+
+def epoch_ends(curves: Sequence[Curve]) -> list[tuple[float, float]]:
+    """Steps and the epochs that they end.
+
+    There are none where a curve does not know its epochs, or where they end at different steps.
+    """
+    ends = sorted({end for curve in curves for end in zip(curve.x, curve.epochs, strict=False)})
+    numbers = [len(set(places)) for places in zip(*ends, strict=True)]
+    known = all(curve.epochs for curve in curves)
+    return ends if known and all(number == len(ends) for number in numbers) else []
 
 
 def draw_plot(plot: Plot) -> str:
@@ -83,20 +102,27 @@ def draw_plot(plot: Plot) -> str:
             "text.parse_math": False,  # a name may hold a dollar sign
         }
     ):
-        figure = Figure(figsize=(WIDTH / DPI, HEIGHT / DPI), dpi=DPI)
+        ends = epoch_ends(plot.curves)
+        height = HEIGHT + (EPOCHS if ends else 0)
+        figure = Figure(figsize=(WIDTH / DPI, height / DPI), dpi=DPI)
         names = [_shortened(curve.name) for curve in plot.curves]
         room = max(text_width(name, TEXT) for name in names) + 16
         left, bottom = 58, 50
-        box = (left / WIDTH, bottom / HEIGHT, (WIDTH - left - room) / WIDTH, 1 - 62 / HEIGHT)
-        _lines(figure.add_axes(box), plot, names)
+        inside = (WIDTH - left - room, HEIGHT - 62)
+        box = (left / WIDTH, bottom / height, inside[0] / WIDTH, inside[1] / height)
+        axes = figure.add_axes(box)
+        _lines(axes, plot, names)
+        if ends:
+            _epochs(axes, ends)
         out = io.StringIO()
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-    return _inline(out.getvalue(), plot)
+    return _inline(out.getvalue(), plot, height)
 
 
 def _shortened(name: str) -> str:
     name = " ".join(name.split()) or "unnamed"
-    return name if len(name) <= 20 else name[:19] + "\N{HORIZONTAL ELLIPSIS}"
+    # Both ends tell: of which system, and of what.
+    return name if len(name) <= 20 else f"{name[:9]}\N{HORIZONTAL ELLIPSIS}{name[-10:]}"
 
 
 def _lines(axes: Axes, plot: Plot, names: Sequence[str]) -> None:
@@ -117,7 +143,8 @@ def _lines(axes: Axes, plot: Plot, names: Sequence[str]) -> None:
     slack = max((high - low) * 0.08, 0.5)
     axes.set_ylim(low - slack, high + slack)
     axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-    axes.xaxis.set_major_locator(MaxNLocator(7, integer=True, steps=[1, 2, 5, 10]))
+    ticks = _ticks(axes, max(max(curve.x) for curve in plot.curves))
+    axes.xaxis.set_major_locator(MaxNLocator(ticks, integer=True, steps=[1, 2, 5, 10]))
     axes.set_xlabel(plot.x_label, color=MUTED, labelpad=8)
     axes.set_ylabel(plot.y_label, color=MUTED, labelpad=8)
     axes.tick_params(colors=MUTED, length=0, pad=6)
@@ -126,8 +153,12 @@ def _lines(axes: Axes, plot: Plot, names: Sequence[str]) -> None:
     for side, spine in axes.spines.items():
         spine.set_visible(side == "bottom")
         spine.set_color(MUTED)
-    ends = [curve.y[-1] for curve in plot.curves]
-    scale = axes.bbox.height / (high - low + 2 * slack)
+    _name_lines(axes, [curve.y[-1] for curve in plot.curves], names)
+
+
+def _name_lines(axes: Axes, ends: Sequence[float], names: Sequence[str]) -> None:
+    low, high = axes.get_ylim()
+    scale = axes.bbox.height / (high - low)
     for name, colour, y in zip(names, SERIES, _apart(ends, 17 / scale), strict=False):
         axes.annotate(
             name,
@@ -139,6 +170,20 @@ def _lines(axes: Axes, plot: Plot, names: Sequence[str]) -> None:
             va="center",
             annotation_clip=False,
         )
+
+
+def _ticks(axes: Axes, largest: float) -> int:
+    """How many numbers up to this one stand beside each other."""
+    return max(2, min(TICKS, int(axes.bbox.width / (text_width(f"{largest:.0f}", TEXT) + 10))))
+
+
+def _epochs(axes: Axes, ends: Sequence[tuple[float, float]]) -> None:
+    top = axes.secondary_xaxis("top")
+    steps, epochs = zip(*ends[:: math.ceil(len(ends) / _ticks(axes, ends[-1][1]))], strict=True)
+    top.set_xticks(steps, [f"{epoch:g}" for epoch in epochs])
+    top.set_xlabel(EPOCH, color=MUTED, labelpad=8)
+    top.tick_params(colors=MUTED, length=4, color=GRID, pad=4)
+    top.spines["top"].set_visible(False)
 
 
 def _apart(places: Sequence[float], distance: float) -> list[float]:
@@ -156,7 +201,7 @@ def _apart(places: Sequence[float], distance: float) -> list[float]:
     return [spread[order.index(i)] for i in range(len(places))]
 
 
-def _inline(svg: str, plot: Plot) -> str:
+def _inline(svg: str, plot: Plot, height: int) -> str:
     """Make matplotlib's document fit for a page: own ids, own size, CSS variables, a title."""
     svg = svg[svg.index("<svg") :]
     opening = svg.index(">") + 1
@@ -166,8 +211,8 @@ def _inline(svg: str, plot: Plot) -> str:
     )
     head = (
         f'<svg class="rp-plot" xmlns="http://www.w3.org/2000/svg" '
-        f'xmlns:xlink="http://www.w3.org/1999/xlink" role="img" width="{WIDTH}" height="{HEIGHT}" '
-        f'viewBox="0 0 {WIDTH} {HEIGHT}"><title>{escape(plot.title)}</title>'
+        f'xmlns:xlink="http://www.w3.org/1999/xlink" role="img" width="{WIDTH}" height="{height}" '
+        f'viewBox="0 0 {WIDTH} {height}"><title>{escape(plot.title)}</title>'
         f"<desc>{escape(told)}</desc>"
     )
     # The first <defs> holds a style for every element of the page.

@@ -1,26 +1,28 @@
 """Curves of a training run, from the ``metrics.csv`` in its folder.
 
-Clean and robust scores over training, robust scores over training at every edit budget, and the
-last evaluation's scores against the budget.
+Of UAS, LAS and the attack's success each: clean and robust over training, robust over training at
+every edit budget, and the last evaluation against the budget. Training is counted in steps; where
+the epochs of several runs end at different steps, a plot over epochs stands beside.
 """
 
 import csv
 import math
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from robustparse.errors import InputError
 from robustparse.files import read_text
-from robustparse.report.plots import SERIES, Curve, Plot
+from robustparse.report.plots import EPOCH, SERIES, Curve, Plot, epoch_ends
 
 FILE = "metrics.csv"
 STEP, BUDGET = "training step", "words that may be changed, %"
-
-_AT = re.compile(r"robust/las@([0-9.]+)")
+MEASURES = {"las": "LAS", "uas": "UAS", "success": "success rate"}
 
 Points = dict[int, float]
+Figures = dict[str, Points]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,26 +45,19 @@ def read_training(folder: Path, name: str) -> TrainingRun:
         InputError: there is no ``metrics.csv``, or it is none of ours.
     """
     figures = read_figures(folder / FILE)
-    budgets = {float(m[1]): points for key, points in figures.items() if (m := _AT.fullmatch(key))}
-    over = [
-        _curve(shown, figures[key])
-        for key, shown in (("clean/las", "clean"), ("robust/las", "attacked"))
-        if key in figures
-    ]
-    plots = [Plot("LAS over training", STEP, "LAS, %", tuple(over))] if over else []
-    if budgets:
-        at = [_curve(f"{gamma:g} %", budgets[gamma]) for gamma in _readable(sorted(budgets))]
-        title = "LAS over training, by edit budget"
-        plots.append(Plot(title, STEP, "LAS, %", tuple(at)))
-        step = max(step for points in budgets.values() for step in points)
-        last = {gamma: points[step] for gamma, points in budgets.items() if step in points}
-        curve = Curve(name, tuple(sorted(last)), tuple(last[gamma] for gamma in sorted(last)))
-        title = "LAS against edit budget, last evaluation in training"
-        plots.append(Plot(title, BUDGET, "LAS, %", (curve,)))
-    return TrainingRun(name, tuple(plots))
+    kinds = (_over_training(figures), _by_budget(figures), _against_budget(figures, name))
+    return TrainingRun(name, tuple(plot for plots in kinds for plot in plots))
 
 
-def read_figures(path: Path) -> dict[str, Points]:
+def over_epochs(plot: Plot) -> list[Plot]:
+    """The same over epochs, if those are known and the plot over steps cannot show them."""
+    if not all(curve.epochs for curve in plot.curves) or epoch_ends(plot.curves):
+        return []
+    curves = (Curve(curve.name, curve.epochs, curve.y) for curve in plot.curves)
+    return [Plot(f"{plot.title}, by epoch", EPOCH, plot.y_label, tuple(curves))]
+
+
+def read_figures(path: Path) -> Figures:
     """Name -> step -> value, of the figures that are finite; a torn last line is left out.
 
     Raises:
@@ -71,7 +66,7 @@ def read_figures(path: Path) -> dict[str, Points]:
     lines = read_text(path).split("\n")
     if lines[0] != "step,name,value":
         raise InputError(f"{path}:1: expected step,name,value as `fit` writes it, got {lines[0]!r}")
-    figures: dict[str, Points] = defaultdict(dict)
+    figures: Figures = defaultdict(dict)
     # What stands after the last line's end was cut off by a kill; before, every line is whole.
     for number, row in enumerate(csv.reader(lines[1:-1]), start=2):
         try:
@@ -85,9 +80,49 @@ def read_figures(path: Path) -> dict[str, Points]:
     return dict(figures)
 
 
-def _curve(name: str, points: Points) -> Curve:
-    steps = sorted(points)
-    return Curve(name, tuple(steps), tuple(points[step] for step in steps))
+def _over_training(figures: Figures) -> Iterator[Plot]:
+    for measure in MEASURES:
+        sides = ((f"clean/{measure}", "clean"), (f"robust/{measure}", "attacked"))
+        curves = [_curve(side, figures[key], figures) for key, side in sides if key in figures]
+        if curves:
+            yield _plot(measure, "over training", STEP, curves)
+
+
+def _by_budget(figures: Figures) -> Iterator[Plot]:
+    for measure in MEASURES:
+        budgets = _budgets(figures, measure)
+        curves = [
+            _curve(f"{gamma:g} %", budgets[gamma], figures) for gamma in _readable(sorted(budgets))
+        ]
+        if curves:
+            yield _plot(measure, "over training, by edit budget", STEP, curves)
+
+
+def _against_budget(figures: Figures, name: str) -> Iterator[Plot]:
+    for measure in MEASURES:
+        if budgets := _budgets(figures, measure):
+            step = max(step for points in budgets.values() for step in points)
+            last = {gamma: points[step] for gamma, points in budgets.items() if step in points}
+            curve = Curve(name, tuple(sorted(last)), tuple(last[gamma] for gamma in sorted(last)))
+            what = "against edit budget, last evaluation in training"
+            yield _plot(measure, what, BUDGET, [curve])
+
+
+def _budgets(figures: Figures, measure: str) -> dict[float, Points]:
+    """Budget in percent -> step -> value."""
+    at = re.compile(rf"robust/{measure}@([0-9.]+)")
+    return {float(m[1]): points for key, points in figures.items() if (m := at.fullmatch(key))}
+
+
+def _plot(measure: str, what: str, x: str, curves: list[Curve]) -> Plot:
+    name = MEASURES[measure]
+    return Plot(f"{name[0].upper()}{name[1:]} {what}", x, f"{name}, %", tuple(curves))
+
+
+def _curve(name: str, points: Points, figures: Figures) -> Curve:
+    steps, epochs = sorted(points), figures.get("epoch", {})
+    known = tuple(epochs[step] for step in steps) if epochs.keys() >= points.keys() else ()
+    return Curve(name, tuple(steps), tuple(points[step] for step in steps), known)
 
 
 def _readable(budgets: list[float]) -> list[float]:

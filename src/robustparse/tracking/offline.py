@@ -11,9 +11,14 @@ tail of under 7 bytes is empty (the format of LevelDB's log).
 import json
 import struct
 import time
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from robustparse.tracking.ledger import Ledger
+
+STEP, EPOCH = "trainer/global_step", "epoch"
 
 _HEADER, _BLOCK, _RECORD = 7, 32768, 7
 _WHOLE, _LAST = 1, 4
@@ -61,6 +66,29 @@ def read_points(path: Path) -> list[Point]:
             }
             points.append(Point(int(items["_step"]), items))
     return points
+
+
+def lost_figures(ledger: Ledger, points: Iterable[Point]) -> dict[int, dict[str, float]]:
+    """Step -> name -> value of what a ledger has and no point, with the epoch of the step.
+
+    Media are not among them: training makes them again, and the ledger forgets that it had them.
+    """
+    durable = {(point.values.get(STEP), name) for point in points for name in point.names}
+    lost: dict[int, dict[str, float]] = defaultdict(dict)
+    epochs: dict[int, dict[str, float]] = {}
+    for step, name, value in ledger.rows:
+        there = (step, name) in durable
+        try:
+            number = float(value)
+        except ValueError:
+            if not there:
+                ledger.forget(step, name)
+            continue
+        if name == EPOCH:
+            epochs[step] = {EPOCH: number}
+        if not there:
+            lost[step][name] = number
+    return {step: {**values, **epochs.get(step, {})} for step, values in lost.items()}
 
 
 def _payloads(content: bytes) -> Iterator[bytes]:

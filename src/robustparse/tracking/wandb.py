@@ -7,7 +7,6 @@ offline where that is possible. The run's id and a ledger of what was logged lie
 import secrets
 import time
 from argparse import Namespace
-from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,11 +19,17 @@ from robustparse.files import write_text
 from robustparse.tracking.examples import example_media
 from robustparse.tracking.guard import Failures, Silence, guarded
 from robustparse.tracking.ledger import Ledger
-from robustparse.tracking.offline import await_point, read_points, segments
+from robustparse.tracking.offline import (
+    EPOCH,
+    STEP,
+    await_point,
+    lost_figures,
+    read_points,
+    segments,
+)
 
 ID_FILE = "wandb_id"
 LEDGER_FILE = "wandb_ledger.csv"
-_STEP = "trainer/global_step"
 _FIGURES = "logging"
 _CLOSING_SECONDS = 10.0
 
@@ -104,9 +109,9 @@ class WandbLogger(LightningWandbLogger):
             time.sleep(0.05)
         self._open()
         # Beside Lightning's own rule for all figures; the table of runs shows the best score.
-        self._experiment.define_metric("clean/*", step_metric=_STEP)
-        self._experiment.define_metric("robust/*", step_metric=_STEP)
-        self._experiment.define_metric("robust/las", step_metric=_STEP, summary="max")
+        self._experiment.define_metric("clean/*", step_metric=STEP)
+        self._experiment.define_metric("robust/*", step_metric=STEP)
+        self._experiment.define_metric("robust/las", step_metric=STEP, summary="max")
         self._continue(before, self._ledger)
         self._resumed = True
 
@@ -147,20 +152,11 @@ class WandbLogger(LightningWandbLogger):
         self._count = max([started, *(point.step + 1 for point in points)])
         if not before or any(path.parent.name.startswith("run-") for path in before):
             return  # of an online run, W&B's server knows more than the disk
-        durable = {(point.values.get(_STEP), name) for point in points for name in point.names}
-        lost: dict[int, dict[str, float]] = defaultdict(dict)
-        for step, name, value in ledger.rows:
-            if (step, name) in durable:
-                continue
-            try:
-                lost[step][name] = float(value)
-            except ValueError:  # media, which training makes again
-                ledger.forget(step, name)
-        for step, values in lost.items():
+        for step, values in lost_figures(ledger, points).items():
             self._send(values, step)
 
     def _send(self, values: Mapping[str, Any], step: int | None) -> None:
-        place = {} if step is None else {_STEP: step}
+        place = {} if step is None else {STEP: step}
         self.experiment.log({**values, **place}, step=self._count)
         if self._count is not None:
             self._count += 1
@@ -179,7 +175,9 @@ class WandbLogger(LightningWandbLogger):
             self._send(metrics, step)
         elif new := self._ledger.missing(step, metrics):
             self._ledger.append(step, new)
-            self._send(new, step)
+            # Known at this step or not: W&B draws over the epoch what one point holds with it.
+            epoch = {EPOCH: metrics[EPOCH]} if EPOCH in metrics else {}
+            self._send({**new, **epoch}, step)
 
     @guarded("logging settings")
     def log_hyperparams(self, params: dict[str, Any] | Namespace) -> None:
