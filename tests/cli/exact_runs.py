@@ -3,11 +3,15 @@
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 import yaml
+from command_runs import free_port
 
 from small_runs import fit, small
 
@@ -17,17 +21,12 @@ LONGEST = 900.0  # seconds, on a busy machine
 
 
 def exact(path: Path, name: str, steps: int, faults: tuple[Any, ...] = (), **trainer: Any) -> Path:
-    """A recipe without dropout, in float64, two batches a step, clipped; nothing else is left out.
-
-    Adam gets a larger epsilon: its own of 1e-12 makes whole steps out of the rounding errors of
-    gradients that are zero but for them.
-    """
+    """A recipe without dropout, in float64, two batches a step, clipped; no more is changed."""
     config = small(name, steps, accumulate_grad_batches=2, gradient_clip_val=0.5, **trainer)
     config["trainer"] |= {"precision": "64-true", "limit_val_batches": 0, **trainer}
     config["trainer"].setdefault("callbacks", []).extend(faults)
     model = config["model"]["init_args"]
     model["dropout"] = model["encoder"]["init_args"]["dropout"] = 0.0
-    model["optimization"]["eps"] = 1e-4
     for callback in config["trainer"]["callbacks"]:
         if callback["class_path"].endswith("PGD"):
             callback["init_args"]["random_start"] = True
@@ -47,12 +46,13 @@ def train(
     *options: str,
     restarts: int = 0,
     program: Path = ROOT / "train.py",
+    meeting: Sequence[str] = ("--standalone",),
 ) -> subprocess.CompletedProcess[str]:
-    """``train.py fit`` under torchrun.
+    """``train.py fit`` under torchrun, on one machine; ``meeting`` says where it meets others.
 
     Processes started again get a store of their own: in the old one are the addresses of the dead.
     """
-    launcher = ["--standalone", "--nproc_per_node", str(processes), "--max_restarts", str(restarts)]
+    launcher = [*meeting, "--nproc_per_node", str(processes), "--max_restarts", str(restarts)]
     options = ("--trainer.devices", str(processes), "--trainer.strategy", "ddp", *options)
     here = [str(ROOT / "src"), str(ROOT / "bench"), str(Path(__file__).parent)]
     fresh = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"} if restarts else {}
@@ -73,6 +73,18 @@ def train(
         process.communicate()
         raise
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+
+
+def train_on_two_machines(
+    config: Path, folder: Path, restarts: int
+) -> list[subprocess.CompletedProcess[str]]:
+    """One process on each; both are this machine, which need not know itself by its name."""
+    place = ("--rdzv_endpoint", f"localhost:{free_port()}", "--local_addr", "localhost")
+    meeting = ("--nnodes", "2", "--rdzv_backend", "c10d", "--rdzv_id", "run", *place)
+    run = partial(train, config, folder, 1, restarts=restarts, meeting=meeting)
+    with ThreadPoolExecutor(2) as pool:
+        machines = [pool.submit(run, "--trainer.num_nodes", "2") for _ in range(2)]
+        return [machine.result() for machine in machines]
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:

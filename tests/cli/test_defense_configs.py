@@ -5,13 +5,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 import yaml
+from tiny_runs import fit
 
 from robustparse.cli.main import main
+from robustparse.parsers.base import ParserModule
+from robustparse.parsers.load import load
+from sample_runs import sentences
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 EXPERIMENTS = sorted((CONFIGS / "experiment").glob("*_finetuning.yaml"))
 CURVES = CONFIGS / "experiment" / "ewt_biaffine_early_stopping.yaml"
+NORMALIZED = CONFIGS / "experiment" / "ewt_biaffine_word_normalized.yaml"
 DEFENSES = sorted((CONFIGS / "defense").glob("*.yaml"))
 
 
@@ -56,3 +62,43 @@ def test_defenses_join_what_is_there(capsys: pytest.CaptureFixture[str]) -> None
     before = callbacks(yaml.safe_load(CURVES.read_text()))
     assert len(before) > 1
     assert callbacks(merged(capsys, CURVES, files[1])) == before + fgm
+
+
+def test_early_stopping_has_the_shipped_substitution() -> None:
+    defense = yaml.safe_load((CONFIGS / "defense" / "substitution.yaml").read_text())
+    stopping = yaml.safe_load(CURVES.read_text())
+    assert stopping["trainer"]["callbacks"][:1] == defense["trainer"]["callbacks+"]
+
+
+def small_normalized(path: Path) -> Path:
+    """The shipped experiment, for one step on the sample treebank."""
+    settings = yaml.safe_load(NORMALIZED.read_text())
+    settings["trainer"] |= {"accelerator": "cpu", "max_steps": 1, "limit_val_batches": 0}
+    settings["trainer"] |= {"enable_progress_bar": False, "enable_model_summary": False}
+    settings["model"]["init_args"]["encoder"]["init_args"] |= {"hidden": 8, "layers": 1}
+    settings["model"]["init_args"] |= {"arc_dim": 8, "label_dim": 6}
+    settings["data"]["init_args"] |= {"folder": "sample", "batch_words": 400}
+    path.write_text(yaml.safe_dump(settings))
+    return path
+
+
+def embedded(parser: ParserModule) -> torch.Tensor:
+    """What an offset is added to, of some sentences, ``(batch, 1 + length, dim)``."""
+    batch = parser.number(sentences(5)).batch(range(5), 1.0)
+    found = parser.embed(batch).detach()
+    assert found.shape == parser.zero_offset(batch).shape
+    return found
+
+
+def test_the_normalized_parser_cannot_outgrow_an_offset(tmp_path: Path) -> None:
+    """Trained clean, then by FGM from there: no table of embeddings can be made larger."""
+    config, clean = small_normalized(tmp_path / "run.yaml"), tmp_path / "clean"
+    main(fit(config, clean))
+    start = ("--model.init_args.init_from", str(clean / "last.ckpt"))
+    main(fit(config, tmp_path / "fgm", "--config", str(CONFIGS / "defense" / "fgm.yaml"), *start))
+    parser = load(tmp_path / "fgm" / "last.ckpt")
+    before = embedded(parser)
+    assert not torch.equal(before, embedded(load(clean / "last.ckpt")))
+    for table in (one for one in parser.modules() if isinstance(one, torch.nn.Embedding)):
+        table.weight.data.mul_(50.0)
+    torch.testing.assert_close(embedded(parser), before, atol=1e-4, rtol=1e-4)

@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 import torch
+import yaml
 from tiny_runs import Forks, Settings, differences, fit, forks, metrics, same, write_config
 
 KILLS = 2
+DEFENSE = Path(__file__).parents[2] / "configs" / "defense" / "substitution.yaml"
 
 GRADIENT: Settings = {
     "class_path": "robustparse.defenses.gradient.GradientAdversary",
@@ -44,6 +46,8 @@ SUBSTITUTION: Settings = {
     "class_path": "robustparse.defenses.substitution.SubstitutionAdversary",
     "init_args": {"share": 0.5, "budget": 12, "attack": ATTACK},
 }
+# As it is shipped, in place of the originals.
+(REPLACEMENT,) = yaml.safe_load(DEFENSE.read_text())["trainer"]["callbacks+"]
 MONITOR: Settings = {
     "class_path": "robustparse.defenses.monitor.RobustnessEvaluation",
     "init_args": {"attack": ATTACK, "sentences": 10},
@@ -66,7 +70,10 @@ RUNS: dict[str, dict[str, Any]] = {
     "gradient adversary": {"callbacks": [GRADIENT], "max_steps": 45},
     "PGD": {"callbacks": [PGD], "max_steps": 45},
     "FreeLB": {"callbacks": [FREELB], "max_steps": 45},
-    "substitution adversary": {"callbacks": [SUBSTITUTION, MONITOR], "max_steps": 45},
+    "substitution adversaries": {
+        "callbacks": [REPLACEMENT, SUBSTITUTION, MONITOR],
+        "max_steps": 45,
+    },
     "early stopping": {"callbacks": [STOPPING], "val_check_interval": 10},
 }
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from exact_runs import TOLERANCE, exact, fault, largest_difference, train
+from exact_runs import TOLERANCE, exact, fault, largest_difference, train, train_on_two_machines
 from tiny_runs import metrics
 
 from robustparse.cli.main import main
@@ -76,17 +76,37 @@ def test_all_processes_leave_out_a_step_that_fails_on_one(one: Path, two: Path) 
     assert largest_difference(one, two) <= TOLERANCE
 
 
-def test_a_killed_process_is_started_again(two: Path, tmp_path: Path) -> None:
+def killed(mark: Path, rank: int, step: int) -> Any:
+    """SIGKILL for a process in a step."""
+    return fault("Signal", steps=[step], mark=str(mark), name="SIGKILL", rank=rank)
+
+
+def test_killed_processes_are_started_again(two: Path, tmp_path: Path) -> None:
     """From the last checkpoint, and the run ends with the same weights and figures.
 
-    More restarts than the one needed: on a busy machine new processes may miss each other.
+    The first, which writes checkpoints and figures, dies behind the second. More restarts than the
+    two needed: on a busy machine new processes may miss each other.
     """
-    mark = tmp_path / "mark"
-    dies = fault("Signal", steps=[8], mark=str(mark), name="SIGKILL", rank=1)
-    again = train(faulty(tmp_path / "run.yaml", 1, dies), tmp_path / "run", 2, restarts=3)
+    deaths = [killed(tmp_path / "second", 1, 8), killed(tmp_path / "first", 0, 12)]
+    config = faulty(tmp_path / "run.yaml", 1, *deaths)
+    again = train(config, tmp_path / "run", 2, restarts=4)
     assert again.returncode == 0, again.stderr[-4000:]
-    assert mark.exists()
-    assert "resuming from" in again.stderr
+    assert (tmp_path / "second").exists()
+    assert (tmp_path / "first").exists()
+    assert again.stderr.count("resuming from") >= 2
+    assert largest_difference(tmp_path / "run", two) == 0.0
+    assert sorted(metrics(tmp_path / "run")) == sorted(metrics(two))
+
+
+def test_two_machines_train_as_one_and_start_a_killed_process_again(
+    two: Path, tmp_path: Path
+) -> None:
+    config = faulty(tmp_path / "run.yaml", 1, killed(tmp_path / "mark", 1, 8))
+    machines = train_on_two_machines(config, tmp_path / "run", restarts=3)
+    for machine in machines:
+        assert machine.returncode == 0, machine.stderr[-4000:]
+    assert (tmp_path / "mark").exists()
+    assert sum(machine.stderr.count("resuming from") for machine in machines) >= 1
     assert largest_difference(tmp_path / "run", two) == 0.0
     assert sorted(metrics(tmp_path / "run")) == sorted(metrics(two))
 

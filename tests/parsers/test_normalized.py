@@ -10,6 +10,7 @@ from robustparse.data.vocab import Vocabulary
 from robustparse.defenses.gradient import GradientAdversary
 from robustparse.errors import InputError
 from robustparse.parsers.biaffine import BiaffineParser
+from robustparse.parsers.encoders import LSTMEncoder
 from robustparse.parsers.load import load
 from robustparse.parsers.normalized import NormalizedLSTMEncoder
 from robustparse.parsers.word_table import RESERVED
@@ -90,6 +91,14 @@ def test_a_checkpoint_brings_its_frequencies(vocabulary, tmp_path: Path):
     torch.testing.assert_close(embedded(loaded), embedded(parser), atol=1e-6, rtol=0)
     numbered = loaded.number(sentences(3))
     assert loaded.parse_ids(*_first(numbered))[0].shape[0] == 3
+
+
+def test_a_checkpoint_of_the_plain_encoder_cannot_start_it(vocabulary, tmp_path: Path):
+    sizes = {"word_dim": 6, "character_dim": 0, "hidden": 6, "layers": 1}
+    plain = BiaffineParser(LSTMEncoder(**sizes), arc_dim=8, label_dim=6, vocabulary=vocabulary)
+    path = save_checkpoint(plain, tmp_path / "plain.ckpt")
+    with pytest.raises(InputError, match="frequencies"):
+        BiaffineParser(NormalizedLSTMEncoder(**sizes), arc_dim=8, label_dim=6, init_from=str(path))
 
 
 def _first(numbered):
