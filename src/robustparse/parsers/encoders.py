@@ -82,15 +82,7 @@ class LSTMEncoder(Encoder):
             raise InputError(f"character_out must be even and >= 2, got {character_out}")
         if not 0.0 <= dropout < 1.0:
             raise InputError(f"dropout must be in [0, 1), got {dropout}")
-        if vectors is not None and not word_dim:
-            raise InputError("vectors are added to word embeddings: set word_dim to their width")
-        if vectors is None and (max_vectors is not None or tune_vectors):
-            found = "tune_vectors" if max_vectors is None else f"max_vectors ({max_vectors})"
-            raise InputError(f"{found} is of no use without vectors: set vectors, or leave it out")
-        if max_vectors is not None and max_vectors < 1:
-            raise InputError(
-                f"max_vectors must be >= 1, got {max_vectors}; leave it out to take all vectors"
-            )
+        _check_vectors(vectors, word_dim, max_vectors, tune_vectors)
         self.word_dim, self.hidden, self.layers = word_dim, hidden, layers
         self.character_dim, self.character_out = character_dim, character_out
         self.dropout, self.tag_dim = dropout, tag_dim
@@ -211,3 +203,18 @@ def _divided_by_deviation(matrix: NDArray[np.float32], path: str) -> NDArray[np.
             "be divided; give vectors whose values differ, or leave vectors out"
         )
     return matrix / deviation
+
+
+def _check_vectors(
+    vectors: str | None, word_dim: int, max_vectors: int | None, tune_vectors: bool
+) -> None:
+    """Check the settings of vectors; raises InputError if one is out of range or of no use."""
+    if vectors is not None and not word_dim:
+        raise InputError("vectors are added to word embeddings: set word_dim to their width")
+    if vectors is None and (max_vectors is not None or tune_vectors):
+        found = "tune_vectors" if max_vectors is None else f"max_vectors ({max_vectors})"
+        raise InputError(f"{found} is of no use without vectors: set vectors, or leave it out")
+    if max_vectors is not None and max_vectors < 1:
+        raise InputError(
+            f"max_vectors must be >= 1, got {max_vectors}; leave it out to take all vectors"
+        )
