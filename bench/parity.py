@@ -5,15 +5,15 @@
 
 The runs are one JSON line per method and text: ``method, index, kind, queries, unique_texts,
 changed, adversarial``; TextAttack's runs with several seeds follow one another in the file.
-Deterministic searches are compared text by text with the first run: status, charged queries,
-changed positions, text. Random ones are compared by distribution, our ten seeds against as many of
-TextAttack's as the file has, as the two draw from different generators.
+``parity_runs.py`` makes such a file. Deterministic searches are compared text by text with the
+first run: status, charged queries, changed positions, text. Random ones are compared by
+distribution, our ten seeds against as many of TextAttack's as the file has, as the two draw from
+different generators.
 """
 
 import argparse
 import json
 from collections import defaultdict
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,7 @@ from robustparse.attacks.search.requests import Search
 from robustparse.attacks.statistics import Statistics
 from robustparse.errors import InputError
 from robustparse.types import Sentence
+from textattack_problem import Text
 
 DETERMINISTIC: dict[str, Search] = {
     "greedy": Greedy(),
@@ -58,15 +59,6 @@ RANDOM: dict[str, Search] = {
 }
 KINDS = {"succeeded": "success", "failed": "failed", "skipped": "skipped"}
 SEEDS = 10
-
-
-@dataclass(frozen=True)
-class Text:
-    """A sentence with its class; what the engine needs of an example."""
-
-    id: int
-    sentence: Sentence
-    gold: str
 
 
 def read_texts(path: Path, limit: int | None) -> list[Text]:
@@ -186,8 +178,11 @@ def read_runs(path: Path) -> dict[str, list[list[dict[str, Any]]]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in ("victim", "texts", "synonyms", "stopwords", "runs"):
-        parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--victim", type=Path, required=True, help="a classifier's file")
+    parser.add_argument("--texts", type=Path, required=True, help="lines of text TAB label")
+    parser.add_argument("--synonyms", type=Path, required=True, help="JSON: word to substitutes")
+    parser.add_argument("--stopwords", type=Path, required=True, help="words that are kept")
+    parser.add_argument("--runs", type=Path, required=True, help="TextAttack's outcomes")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="of the random methods")
     parser.add_argument("--methods", nargs="+", help="by default all that the runs hold")
     parser.add_argument("--json", action="store_true", help="print the figures as one line")

@@ -244,7 +244,6 @@ STUDIES = {
 
 # Attacks that other work on the machine held up: a clock says nothing of their speed.
 HELD_UP = {
-    ("ewt_attacks", MINILM, "zheng2020_blackbox", 0.15),
     ("ewt_attacks", WORD_CHARACTER, "beam", None),
 }
 

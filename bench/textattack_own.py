@@ -3,8 +3,9 @@
     python bench/textattack_own.py --victim V.pt --texts X.jsonl --synonyms S.json \
         --stopwords W.txt --methods greedy --out FOLDER
 
-Writes one file a method: what became of every text, the seconds that all of them took, by the
-wall's clock and by the processor's, and the victim's seconds among the former; medians over rounds.
+Writes one file a method: what became of every text in each round, the seconds that all of them
+took, by the wall's clock and by the processor's, and the victim's seconds among the former; medians
+over rounds. The seed of a round is the given one plus the round's number.
 """
 
 import argparse
@@ -77,14 +78,17 @@ def attacked(
 def measured(
     search: Search, texts: Sequence[Text], victim: TimedVictim, options: argparse.Namespace
 ) -> dict[str, Any]:
-    """One method's outcomes, and its seconds: medians over the rounds."""
+    """One method's outcomes by round, and its seconds: medians over the rounds."""
     lexicon = Lexicon(str(options.synonyms))
     stop = StopWords(str(options.stopwords), fold=False)
     attack = Attack(LabelFlip(), lexicon, search, [stop], seed=options.seed)
     attacked(attack, texts[:WARMUP], victim)
-    rounds = [attacked(attack, texts, victim) for _ in range(options.rounds)]
+    rounds = []
+    for number in range(options.rounds):
+        attack.seed = options.seed + number
+        rounds.append(attacked(attack, texts, victim))
     middle = {name: statistics.median(spent[name] for _, spent in rounds) for name in rounds[0][1]}
-    return {**middle, "texts": rounds[0][0]}
+    return {**middle, "rounds": [outcomes for outcomes, _ in rounds]}
 
 
 def main() -> None:

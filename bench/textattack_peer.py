@@ -4,11 +4,11 @@
         --stopwords W.txt --methods greedy --out FOLDER
 
 Writes one line a text and round into a file a method: what became of it and the seconds it took.
-Lines that are there already are not made again; caches are new in every round. Everything is
-TextAttack's own, with its own defaults (result caches, 32 texts a forward pass unless
-``--batch_size`` says otherwise); only the victim and the table of substitutes come from outside,
-and ``vs_textattack.py`` sets the environment up. What the victim's wrapper does, from strings to
-probabilities, is the victim's time.
+Lines that are there already are not made again. In every round caches are new, and the seed is the
+given one plus the round's number. Everything is TextAttack's own, with its own defaults (result
+caches, 32 texts a forward pass unless ``--batch_size`` says otherwise); only the victim and the
+table of substitutes come from outside, and ``vs_textattack.py`` sets the environment up. What the
+victim's wrapper does, from strings to probabilities, is the victim's time.
 """
 
 import argparse
@@ -196,7 +196,7 @@ def main() -> None:
                 one = attack(method, victim, options)
                 for row in rows:
                     if (number, row["index"]) not in done:
-                        found = attacked(one, row, victim, options.seed)
+                        found = attacked(one, row, victim, options.seed + number)
                         file.write(json.dumps({"round": number, **found}) + "\n")
                         file.flush()
 

@@ -11,8 +11,11 @@ nearest words among ``--vectors``. The searches are TextAttack's, as ``parity.py
 every query that is charged; turning strings into the victim's numbers is the victim's on
 TextAttack's side and overhead on ours. Ratios are by the wall's clock, and one of speeds by
 processor time stands beside them. TextAttack runs in an environment of its own, made on first use.
-Its population searches get fewer texts, as they are slow; both sides always attack the same ones,
-warm up on a few of them, and go over all so many times: seconds are medians over these rounds.
+Both sides warm up on a few texts and go over all of them in rounds: seconds are medians over these.
+Every round has a seed of its own; success and queries of random searches are means over rounds. Of
+random order there are ``--seeds`` rounds: after 3 the luck of two programs that do the same sets
+them more than half a point apart in three runs of ten, after 20 in one of fifty. The population
+searches have one round, as they are slow.
 With ``--work`` a run that was cut off goes on where it stopped. Run it on an otherwise idle core.
 """
 
@@ -25,13 +28,13 @@ import tempfile
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from typing import Any
 
 import nltk
 import torch
 
-from parity import DETERMINISTIC, RANDOM, summary
+from parity import DETERMINISTIC, RANDOM, mean_summary
 from robustparse.attacks.candidates.generator import CandidateGenerator
 from robustparse.attacks.candidates.neighbours import EmbeddingNeighbours
 from robustparse.attacks.candidates.wordnet import WordNetSynonyms
@@ -40,34 +43,47 @@ from textattack_problem import keep_texts, read_texts, stop_words, substitutes, 
 
 BENCH = Path(__file__).resolve().parent
 PEER = "0.3.11"
+PEER_HOME = Path.home() / ".cache" / "robustparse" / f"textattack-{PEER}"
 METHODS = [name for name in (*DETERMINISTIC, *RANDOM) if name != "beam8"]
 POPULATIONS = ("pso", "genetic")
 # TextAttack's and Flair's lists of requirements hold each other up; these work together, and the
 # rest is what their imports ask for.
 PINNED = "transformers==4.57.6 tokenizers==0.22.2 huggingface_hub==0.36.2 datasets==3.6.0"
-ALONE = "flair==0.15.1 transformer-smaller-training-vocab bert-score language_tool_python"
+ALONE = f"""
+    textattack=={PEER} flair==0.15.1 transformer-smaller-training-vocab==0.4.2 bert-score==0.3.13
+    language_tool_python==3.4.0
+"""
 IMPORTED = """
     bioc<3 boto3 conllu<5 deprecated editdistance ftfy gdown jieba langdetect lemminflect
     Levenshtein lru-dict lxml matplotlib more-itertools mpld3 nltk num2words OpenHowNet pinyin
-    pptree pytorch-revgrad scikit-learn scipy segtok sentencepiece sqlitedict tabulate
+    pptree psutil pytorch-revgrad scikit-learn scipy segtok sentencepiece sqlitedict tabulate
     terminaltables toml wikipedia-api word2number
 """
 Figures = dict[str, Any]
 
 
+def peer_packages() -> list[list[str]]:
+    """What TextAttack's environment holds, as pip's arguments, one call after the other."""
+    torch_too = "torch==" + version("torch").split("+")[0]
+    return [[torch_too], [*PINNED.split(), *IMPORTED.split()], ["--no-deps", *ALONE.split()]]
+
+
+def peer_is_there() -> bool:
+    """Whether TextAttack's environment was made whole, and of these packages."""
+    finished = PEER_HOME / "complete"
+    return finished.exists() and finished.read_text("utf-8") == json.dumps(peer_packages())
+
+
 def peer_python(given: Path | None) -> Path:
     """An interpreter with TextAttack, in the cache folder unless one is named; made if absent."""
-    home = Path.home() / ".cache" / "robustparse" / f"textattack-{PEER}"
-    python, finished = given or home / "bin" / "python", home / "complete"
-    if given or finished.exists():
+    python = given or PEER_HOME / "bin" / "python"
+    if given or peer_is_there():
         return python
-    print(f"installing TextAttack into {home}", flush=True)
-    subprocess.run([sys.executable, "-m", "venv", "--clear", home], check=True)
-    torch_too = "torch==" + version("torch").split("+")[0]
-    alone = ["--no-deps", f"textattack=={PEER}", *ALONE.split()]
-    for packages in ([torch_too], [*PINNED.split(), *IMPORTED.split()], alone):
+    print(f"installing TextAttack into {PEER_HOME}", flush=True)
+    subprocess.run([sys.executable, "-m", "venv", "--clear", PEER_HOME], check=True)
+    for packages in peer_packages():
         subprocess.run([python, "-m", "pip", "install", "-q", *packages], check=True)
-    finished.touch()
+    write_text(PEER_HOME / "complete", json.dumps(peer_packages()))
     return python
 
 
@@ -75,7 +91,8 @@ def prepared(options: argparse.Namespace, work: Path) -> Path:
     """The folder of the problem, made if it is not there: texts, table, stop words, victim."""
     files = [options.folder / f"{split}.tsv" for split in ("train", "test")]
     content = b"".join(sha256(path.read_bytes()).digest() for path in files)
-    names = ("texts", "population_texts", "candidates", "size", "seed", "rounds")
+    names = ["texts", "population_texts", "candidates", "size", "seed"]
+    names += ["rounds", "population_rounds", "seeds"]
     settings = [str(options.vectors), *(getattr(options, name) for name in names)]
     folder = work / sha256(content + json.dumps(settings).encode()).hexdigest()[:12]
     if (folder / "victim.pt").exists():
@@ -95,10 +112,17 @@ def prepared(options: argparse.Namespace, work: Path) -> Path:
     return folder
 
 
+def amount(method: str, options: argparse.Namespace) -> tuple[int, int]:
+    """How many texts a method attacks, and in how many rounds."""
+    if method in POPULATIONS:
+        return min(options.population_texts, options.texts), options.population_rounds
+    return options.texts, options.seeds if method in RANDOM else options.rounds
+
+
 def run(
-    python: Path, side: str, folder: Path, methods: list[str], limit: int, options: Any
+    python: Path, side: str, folder: Path, methods: list[str], size: tuple[int, int], options: Any
 ) -> Path:
-    """One side's script on some methods; the folder of its files."""
+    """One side's script on some methods, so many texts and rounds; the folder of its files."""
     out = make_folder(folder / side)
     command = [str(python), "-W", "ignore", str(BENCH / f"textattack_{side}.py")]
     for name, file in (
@@ -108,9 +132,10 @@ def run(
         ("stopwords", "stopwords.txt"),
     ):
         command += [f"--{name}", str(folder / file)]
-    for name in ("dtype", "threads", "seed", "rounds"):
+    for name in ("dtype", "threads", "seed"):
         command += [f"--{name}", str(getattr(options, name))]
-    command += ["--methods", *methods, "--limit", str(limit), "--out", str(out)]
+    command += ["--limit", str(size[0]), "--rounds", str(size[1])]
+    command += ["--methods", *methods, "--out", str(out)]
     threads = {key: str(options.threads) for key in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
     # TextAttack downloads into its cache on its first import unless this file is there.
     cache = make_folder(folder / "textattack_cache")
@@ -127,26 +152,28 @@ def figures_of(ours: Figures, theirs: list[Figures]) -> Figures:
     """One method's figures, from what became of the same texts on both sides.
 
     Args:
-        ours: seconds, and a line a text.
+        ours: seconds, and by round a line a text.
         theirs: a line a text and round.
     """
     rounds: dict[int, list[Figures]] = {}
     for row in theirs:
         rounds.setdefault(row["round"], []).append(row)
-    both = {"ours": ours["texts"], "textattack": rounds[0]}
-    found: Figures = {"texts": len(rounds[0])}
-    for side, rows in both.items():
-        found |= {f"{name}_{side}": value for name, value in summary(rows).items()}
+    both = {"ours": ours["rounds"], "textattack": list(rounds.values())}
+    found: Figures = {"texts": len(rounds[0]), "rounds": len(rounds)}
+    for side, lines in both.items():
+        found |= {f"{name}_{side}": value for name, value in mean_summary(lines).items()}
     spent = {
         name: (ours[name], median(sum(row[name] for row in rows) for rows in rounds.values()))
         for name in ("seconds", "cpu_seconds", "victim_seconds")
     }
     overhead = {}
-    for place, (side, rows) in enumerate(both.items()):
+    for place, (side, lines) in enumerate(both.items()):
         seconds, victim = spent["seconds"][place], spent["victim_seconds"][place]
-        overhead[side] = (seconds - victim) / sum(row["queries"] for row in rows)
+        overhead[side] = (seconds - victim) / mean(
+            sum(row["queries"] for row in rows) for rows in lines
+        )
         found[f"seconds_{side}"] = seconds
-        found[f"sentences_per_second_{side}"] = len(rows) / seconds
+        found[f"sentences_per_second_{side}"] = len(lines[0]) / seconds
         found[f"overhead_microseconds_{side}"] = 1e6 * overhead[side]
         found[f"victim_share_{side}"] = victim / seconds
     for name, end in (("seconds", ""), ("cpu_seconds", "_cpu")):
@@ -155,7 +182,7 @@ def figures_of(ours: Figures, theirs: list[Figures]) -> Figures:
     keys = ("kind", "queries", "changed")
     same = [
         all(one[key] == other[key] for key in keys)
-        for one, other in zip(ours["texts"], rounds[0], strict=True)
+        for one, other in zip(ours["rounds"][0], rounds[0], strict=True)
     ]
     return {**found, "same_outcome_percent": 100 * sum(same) / len(same)}
 
@@ -164,14 +191,13 @@ def measure(options: argparse.Namespace, work: Path) -> dict[str, Figures]:
     """All figures by method."""
     folder = prepared(options, make_folder(work))
     peer = peer_python(options.peer_python)
+    sizes: dict[tuple[int, int], list[str]] = {}
+    for method in options.methods:
+        sizes.setdefault(amount(method, options), []).append(method)
     figures = {}
-    for populations in (False, True):
-        methods = [name for name in options.methods if (name in POPULATIONS) == populations]
-        limit = min(options.population_texts if populations else options.texts, options.texts)
-        if not methods:
-            continue
-        ours = run(Path(sys.executable), "own", folder, methods, limit, options)
-        theirs = run(peer, "peer", folder, methods, limit, options)
+    for size, methods in sizes.items():
+        ours = run(Path(sys.executable), "own", folder, methods, size, options)
+        theirs = run(peer, "peer", folder, methods, size, options)
         for method in methods:
             rows = map(json.loads, (theirs / f"{method}.jsonl").read_text("utf-8").splitlines())
             kept = sorted(rows, key=lambda row: (row["round"], int(row["index"])))
@@ -194,9 +220,11 @@ def main() -> None:
     parser.add_argument("--candidates", type=int, default=3, help="most substitutes of a word")
     parser.add_argument("--size", type=int, default=32, help="of the victim's layers")
     parser.add_argument("--texts", type=int, default=200, help="texts attacked")
-    parser.add_argument("--population_texts", type=int, default=30, help="by pso and genetic")
+    parser.add_argument("--population_texts", type=int, default=200, help="by pso and genetic")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
     parser.add_argument("--rounds", type=int, default=3, help="over all texts, on both sides")
+    parser.add_argument("--population_rounds", type=int, default=1, help="of pso and genetic")
+    parser.add_argument("--seeds", type=int, default=20, help="rounds of random order")
     parser.add_argument("--peer_python", type=Path, help="an interpreter that has TextAttack")
     parser.add_argument("--work", type=Path, help="keeps what is done, to go on from")
     parser.add_argument("--dtype", choices=("float32", "float64"), default="float32")

@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 import textattack_problem
+import vs_textattack
 from classifier_network import Classifier
 from parity import DETERMINISTIC, RANDOM
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
@@ -22,10 +23,9 @@ from robustparse.attacks.constraints.words import StopWords
 from robustparse.errors import InputError
 from textattack_own import TimedVictim, measured
 from textattack_problem import kept_texts, read_texts, stop_words, substitutes, train
-from vs_textattack import METHODS, PEER, figures_of
+from vs_textattack import METHODS, PEER_HOME, amount, figures_of, peer_is_there
 
 ROOT = Path(__file__).parents[2]
-PEER_HOME = Path.home() / ".cache" / "robustparse" / f"textattack-{PEER}"
 GOOD, BAD, NEUTRAL = ("fine", "lovely"), ("awful", "dull"), ("film", "plot", "scene", "tale")
 SYNONYMS = {
     **{word: ["weak", *sorted(set(GOOD) - {word})] for word in GOOD},
@@ -137,19 +137,33 @@ def test_training_learns_and_repeats(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert guesses.tolist() == [int(text.gold) for text in texts]
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_our_side(tmp_path: Path, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(textattack_problem, "EPOCHS", 12)
-    texts = read_texts(corpus(tmp_path) / "test.tsv")
-    victim = TimedVictim(*train(read_texts(tmp_path / "train.tsv"), 0, 16))
-    (tmp_path / "synonyms.json").write_text(json.dumps(SYNONYMS), encoding="utf-8")
-    (tmp_path / "stop.txt").write_text("the\nis\n", encoding="utf-8")
+@pytest.fixture(scope="module")
+def problem(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TimedVictim]:
+    """A folder with texts, substitutes and stop words, and a victim that was trained there."""
+    folder = corpus(tmp_path_factory.mktemp("problem"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(textattack_problem, "EPOCHS", 12)
+        victim = TimedVictim(*train(read_texts(folder / "train.tsv"), 0, 16))
+    (folder / "synonyms.json").write_text(json.dumps(SYNONYMS), encoding="utf-8")
+    (folder / "stop.txt").write_text("the\nis\n", encoding="utf-8")
+    return folder, victim
+
+
+def our_side(problem: tuple[Path, TimedVictim], method: str, seed: int, rounds: int) -> dict:
+    folder, victim = problem
     options = argparse.Namespace(
-        synonyms=tmp_path / "synonyms.json", stopwords=tmp_path / "stop.txt", seed=0, rounds=2
+        synonyms=folder / "synonyms.json", stopwords=folder / "stop.txt", seed=seed, rounds=rounds
     )
-    found = measured({**DETERMINISTIC, **RANDOM}[method], texts, victim, options)
-    rows = found["texts"]
+    texts = read_texts(folder / "test.tsv")
+    return measured({**DETERMINISTIC, **RANDOM}[method], texts, victim, options)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_our_side(problem: tuple[Path, TimedVictim], method: str) -> None:
+    found, texts = our_side(problem, method, 0, 2), read_texts(problem[0] / "test.tsv")
+    rows, again = found["rounds"]
     assert [row["index"] for row in rows] == [text.id for text in texts]
+    assert method in RANDOM or again == rows
     for row, text in zip(rows, texts, strict=True):
         before, after = list(text.sentence.words), row["adversarial"].split()
         assert [place for place, word in enumerate(before) if word != after[place]] == (
@@ -163,24 +177,39 @@ def test_our_side(tmp_path: Path, method: str, monkeypatch: pytest.MonkeyPatch) 
     assert found["cpu_seconds"] > 0
 
 
-def test_figures_of_one_method() -> None:
-    def row(index: int, kind: str, queries: int) -> dict:
-        return {"index": index, "kind": kind, "queries": queries, "unique_texts": 1, "changed": []}
+def test_every_round_has_a_seed_of_its_own(problem: tuple[Path, TimedVictim]) -> None:
+    rounds = our_side(problem, "wir_random", 5, 3)["rounds"]
+    alone = [our_side(problem, "wir_random", seed, 1)["rounds"][0] for seed in (5, 6, 7)]
+    assert rounds == alone
+    assert rounds[0] != rounds[1]
 
-    ours = {
-        "seconds": 2.0,
-        "cpu_seconds": 1.0,
-        "victim_seconds": 1.5,
-        "texts": [row(0, "success", 10), row(1, "failed", 10), row(2, "skipped", 5)],
-    }
-    spent = {"seconds": 10.0, "cpu_seconds": 4.0, "victim_seconds": 5.0}
-    slow = {name: 5 * seconds for name, seconds in spent.items()}
+
+def test_texts_and_rounds_of_a_method() -> None:
+    given = {"texts": 40, "population_texts": 50, "rounds": 3, "population_rounds": 2, "seeds": 9}
+    options = argparse.Namespace(**given)
+    assert amount("greedy", options) == (40, 3)
+    assert amount("wir_random", options) == (40, 9)
+    assert amount("pso", options) == amount("genetic", options) == (40, 2)
+    assert amount("pso", argparse.Namespace(**given | {"population_texts": 30})) == (30, 2)
+
+
+def row(index: int, kind: str, queries: int) -> dict:
+    return {"index": index, "kind": kind, "queries": queries, "unique_texts": 1, "changed": []}
+
+
+SPENT = {"seconds": 10.0, "cpu_seconds": 4.0, "victim_seconds": 5.0}
+OURS = {"seconds": 2.0, "cpu_seconds": 1.0, "victim_seconds": 1.5}
+
+
+def test_figures_of_one_method() -> None:
+    lines = [row(0, "success", 10), row(1, "failed", 10), row(2, "skipped", 5)]
+    slow = {name: 5 * seconds for name, seconds in SPENT.items()}
     theirs = [
         {"round": number, **one, **seconds}
-        for number, seconds in enumerate((spent, slow, spent))
+        for number, seconds in enumerate((SPENT, slow, SPENT))
         for one in (row(0, "success", 10), row(1, "success", 20), row(2, "skipped", 5))
     ]
-    figures = figures_of(ours, theirs)
+    figures = figures_of({**OURS, "rounds": [lines] * 3}, theirs)
     assert figures["speed_ratio"] == 15.0
     assert figures["speed_ratio_cpu"] == 12.0
     # 0.5 seconds for 25 queries against 15 for 35.
@@ -190,9 +219,38 @@ def test_figures_of_one_method() -> None:
     assert figures["same_outcome_percent"] == pytest.approx(200 / 3)
 
 
+def test_success_and_queries_are_means_over_the_rounds() -> None:
+    rounds = [[row(0, kind, 10 * number)] for number, kind in ((1, "success"), (3, "failed"))]
+    theirs = [{"round": number, **row(0, "success", 8), **SPENT} for number in range(2)]
+    figures = figures_of({**OURS, "rounds": rounds}, theirs)
+    assert (figures["success_ours"], figures["success_textattack"]) == (50.0, 100.0)
+    assert (figures["charged_ours"], figures["charged_textattack"]) == (20.0, 8.0)
+    # 0.5 seconds for 20 queries against 5 for 8.
+    assert figures["overhead_ratio"] == pytest.approx((5 / 8) / (0.5 / 20))
+    assert (figures["texts"], figures["rounds"]) == (1, 2)
+    assert figures["speed_ratio"] == 5.0
+
+
+def test_an_environment_of_other_packages_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called: list[str] = []
+    monkeypatch.setattr(vs_textattack, "PEER_HOME", tmp_path)
+    monkeypatch.setattr("subprocess.run", lambda words, check: called.append(str(words[3])))
+    made = ["--clear", *["install"] * 3]  # torch, what works together, what pip holds apart
+    assert vs_textattack.peer_python(None) == tmp_path / "bin" / "python"
+    assert called == made
+    vs_textattack.peer_python(None)
+    assert called == made
+    monkeypatch.setattr(vs_textattack, "IMPORTED", "nltk")
+    vs_textattack.peer_python(None)
+    assert called == made * 2
+    assert vs_textattack.peer_python(tmp_path / "own") == tmp_path / "own"
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(
-    not (PEER_HOME / "complete").exists(),
+    not peer_is_there(),
     reason=f"no TextAttack in {PEER_HOME}; `python bench/vs_textattack.py` puts it there",
 )
 def test_both_sides_agree_and_a_run_goes_on(tmp_path: Path) -> None:
