@@ -93,6 +93,18 @@ class Scripted:
     def uniform(self, low: float, high: float, size: tuple[int, ...]) -> NDArray[np.float64]:
         return low + (high - low) * self.random(size)
 
+    def integers(
+        self,
+        low: int,
+        high: int | NDArray[np.int64],
+        size: int | tuple[int, ...],
+        *,
+        endpoint: bool = False,
+    ) -> NDArray[np.int64]:
+        draw = self.random(size).astype(np.int64)
+        assert ((low <= draw) & (draw < high + endpoint)).all(), f"{draw} outside {low} to {high}"
+        return draw
+
 
 class Traced(Search):
     """Writes down what a search asks: states as one code a word, U unknown and D deleted."""

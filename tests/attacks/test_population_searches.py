@@ -1,4 +1,4 @@
-"""The genetic algorithm and the particle swarm against traces worked out by hand.
+"""The genetic algorithm against traces worked out by hand, and what populations share.
 
 Random numbers are scripted, each list one draw, so that every step can be followed on paper. States
 are written as one code a word: 0 the word itself, 1 and 2 its candidates.
@@ -9,15 +9,13 @@ import pytest
 from search_fakes import Scripted, TableClassifier, trace
 
 from robustparse.attacks.search.genetic import Genetic
-from robustparse.attacks.search.population import Population, draw
+from robustparse.attacks.search.population import draw
 from robustparse.attacks.search.pso import ParticleSwarm
 from robustparse.attacks.search.requests import Search
 from robustparse.errors import InputError
 
 LEXICON = {"p": ["a", "b"], "q": ["c"]}
 TABLE = {"p q": 0.1, "a q": 0.2, "b q": 0.3, "p c": 0.05, "b c": 0.6}
-# With two words that have no candidates.
-LONG = {f"{text} r s": score for text, score in TABLE.items()} | {"p c r s": 0.2}
 
 FIRST_GENERATION = (
     # Weights (2, 1). Member 0 picks p (0.3 of 3), member 1 picks q (2.7 of 3).
@@ -102,102 +100,6 @@ def test_giving_up_without_improvement() -> None:
     result = trace(Genetic(population=2, give_up=True), "p", {"p": ["a"]}, flat)
     assert result.requests == ["Propose 0", "Expand 1 1"]
     assert (result.charged, result.unique) == (3, 2)
-
-
-# Gains of p and q in LONG: 0.2 (b) and 0.1 (c). Particle 0 becomes "b q r s" (0.3), particle 1
-# "p c r s" (0.2). Velocities begin at 0.
-SWARM = (
-    [0.1, 0.9],
-    [0.5, 0.5],
-    # Particle 0 is its own elite and the leader: its velocities fall to 0.2 (-3 - 3) = -1.2, whose
-    # sigmoid is 0.23. Particle 1 is its own elite and differs from the leader in p and q: 0 there,
-    # whose sigmoid is 0.5, and -1.2 on r and s. No turn to the own elite (0.9 > 0.8).
-    *([0.9, 0.9], [0.0] * 8),
-    # Particle 1 turns to the leader (0.1 < 0.2); only p is drawn.
-    *([0.9, 0.1], [0.9] * 4 + [0.4, 0.6, 0.9, 0.9]),
-)
-
-
-def test_swarm_turns_as_in_the_paper() -> None:
-    rng = Scripted(*SWARM)
-    search = ParticleSwarm(population=2, iterations=1)
-    result = trace(search, "p q r s", LEXICON, TableClassifier(LONG), rng=rng)
-    # p, drawn, comes from the leader, q stays: "b c r s".
-    assert result.requests == ["Propose 0 1 2 3", "Expand 1000 2000 0100", "Score 2000 2100"]
-    assert (result.words, result.status) == ("b c r s", "succeeded")
-    assert (result.charged, result.unique) == (6, 5)
-
-
-def test_swarm_turns_as_in_textattack_and_mutates() -> None:
-    # p, drawn, stays, the rest comes from the leader: "p q r s". A quarter of particle 0's words
-    # is changed, none of particle 1's: they mutate with chances 0.5 and 1. Particle 1 draws c.
-    rng = Scripted(*SWARM, [0.6, 0.9], [0.9])
-    search = ParticleSwarm(population=2, iterations=1, direction="textattack")
-    result = trace(search, "p q r s", LEXICON, TableClassifier(LONG), rng=rng)
-    assert result.requests[2:] == ["Score 2000 0000", "Expand 1000 2000 0100"]
-    assert (result.words, result.status) == ("b q r s", "failed")
-    assert (result.charged, result.unique) == (9, 4)
-
-
-@pytest.mark.parametrize("budget", [6, 7])
-@pytest.mark.parametrize(("direction", "words"), [("paper", "b q r s"), ("textattack", "b c r s")])
-def test_swarm_out_of_budget(budget: int, direction: str, words: str) -> None:
-    """The best state of all is the leader, where TextAttack returns the best particle."""
-    stay = ([0.9], [0.0] * 4, [0.9], [0.0] * 4)
-    # One particle becomes "b q r s" (0.3), does not turn, and mutates, for the worse: query 6. It
-    # is asked about again in the next iteration: query 7.
-    draws = ([0.1], [0.5], *stay, [0.4], [0.3], *(stay if budget > 6 else ()))
-    search = ParticleSwarm(population=1, iterations=2, direction=direction)
-    victim = TableClassifier(LONG | {"b c r s": 0.05})
-    result = trace(search, "p q r s", LEXICON, victim, rng=Scripted(*draws), budget=budget)
-    asked = ["Expand 1000 2000 0100", "Score 2000", "Expand 2100", "Score 2100"]
-    assert result.requests[1:] == asked[: budget - 3]
-    assert (result.words, result.status, result.charged) == (words, "failed", budget)
-
-
-@pytest.mark.parametrize(
-    ("table", "drawn", "budget", "ours", "theirs"),
-    [
-        ({"a q": 0.05}, 0.1, 2, "p q", "a q"),  # worse than the sentence as it was
-        ({"b q": 0.6, "p c": 0.2}, 0.9, 4, "b q", "p c"),  # the success is not drawn
-    ],
-)
-@pytest.mark.parametrize("direction", ["paper", "textattack"])
-def test_swarm_out_of_budget_before_it_moves(
-    table: dict, drawn: float, budget: int, ours: str, theirs: str, direction: str
-) -> None:
-    """TextAttack returns the particle that was drawn, whatever was asked about beside it."""
-    search = ParticleSwarm(population=1, direction=direction)
-    victim = TableClassifier(TABLE | table)
-    result = trace(search, "p q", LEXICON, victim, rng=Scripted([drawn]), budget=budget)
-    assert result.requests[1:] == ["Expand 10 20 01"]
-    assert (result.words, result.charged) == (ours if direction == "paper" else theirs, budget)
-
-
-@pytest.mark.parametrize(("iteration", "own", "common"), [(0, 0.8, 0.2), (15, 0.35, 0.65)])
-def test_particles_turn_to_their_own_elite_first_and_to_the_common_one_later(
-    iteration: int, own: float, common: float
-) -> None:
-    """Zang et al. 2020, section 3.3: both chances and the inertia are linear in the iteration."""
-    count, nothing = 4000, np.zeros(4000)
-    particles, elites = (
-        Population(np.full((count, 2), choice, np.int16), nothing, nothing > 0) for choice in (1, 2)
-    )
-    velocities = np.full((count, 2), 1000.0)  # a turn takes every word along
-    rng, leader = np.random.default_rng(0), np.array([3, 3], np.int16)
-    search = ParticleSwarm(population=count, iterations=20)
-    turned = search._turned(iteration, particles, velocities, elites, leader, rng)
-    assert velocities == pytest.approx(own * 1000 + (1 - own) * 6)  # inertia falls as own does
-    shares = np.bincount(turned[:, 0], minlength=4) / count
-    expected = [0, (1 - own) * (1 - common), own * (1 - common), common]
-    assert np.abs(shares - expected).max() < 0.03
-
-
-def test_swarm_without_any_candidate_asks_on() -> None:
-    # As TextAttack, which charges every particle in every iteration: 1 + 20 * 60.
-    search = ParticleSwarm(direction="textattack")
-    result = trace(search, "r s", LEXICON, TableClassifier({}))
-    assert (result.status, result.charged, result.unique) == ("failed", 1201, 1)
 
 
 def test_draw_is_in_proportion_to_weights() -> None:

@@ -128,7 +128,9 @@ def test_some_words_are_never_changed(name, reference) -> None:
             assert "punct" not in {labels[position] for position in result.edited}
 
 
-@pytest.mark.parametrize("packing", [{"live": 1, "batch_queries": 3}, {"live": 4}], ids=str)
+@pytest.mark.parametrize(
+    "packing", [{"live": 1, "batch_queries": 1}, {"live": 4, "batch_queries": 3}], ids=str
+)
 def test_packing_changes_nothing(name, models, reference, packing: dict[str, Any]) -> None:
     assert by_id(name, recipe(name, models, **packing), examples_of(name)[::-1]) == reference
 

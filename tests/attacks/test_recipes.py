@@ -8,32 +8,73 @@ import pytest
 from jsonargparse import ArgumentParser
 
 from robustparse.attacks.attack import Attack
-from robustparse.attacks.search.beam import Beam
-from robustparse.attacks.search.genetic import Genetic
-from robustparse.attacks.search.importance import GreedyByImportance, WeightedSaliencySearch
-from robustparse.attacks.search.pso import ParticleSwarm
-from robustparse.attacks.search.rankings import DeletedWord
-from robustparse.attacks.search.substitutions import NearestCharacter, NearestWord
-from robustparse.attacks.search.wang2021 import Wang2021
-from robustparse.attacks.search.zheng2020 import Zheng2020
-from robustparse.attacks.search.zheng2020_phrase import PhraseBlackBox, PhraseWhiteBox
-from robustparse.attacks.search.zheng2020_whitebox import Zheng2020WhiteBox
 
 FOLDER = Path(__file__).parents[2] / "configs" / "attack"
-SEARCHES = {
-    "beam": Beam,
-    "genetic": Genetic,
-    "pso": ParticleSwarm,
-    "pwws": WeightedSaliencySearch,
-    "textfooler": GreedyByImportance,
-    "wang2021": Wang2021,
-    "wang2021_open": Wang2021,
-    "zheng2020_blackbox": Zheng2020,
-    "zheng2020_blackbox_character": Zheng2020,
-    "zheng2020_phrase_blackbox": PhraseBlackBox,
-    "zheng2020_phrase_whitebox": PhraseWhiteBox,
-    "zheng2020_whitebox": Zheng2020WhiteBox,
-    "zheng2020_whitebox_character": Zheng2020WhiteBox,
+# Goal, candidates, constraints in their order, and search; what a part is made of follows it.
+# Cheap filters come before models: Jin et al. 2020, algorithm 1; Yoo et al. 2020, section 4; the
+# code of Zheng et al. 2020; Wang et al. 2021, whose code has the order of the sources too. Alzantot
+# et al. 2018 compare no tags.
+PARTS: dict[str, tuple[str, str, str, str]] = {
+    "beam": (
+        "AttachmentDrop",
+        "EmbeddingNeighbours",
+        "StopWords WordVectorCosine TaggerTag",
+        "Beam",
+    ),
+    "genetic": ("AttachmentDrop", "EmbeddingNeighbours", "StopWords WordVectorCosine", "Genetic"),
+    "pso": ("AttachmentDrop", "Sememes", "StopWords", "ParticleSwarm"),
+    "pwws": ("AttachmentDrop", "WordNetSynonyms", "StopWords", "WeightedSaliencySearch"),
+    "textfooler": (
+        "AttachmentDrop",
+        "EmbeddingNeighbours",
+        "StopWords WordVectorCosine TaggerTag SentenceSimilarity",
+        "GreedyByImportance(DeletedWord)",
+    ),
+    "wang2021": (
+        "AttachmentDrop",
+        "Union(Sememes WordNetSynonyms EmbeddingNeighbours CachedCandidates(MaskedLM))",
+        "ForbiddenTags TaggerTag WordVectorCosine GrammarErrors(LanguageTool) "
+        "PerplexityRise(LanguageModel)",
+        "Wang2021(UnknownWord)",
+    ),
+    "wang2021_open": (
+        "AttachmentDrop",
+        "Union(WordNetSynonyms EmbeddingNeighbours CachedCandidates(MaskedLM))",
+        "ForbiddenTags TaggerTag WordVectorCosine GrammarErrors(LinkGrammar) "
+        "PerplexityRise(LanguageModel)",
+        "Wang2021(UnknownWord)",
+    ),
+    "zheng2020_blackbox": (
+        "AttachmentDrop",
+        "CachedCandidates(MaskedLM)",
+        "AttackableTags DictionaryTag",
+        "Zheng2020",
+    ),
+    "zheng2020_blackbox_character": (
+        "AttachmentDrop",
+        "CharacterVariant",
+        "ForbiddenRelations",
+        "Zheng2020",
+    ),
+    "zheng2020_phrase_blackbox": ("PhraseDrop", "VocabularyWords", "", "PhraseBlackBox"),
+    "zheng2020_phrase_whitebox": (
+        "PhraseDrop",
+        "VocabularyWords",
+        "ForbiddenRelations",
+        "PhraseWhiteBox(NearestWord)",
+    ),
+    "zheng2020_whitebox": (
+        "AttachmentDrop",
+        "CachedCandidates(MaskedLM)",
+        "AttackableTags DictionaryTag",
+        "Zheng2020WhiteBox(NearestWord)",
+    ),
+    "zheng2020_whitebox_character": (
+        "AttachmentDrop",
+        "CharacterEdits",
+        "ForbiddenRelations",
+        "Zheng2020WhiteBox(NearestCharacter)",
+    ),
 }
 
 
@@ -45,9 +86,26 @@ def recipe(name: str) -> Attack:
     return attack
 
 
-@pytest.mark.parametrize("name", SEARCHES)
-def test_recipes_make_attacks(name: str) -> None:
-    assert type(recipe(name).search) is SEARCHES[name]
+def classes(value: Any) -> str:
+    """Our classes among values, in brackets those of the parts that each was given."""
+    found = []
+    for one in value if isinstance(value, list) else [value]:
+        if type(one).__module__.startswith("robustparse."):
+            given = [classes(part) for name, part in vars(one).items() if name[0] != "_"]
+            held = " ".join(filter(None, given))
+            found.append(type(one).__name__ + (f"({held})" if held else ""))
+    return " ".join(found)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_recipes_are_made_of_the_parts_whose_traces_are_tested(name: str) -> None:
+    attack = recipe(name)
+    made = (attack.goal, attack.candidates, attack.constraints, attack.search)
+    assert tuple(map(classes, made)) == PARTS[name]
+
+
+def test_every_recipe_is_here() -> None:
+    assert {path.stem for path in FOLDER.iterdir()} == set(PARTS) == set(FIGURES)
 
 
 # (where, figure) by recipe; each block names where the figures are published. In a list, a class
@@ -107,6 +165,8 @@ FIGURES: dict[str, list[tuple[str, Any]]] = {
         ("search.temperature", 0.3),
         ("search.selection", "paper"),
     ],
+    # The code of Ren et al. 2019: synonyms of the word's own part of speech.
+    "pwws": [("candidates.parts", "slot")],
     # Zang et al. 2020 and TextAttack 0.3.11: 60 particles, 20 iterations. The authors' code: words
     # of the training vocabulary, inflected alike; particles take words of the elites.
     "pso": [
@@ -136,10 +196,16 @@ FIGURES: dict[str, list[tuple[str, Any]]] = {
         ("search.gamma", 0.15),
         ("search.psi", 50),
         ("search.length", "counted"),
+        ("search.ranking", "unknown"),
         ("search.harmless", "first"),
     ],
     # Their code: all words of a sentence make the budget of the character variant.
-    "zheng2020_blackbox_character": [("search.gamma", 0.15), ("search.length", "words")],
+    "zheng2020_blackbox_character": [
+        ("search.gamma", 0.15),
+        ("search.length", "words"),
+        ("search.ranking", "unknown"),
+        ("search.harmless", "first"),
+    ],
     # Zheng et al. 2020, section 3.2: 40 trials without harm, alpha 15, 30 points of UAS; one word a
     # trial. Their code: 2000 words drawn from the best 2048.
     "zheng2020_whitebox": [
@@ -159,10 +225,13 @@ FIGURES: dict[str, list[tuple[str, Any]]] = {
     "zheng2020_whitebox_character": [
         ("candidates.edits", ["substitute"]),
         ("candidates.alphabet", string.ascii_letters + string.digits),
+        ("candidates.sample", None),
         ("search.gamma", 0.15),
         ("search.trials", 40),
+        ("search.count", "fruitless"),
         ("search.positions", 1),
         ("search.drop", 0.3),
+        ("search.length", "words"),
         ("search.substitution.alpha", 100.0),
         ("search.substitution.recent", 5),
     ],
@@ -206,47 +275,3 @@ def test_settings_are_the_published_ones(name: str) -> None:
     attack = recipe(name)
     found = [(where, at(attack, where)) for where, _ in FIGURES[name]]
     assert found == FIGURES[name]
-
-
-def names(parts: list[Any]) -> list[str]:
-    return [type(one).__name__ for one in parts]
-
-
-@pytest.mark.parametrize(
-    ("name", "checker", "generators"),
-    [
-        ("wang2021", "LanguageTool", ["Sememes", "WordNetSynonyms"]),
-        ("wang2021_open", "LinkGrammar", ["WordNetSynonyms"]),
-    ],
-)
-def test_wang_filters_by_tag_vectors_grammar_and_perplexity_in_this_order(
-    name: str, checker: str, generators: list[str]
-) -> None:
-    """Wang et al. 2021 and their code, which also has the order of the sources."""
-    attack = recipe(name)
-    assert names(attack.constraints) == [
-        *("ForbiddenTags", "TaggerTag", "WordVectorCosine", "GrammarErrors", "PerplexityRise")
-    ]
-    assert type(at(attack, "constraints.GrammarErrors.checker")).__name__ == checker
-    *tables, cached = attack.candidates.generators
-    assert names([*tables, cached.generator]) == [*generators, "EmbeddingNeighbours", "MaskedLM"]
-
-
-def test_cheap_filters_come_before_models() -> None:
-    """Jin et al. 2020, algorithm 1; Yoo et al. 2020, section 4; the code of Zheng et al. 2020."""
-    kept = ["StopWords", "WordVectorCosine", "TaggerTag"]
-    assert names(recipe("textfooler").constraints) == [*kept, "SentenceSimilarity"]
-    assert names(recipe("beam").constraints) == kept
-    assert names(recipe("genetic").constraints) == kept[:2]  # Alzantot et al. 2018 compare no tags
-    for name in ("zheng2020_blackbox", "zheng2020_whitebox"):
-        assert names(recipe(name).constraints) == ["AttackableTags", "DictionaryTag"]
-
-
-def test_searches_have_their_parts() -> None:
-    assert isinstance(recipe("textfooler").search.ranking, DeletedWord)
-    for name, kind in (
-        ("zheng2020_whitebox", NearestWord),
-        ("zheng2020_whitebox_character", NearestCharacter),
-        ("zheng2020_phrase_whitebox", NearestWord),
-    ):
-        assert type(recipe(name).search.substitution) is kind

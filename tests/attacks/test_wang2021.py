@@ -3,6 +3,7 @@
 import pytest
 from attack_fakes import TableVictim, example
 from search_fakes import Traced
+from sentence_judges import Asked
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
@@ -32,6 +33,7 @@ TABLE = {
     "m x c d": wrong(1),
     "a x c u": wrong(2),
     "a x k u": wrong(3),
+    "a x k d": wrong(2),
     # One word deleted; in the last, its head is another one too.
     "b c d": (0, 1, 2),
     "a c d": (0, 1, 2),
@@ -61,6 +63,28 @@ def test_hand_trace() -> None:
     assert (" ".join(result.words), result.edited, result.success) == ("a x c u", (1, 3), True)
     assert (result.charged, result.unique) == (9, 9)
     assert (result.clean.correct_heads, result.attacked.correct_heads) == (4, 2)
+
+
+def test_hand_trace_with_a_filter_that_refuses_one_candidate() -> None:
+    # u is refused beside x, in the sentence as it stands by then: d stays, there is room for c, and
+    # k does further harm.
+    judged = Asked(lambda edit: edit.changed != ("a", "x", "c", "u"))
+    search, victim = Traced(Wang2021(gamma=0.5)), TableVictim(GOLD, TABLE)
+    goal = AttachmentDrop(metric="mean")
+    (result,) = Attack(goal, Lexicon(LEXICON), search, [judged]).run([SENTENCE], victim)
+    assert search.requests[1:] == [
+        *("Propose 1", "Expand 0100 0200"),
+        *("Propose 0", "Expand 1100"),
+        *("Propose 3", "Expand 0101"),  # of which nothing is left
+        *("Propose 2", "Expand 0110"),
+    ]
+    assert [(" ".join(one.current), one.word) for call in judged.calls for one in call] == [
+        *(("a b c d", "x"), ("a b c d", "y"), ("a x c d", "m"), ("a x c d", "u"), ("a x c d", "k"))
+    ]
+    # What is refused is neither asked about nor charged; the last text is the outcome's.
+    assert victim.texts[5:] == ["a x c d", "a y c d", "m x c d", "a x k d", "a x k d"]
+    assert (" ".join(result.words), result.edited, result.success) == ("a x k d", (1, 2), True)
+    assert (result.charged, result.unique) == (9, 9)
 
 
 @pytest.mark.parametrize(

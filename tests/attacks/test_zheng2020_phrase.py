@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 from attack_fakes import HashVictim, SlopedVictim, example
-from search_fakes import Traced
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
@@ -142,34 +141,6 @@ def test_black_box_goes_through_the_sources_until_one_succeeds() -> None:
     assert set(texts[1:4]) == first
     assert set(texts[4:]) <= {"a b v c1 d e f", "a b v c d1 e f"}
     assert result.charged % 8 == 1
-
-
-@pytest.mark.parametrize(("edits", "most"), [("up_to", (1, 2, 3)), ("exactly", (3,))])
-def test_black_box_draws_places_and_words_uniformly(edits: str, most: tuple[int, ...]) -> None:
-    # "a b c d" and "f g" are phrases; nothing ever goes wrong.
-    heads = (0, 5, 5, 5, 1, 1, 8, 1)
-    one = example("v a b c d e f g", " ".join(["NN"] * 8), heads)
-    lexicon = Lexicon({word: [f"{word}{n}" for n in range(4)] for word in "abcdfg"})
-    traced = Traced(PhraseBlackBox(trials=3000, edits=edits))
-    goal = PhraseDrop(shortest=2, longest=4)
-    (result,) = Attack(goal, lexicon, traced).run([one], SlopedVictim(heads, {}, {}, {}))
-    assert result.charged == 6001
-    texts = [state for request in traced.requests for state in request.split()[1:]]
-    states = np.array([list(map(int, state)) for state in texts if len(state) == 8])
-    assert states.shape == (6000, 8)
-    left, right = states[:3000], states[3000:]
-    assert not left[:, [0, 5, 6, 7]].any()
-    assert not right[:, :6].any()
-    sizes = np.count_nonzero(left, axis=1)
-    # Counts of a binomial lie within 200 of their mean, seven standard deviations at least.
-    for size in most:
-        assert abs((sizes == size).sum() - 3000 / len(most)) < 200
-    assert set(sizes) == set(most)
-    assert set(np.count_nonzero(right, axis=1)) == {min(size, 2) for size in most}
-    for column in left[:, 1:5].T:
-        assert abs(np.count_nonzero(column) - 3000 * np.mean(most) / 4) < 200
-        shares = np.bincount(column, minlength=5)[1:] / np.count_nonzero(column)
-        assert np.abs(shares - 0.25).max() < 0.06
 
 
 def forest(size: int) -> list[Example]:

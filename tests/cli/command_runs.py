@@ -6,15 +6,18 @@ import socket
 import subprocess
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from robustparse.attacks.constraints.grammar import GrammarChecker
+from robustparse.attacks.problem import Problem
+from robustparse.attacks.search.requests import Answer, Outcome, Request, Search
 from robustparse.cli import job
 from robustparse.cli.main import main
 from robustparse.evaluation.tally import Tally
@@ -55,6 +58,46 @@ FILTERED = RECIPE.replace(
     init_args: {checker: {class_path: command_runs.Checker}}
 search:""",
 )
+
+
+# The other black-box searches, one after the other from sentence to sentence.
+BY_TURNS = """
+goal: {class_path: robustparse.attacks.goals.AttachmentDrop, init_args: {least: 3}}
+candidates:
+  class_path: robustparse.attacks.candidates.training_words.TrainingWords
+  init_args: {sample: 5}
+constraints:
+  - class_path: robustparse.attacks.constraints.tags.AttackableTags
+search:
+  class_path: command_runs.ByTurns
+  init_args:
+    searches:
+      - class_path: robustparse.attacks.search.beam.Beam
+        init_args: {width: 2}
+      - class_path: robustparse.attacks.search.importance.GreedyByImportance
+        init_args: {ranking: {class_path: robustparse.attacks.search.rankings.UnknownWord}}
+      - class_path: robustparse.attacks.search.importance.WeightedSaliencySearch
+      - class_path: robustparse.attacks.search.genetic.Genetic
+        init_args: {population: 4, generations: 3}
+      - class_path: robustparse.attacks.search.pso.ParticleSwarm
+        init_args: {population: 4, iterations: 3}
+      - class_path: robustparse.attacks.search.wang2021.Wang2021
+        init_args: {gamma: 0.5}
+"""
+
+
+class ByTurns(Search):
+    """Leaves a sentence to the search whose turn it is by the sentence's id."""
+
+    def __init__(self, searches: list[Search]) -> None:
+        self.searches = searches
+
+    def run(
+        self, problem: Problem, clean: Answer, rng: np.random.Generator
+    ) -> Generator[Request, Answer, Outcome]:
+        """See `Search.run`."""
+        search = self.searches[problem.id % len(self.searches)]
+        return (yield from search.run(problem, clean, rng))
 
 
 class Checker(GrammarChecker):

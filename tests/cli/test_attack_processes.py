@@ -5,10 +5,13 @@ import os
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+import yaml
 from command_runs import (
+    BY_TURNS,
     FILTERED,
     PHRASES,
     RECIPE,
@@ -22,9 +25,10 @@ from command_runs import (
 from robustparse.cli.devices import process_device
 from robustparse.cli.main import main
 from robustparse.errors import InputError
-from robustparse.evaluation.lines import held_lines
+from robustparse.evaluation.lines import held_lines, read_lines
 from robustparse.evaluation.lock import locked
 from robustparse.evaluation.ranks import Rank
+from robustparse.evaluation.shards import shard
 from sample_runs import SPEED, sentences, write_sample
 
 FILES = ("examples.jsonl", "adversarial.conllu", "run.json")
@@ -79,20 +83,35 @@ def test_two_processes_write_what_one_writes(made, tmp_path, capsys):
     assert summary["victim_share_of_seconds"] > 0
 
 
+def by_one_and_by_two(made: Path, folder: Path, recipe: str) -> list[dict[str, Any]]:
+    """What a recipe does to each sentence, which is the same by one process and by two."""
+    (folder / "recipe.yaml").write_text(recipe)
+    for devices in (1, 2):
+        options = ["--attack", folder / "recipe.yaml", "--devices", devices]
+        main(arguments(made, folder / str(devices), *options))
+    for name in FILES:
+        one, other = ((folder / run / name).read_bytes() for run in "12")
+        assert one == other, name
+    return read_lines(folder / "2" / "examples.jsonl")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "recipe", [WHITE_BOX, PHRASES, FILTERED], ids=["white", "phrase", "filter"]
 )
 def test_two_processes_write_what_one_writes_by_every_kind_of_attack(made, tmp_path, recipe):
-    (tmp_path / "recipe.yaml").write_text(recipe)
-    for devices in (1, 2):
-        options = ["--attack", tmp_path / "recipe.yaml", "--devices", devices]
-        main(arguments(made, tmp_path / str(devices), *options))
-    for name in FILES:
-        one, other = ((tmp_path / run / name).read_bytes() for run in "12")
-        assert one == other, name
-    lines = (tmp_path / "2" / "examples.jsonl").read_text().splitlines()
-    assert any(json.loads(line)["edited"] for line in lines)
+    assert any(line["edited"] for line in by_one_and_by_two(made, tmp_path, recipe))
+
+
+@pytest.mark.slow
+def test_two_processes_write_what_one_writes_by_every_search(made, tmp_path):
+    """The searches share a launch; each has sentences in both processes, and changes some."""
+    count = len(yaml.safe_load(BY_TURNS)["search"]["init_args"]["searches"])
+    for rank in range(2):
+        mine = shard(sentences(SENTENCES, "test"), rank, 2)
+        assert {one.id % count for one in mine} == set(range(count))
+    lines = by_one_and_by_two(made, tmp_path, BY_TURNS)
+    assert {line["id"] % count for line in lines if line["edited"]} == set(range(count))
 
 
 @pytest.mark.slow
