@@ -52,7 +52,8 @@ class Classifier(nn.Module):
         turned = torch.where(real, lengths[:, None] - 1 - places, places)
         rows = (turned + longest * torch.arange(texts)[:, None]).flatten()
         there = self.forwards(embeddings)[0]
-        back = self.backwards(embeddings.reshape(-1, dim)[rows].view_as(embeddings))[0]
+        behind = embeddings.reshape(-1, dim).index_select(0, rows).view_as(embeddings)
+        back = self.backwards(behind)[0]
         # The maximum over time does not ask for the order of the words.
         if not real.all():
             beyond = torch.zeros_like(embeddings[..., :1]).masked_fill(~real[..., None], -torch.inf)
