@@ -154,7 +154,10 @@ class Genetic(Search):
     def _crossover(
         self, problem: Problem, members: _Members, rng: np.random.Generator
     ) -> Generator[Request, Answer, tuple[_Members, bool]]:
-        """One child less than there are members; and whether all is over."""
+        """One child less than there are members; and whether all is over.
+
+        One that is not asked about is a parent, and no better than the elite.
+        """
         states = members.population.states
         likely = np.repeat(self._fitness(members.population.scores)[None], len(states) - 1, axis=0)
         first, second = draw(likely, rng), draw(likely, rng)
@@ -166,16 +169,13 @@ class Genetic(Search):
         crossed = np.where(of_second, states[second], states[first])
         answer = yield Score(crossed[asked], base=problem.start())
         born = asked[answer.places]
-        # What is not asked about is one of the parents.
         heirs = np.where(rng.random(len(first)) < 0.5, first, second)
         population, weights = members.population.part(heirs), members.weights[heirs]
         judged = Population(answer.states, answer.scores, answer.success)
         population.put(born, judged, np.arange(len(born)))
         mixed = np.where(of_second, members.weights[second], members.weights[first])
         weights[born] = mixed[born]
-        cut = asked[asked > born.max(initial=-1)] if answer.over else asked[:0]
-        kept = np.setdiff1d(np.arange(len(first)), cut)
-        return _Members(population.part(kept), weights[kept]), answer.over
+        return _Members(population, weights), answer.over
 
     def _fitness(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """What each member's chance to be a parent is proportional to, `(members,)`."""
