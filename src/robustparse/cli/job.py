@@ -8,7 +8,7 @@ import json
 import re
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -46,10 +46,10 @@ _READ_TWICE = re.compile(r"Config file loop detected: (?:.* -> )?(\S+)$")
 
 
 class Data(NamedTuple):
-    """The sentences to attack, and remarks on what they lack."""
+    """The sentences to attack, and remarks on what they lack, made when they are read."""
 
     examples: list[Example]
-    remarks: list[str]
+    remarks: Iterator[str]
 
 
 class Attacked(NamedTuple):
@@ -144,7 +144,7 @@ class Job(ABC):
             punctuation=given["attack"].goal.punctuation,
         )
         judges = [module, *given["attack"].constraints]
-        return Data(examples, [remark for one in judges if (remark := one.unmatched(examples))])
+        return Data(examples, (remark for one in judges if (remark := one.unmatched(examples))))
 
     def _collected(self, source: Source, data: Data) -> Attacked:
         """Write what a source gives into the folder, with a progress bar."""
