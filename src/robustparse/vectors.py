@@ -48,15 +48,14 @@ def read_vectors(path: Path, limit: int | None = None) -> tuple[list[str], NDArr
         raise InputError(f"{path}: limit must be at least 1 word, got {limit}")
     table = _Table(path)
     with _opened(path) as file:
-        start = file.read(_START)
-        file.seek(0)
         try:
             lines = ((number, line) for number, line in enumerate(file, start=1) if line.strip())
             entries = table.beyond_header(lines)
             while chunk := list(islice(entries, table.wanted(limit))):
                 table.add(chunk)
         except InputError:
-            if _is_binary(start):
+            file.seek(0)
+            if _is_binary(file.read(_START)):
                 raise InputError(
                     f"{path}: word vectors in word2vec's binary format, expected text; convert "
                     "them, with gensim: KeyedVectors.load_word2vec_format(path, binary=True)"
