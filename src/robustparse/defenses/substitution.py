@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pytorch_lightning as pl
 import torch
+from pytorch_lightning.utilities import rank_zero_only
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.randomness import stream
@@ -31,6 +32,7 @@ WHO = "a substitution adversary"
 FEW, ENOUGH = 0.5, 200  # a share of changed sentences that is worth a word, and among how many
 
 log = logging.getLogger(__name__)
+_tell = rank_zero_only(log.warning)  # not in every process
 
 
 class Cost(NamedTuple):
@@ -117,7 +119,7 @@ class SubstitutionAdversary(pl.Callback):
         self._attacked = self._changed = 0
         for constraint in self.attack.constraints:
             if remark := constraint.unmatched(known):
-                log.warning(remark)
+                _tell(remark)
 
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
@@ -157,7 +159,7 @@ class SubstitutionAdversary(pl.Callback):
         self._attacked += self._cost.sentences
         self._changed += self._cost.changed
         if before < ENOUGH <= self._attacked and self._changed < FEW * self._attacked:
-            log.warning(
+            _tell(
                 f"only {self._changed} of the first {self._attacked} attacked sentences changed: "
                 "a ranking that asks spends a query a word, and the budget is "
                 f"{self.attack.budget}; rank at random (`ranking: random`) or raise the budget"
