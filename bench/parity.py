@@ -176,14 +176,19 @@ def read_runs(path: Path) -> dict[str, list[list[dict[str, Any]]]]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def problem_options(parser: argparse.ArgumentParser) -> None:
+    """Options for the files of a closed problem, and for the seeds."""
     parser.add_argument("--victim", type=Path, required=True, help="a classifier's file")
     parser.add_argument("--texts", type=Path, required=True, help="lines of text TAB label")
     parser.add_argument("--synonyms", type=Path, required=True, help="JSON: word to substitutes")
     parser.add_argument("--stopwords", type=Path, required=True, help="words that are kept")
-    parser.add_argument("--runs", type=Path, required=True, help="TextAttack's outcomes")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="of the random methods")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    problem_options(parser)
+    parser.add_argument("--runs", type=Path, required=True, help="TextAttack's outcomes")
     parser.add_argument("--methods", nargs="+", help="by default all that the runs hold")
     parser.add_argument("--json", action="store_true", help="print the figures as one line")
     args = parser.parse_args()

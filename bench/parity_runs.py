@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from parity import DETERMINISTIC, RANDOM, SEEDS, read_texts
+from parity import DETERMINISTIC, RANDOM, problem_options, read_texts
 from robustparse.files import make_folder, write_text
 from textattack_problem import keep_texts
 from vs_textattack import peer_python, run
@@ -50,14 +50,10 @@ def outcomes(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--victim", type=Path, required=True, help="a classifier's file")
-    parser.add_argument("--texts", type=Path, required=True, help="lines of text TAB label")
-    parser.add_argument("--synonyms", type=Path, required=True, help="JSON: word to substitutes")
-    parser.add_argument("--stopwords", type=Path, required=True, help="words that are kept")
+    problem_options(parser)
     parser.add_argument("--work", type=Path, required=True, help="keeps what is done")
     parser.add_argument("--out", type=Path, required=True, help="the file of the runs")
     parser.add_argument("--limit", type=int, default=TEXTS, help="the first so many texts")
-    parser.add_argument("--seeds", type=int, default=SEEDS, help="of the random methods")
     methods = [*DETERMINISTIC, *RANDOM]
     parser.add_argument("--methods", nargs="+", choices=methods, default=methods)
     parser.add_argument("--peer_python", type=Path, help="an interpreter that has TextAttack")

@@ -178,6 +178,8 @@ def figures_of(ours: Figures, theirs: list[Figures]) -> Figures:
         found[f"victim_share_{side}"] = victim / seconds
     for name, end in (("seconds", ""), ("cpu_seconds", "_cpu")):
         found[f"speed_ratio{end}"] = spent[name][1] / spent[name][0]
+    # If we took no time but the victim's.
+    found["speed_bound"] = found["speed_ratio"] / found["victim_share_ours"]
     found["overhead_ratio"] = overhead["textattack"] / overhead["ours"]
     keys = ("kind", "queries", "changed")
     same = [

@@ -212,6 +212,7 @@ def test_figures_of_one_method() -> None:
     figures = figures_of({**OURS, "rounds": [lines] * 3}, theirs)
     assert figures["speed_ratio"] == 15.0
     assert figures["speed_ratio_cpu"] == 12.0
+    assert figures["speed_bound"] == 20.0  # 1.5 of our 2 seconds are the victim's
     # 0.5 seconds for 25 queries against 15 for 35.
     assert figures["overhead_ratio"] == pytest.approx((15 / 35) / (0.5 / 25))
     assert (figures["success_ours"], figures["success_textattack"]) == (50.0, 100.0)
