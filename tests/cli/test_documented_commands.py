@@ -82,9 +82,16 @@ BENCHES = [
 ]
 
 
+def code_of(bench: Path) -> str:
+    """That of a bench, and of the benches that it takes options from."""
+    own = bench.read_text()
+    others = [bench.with_name(f"{name}.py") for name in re.findall(r"^from (\w+) im", own, re.M)]
+    return "\n".join([own, *(other.read_text() for other in others if other.exists())])
+
+
 @pytest.mark.parametrize(("name", "words"), BENCHES)
 def test_a_documented_bench_has_its_options(name: str, words: list[str]) -> None:
-    code = (ROOT / name).read_text()
+    code = code_of(ROOT / name)
     for option in (word for word in words if word.startswith("--")):
         # As an option, or as a parameter of the function whose parameters are the options.
         assert f'add_argument("{option}"' in code or f"\n    {option[2:]}: " in code, option
