@@ -146,7 +146,8 @@ def parse(options: argparse.Namespace) -> dict[str, Any]:
         begin, begin_cpu = time.perf_counter(), time.process_time()
         examples = read_treebank(source)
         middle = time.perf_counter()
-        trees = {each.id: each.tree for each in predictions(parser, examples)}
+        parses = predictions(parser, examples, precision=options.precision)
+        trees = {each.id: each.tree for each in parses}
         inner = time.perf_counter() - middle
         write_treebank(target, (with_parse(each.block, trees[each.id]) for each in examples))
         seconds, cpu = time.perf_counter() - begin, time.process_time() - begin_cpu
@@ -163,7 +164,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("action", choices=["speed", "fit", "parse"])
     parser.add_argument("--train", help="the training file")
-    parser.add_argument("--precision", default="32-true", help="of training, Lightning's name")
+    parser.add_argument("--precision", default="32-true", help="Lightning's name")
     parser.add_argument("--batch_words", type=int, default=5000)
     parser.add_argument("--warmup", type=int, default=2)
     parser.add_argument("--steps", type=int, default=8)

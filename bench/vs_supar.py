@@ -5,8 +5,9 @@
 Both train the biaffine parser over words, part-of-speech tags and characters (3 x 400 BiLSTM, MLPs
 of 500 and 100) on the same files with the same words a batch, epochs and threads, each in processes
 of its own, in turn; speeds are medians over the turns. SuPar trains in fp32, it has nothing else;
-ours in fp32 and in bf16. Both parse with the models just trained, in fp32, from a CoNLL-U file to a
-CoNLL-U file, with trees; every word counts in LAS, which one function here reads off those files.
+ours in fp32 and in bf16. Both parse with the models just trained, in fp32, ours then in bf16 too,
+from a CoNLL-U file to a CoNLL-U file, with trees; every word counts in LAS, which one function here
+reads off those files.
 SuPar runs in an environment of its own, made on first use. Run it on an otherwise idle machine.
 """
 
@@ -23,16 +24,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from robustparse.data.conllu import find_split
-from robustparse.data.conllu_rows import blocks, is_word
-from robustparse.files import make_folder, read_text, write_text
-from robustparse.metrics import count_correct, percent
-from robustparse.types import DependencyTree
+from robustparse.files import make_folder, write_text
+from supar_files import las, penn_copies
 
 BENCH = Path(__file__).resolve().parent
-SPLITS = ("train", "dev", "test")
 PEER = "1.1.4"
 # What SuPar imports; its list of requirements has more, which no LSTM parser needs.
 PEER_NEEDS = ("stanza", "omegaconf", "dill", "pathos", "nltk")
@@ -54,20 +49,6 @@ def peer_python(given: Path | None) -> Path:
     for packages in ([torch], ["--no-deps", f"supar=={PEER}"], PEER_NEEDS):
         subprocess.run([python, "-m", "pip", "install", "-q", *packages], check=True)
     return python
-
-
-def penn_copies(folder: Path, target: Path) -> dict[str, Path]:
-    """Copies with column 5 in column 4 as well: SuPar reads tags in 4, ours in 5."""
-    copies = {}
-    for split in SPLITS:
-        lines = read_text(find_split(folder, split)).split("\n")
-        for index, line in enumerate(lines):
-            if is_word(line):
-                columns = line.split("\t")
-                lines[index] = "\t".join([*columns[:3], columns[4], *columns[4:]])
-        copies[split] = target / f"{split}.conllu"
-        write_text(copies[split], "\n".join(lines))
-    return copies
 
 
 class System:
@@ -138,22 +119,21 @@ def trained(
     return model, figures
 
 
-def las(predicted: Path, gold: Path) -> float:
-    """Percent of all words with the right head and label; both files hold the same sentences."""
-    correct = words = 0
-    for guess, truth in zip(_trees(predicted), _trees(gold), strict=True):
-        every = np.ones(len(truth.heads), dtype=np.bool_)
-        correct += count_correct(guess, truth, every)[1]
-        words += len(every)
-    return percent(correct, words)
-
-
-def _trees(path: Path) -> list[DependencyTree]:
-    trees = []
-    for _, block in blocks(read_text(path)):
-        rows = [line.split("\t") for line in block if is_word(line)]
-        trees.append(DependencyTree(tuple(int(r[6]) for r in rows), tuple(r[7] for r in rows)))
-    return trees
+def parsing(
+    system: System, model: Path, files: dict[str, Path], out: Path, precision: str
+) -> dict[str, float]:
+    """Dev LAS of a model, and sentences of the test set a second; the dev set warms up."""
+    data, parses = zip(*((files[s], out / f"{s}.conllu") for s in ("dev", "test")), strict=True)
+    make_folder(out)
+    options = {"train": files["train"], "model": model, "data": [*data], "out": [*parses]}
+    if system.name == "robustparse":
+        options["precision"] = precision
+    parsed = system("parse", **options)
+    return {
+        "dev_las": las(parses[0], files["dev"]),
+        "parse_sentences": parsed["sentences_per_second"],
+        "parse_sentences_without_files": parsed["sentences_per_second_without_files"],
+    }
 
 
 def accuracy(
@@ -163,21 +143,17 @@ def accuracy(
     folder: Path,
     options: argparse.Namespace,
 ) -> Figures:
-    """Dev LAS of every model, and sentences of the test set a second; the dev set warms up."""
+    """Dev LAS and speed of parsing of every model, of ours in both precisions."""
     found: dict[str, dict[str, list[float]]] = {s.name: {} for s in systems}
     for seed in range(options.seeds):
         for system in systems:
             model, figures = trained(system, files, seed, work, options)
-            out = [folder / f"{system.name}_{seed}_{split}.conllu" for split in ("dev", "test")]
-            data = [files["dev"], files["test"]]
-            parsed = system("parse", train=files["train"], model=model, data=data, out=out)
-            row = {
-                "dev_las": las(out[0], files["dev"]),
-                "parse_sentences": parsed["sentences_per_second"],
-                "parse_sentences_without_files": parsed["sentences_per_second_without_files"],
-                "fit_seconds": figures["seconds"],
-                "fit_steps": figures["steps"],
-            }
+            out = folder / f"{system.name}_{seed}"
+            fitted = {"fit_seconds": figures["seconds"], "fit_steps": figures["steps"]}
+            row = {**fitted, **parsing(system, model, files, out, "32-true")}
+            if system.name == "robustparse":
+                mixed = parsing(system, model, files, out, "bf16-mixed")
+                row |= {f"{name}_bf16": value for name, value in mixed.items()}
             print(system.name, f"seed {seed}: dev LAS {row['dev_las']:.2f}", flush=True)
             for name, value in row.items():
                 found[system.name].setdefault(name, []).append(value)
@@ -186,6 +162,7 @@ def accuracy(
     return {
         "parse_ratio": _ratio(own[files_too], peer[files_too]),
         "parse_ratio_without_files": _ratio(own[alone], peer[alone]),
+        "parse_ratio_bf16": _ratio(own[f"{files_too}_bf16"], peer[files_too]),
         "dev_las_difference": statistics.mean(own["dev_las"]) - statistics.mean(peer["dev_las"]),
         "by_seed": found,
     }

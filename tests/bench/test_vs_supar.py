@@ -7,8 +7,8 @@ import pytest
 
 from robustparse.data.conllu import block_of, read_treebank, write_treebank
 from robustparse.types import DependencyTree, Sentence
+from supar_files import las, penn_copies
 from supar_own import FewBatches, chosen
-from vs_supar import las, penn_copies
 
 GOLD = [
     (Sentence(("the", "cat", "saw"), xpos=("DT", "NN", "VB")), (2, 3, 0), ("det", "nsubj", "root")),

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+import torch
 from command_runs import GOOD, TREEBANKS, broken_checkpoints, checkpoint, mistake, table
 
 from robustparse.cli.main import main
@@ -89,6 +90,23 @@ def test_options_change_what_is_scored(made, tmp_path, capsys):
     assert {name: report[name] for name in expected} == pytest.approx(expected)
     assert report["n_sentences"] == 4
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
+def test_precision_is_that_of_the_passes(made, tmp_path, monkeypatch, precision):
+    mixed: list[bool] = []
+    parse = BiaffineParser.parse_ids
+
+    def noting(self, words, tags, lengths):
+        mixed.append(torch.is_autocast_enabled("cpu"))
+        return parse(self, words, tags, lengths)
+
+    monkeypatch.setattr(BiaffineParser, "parse_ids", noting)
+    options = ["--checkpoint", str(made / "tiny.ckpt"), "--data", str(made / "test.conllu")]
+    main(["evaluate", *options, "--precision", precision, "--out", str(tmp_path)])
+    assert set(mixed) == {precision == "bf16-mixed"}
+    assert not torch.is_autocast_enabled("cpu")
+    assert json.loads((tmp_path / "scores.json").read_text())["precision"] == precision
 
 
 def test_the_sample_is_data_too(made, tmp_path):

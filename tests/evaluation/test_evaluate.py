@@ -69,19 +69,21 @@ def test_predictions_are_each_sentences_own():
         assert found[example.id] == alone.tree
 
 
-def test_a_trainer_returns_the_same_predictions():
+@pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
+def test_a_trainer_returns_the_same_predictions(precision):
     parser = trained_parser()
     data = TreebankDataModule(folder="sample")
     trainer = pl.Trainer(
         accelerator="cpu",
         devices=1,
+        precision=precision,
         logger=False,
         enable_checkpointing=False,
         enable_progress_bar=False,
     )
     batches = trainer.predict(parser, datamodule=data)
     found = [prediction for batch in batches for prediction in batch]
-    assert found == list(predictions(parser, data.examples("test")))
+    assert found == list(predictions(parser, data.examples("test"), precision=precision))
 
 
 def test_the_parser_is_left_as_it_was_found(make_parser, examples):

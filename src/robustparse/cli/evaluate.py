@@ -25,6 +25,7 @@ from robustparse.evaluation.evaluate import predictions, scores_of
 from robustparse.files import make_folder, write_text
 from robustparse.metrics import PunctuationPolicy
 from robustparse.parsers.decoders import Decoder
+from robustparse.parsers.victim import Precision
 
 
 def evaluate(
@@ -36,6 +37,7 @@ def evaluate(
     seed: int = 0,
     decoder: Decoder | None = None,
     device: str = "auto",
+    precision: Precision = "32-true",
     max_length: int = MAX_LENGTH,
 ) -> None:
     """Score a checkpoint on a data file.
@@ -50,6 +52,8 @@ def evaluate(
         seed: of the sample's grammar.
         decoder: instead of the one the parser was trained with.
         device: where the parser computes: auto, cpu or cuda.
+        precision: of the parser's passes; bf16-mixed is faster on processors with bfloat16
+            products, and may move a head here and there.
         max_length: longest allowed sentence of the data, in words; a longer one is an error.
     """
     module = load_parser(checkpoint, decoder, device)
@@ -57,7 +61,7 @@ def evaluate(
     if remark := module.unmatched(examples):
         print(f"robustparse: {remark}", file=sys.stderr)
     folder = None if out is None else make_folder(Path(out))
-    scored, kept = tee(predictions(module, examples), 2)
+    scored, kept = tee(predictions(module, examples, precision=precision), 2)
     scores = {
         name: None if math.isnan(value) else value
         for name, value in scores_of(scored, examples, punctuation).items()
@@ -74,6 +78,7 @@ def evaluate(
             "data": data,
             "punctuation": punctuation,
             "decoder": decoder,
+            "precision": precision,
             "n_sentences": len(examples),
             "n_words": sum(len(example.sentence) for example in examples),
             **scores,

@@ -8,7 +8,7 @@ import torch
 from robustparse.data.sampler import EvaluationLoader, forward_words
 from robustparse.metrics import AttachmentScore, PunctuationPolicy, counted_words, right_words
 from robustparse.parsers.base import ParserModule
-from robustparse.parsers.victim import ParserVictim
+from robustparse.parsers.victim import ParserVictim, Precision
 from robustparse.types import Example, Prediction
 
 
@@ -58,10 +58,23 @@ def scores_of(
 
 
 def predictions(
-    parser: ParserModule, examples: Sequence[Example], batch_words: int | None = None
+    parser: ParserModule,
+    examples: Sequence[Example],
+    batch_words: int | None = None,
+    precision: Precision = "32-true",
 ) -> Iterator[Prediction]:
-    """The parse of each example, shortest first; the parser is then left as it was found."""
+    """The parse of each example, shortest first; the parser is then left as it was found.
+
+    Args:
+        parser: the parser.
+        examples: sentences with distinct ids.
+        batch_words: padded words of a forward pass; None leaves them to `forward_words`.
+        precision: of the passes, see `ParserVictim`.
+
+    Raises:
+        InputError: there is no such precision.
+    """
     words = forward_words(parser.device, batch_words)
-    with ParserVictim(parser).evaluating():
+    with ParserVictim(parser, precision).evaluating():
         for batch in EvaluationLoader(parser.number(examples), words):
             yield from parser.decode(batch.to(parser.device))

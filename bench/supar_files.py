@@ -1,0 +1,45 @@
+"""Files that both sides of ``vs_supar.py`` read and write, and the score of parses in them."""
+
+from pathlib import Path
+
+import numpy as np
+
+from robustparse.data.conllu import find_split
+from robustparse.data.conllu_rows import blocks, is_word
+from robustparse.files import read_text, write_text
+from robustparse.metrics import count_correct, percent
+from robustparse.types import DependencyTree
+
+SPLITS = ("train", "dev", "test")
+
+
+def penn_copies(folder: Path, target: Path) -> dict[str, Path]:
+    """Copies with column 5 in column 4 as well: SuPar reads tags in 4, ours in 5."""
+    copies = {}
+    for split in SPLITS:
+        lines = read_text(find_split(folder, split)).split("\n")
+        for index, line in enumerate(lines):
+            if is_word(line):
+                columns = line.split("\t")
+                lines[index] = "\t".join([*columns[:3], columns[4], *columns[4:]])
+        copies[split] = target / f"{split}.conllu"
+        write_text(copies[split], "\n".join(lines))
+    return copies
+
+
+def las(predicted: Path, gold: Path) -> float:
+    """Percent of all words with the right head and label; both files hold the same sentences."""
+    correct = words = 0
+    for guess, truth in zip(_trees(predicted), _trees(gold), strict=True):
+        every = np.ones(len(truth.heads), dtype=np.bool_)
+        correct += count_correct(guess, truth, every)[1]
+        words += len(every)
+    return percent(correct, words)
+
+
+def _trees(path: Path) -> list[DependencyTree]:
+    trees = []
+    for _, block in blocks(read_text(path)):
+        rows = [line.split("\t") for line in block if is_word(line)]
+        trees.append(DependencyTree(tuple(int(r[6]) for r in rows), tuple(r[7] for r in rows)))
+    return trees
