@@ -2,8 +2,10 @@
 
 import json
 import shutil
+from typing import Any
 
 import pytest
+import torch
 from safetensors.torch import load_file, save_file
 from transformers import (
     BartConfig,
@@ -18,6 +20,9 @@ from transformers import (
 )
 
 from robustparse.errors import InputError
+from robustparse.parsers.biaffine import BiaffineParser
+from robustparse.parsers.checkpoint import KEY
+from robustparse.parsers.load import load
 from robustparse.parsers.transformer import TransformerEncoder
 from tiny_models import PIECES, save_bert
 
@@ -121,3 +126,37 @@ def test_unknown_choices_are_refused(setting, allowed):
     said = f"TransformerEncoder: {setting} must be one of {allowed}, got 'all'"
     with pytest.raises(InputError, match=said):
         TransformerEncoder("anything", **{setting: "all"})
+
+
+@pytest.mark.parametrize(
+    ("part", "garbage", "says"),
+    [
+        ("config", "no JSON", "configuration"),
+        ("config", '{"model_type": "unheard"}', "configuration"),
+        ("config", '{"model_type": "bert", "hidden_size": "much"}', "configuration"),
+        ("tokenizer", "{}", "tokenizer"),
+        ("special", '{"padding": 0, "unknown": 1, "first": 2, "last": "3"}', "special pieces"),
+        ("special", '{"padding": 0}', "special pieces"),
+    ],
+)
+def test_garbage_that_a_checkpoint_holds_of_an_encoder_is_said(
+    part, garbage, says, tmp_path, vocabulary
+):
+    folder = save_bert(tmp_path / "bert")
+    parser = BiaffineParser(TransformerEncoder(str(folder), mix=1), vocabulary=vocabulary)
+    held: dict[str, Any] = {"state_dict": parser.state_dict()}
+    parser.on_save_checkpoint(held)
+    path = tmp_path / "parser.ckpt"
+    torch.save(held, path)
+    assert load(path).encoder.special == parser.encoder.special
+    stored = held[KEY]["parser"]["init_args"]["encoder"]["init_args"]["stored"]
+    torch.save({**held, KEY: _with(held[KEY], stored, {**stored, part: garbage})}, path)
+    with pytest.raises(InputError, match=f"the {says} that the checkpoint holds of it is broken"):
+        load(path)
+
+
+def _with(node: Any, old: Any, new: Any) -> Any:
+    """A copy of nested dictionaries with one of them in place of another."""
+    if node is old:
+        return new
+    return {k: _with(v, old, new) for k, v in node.items()} if isinstance(node, dict) else node

@@ -5,11 +5,16 @@ not read sub-word pieces, or not with an encoder alone, are refused here.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
+import torch
+from tokenizers import Tokenizer
+from transformers import AutoConfig, AutoModel
+
 from robustparse.errors import InputError
-from robustparse.parsers.subwords import SpecialPieces
+from robustparse.parsers.subwords import SpecialPieces, SubwordTable
 from robustparse.pretrained import ENCODER
 
 # Each part with its name, and what of it does not change how a sentence is read.
@@ -60,6 +65,46 @@ def to_store(model: str, network: Any, tokenizer: Any) -> dict[str, str]:
         "tokenizer": pieces.to_str(),
         "special": json.dumps(_special(model, tokenizer)._asdict()),
     }
+
+
+def network_of(model: str, stored: Mapping[str, str]) -> Any:
+    """The network of a stored configuration, with random weights of 32 bits.
+
+    Args:
+        model: its name, for errors.
+        stored: the parts.
+
+    Raises:
+        InputError: they make none.
+    """
+    configs: Any = AutoConfig
+    models: Any = AutoModel
+    with _made(model, "config", stored) as text:
+        # The configuration names the precision of its file.
+        return models.from_config(configs.for_model(**json.loads(text))).to(dtype=torch.float32)
+
+
+def table_of(model: str, stored: Mapping[str, str]) -> SubwordTable:
+    """The sub-word table of a stored tokenizer and its special pieces; see ``network_of``."""
+    with _made(model, "special", stored) as text:
+        special = SpecialPieces(**json.loads(text))
+        if not all(type(piece) is int for piece in special):
+            raise TypeError(f"{special} holds more than numbers")
+    with _made(model, "tokenizer", stored) as text:
+        return SubwordTable(Tokenizer.from_str(text), special)
+
+
+@contextmanager
+def _made(model: str, part: str, stored: Mapping[str, str]) -> Iterator[str]:
+    """The text of a part; says which part it was of which nothing could be made."""
+    try:
+        yield stored[part]
+    except Exception as error:  # garbage may raise anything in transformers and tokenizers
+        reason = " ".join(str(error).split())[:120] or type(error).__name__
+        raise InputError(
+            f"{ENCODER} {model}: the {_PARTS[part][0]} that the checkpoint holds of it is broken "
+            f"({reason}); take another checkpoint or train the parser again"
+        ) from error
 
 
 def differing(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:

@@ -55,7 +55,7 @@ class SubwordTable(FormTable):
         super().__init__([pieces, np.array([[0], [1], [0]])])
         tokenizer.no_padding()
         tokenizer.no_truncation()
-        self._tokenizer, self._special = tokenizer, special
+        self._tokenizer, self.special = tokenizer, special
 
     def describe(self, words: Sequence[str]) -> list[NDArray[np.int64]]:
         """Piece ids ``(words, max_pieces)`` and counts ``(words, 1)``; ``-LRB-`` is a bracket."""
@@ -65,16 +65,16 @@ class SubwordTable(FormTable):
             add_special_tokens=False,
         )
         width = self._columns[0].shape[1]
-        pieces = np.full((len(words), width), self._special.padding, dtype=np.int64)
+        pieces = np.full((len(words), width), self.special.padding, dtype=np.int64)
         counts = np.ones((len(words), 1), dtype=np.int64)
         for row, one in enumerate(encoded):
-            ids = one.ids[:width] or [self._special.unknown]
+            ids = one.ids[:width] or [self.special.unknown]
             pieces[row, : len(ids)], counts[row] = ids, len(ids)
         return [pieces, counts]
 
     def known(self, words: Sequence[str]) -> NDArray[np.bool_]:
         """Which words have no unknown piece, ``(words,)``; none gets a row."""
-        known: NDArray[np.bool_] = (self.describe(words)[0] != self._special.unknown).all(axis=1)
+        known: NDArray[np.bool_] = (self.describe(words)[0] != self.special.unknown).all(axis=1)
         return known
 
     def count(self, rows: NDArray[np.int32]) -> int:
