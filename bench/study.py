@@ -19,18 +19,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import torch
 import yaml
 
 from robustparse.data.conllu import find_split, read_treebank, write_treebank
 from robustparse.data.shares import draw_share
-from robustparse.evaluation.lines import read_lines
 from robustparse.evaluation.quality import QUALITY
 from robustparse.files import file_digest, make_folder, write_text
-from studies import ROOT, STUDIES, Copies, Row, Study, percent, result
-from study_tables import kept, table
-
-MEASURES = ("perplexity", "word_similarity", "sentence_similarity")
+from studies import STUDIES
+from study_figures import keep, kept, static_folder
+from study_rows import ROOT, Copies, Row, Study, percent
+from study_tables import table
 
 
 @dataclass(frozen=True)
@@ -178,46 +176,6 @@ def attack(study: Study, row: Row, gamma: float | None, inputs: Inputs) -> None:
     if study.sentences is not None and not (folder / QUALITY).exists():
         measures = ["--language_model", inputs.masked_lm, "--kind", "masked"]
         run(["quality", str(folder), *measures, "--vectors", inputs.vectors])
-
-
-def static_folder(row: Row, gamma: float | None) -> Path:
-    """Where a row's scores on the adversaries of the parser that its copies are of lie."""
-    return row.folder / f"static_{row.attack}{percent(gamma)}"
-
-
-def keep(name: str, row: Row, gamma: float | None) -> None:
-    """Copy a row's figures, and the counts a bootstrap needs, into ``bench/results``."""
-    attacked = STUDIES[name].attacked(row, gamma)
-    summary = json.loads((attacked / "summary.json").read_text("utf-8"))
-    lines = read_lines(attacked / "examples.jsonl")
-    static = static_folder(row, gamma) / "scores.json"
-    scores = json.loads(static.read_text("utf-8")) if static.exists() else None
-    figures = {
-        "row": row.name,
-        "title": row.title,
-        "gamma": gamma,
-        "training_seconds": json.loads((row.folder / "finished.json").read_text())["seconds"],
-        "steps": torch.load(row.folder / row.checkpoint, weights_only=True)["global_step"],
-        "static": scores and {"uas": scores["uas"], "las": scores["las"]},
-        **{key: value for key, value in summary.items() if key not in ("victims", *MEASURES)},
-        **qualities(attacked),
-        "counts": {
-            "words": [line["counted"] for line in lines],
-            "clean": [line["clean"]["correct_labels"] for line in lines],
-            "attacked": [line["attacked"]["correct_labels"] for line in lines],
-        },
-    }
-    write_text(result(name, row, gamma), json.dumps(figures) + "\n")
-
-
-def qualities(attacked: Path) -> dict[str, Any]:
-    """What ``quality`` found out: means and medians, without the models' places on this machine."""
-    path = attacked / QUALITY
-    found = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    return {
-        "perplexity": found["perplexity"]["all"] if found else None,
-        "word_similarity": found["word_similarity"]["changed"] if found else None,
-    }
 
 
 def missing(study: Study, inputs: Inputs) -> list[str]:

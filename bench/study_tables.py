@@ -1,7 +1,5 @@
 """The tables of ``docs/results.md``, from the figures that ``study.py`` keeps."""
 
-import json
-
 import numpy as np
 
 from robustparse.evaluation.significance import (
@@ -9,16 +7,11 @@ from robustparse.evaluation.significance import (
     recovered_share,
     recovered_share_difference,
 )
-from studies import HELD_UP, STUDIES, result
+from studies import HELD_UP, STUDIES
+from study_figures import kept
 
 WHEN = ("clean", "attacked")
 ATTACKS = ("ewt_attacks", "wang2021_filters")
-
-
-def kept(study: str) -> list[dict]:
-    """The figures of all finished rows."""
-    paths = [result(study, row, gamma) for row, gamma in STUDIES[study].cases]
-    return [json.loads(path.read_text("utf-8")) for path in paths if path.exists()]
 
 
 def table(study: str) -> str:

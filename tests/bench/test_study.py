@@ -10,7 +10,8 @@ import study
 from robustparse.data.conllu import block_of, read_treebank, write_treebank
 from robustparse.data.sample import sample_treebank
 from robustparse.types import DependencyTree, Sentence
-from studies import STUDIES, result
+from studies import STUDIES
+from study_figures import result
 
 HERE = study.Inputs(Path("treebank"), "mlm", "encoder", "vectors.txt")
 
@@ -40,7 +41,7 @@ def test_recipes_get_the_machines_files() -> None:
 
 
 def test_a_rows_recipe_has_its_filters_and_budget(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("studies.ROOT", tmp_path)
+    monkeypatch.setattr("study_rows.ROOT", tmp_path)
     rows = [row for row, _ in STUDIES["wang2021_filters"].cases]
     for row in rows:
         command = study.attack_command(row, HERE, 0.1)
@@ -99,7 +100,7 @@ CLEAN = "ewt_biaffine_minilm"
 def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Of the study, in a folder of its own, where files stand for what they would write."""
     (tmp_path / "configs").symlink_to(study.ROOT / "configs")
-    for module in ("study", "studies"):
+    for module in ("study", "study_rows"):
         monkeypatch.setattr(f"{module}.ROOT", tmp_path)
     monkeypatch.setattr(study, "find_split", lambda folder, split: folder / f"{split}.conllu")
     found: list[str] = []

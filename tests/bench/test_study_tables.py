@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-import studies
-from studies import RESULTS, ROOT, STUDIES, Row, Study, result
-from study_tables import defence_table, kept, minutes, relative_speed, table
+import study_figures
+from studies import STUDIES
+from study_figures import RESULTS, kept, result
+from study_rows import ROOT, Row, Study
+from study_tables import defence_table, minutes, relative_speed, table
 
 
 def test_every_figure_belongs_to_a_row() -> None:
@@ -42,7 +44,7 @@ def test_what_is_won_back_is_a_share_of_what_the_first_row_lost(
 ) -> None:
     """All sentences are alike, so that every draw of them gives the same figures."""
     cases = tuple(Row(name, name) for name in ("clean", "control", "defended"))
-    monkeypatch.setattr(studies, "RESULTS", tmp_path)
+    monkeypatch.setattr(study_figures, "RESULTS", tmp_path)
     monkeypatch.setitem(STUDIES, "made up", Study(cases))
     # Words that are right as they are and under attack, of 10 in each of 3 sentences.
     for row, (clean, attacked) in zip(cases, ((9, 5), (9, 6), (8, 8)), strict=True):

@@ -1,0 +1,67 @@
+"""The figures of the studies of ``docs/results.md``: one file in ``bench/results`` for each row."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from robustparse.evaluation.lines import read_lines
+from robustparse.evaluation.quality import QUALITY
+from robustparse.files import write_text
+from studies import STUDIES
+from study_rows import ROOT, Row, percent
+
+RESULTS = ROOT / "bench" / "results"
+MEASURES = ("perplexity", "word_similarity", "sentence_similarity")
+
+
+def result(study: str, row: Row, gamma: float | None) -> Path:
+    """Where the figures of a row are kept."""
+    return RESULTS / f"{study}_{row.name}_{row.attack}{percent(gamma)}.json"
+
+
+def kept(study: str) -> list[dict]:
+    """The figures of all finished rows."""
+    paths = [result(study, row, gamma) for row, gamma in STUDIES[study].cases]
+    return [json.loads(path.read_text("utf-8")) for path in paths if path.exists()]
+
+
+def static_folder(row: Row, gamma: float | None) -> Path:
+    """Where a row's scores on the adversaries of the parser that its copies are of lie."""
+    return row.folder / f"static_{row.attack}{percent(gamma)}"
+
+
+def keep(name: str, row: Row, gamma: float | None) -> None:
+    """Copy a row's figures, and the counts a bootstrap needs, into ``bench/results``."""
+    attacked = STUDIES[name].attacked(row, gamma)
+    summary = json.loads((attacked / "summary.json").read_text("utf-8"))
+    lines = read_lines(attacked / "examples.jsonl")
+    static = static_folder(row, gamma) / "scores.json"
+    scores = json.loads(static.read_text("utf-8")) if static.exists() else None
+    figures = {
+        "row": row.name,
+        "title": row.title,
+        "gamma": gamma,
+        "training_seconds": json.loads((row.folder / "finished.json").read_text())["seconds"],
+        "steps": torch.load(row.folder / row.checkpoint, weights_only=True)["global_step"],
+        "static": scores and {"uas": scores["uas"], "las": scores["las"]},
+        **{key: value for key, value in summary.items() if key not in ("victims", *MEASURES)},
+        **qualities(attacked),
+        "counts": {
+            "words": [line["counted"] for line in lines],
+            "clean": [line["clean"]["correct_labels"] for line in lines],
+            "attacked": [line["attacked"]["correct_labels"] for line in lines],
+        },
+    }
+    write_text(result(name, row, gamma), json.dumps(figures) + "\n")
+
+
+def qualities(attacked: Path) -> dict[str, Any]:
+    """What ``quality`` found out: means and medians, without the models' places on this machine."""
+    path = attacked / QUALITY
+    found = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    return {
+        "perplexity": found["perplexity"]["all"] if found else None,
+        "word_similarity": found["word_similarity"]["changed"] if found else None,
+    }

@@ -1,0 +1,112 @@
+"""What a study is: rows of (configuration, attack, budgets), the copies some are trained on."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Adversarial copies of training sentences, made against a row's parser.
+
+    Args:
+        of: the row, which also says by which attack.
+        share: of the training sentences that is attacked.
+        keep: the copies that the attack ``changed``, or ``all``.
+        ranking: of the words to attack, instead of the recipe's.
+        used: share of the copies that is trained on.
+    """
+
+    of: "Row"
+    share: float
+    keep: str
+    ranking: str
+    used: float = 1.0
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.of.folder / f"copies{percent(self.share)}.conllu"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One system: how it is trained and attacked, and what it is called.
+
+    Args:
+        name: of the run's folder.
+        title: in the table.
+        checkpoint: the one to attack.
+        configs: in ``configs``, that it is trained with; by default the experiment of its name.
+        steps: of training, instead of the configuration's.
+        copies: that it is trained on too.
+        seed: of dropout, batches and adversaries, instead of the configurations'; the parser gone
+            on from and its copies stay the same.
+        pretrained: its encoder is a pretrained Transformer, which ``--encoder`` names.
+        recipe: of the attack.
+        gammas: budgets of its attack, instead of the study's; None is the recipe's own.
+        filters: behind the tags that no attack may touch, only so many of the recipe's constraints;
+            None keeps all.
+    """
+
+    name: str
+    title: str
+    checkpoint: str = "last.ckpt"
+    configs: tuple[str, ...] = ()
+    steps: int | None = None
+    copies: Copies | None = None
+    seed: int | None = None
+    pretrained: bool = False
+    recipe: str = "zheng2020_blackbox"
+    gammas: tuple[float | None, ...] = ()
+    filters: int | None = None
+
+    @property
+    def attack(self) -> str:
+        """What tells its attack from the others on the same parser."""
+        return self.recipe if self.filters is None else f"{self.recipe}_{self.filters}_filters"
+
+    @property
+    def config_files(self) -> list[Path]:
+        """The row's configurations; what a later one says holds."""
+        names = self.configs or (f"experiment/{self.name}",)
+        return [ROOT / "configs" / f"{name}.yaml" for name in names]
+
+    @property
+    def folder(self) -> Path:
+        """Where its run lives."""
+        return ROOT / "runs" / self.name
+
+
+@dataclass(frozen=True)
+class Study:
+    """Rows that are attacked on the same test sentences, drawn from seed 0.
+
+    Args:
+        rows: for a table of defences the first is the baseline of shares won back, the second the
+            control.
+        gammas: budgets of the attack.
+        share: of the test sentences that is attacked.
+        sentences: instead, this many of those that have five words or more.
+    """
+
+    rows: tuple[Row, ...]
+    gammas: tuple[float, ...] = (0.15,)
+    share: float = 1.0
+    sentences: int | None = None
+
+    @property
+    def cases(self) -> list[tuple[Row, float | None]]:
+        """Each row with each of its budgets."""
+        return [(row, gamma) for row in self.rows for gamma in row.gammas or self.gammas]
+
+    def attacked(self, row: Row, gamma: float | None) -> Path:
+        """The folder of an attack on the test sentences."""
+        home = row.folder if self.sentences is None else row.folder / f"test_{self.sentences}"
+        return home / f"{row.attack}{percent(gamma)}"
+
+
+def percent(gamma: float | None) -> str:
+    """A budget as the end of a file's name."""
+    return "" if gamma is None else f"_{round(100 * gamma):02d}"
