@@ -1,0 +1,56 @@
+"""Pairs to be judged blindly, exported to annotators' files, and those filled in."""
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+from robustparse.evaluation.pairs import Pair
+from robustparse.evaluation.questionnaire import COLUMNS, export
+
+AWKWARD = ('say "hi",', "a\u2028b", "x;y", "=1+1", "Zürich", "line\nbreak")
+PAIRS = [
+    Pair(3, ("the", "old", "dog"), ("the", "new", "dog"), True),
+    Pair(5, (*AWKWARD, "end"), (*AWKWARD, "start"), True),
+    *(Pair(id_, ("word", str(id_)), ("other", str(id_)), True) for id_ in range(10, 40)),
+]
+
+Answers = Callable[[int, str], tuple[str, str]]
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    """Of an annotator's file, by column."""
+    return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"), newline="")))
+
+
+def exported(
+    folder: Path, annotators: int = 2, seed: int = 0, limit: int | None = None
+) -> tuple[Path, list[Path]]:
+    """The key, and a file for each annotator."""
+    key = folder / "key.json"
+    return key, export(PAIRS, folder / "pairs.csv", key, annotators, seed, limit)
+
+
+def answer(path: Path, answers: Answers, delimiter: str = ",") -> None:
+    """Fill a file in, knowing each row's sentence and the side of its original."""
+    filled = []
+    for row in rows(path):
+        (pair,) = [
+            one for one in PAIRS if {row["A"], row["B"]} == {text(one.before), text(one.after)}
+        ]
+        side = "A" if row["A"] == text(pair.before) else "B"
+        fluent, structure = answers(pair.id, side)
+        filled.append({**row, "more_fluent": fluent, "same_structure": structure})
+    write(path, filled, delimiter)
+
+
+def write(path: Path, filled: list[dict[str, str]], delimiter: str = ",") -> None:
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, COLUMNS, delimiter=delimiter)  # ends lines with \r\n
+    writer.writeheader()
+    writer.writerows(filled)
+    path.write_bytes(out.getvalue().encode())
+
+
+def text(words: tuple[str, ...]) -> str:
+    return " ".join(words)
