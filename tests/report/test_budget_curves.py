@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_page import example, parse, summary, write
+from report_pages import example, parse, summary, write
 
 from robustparse.report.budgets import with_budget_curves
 from robustparse.report.folders import read_folder

@@ -4,7 +4,7 @@ import math
 import re
 
 import pytest
-from test_page import example, parse, summary, write
+from report_pages import example, parse, summary, write
 
 from robustparse.errors import InputError
 from robustparse.report.details import details

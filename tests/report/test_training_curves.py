@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from test_page import example, parse, summary, write
+from report_pages import example, parse, summary, write
 
 from robustparse.errors import InputError
 from robustparse.report.merging import merge_plots
