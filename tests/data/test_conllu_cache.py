@@ -1,15 +1,40 @@
-"""A treebank is read without the cache where that cannot be written to."""
+"""A treebank is read again from the cache, and without it where that cannot be written to."""
 
 from pathlib import Path
 from typing import Any
 
 import datasets
 import pytest
+from conllu_texts import GOOD
 
-from robustparse.data import conllu_cache
+from robustparse.data import conllu_cache, conllu_rows
 from robustparse.data.conllu import read_treebank
 from robustparse.errors import InputError
 from robustparse.types import Example
+
+
+def test_the_second_read_comes_from_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.conllu"
+    path.write_text(GOOD)
+    first = read_treebank(path)
+
+    def refuse(_: Any) -> None:
+        raise AssertionError("parsed")
+
+    monkeypatch.setattr(conllu_rows, "blocks", refuse)
+    assert read_treebank(path) == first
+    path.write_text(GOOD.replace("Hi", "Ho"))
+    with pytest.raises(Exception, match="generating the dataset"):
+        read_treebank(path)
+
+
+def test_an_edited_file_gives_its_new_content(tmp_path: Path) -> None:
+    path = tmp_path / "a.conllu"
+    for form in ("Hi", "Ho", "Hi"):
+        path.write_text(GOOD.replace("Hi", form))
+        assert [example.sentence.words for example in read_treebank(path)] == [(form,)]
 
 
 @pytest.mark.parametrize("below", [False, True])
