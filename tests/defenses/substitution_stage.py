@@ -1,5 +1,6 @@
 """A substitution adversary on its own, without the rest of a Trainer."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,10 +9,16 @@ import pytorch_lightning as pl
 from robustparse.data.batch import Batch
 from robustparse.data.datamodule import TreebankDataModule
 from robustparse.defenses.substitution import SubstitutionAdversary
-from sample_runs import lexicon_attack, trained_parser
+from sample_runs import lexicon_attack, sentences, trained_parser, write_sample
 
 SENTENCES = 40
 CHEAP = {"ranking": "random", "harmless": "first", "share_budget": True}
+
+
+def sample_data(folder: Path) -> TreebankDataModule:
+    """The first sentences of the sample treebank, from a file in the folder."""
+    path = write_sample(folder / "sample-train.conllu", sentences(SENTENCES))
+    return TreebankDataModule(train_file=str(path))
 
 
 class Stage:

@@ -8,24 +8,22 @@ import pytest
 import pytorch_lightning as pl
 import torch
 from pytorch_lightning.demos.boring_classes import BoringModel
-from substitution_stage import CHEAP, SENTENCES, Stage, spy
+from substitution_stage import CHEAP, SENTENCES, Stage, sample_data
 
 from robustparse.attacks.candidates.casing import in_casing_of
 from robustparse.attacks.constraints.tags import ZHENG_2020_TAGS, AttackableTags
-from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.data.batch import Batch
 from robustparse.data.datamodule import TreebankDataModule
 from robustparse.data.sample import attack_lexicon
 from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.errors import InputError
 from robustparse.parsers.biaffine import BiaffineParser
-from sample_runs import lexicon_attack, sentences, trained_parser, trainer, write_sample
+from sample_runs import lexicon_attack, trained_parser, trainer
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> TreebankDataModule:
-    path = tmp_path_factory.mktemp("sample") / "sample-train.conllu"
-    return TreebankDataModule(train_file=str(write_sample(path, sentences(SENTENCES))))
+    return sample_data(tmp_path_factory.mktemp("sample"))
 
 
 @pytest.fixture
@@ -112,69 +110,6 @@ def test_the_loss_is_that_of_all_sentences_over_the_weight(stage):
     assert float(loss) == pytest.approx(total / 150.0, rel=1e-6)
 
 
-@pytest.mark.parametrize("share", [0.2, 0.7])
-def test_the_share_of_sentences_attacked(data, share):
-    stage = Stage(data, share=share)
-    asked = spy(stage)
-    for epoch in range(100):
-        stage.attacked(epoch=epoch)
-    total = 100 * SENTENCES
-    spread = (total * share * (1 - share)) ** 0.5
-    assert abs(sum(len(ids) for ids, _, _ in asked) - share * total) < 4 * spread
-    often = np.bincount([id_ for ids, _, _ in asked for id_ in ids], minlength=SENTENCES)
-    assert (abs(often - 100 * share) < 5 * (100 * share * (1 - share)) ** 0.5).all()
-    assert len({seed for _, seed, _ in asked}) == 100
-
-
-def test_all_sentences_are_attacked_at_share_one(data):
-    stage = Stage(data, share=1.0)
-    asked = spy(stage)
-    batch = stage.attacked()
-    assert asked[0][0] == list(range(SENTENCES))
-    assert len(batch) == SENTENCES
-    assert float(batch.weight) == 200.0
-
-
-@pytest.mark.parametrize("budget", [1, 2, 5])
-def test_the_budget_is_respected(data, budget):
-    stage = Stage(data, share=1.0, budget=budget)
-    charged: list[int] = []
-    run = stage.adversary.attack.adversaries
-
-    def counting(*arguments: Any) -> list[Any]:
-        results = list(run(*arguments))
-        charged.extend(result.charged for result in results)
-        return results
-
-    stage.adversary.attack.adversaries = counting
-    batch = stage.attacked()
-    assert len(charged) == SENTENCES
-    assert max(charged) == budget
-    assert stage.logged["substitution/queries"] == pytest.approx(np.mean(charged))
-    assert stage.logged["substitution/changed"] == len(batch) / SENTENCES - 1
-    assert (len(batch) > SENTENCES) == (budget > 1)
-
-
-def test_a_batch_that_is_left_alone_costs_nothing(data):
-    stage = Stage(data, share=1.0, every=2)
-    stage.attacked()
-    assert min(stage.logged.values()) > 0
-    stage.attacked(index=1)
-    assert set(stage.logged.values()) == {0}
-
-
-@pytest.mark.parametrize("ranking", ["unknown", "random"])
-def test_a_budget_that_the_ranking_spends_is_told_once(data, caplog, ranking):
-    """Asking about every word first leaves nothing for sentences of as many words as queries."""
-    stage = Stage(data, share=1.0, budget=3)
-    stage.adversary.attack.search = Zheng2020(ranking=ranking, share_budget=True)
-    for epoch in range(12):
-        stage.attacked(epoch=epoch)
-    told = [record.message for record in caplog.records]
-    assert len(told) == (ranking == "unknown")
-    assert all("0 of the first 200 attacked sentences changed" in message for message in told)
-
-
 def test_what_the_recipe_lists_and_the_data_do_not_have_is_told(stage, caplog):
     stage.adversary.attack.constraints = [AttackableTags(["NOUN"])]
     stage.adversary.on_fit_start(stage.trainer, stage.parser)
@@ -185,15 +120,6 @@ def test_the_attack_given_is_not_changed():
     attack = lexicon_attack(seed=7)
     adversary = SubstitutionAdversary(attack, budget=3)
     assert (attack.budget, attack.seed, adversary.attack.budget) == (None, 7, 3)
-
-
-def test_batches_between_are_left_alone(data):
-    stage = Stage(data, every=3)
-    sizes = [len(stage.attacked(index=index)) for index in range(7)]
-    assert [index for index, size in enumerate(sizes) if size > SENTENCES] == [0, 3, 6]
-    untouched, plain = stage.attacked(index=1), stage.batch()
-    for name, value in vars(plain).items():
-        assert torch.equal(getattr(untouched, name), value)
 
 
 def test_the_parser_and_the_generators_are_left_as_they_were(stage):

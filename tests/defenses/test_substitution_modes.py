@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import torch
-from substitution_stage import SENTENCES, Stage
+from substitution_stage import SENTENCES, Stage, sample_data
 
 from robustparse.data.batch import Batch
 from robustparse.data.datamodule import TreebankDataModule
@@ -15,8 +15,7 @@ from sample_runs import lexicon_attack, sentences, trained_parser, trainer, writ
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> TreebankDataModule:
-    path = tmp_path_factory.mktemp("sample") / "sample-train.conllu"
-    return TreebankDataModule(train_file=str(write_sample(path, sentences(SENTENCES))))
+    return sample_data(tmp_path_factory.mktemp("sample"))
 
 
 def rows(stage: Stage, batch: Batch) -> list[tuple[int, ...]]:
