@@ -1,4 +1,4 @@
-"""A classifier from a table, scripted random numbers, and searches that tell what they ask."""
+"""A classifier from a table, scripted draws, and searches that tell what they ask or repeat it."""
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +19,7 @@ from robustparse.attacks.search.requests import (
     Expand,
     Gradient,
     Outcome,
+    Propose,
     Request,
     Score,
     Search,
@@ -181,3 +182,29 @@ def trace(
         sentence.unique,
         victim.texts,
     )
+
+
+class Climb(Search):
+    """A search of many rounds with repeats and random choices, to exercise the scheduler."""
+
+    def run(
+        self, problem: Problem, clean: Answer, rng: np.random.Generator
+    ) -> Generator[Request, Answer, Outcome]:
+        state, best = problem.start(), float(clean.scores[0])
+        for _ in range(4):
+            positions = rng.permutation(len(problem))[:3]
+            problem = (yield Propose(positions)).problem
+            answer = yield Expand(state, positions)
+            if answer.over:
+                break
+            again = yield Score(
+                np.concatenate([answer.states[::-1], answer.states[:2], state[None]])
+            )
+            if again.over:
+                break
+            count = len(answer.scores)
+            assert (again.scores[:count][::-1] == answer.scores).all()
+            if count and answer.scores.max() >= best:
+                best = float(answer.scores.max())
+                state = answer.states[answer.scores.argmax()]
+        return Outcome(state)

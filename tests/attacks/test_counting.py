@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from attack_fakes import HashVictim, corpus, example
 from numpy.typing import NDArray
-from test_scheduler import Climb
+from search_fakes import Climb
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.building import ProblemBuilder

@@ -6,56 +6,22 @@ from collections.abc import Generator
 import numpy as np
 import pytest
 from attack_fakes import HashVictim, TableVictim, corpus, example
+from search_fakes import Climb
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.tags import AttackableTags
 from robustparse.attacks.goals import AttachmentDrop
-from robustparse.attacks.problem import UNKNOWN, Problem
+from robustparse.attacks.problem import Problem
 from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.importance import GreedyByImportance
 from robustparse.attacks.search.rankings import DeletedWord
-from robustparse.attacks.search.requests import (
-    Answer,
-    Expand,
-    Outcome,
-    Propose,
-    Request,
-    Score,
-    Search,
-)
+from robustparse.attacks.search.requests import Answer, Outcome, Request, Score, Search
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.attacks.statistics import victim_seconds_alone
-from robustparse.attacks.texts import read
 from robustparse.errors import InputError
 
 EXAMPLES, LEXICON = corpus(120)
-
-
-class Climb(Search):
-    """A search of many rounds with repeats and random choices, to exercise the scheduler."""
-
-    def run(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Outcome]:
-        state, best = problem.start(), float(clean.scores[0])
-        for _ in range(4):
-            positions = rng.permutation(len(problem))[:3]
-            problem = (yield Propose(positions)).problem
-            answer = yield Expand(state, positions)
-            if answer.over:
-                break
-            again = yield Score(
-                np.concatenate([answer.states[::-1], answer.states[:2], state[None]])
-            )
-            if again.over:
-                break
-            count = len(answer.scores)
-            assert (again.scores[:count][::-1] == answer.scores).all()
-            if count and answer.scores.max() >= best:
-                best = float(answer.scores.max())
-                state = answer.states[answer.scores.argmax()]
-        return Outcome(state)
 
 
 def engine(search: Search | None = None, **settings) -> Attack:
@@ -176,30 +142,6 @@ def test_batches_hold_similar_lengths_within_the_limits(given: dict[str, int]) -
     assert statistics.texts / statistics.forwards > 15
     assert statistics.unique_words == sum(result.unique * len(result.words) for result in results)
     assert statistics.words == statistics.unique_words + sum(len(one.words) for one in results)
-
-
-def test_expand_lists_one_change_each() -> None:
-    problem = Problem(
-        id=0,
-        sentence=EXAMPLES[0].sentence,
-        original=np.array([5, 6, 7], dtype=np.int32),
-        tags=np.zeros(3, dtype=np.int32),
-        unknown=9,
-        eligible=np.ones(3, dtype=np.bool_),
-        ptr=np.array([0, 2, 2, 5]),
-        rows=np.array([10, 11, 20, 21, 22], dtype=np.int32),
-        words=("a", "b", "c", "d", "e"),
-        gold=None,
-        counted=np.ones(3, dtype=np.bool_),
-    )
-    state = np.array([0, 0, 2], dtype=np.int16)
-    asked = Expand(state, np.array([2, 0])).asked(problem)[0]
-    assert asked.tolist() == [[0, 0, 1], [0, 0, 3], [1, 0, 2], [2, 0, 2]]
-    limited = Expand(state, np.array([2, 0]), np.array([1, 1])).asked(problem)[0]
-    assert limited.tolist() == [[0, 0, 1], [1, 0, 2]]
-    assert Expand(state, np.array([1])).asked(problem)[0].shape == (0, 3)
-    states = np.array([[1, UNKNOWN, 3], [2, 0, 0]], dtype=np.int16)
-    assert read([(problem.source, states)]).words.tolist() == [[10, 9, 22], [11, 6, 7]]
 
 
 def test_the_time_alone_scales_a_replay() -> None:

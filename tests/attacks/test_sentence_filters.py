@@ -6,6 +6,7 @@ from collections.abc import Generator
 import numpy as np
 import pytest
 from attack_fakes import HashVictim, corpus, example
+from search_fakes import Climb
 from sentence_judges import (
     Asked,
     Judge,
@@ -17,7 +18,6 @@ from sentence_judges import (
     uncounted,
     without_counts,
 )
-from test_scheduler import Climb
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon

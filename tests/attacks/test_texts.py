@@ -1,4 +1,4 @@
-"""States as texts: unknown and deleted words, and keys that tell states apart."""
+"""The states that a request asks about, and states as texts: deleted words, keys."""
 
 from itertools import product
 
@@ -8,7 +8,8 @@ from attack_fakes import HashVictim, example
 from robustparse.attacks.building import ProblemBuilder
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.goals import AttachmentDrop
-from robustparse.attacks.problem import DELETED, UNKNOWN
+from robustparse.attacks.problem import DELETED, UNKNOWN, Problem
+from robustparse.attacks.search.requests import Expand
 from robustparse.attacks.statistics import Statistics
 from robustparse.attacks.texts import read
 
@@ -55,3 +56,27 @@ def test_every_state_reads_as_its_words() -> None:
     (partly,) = builder.extend(built, [np.array([0])])
     without = (states[:, 2] != 1).nonzero()[0]
     assert partly.keys(states[without]).tolist() == keys[without].tolist()
+
+
+def test_expand_lists_one_change_each() -> None:
+    problem = Problem(
+        id=0,
+        sentence=example("x y z", "NN NN NN").sentence,
+        original=np.array([5, 6, 7], dtype=np.int32),
+        tags=np.zeros(3, dtype=np.int32),
+        unknown=9,
+        eligible=np.ones(3, dtype=np.bool_),
+        ptr=np.array([0, 2, 2, 5]),
+        rows=np.array([10, 11, 20, 21, 22], dtype=np.int32),
+        words=("a", "b", "c", "d", "e"),
+        gold=None,
+        counted=np.ones(3, dtype=np.bool_),
+    )
+    state = np.array([0, 0, 2], dtype=np.int16)
+    asked = Expand(state, np.array([2, 0])).asked(problem)[0]
+    assert asked.tolist() == [[0, 0, 1], [0, 0, 3], [1, 0, 2], [2, 0, 2]]
+    limited = Expand(state, np.array([2, 0]), np.array([1, 1])).asked(problem)[0]
+    assert limited.tolist() == [[0, 0, 1], [1, 0, 2]]
+    assert Expand(state, np.array([1])).asked(problem)[0].shape == (0, 3)
+    states = np.array([[1, UNKNOWN, 3], [2, 0, 0]], dtype=np.int16)
+    assert read([(problem.source, states)]).words.tolist() == [[10, 9, 22], [11, 6, 7]]
