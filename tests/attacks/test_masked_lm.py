@@ -1,18 +1,15 @@
 """A tiny random BERT: against transformers run plainly, one sentence and one mask at a time."""
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from attack_fakes import example
-from tiny_language_models import save_bert
+from tiny_language_models import VOCABULARY, WORDS
 from transformers import (
     AutoModelForMaskedLM,
     AutoTokenizer,
-    BertConfig,
-    BertModel,
     BertTokenizer,
     DistilBertConfig,
     DistilBertForMaskedLM,
@@ -21,31 +18,12 @@ from transformers import (
 from robustparse.attacks.candidates import masked_lm
 from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.candidates.masked_lm import MaskedLM
-from robustparse.errors import InputError
-
-PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", ",", "##s", "##ing", "##ly", "un"]
-WORDS = ["dog", "cat", "bark", "meow", "loud", "the", "a", "fox", "jump", "run", "eat", "7", "c3po"]
-VOCABULARY = {piece: number for number, piece in enumerate(PIECES + WORDS)}
-SIZES = {
-    "hidden_size": 16,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "intermediate_size": 32,
-}
 
 TEXTS = [
     "the dogs barking loudly .",
     "a cat",
     "Foxes run , unloudly , the jumping dog eats the cat .",
 ]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("bert")
-    torch.manual_seed(0)
-    save_bert(path, VOCABULARY, positions=24)
-    return path
 
 
 def slots(texts: list[str] = TEXTS) -> list[Slot]:
@@ -70,17 +48,17 @@ def plain_logits(folder: Path, slot: Slot) -> torch.Tensor:
     return logits[at]
 
 
-def test_ranked_candidates_equal_a_plain_run(folder: Path) -> None:
-    generator = MaskedLM(str(folder), top_k=len(VOCABULARY), sample=None, precision="float64")
+def test_ranked_candidates_equal_a_plain_run(bert: Path) -> None:
+    generator = MaskedLM(str(bert), top_k=len(VOCABULARY), sample=None, precision="float64")
     names = list(VOCABULARY)
     for slot, found in zip(slots(), generator.propose(slots(), seed=0), strict=True):
-        order = plain_logits(folder, slot).argsort(descending=True).tolist()
+        order = plain_logits(bert, slot).argsort(descending=True).tolist()
         whole = [names[index] for index in order if names[index] in [*WORDS, "un"]]
         assert found == whole
 
 
-def test_a_word_of_several_pieces_is_one_mask(folder: Path) -> None:
-    generator = MaskedLM(str(folder), sample=None)
+def test_a_word_of_several_pieces_is_one_mask(bert: Path) -> None:
+    generator = MaskedLM(str(bert), sample=None)
     (slot,) = [slot for slot in slots() if slot.word == "barking"]
     ((ids, at),) = generator._pieces.masked([slot])
     tokens = [list(VOCABULARY)[index] for index in ids]
@@ -89,10 +67,10 @@ def test_a_word_of_several_pieces_is_one_mask(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("sample", [None, 9])
-def test_batched_equals_one_by_one(folder: Path, sample: int | None) -> None:
+def test_batched_equals_one_by_one(bert: Path, sample: int | None) -> None:
     def generator(tokens: int) -> MaskedLM:
         return MaskedLM(
-            str(folder), top_k=12, sample=sample, precision="float64", batch_tokens=tokens
+            str(bert), top_k=12, sample=sample, precision="float64", batch_tokens=tokens
         )
 
     together = generator(8192).propose(slots(), seed=3)
@@ -104,13 +82,13 @@ def test_batched_equals_one_by_one(folder: Path, sample: int | None) -> None:
     assert (generator(8192).propose(slots(), seed=4) == together) == (sample is None)
 
 
-def test_draws_follow_the_softmax_without_replacement(folder: Path) -> None:
+def test_draws_follow_the_softmax_without_replacement(bert: Path) -> None:
     slot = Slot(0, slots()[1].sentence, 1)
-    logits = plain_logits(folder, slot)
+    logits = plain_logits(bert, slot)
     top = logits.topk(6).indices.tolist()
     names = list(VOCABULARY)
     probability = logits[top].softmax(0).numpy()
-    generator = MaskedLM(str(folder), top_k=6, sample=6, precision="float64")
+    generator = MaskedLM(str(bert), top_k=6, sample=6, precision="float64")
     runs = 600
     drawn = [generator.propose([slot], seed)[0] for seed in range(runs)]
     kept = [names[index] for index in top if names[index] in [*WORDS, "un"]]
@@ -125,20 +103,20 @@ def test_draws_follow_the_softmax_without_replacement(folder: Path) -> None:
     assert all(len(words) <= 2 for words in generator.propose(slots(), 0))
 
 
-def test_each_slot_draws_on_its_own(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_slot_draws_on_its_own(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ids, logits = np.arange(11, 24), np.zeros(13)
     monkeypatch.setattr(
         MaskedLM, "_top", lambda self, some: ((i, ids, logits) for i in range(len(some)))
     )
     one, two = slots(["a cat", "a cat"])[:2], slots(["a cat", "a cat"])[2:]
-    drawn = MaskedLM(str(folder), top_k=13, sample=13).propose(one + two, seed=0)
+    drawn = MaskedLM(str(bert), top_k=13, sample=13).propose(one + two, seed=0)
     assert len({tuple(words) for words in drawn}) == 4
 
 
-def test_the_head_on_the_mask_alone_is_the_whole_model(folder: Path) -> None:
-    lean = MaskedLM(str(folder), sample=None, precision="float64")
+def test_the_head_on_the_mask_alone_is_the_whole_model(bert: Path) -> None:
+    lean = MaskedLM(str(bert), sample=None, precision="float64")
     assert lean._loaded.head is not None
-    full = MaskedLM(str(folder), sample=None, precision="float64")
+    full = MaskedLM(str(bert), sample=None, precision="float64")
     full._loaded.__dict__["head"] = None
     assert lean.propose(slots(), 0) == full.propose(slots(), 0)
 
@@ -155,8 +133,8 @@ def test_a_model_whose_head_cannot_be_split(tmp_path: Path) -> None:
     assert all(sorted(words) == sorted([*WORDS, "un"]) for words in generator.propose(slots(), 0))
 
 
-def test_long_and_odd_sentences(folder: Path) -> None:
-    generator = MaskedLM(str(folder), top_k=12, sample=None)
+def test_long_and_odd_sentences(bert: Path) -> None:
+    generator = MaskedLM(str(bert), top_k=12, sample=None)
     words = ["dogs"] * 30
     for position in (0, 3, 15, 29):
         text = [*words[:position], "cat", *words[position + 1 :]]
@@ -189,20 +167,20 @@ def test_byte_level_vocabularies_mark_the_start_of_a_word(tmp_path: Path) -> Non
     assert pieces.whole_words == ["dog", "cat", "", "", "", "été", ""]
 
 
-def test_nothing_is_loaded_before_the_first_slot_and_no_random_state_moves(folder: Path) -> None:
+def test_nothing_is_loaded_before_the_first_slot_and_no_random_state_moves(bert: Path) -> None:
     assert MaskedLM("no/such/folder").propose([], 0) == []
     state = torch.get_rng_state()
-    MaskedLM(str(folder), sample=9, top_k=9).propose(slots(), 0)
+    MaskedLM(str(bert), sample=9, top_k=9).propose(slots(), 0)
     assert torch.equal(torch.get_rng_state(), state)
 
 
-def test_the_fingerprint_follows_settings_and_weights(folder: Path, tmp_path: Path) -> None:
+def test_the_fingerprint_follows_settings_and_weights(bert: Path, tmp_path: Path) -> None:
     prints = {
-        MaskedLM(str(folder)).fingerprint(),
-        MaskedLM(str(folder), top_k=111).fingerprint(),
-        MaskedLM(str(folder), sample=None).fingerprint(),
+        MaskedLM(str(bert)).fingerprint(),
+        MaskedLM(str(bert), top_k=111).fingerprint(),
+        MaskedLM(str(bert), sample=None).fingerprint(),
     }
-    for file in folder.iterdir():
+    for file in bert.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
     assert MaskedLM(str(tmp_path)).fingerprint() in prints
     weights = tmp_path / "model.safetensors"
@@ -225,70 +203,3 @@ def test_a_model_is_fetched_before_its_fingerprint(
     monkeypatch.setattr(masked_lm, "LoadedModel", load)
     prints = {MaskedLM(name, download=True).fingerprint() for name in ("one", "two")}
     assert len(prints) == 2
-
-
-def broken(folder: Path, tmp_path: Path, case: str) -> str:
-    for file in folder.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    if case == "no tokenizer":
-        for name in ("tokenizer.json", "tokenizer_config.json", "vocab.txt"):
-            (tmp_path / name).unlink(missing_ok=True)
-    elif case == "other tokenizer":
-        BertTokenizer(vocab=VOCABULARY | {"more": len(VOCABULARY)}).save_pretrained(tmp_path)
-    elif case == "no head":
-        config = BertConfig(vocab_size=len(VOCABULARY), **SIZES)
-        BertModel(config).save_pretrained(tmp_path)
-    elif case == "no mask":
-        config = json.loads((tmp_path / "tokenizer_config.json").read_text())
-        config["mask_token"] = None
-        (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
-    elif case == "no config":
-        (tmp_path / "config.json").unlink()
-    elif case == "bad config":
-        (tmp_path / "config.json").write_text("{")
-    elif case == "no weights":
-        (tmp_path / "model.safetensors").unlink()
-    elif case == "torn weights":
-        weights = tmp_path / "model.safetensors"
-        weights.write_bytes(weights.read_bytes()[:100])
-    elif case == "pickled weights":
-        (tmp_path / "model.safetensors").unlink()
-        torch.save({}, tmp_path / "pytorch_model.bin")
-    elif case == "not masked":
-        config = json.loads((tmp_path / "config.json").read_text())
-        (tmp_path / "config.json").write_text(json.dumps(config | {"model_type": "gpt2"}))
-    elif case == "no folder":
-        return str(tmp_path / "absent")
-    elif case == "no name":
-        return "bert-of-nobody"
-    return str(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("case", "message"),
-    [
-        ("no folder", "neither a folder nor a model in the local cache"),
-        ("no name", "set `download: true`"),
-        ("no config", "no config.json"),
-        ("no tokenizer", "it has no tokenizer"),
-        ("other tokenizer", "its tokenizer has piece ids up to 24, its weights rows up to 23"),
-        ("no head", r"weights lack cls\.predictions"),
-        ("no mask", "no mask token"),
-        ("bad config", "cannot be loaded"),
-        ("no weights", "transformers cannot load it"),
-        ("torn weights", "transformers cannot load it"),
-        ("pickled weights", "transformers cannot load it"),
-        ("not masked", "transformers cannot load it"),
-    ],
-)
-def test_what_cannot_be_loaded(folder: Path, tmp_path: Path, case: str, message: str) -> None:
-    model = broken(folder, tmp_path, case)
-    with pytest.raises(InputError, match=message):
-        MaskedLM(model).propose(slots(), seed=0)
-
-
-def test_bad_settings() -> None:
-    with pytest.raises(InputError, match="top_k must be >= 1"):
-        MaskedLM("x", top_k=0)
-    with pytest.raises(InputError, match="sample must not exceed top_k, got 99 of 50"):
-        MaskedLM("x", top_k=50)

@@ -14,6 +14,10 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
+PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", ",", "##s", "##ing", "##ly", "un"]
+WORDS = ["dog", "cat", "bark", "meow", "loud", "the", "a", "fox", "jump", "run", "eat", "7", "c3po"]
+VOCABULARY = {piece: number for number, piece in enumerate(PIECES + WORDS)}
+
 
 def save_bert(
     folder: Path,

@@ -1,0 +1,16 @@
+"""What several files of tests attack with."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from tiny_language_models import VOCABULARY, save_bert
+
+
+@pytest.fixture(scope="session")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A masked language model with a table of 24 positions; nobody may change its folder."""
+    path = tmp_path_factory.mktemp("bert")
+    torch.manual_seed(0)
+    save_bert(path, VOCABULARY, positions=24)
+    return path
