@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from lexical_fakes import FakeWordNet
 from tiny_language_models import VOCABULARY, save_bert
+
+from robustparse.attacks.candidates import sememes, wordnet
 
 
 @pytest.fixture(scope="session")
@@ -14,3 +17,10 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(0)
     save_bert(path, VOCABULARY, positions=24)
     return path
+
+
+@pytest.fixture
+def fake_wordnet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No installed WordNet decides what base forms and synonyms there are."""
+    for module in (wordnet, sememes):
+        monkeypatch.setattr(module, "load_wordnet", FakeWordNet)

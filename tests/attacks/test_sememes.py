@@ -1,132 +1,16 @@
-"""WordNet synonyms, and sememes from a dictionary made by hand."""
+"""Sememes from a dictionary made by hand: of training words or of the dictionary's own."""
 
 import json
-import os
 from pathlib import Path
-from types import SimpleNamespace
 
-import nltk.corpus
 import pytest
-from attack_fakes import HashVictim, example
+from attack_fakes import HashVictim
+from lexical_fakes import slots
 
-from robustparse.attacks.candidates import sememes, wordnet
-from robustparse.attacks.candidates.generator import Slot
+from robustparse.attacks.candidates import sememes
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.candidates.sememes import Sememes
-from robustparse.attacks.candidates.wordnet import WordNetSynonyms, part_of
 from robustparse.errors import InputError
-
-
-def slots(text: str) -> list[Slot]:
-    """Slots of words written as word/TAG."""
-    pairs = [token.rsplit("/", 1) for token in text.split()]
-    sentence = example(" ".join(w for w, _ in pairs), " ".join(t for _, t in pairs)).sentence
-    return [Slot(0, sentence, position) for position in range(len(sentence))]
-
-
-class Sense:
-    def __init__(self, *names: str) -> None:
-        self.names = list(names)
-
-    def lemma_names(self) -> list[str]:
-        return self.names
-
-
-BASES = {"dogs": "dog", "dogged": "dog", "hounds": "hound", "cows": "cow", "chased": "chase"}
-SYNSETS = {
-    ("dog", "n"): [Sense("dog", "domestic_dog"), Sense("hound", "Dog", "frank")],
-    ("dog", "v"): [Sense("chase", "track", "be", "dog")],
-    ("saws", "n"): [Sense("saws", "saw", "proverb"), Sense("see", "adage")],
-    ("big", "a"): [Sense("large", "big"), Sense("large", "great")],
-}
-
-
-class FakeWordNet:
-    """A few senses; like the real one, it returns longer forms too."""
-
-    def _morphy(self, word: str, part: str) -> list[str]:
-        if word == "saws":
-            return ["saws", "saw", "see"]
-        return [word + "ly", BASES[word]] if word in BASES else []
-
-    def synsets(self, word: str, part: str) -> list[Sense]:
-        return SYNSETS.get((BASES.get(word, word), part), [])
-
-    def get_version(self) -> str:
-        return "made by hand"
-
-
-@pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (wordnet, sememes):
-        monkeypatch.setattr(module, "load_wordnet", FakeWordNet)
-
-
-@pytest.fixture
-def real(monkeypatch: pytest.MonkeyPatch):
-    import nltk
-
-    if not os.environ.get("NLTK_DATA") and (shared := os.environ.get("ROBUSTPARSE_SHARED")):
-        monkeypatch.setattr(nltk.data, "path", [*nltk.data.path, str(Path(shared) / "nltk_data")])
-    try:
-        return wordnet.load_wordnet()
-    except InputError:
-        pytest.skip("WordNet is not installed (set NLTK_DATA or ROBUSTPARSE_SHARED)")
-
-
-TEXT = "Dogs/NNS dog/NN dogged/VBD big/JJ dog/RB dog/. dog/RP"
-
-
-@pytest.mark.usefixtures("fake")
-def test_synonyms_are_of_the_part_of_speech_of_the_slot() -> None:
-    found = WordNetSynonyms().propose(slots(TEXT), 0)
-    nouns, verbs = ["hound", "frank"], ["chase", "track"]
-    assert found == [nouns, nouns, verbs, ["large", "great"], [], [], []]
-    of_all = WordNetSynonyms(parts="all").propose(slots("dog/NN dog/RB big/NN xyz/NN"), 0)
-    assert of_all == [nouns + verbs, nouns + verbs, ["large", "great"], []]
-
-
-@pytest.mark.usefixtures("fake")
-def test_none_of_a_words_base_forms_is_its_synonym() -> None:
-    assert WordNetSynonyms().propose(slots("saws/NNS"), 0) == [["proverb", "adage"]]
-
-
-def test_parts_of_speech_by_penn_tag() -> None:
-    tags = "NN NNPS VBG MD JJR RBS RP WRB PRP ''"
-    assert "".join(part_of(tag) or "-" for tag in tags.split()) == "nnv-ar----"
-
-
-@pytest.mark.slow
-def test_the_real_wordnet(real) -> None:
-    found = WordNetSynonyms(parts="all").propose(slots("dogs/NNS"), 0)[0]
-    expected = {
-        name
-        for sense in real.synsets("dog")
-        for name in sense.lemma_names()
-        if "_" not in name and name.lower() != "dog"
-    }
-    assert set(found) == expected
-    assert len(found) > 9
-    nouns = WordNetSynonyms().propose(slots("dogs/NNS dogs/VBZ"), 0)
-    assert "track" in nouns[1]
-    assert "track" not in nouns[0]
-    bases = {"men/NNS": "man", "saw/VBD": "see", "felt/VBD": "feel", "left/VBD": "leave"}
-    proposed = WordNetSynonyms().propose(slots(" ".join(bases)), 0)
-    assert not [base for base, words in zip(bases.values(), proposed, strict=True) if base in words]
-
-
-def test_missing_wordnet(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing() -> None:
-        raise LookupError("no wordnet")
-
-    # The reader itself is replaced: where there is no data it does not even let itself be patched.
-    monkeypatch.setattr(nltk.corpus, "wordnet", SimpleNamespace(ensure_loaded=missing))
-    wordnet.load_wordnet.cache_clear()
-    with pytest.raises(InputError, match=r"nltk\.downloader wordnet"):
-        WordNetSynonyms().propose(slots("dog/NN"), 0)
-    with pytest.raises(InputError, match="parts must be one of slot, all, got 'verbs'"):
-        WordNetSynonyms(parts="verbs")
-    assert WordNetSynonyms().propose([], 0) == []
 
 
 def sense(word: str, grammar: str, definition: str) -> dict[str, str]:
@@ -158,7 +42,7 @@ def dictionary(tmp_path: Path, content: object = SENSES) -> str:
     return str(path)
 
 
-@pytest.mark.usefixtures("fake")
+@pytest.mark.usefixtures("fake_wordnet")
 def test_words_of_the_training_data_keep_tag_and_sememes(tmp_path) -> None:
     victim = HashVictim()
     tags = {
@@ -188,7 +72,7 @@ def test_words_of_the_training_data_keep_tag_and_sememes(tmp_path) -> None:
     assert Sememes(dictionary(tmp_path)).propose(slots("dog/NN"), 0) == [[]]
 
 
-@pytest.mark.usefixtures("fake")
+@pytest.mark.usefixtures("fake_wordnet")
 @pytest.mark.parametrize("shape", [list, lambda senses: dict(enumerate(senses))])
 def test_words_of_the_dictionary_replace_uninflected_ones(tmp_path, shape) -> None:
     generator = Sememes(dictionary(tmp_path, shape(SENSES)), words="dictionary")
@@ -205,7 +89,7 @@ def test_words_of_the_dictionary_replace_uninflected_ones(tmp_path, shape) -> No
     ]
 
 
-@pytest.mark.usefixtures("fake")
+@pytest.mark.usefixtures("fake_wordnet")
 def test_the_fingerprint_follows_dictionary_training_words_and_option(tmp_path) -> None:
     victim = HashVictim()
     victim.training_tags = {"dog": "NN"}
@@ -217,7 +101,7 @@ def test_the_fingerprint_follows_dictionary_training_words_and_option(tmp_path) 
     assert Sememes(dictionary(tmp_path)).fingerprint() == prints[0]
 
 
-@pytest.mark.usefixtures("fake")
+@pytest.mark.usefixtures("fake_wordnet")
 def test_a_dictionary_is_read_once_for_all_victims(tmp_path, monkeypatch) -> None:
     read: list[Path] = []
 
@@ -237,7 +121,7 @@ def test_a_dictionary_is_read_once_for_all_victims(tmp_path, monkeypatch) -> Non
     assert generator.propose(slots("dog/NN"), 0) == [[]]
 
 
-@pytest.mark.usefixtures("fake")
+@pytest.mark.usefixtures("fake_wordnet")
 def test_fingerprints_are_taken_once(tmp_path, monkeypatch) -> None:
     taken: list[object] = []
     dumps = json.dumps
@@ -257,7 +141,7 @@ def test_fingerprints_are_taken_once(tmp_path, monkeypatch) -> None:
     assert len(taken) == 2
 
 
-@pytest.mark.usefixtures("fake")
+@pytest.mark.usefixtures("fake_wordnet")
 @pytest.mark.parametrize(
     ("content", "message"),
     [
