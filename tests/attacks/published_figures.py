@@ -1,0 +1,155 @@
+"""The settings of the recipes in configs/attack, as papers and their authors' code have them."""
+
+import string
+from typing import Any
+
+# (where, figure) by recipe; each block names where the figures are published. In a list, a class
+# name takes the one member of that class.
+# Wang et al. 2021: gamma 15 %, cosine 0.7, perplexity 20, lambda 0.5 (`mean`).
+# Their code: 100 and 50 words of the masked language model, 50 neighbours, all synsets, words
+# without a vector rejected.
+WANG_2021: list[tuple[str, Any]] = [
+    ("goal.metric", "mean"),
+    ("candidates.generators.WordNetSynonyms.parts", "all"),
+    ("candidates.generators.EmbeddingNeighbours.k", 50),
+    ("candidates.generators.CachedCandidates.generator.top_k", 100),
+    ("candidates.generators.CachedCandidates.generator.sample", 50),
+    ("constraints.WordVectorCosine.minimum", 0.7),
+    ("constraints.WordVectorCosine.unknown", "reject"),
+    ("constraints.GrammarErrors.more", 0),
+    ("constraints.PerplexityRise.most", 20.0),
+    ("search.gamma", 0.15),
+    ("search.length", "words"),
+]
+FIGURES: dict[str, list[tuple[str, Any]]] = {
+    # Jin et al. 2020: N = 50 synonyms, cosine 0.7. Their code (jind11/TextFooler and its issues 12
+    # and 43): similarity 0.5 for the published figures, in windows of 15 words, none below that,
+    # with the sentence before the change.
+    "textfooler": [
+        ("candidates.k", 50),
+        ("constraints.WordVectorCosine.minimum", 0.7),
+        ("constraints.SentenceSimilarity.minimum", 0.5),
+        ("constraints.SentenceSimilarity.measure", "textfooler"),
+        ("constraints.SentenceSimilarity.window", 15),
+        ("constraints.SentenceSimilarity.short", "pass"),
+        ("constraints.SentenceSimilarity.reference", "current"),
+        ("constraints.TaggerTag.tagset", "universal"),
+        ("constraints.TaggerTag.noun_verb", True),
+        ("search.winner", "similar"),
+    ],
+    # Yoo et al. 2020, section 4: the space of GloVe vectors has 50 neighbours at a cosine of 0.9,
+    # words without a vector pass; widths 4 and 8. Their code: Flair's universal tags must be equal,
+    # nouns and verbs apart.
+    "beam": [
+        ("candidates.k", 50),
+        ("constraints.WordVectorCosine.minimum", 0.9),
+        ("constraints.WordVectorCosine.unknown", "accept"),
+        ("constraints.TaggerTag.tagset", "universal"),
+        ("constraints.TaggerTag.noun_verb", False),
+        ("search.width", 8),
+        ("search.members", "unite"),
+    ],
+    # TextAttack 0.3.11, AlzantotGeneticAlgorithm: 60 members, 20 generations, temperature 0.3;
+    # Alzantot et al. 2018: parents in proportion to their scores, 8 neighbours; their code compares
+    # squared distances with 0.5: for vectors of length 1, 2 - 2 cosines.
+    "genetic": [
+        ("candidates.k", 8),
+        ("constraints.WordVectorCosine.minimum", 1 - 0.5 / 2),
+        ("search.population", 60),
+        ("search.generations", 20),
+        ("search.temperature", 0.3),
+        ("search.selection", "paper"),
+    ],
+    # The code of Ren et al. 2019: synonyms of the word's own part of speech.
+    "pwws": [("candidates.parts", "slot")],
+    # Zang et al. 2020 and TextAttack 0.3.11: 60 particles, 20 iterations. The authors' code: words
+    # of the training vocabulary, inflected alike; particles take words of the elites.
+    "pso": [
+        ("candidates.words", "training"),
+        ("search.population", 60),
+        ("search.iterations", 20),
+        ("search.direction", "paper"),
+    ],
+    # Their code also tells punctuation by tag; the perplexity is GPT-2's.
+    "wang2021": [
+        *WANG_2021,
+        ("goal.punctuation", "penn"),
+        ("constraints.PerplexityRise.language_model.kind", "causal"),
+    ],
+    # Here pseudo-perplexity stands in for GPT-2, and all words of UD count.
+    "wang2021_open": [
+        *WANG_2021,
+        ("goal.punctuation", "none"),
+        ("constraints.PerplexityRise.language_model.kind", "masked"),
+    ],
+    # Zheng et al. 2020: gamma 5, 10 and 15 % (Table 1), psi 50. Their code: 99 words drawn from
+    # the best 110, words that count, the first candidate where none does harm.
+    "zheng2020_blackbox": [
+        ("goal.success", "reported"),
+        ("candidates.generator.top_k", 110),
+        ("candidates.generator.sample", 99),
+        ("search.gamma", 0.15),
+        ("search.psi", 50),
+        ("search.length", "counted"),
+        ("search.ranking", "unknown"),
+        ("search.harmless", "first"),
+    ],
+    # Their code: all words of a sentence make the budget of the character variant.
+    "zheng2020_blackbox_character": [
+        ("search.gamma", 0.15),
+        ("search.length", "words"),
+        ("search.ranking", "unknown"),
+        ("search.harmless", "first"),
+    ],
+    # Zheng et al. 2020, section 3.2: 40 trials without harm, alpha 15, 30 points of UAS; one word a
+    # trial. Their code: 2000 words drawn from the best 2048.
+    "zheng2020_whitebox": [
+        ("candidates.generator.top_k", 2048),
+        ("candidates.generator.sample", 2000),
+        ("search.gamma", 0.15),
+        ("search.trials", 40),
+        ("search.count", "fruitless"),
+        ("search.positions", 1),
+        ("search.drop", 0.3),
+        ("search.length", "words"),
+        ("search.loss", "margin"),
+        ("search.substitution.alpha", 15.0),
+        ("search.substitution.distance", "euclidean"),
+    ],
+    # The same; their code: alpha 100, the last 5 characters tried for a word do not come back.
+    "zheng2020_whitebox_character": [
+        ("candidates.edits", ["substitute"]),
+        ("candidates.alphabet", string.ascii_letters + string.digits),
+        ("candidates.sample", None),
+        ("search.gamma", 0.15),
+        ("search.trials", 40),
+        ("search.count", "fruitless"),
+        ("search.positions", 1),
+        ("search.drop", 0.3),
+        ("search.length", "words"),
+        ("search.substitution.alpha", 100.0),
+        ("search.substitution.recent", 5),
+    ],
+    # Zheng et al. 2020, section 3.3 and Table 4: phrases of 4 to 12 words, k 0 and 1, up to 3 words
+    # of one; their code: 256 trials.
+    "zheng2020_phrase_blackbox": [
+        ("goal.shortest", 4),
+        ("goal.longest", 12),
+        ("goal.gap", 0),
+        ("goal.targets", "each"),
+        ("search.trials", 256),
+        ("search.kappa", 3),
+        ("search.edits", "up_to"),
+    ],
+    # The same; their code: 30 iterations for each of 100 pairs of phrases, alpha 15.
+    "zheng2020_phrase_whitebox": [
+        ("goal.shortest", 4),
+        ("goal.longest", 12),
+        ("goal.gap", 0),
+        ("candidates.sample", None),
+        ("search.trials", 30),
+        ("search.kappa", 3),
+        ("search.pairs", 100),
+        ("search.substitution.alpha", 15.0),
+    ],
+}
