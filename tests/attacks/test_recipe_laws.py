@@ -1,7 +1,6 @@
 """The laws of every attack, for every recipe in configs/attack, with small models."""
 
 import random
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from recipe_models import FOLDER, recipe, stand_in, write_models
+from recipe_sentences import EXAMPLES, examples_of, parser_of
 from sentence_judges import has_admissible_chain
 
 from robustparse.attacks.attack import Attack
@@ -25,7 +25,6 @@ from robustparse.metrics import counted_words
 from robustparse.parsers.biaffine import BiaffineParser
 from robustparse.parsers.victim import ParserVictim
 from robustparse.types import Example
-from sample_runs import sentences, trained_parser
 
 # Every recipe, and whether its results depend on the seed.
 RECIPES = {
@@ -43,19 +42,6 @@ RECIPES = {
     "zheng2020_whitebox": True,
     "zheng2020_whitebox_character": False,
 }
-EXAMPLES = sentences(10, "test")
-
-
-def kept_out(example: Example, positions: Iterable[int], tag: str) -> Example:
-    """The sentence with a tag at some of its words that no attack may touch."""
-    tags = list(example.sentence.xpos)
-    for position in positions:
-        tags[position] = tag
-    return replace(example, sentence=replace(example.sentence, xpos=tuple(tags)))
-
-
-# No recipe may touch this sentence.
-EXAMPLES[3] = kept_out(EXAMPLES[3], range(len(EXAMPLES[3].sentence)), "XX")
 RUN = {"attack": "recipe", "victims": ["parser"], "seed": 0}
 Results = dict[int, AttackResult]
 
@@ -81,28 +67,6 @@ def _stand_ins():
 @pytest.fixture(scope="module", params=RECIPES)
 def name(request: pytest.FixtureRequest) -> str:
     return request.param
-
-
-def parser_of(name: str) -> BiaffineParser:
-    """One that the recipe is for."""
-    return trained_parser(characters=name.endswith("_character"))
-
-
-def punctuated(example: Example) -> Example:
-    """The sentence with every second word called punctuation."""
-    labels = list(example.gold.labels)
-    labels[::2] = ["punct"] * len(labels[::2])
-    return replace(example, gold=replace(example.gold, labels=tuple(labels)))
-
-
-def examples_of(name: str) -> list[Example]:
-    """Some that the recipe can attack; pairs of phrases take long sentences."""
-    if name.endswith("_character"):
-        return list(map(punctuated, EXAMPLES))
-    if "_phrase_" not in name:
-        return EXAMPLES
-    long = [one for one in sentences(120, "test") if len(one.sentence) > 8][:10]
-    return [kept_out(one, range(2, len(one.sentence), 5), "ADD") for one in long]
 
 
 def by_id(name: str, attack: Attack, examples: list[Example] | None = None) -> Results:

@@ -1,0 +1,44 @@
+"""The sentences that each recipe attacks in the tests, and the parser that it is for."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from robustparse.parsers.biaffine import BiaffineParser
+from robustparse.types import Example
+from sample_runs import sentences, trained_parser
+
+EXAMPLES = sentences(10, "test")
+
+
+def kept_out(example: Example, positions: Iterable[int], tag: str) -> Example:
+    """The sentence with a tag at some of its words that no attack may touch."""
+    tags = list(example.sentence.xpos)
+    for position in positions:
+        tags[position] = tag
+    return replace(example, sentence=replace(example.sentence, xpos=tuple(tags)))
+
+
+# No recipe may touch this sentence.
+EXAMPLES[3] = kept_out(EXAMPLES[3], range(len(EXAMPLES[3].sentence)), "XX")
+
+
+def parser_of(name: str) -> BiaffineParser:
+    """One that the recipe is for."""
+    return trained_parser(characters=name.endswith("_character"))
+
+
+def punctuated(example: Example) -> Example:
+    """The sentence with every second word called punctuation."""
+    labels = list(example.gold.labels)
+    labels[::2] = ["punct"] * len(labels[::2])
+    return replace(example, gold=replace(example.gold, labels=tuple(labels)))
+
+
+def examples_of(name: str) -> list[Example]:
+    """Some that the recipe can attack; pairs of phrases take long sentences."""
+    if name.endswith("_character"):
+        return list(map(punctuated, EXAMPLES))
+    if "_phrase_" not in name:
+        return EXAMPLES
+    long = [one for one in sentences(120, "test") if len(one.sentence) > 8][:10]
+    return [kept_out(one, range(2, len(one.sentence), 5), "ADD") for one in long]
