@@ -1,8 +1,9 @@
 """The phrase-level black box of Zheng et al. 2020 with scripted draws, and what it draws."""
 
 import numpy as np
+import phrase_attacks
 import pytest
-from attack_fakes import TableVictim, example
+from attack_fakes import SlopedVictim, TableVictim, example
 from search_fakes import Scripted, Traced
 
 from robustparse.attacks.attack import Attack
@@ -113,3 +114,17 @@ def test_places_and_words_are_drawn_uniformly(edits: str, most: tuple[int, ...])
         assert abs(np.count_nonzero(column) - 3000 * np.mean(most) / 4) < 200
         shares = np.bincount(column, minlength=5)[1:] / np.count_nonzero(column)
         assert np.abs(shares - 0.25).max() < 0.06
+
+
+def test_black_box_goes_through_the_sources_until_one_succeeds() -> None:
+    heads = phrase_attacks.HEADS
+    victim = SlopedVictim(heads, {"a b v c1 d e f": (3, *heads[1:])}, {}, {})
+    result = phrase_attacks.attacked(PhraseBlackBox(trials=40, kappa=1, at_once=8), victim)
+    assert result.edited == (3,)
+    assert result.success
+    texts = list(dict.fromkeys(victim.texts))
+    # One word of the first source at a time: three states; then those of the second.
+    first = {"a1 b v c d e f", "a2 b v c d e f", "a b1 v c d e f"}
+    assert set(texts[1:4]) == first
+    assert set(texts[4:]) <= {"a b v c1 d e f", "a b v c d1 e f"}
+    assert result.charged % 8 == 1
