@@ -1,20 +1,10 @@
-"""``robustparse attack``: the files and figures, going on after a stop, mistakes named."""
+"""``robustparse attack``: the files and figures, options over the recipe, going on after a stop."""
 
 import json
-import re
 from pathlib import Path
 
 import pytest
-from command_runs import (
-    GOOD,
-    RECIPE,
-    TREEBANKS,
-    broken_checkpoints,
-    checkpoint,
-    mistake,
-    stop_after,
-    table,
-)
+from command_runs import RECIPE, attack_arguments, mistake, stop_after, table
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.training_words import TrainingWords
@@ -27,26 +17,7 @@ from robustparse.evaluation.lines import read_lines
 from robustparse.evaluation.tally import Tally, result_line
 from robustparse.parsers.load import load
 from robustparse.parsers.victim import ParserVictim, Precision
-from sample_runs import sentences, write_sample
-
-SHIPPED = Path(__file__).parents[2] / "configs" / "attack" / "zheng2020_blackbox.yaml"
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a checkpoint, a data file and a recipe."""
-    folder = tmp_path_factory.mktemp("made")
-    checkpoint(folder)
-    write_sample(folder / "test.conllu", sentences(12, "test"))
-    (folder / "words.yaml").write_text(RECIPE)
-    return folder
-
-
-def arguments(made: Path, out: Path, *more: object) -> list[str]:
-    given = {"attack": made / "words.yaml", "checkpoint": made / "tiny.ckpt"}
-    given |= {"data": made / "test.conllu", "out": out}
-    options = [str(part) for key, value in given.items() for part in (f"--{key}", value)]
-    return ["attack", *options, *map(str, more)]
+from sample_runs import sentences
 
 
 def summary(folder: Path) -> dict:
@@ -66,14 +37,14 @@ def expected_lines(
 
 
 def test_precision_is_the_victims(made, tmp_path):
-    main(arguments(made, tmp_path / "out", "--precision", "bf16-mixed"))
+    main(attack_arguments(made, tmp_path / "out", "--precision", "bf16-mixed"))
     expected = expected_lines(made, 0, "bf16-mixed")
     assert read_lines(tmp_path / "out" / "examples.jsonl") == expected
     assert json.loads((tmp_path / "out" / "run.json").read_text())["precision"] == "bf16-mixed"
 
 
 def test_files_and_table_are_those_of_the_attack_run_by_itself(made, tmp_path, capsys):
-    main(arguments(made, tmp_path / "out", "--seed", 5))
+    main(attack_arguments(made, tmp_path / "out", "--seed", 5))
     lines = read_lines(tmp_path / "out" / "examples.jsonl")
     assert lines == expected_lines(made, 5)
     assert any(line["success"] for line in lines)
@@ -94,7 +65,7 @@ def test_files_and_table_are_those_of_the_attack_run_by_itself(made, tmp_path, c
 
 def test_its_scores_are_those_of_evaluate(made, tmp_path):
     out = tmp_path / "out"
-    main(arguments(made, out))
+    main(attack_arguments(made, out))
     for which, data in (
         ("clean", made / "test.conllu"),
         ("attacked", out / "adversarial.conllu"),
@@ -110,7 +81,7 @@ def test_its_scores_are_those_of_evaluate(made, tmp_path):
 
 def test_options_over_the_recipe(made, tmp_path):
     options = ["--limit", 7, "--attack.search.init_args.gamma", 0.4]
-    main(arguments(made, tmp_path, *options))
+    main(attack_arguments(made, tmp_path, *options))
     assert read_lines(tmp_path / "examples.jsonl") == expected_lines(made, 0, gamma=0.4)[:7]
     assert summary(tmp_path)["n_sentences"] == 7
     run = json.loads((tmp_path / "run.json").read_text())
@@ -128,7 +99,7 @@ def test_the_seed_is_the_recipes_unless_given(made, tmp_path):
         ("neither", [], 0),
     ):
         out = tmp_path / name
-        main(arguments(made, out, *options))
+        main(attack_arguments(made, out, *options))
         assert read_lines(out / "examples.jsonl") == expected_lines(made, seed)
         run = json.loads((out / "run.json").read_text())
         assert summary(out)["seed"] == run["seed"] == run["settings"]["init_args"]["seed"] == seed
@@ -151,26 +122,26 @@ def test_everything_in_one_configuration_file(made, tmp_path):
 def test_a_stopped_run_goes_on_and_a_finished_one_is_shown_again(
     made, tmp_path, monkeypatch, capsys
 ):
-    main(arguments(made, tmp_path / "whole"))
+    main(attack_arguments(made, tmp_path / "whole"))
     expected = capsys.readouterr().out
     calls: list[int] = []
     stop_after(5, calls, monkeypatch)
     with pytest.raises(KeyboardInterrupt):
-        main(arguments(made, tmp_path / "out"))
+        main(attack_arguments(made, tmp_path / "out"))
     # In whatever batches: a machine with less memory may finish it.
-    main(arguments(made, tmp_path / "out", "--attack.batch_words", 50, "--attack.live", 3))
+    main(attack_arguments(made, tmp_path / "out", "--attack.batch_words", 50, "--attack.live", 3))
     assert len(calls) == 12
     for name in ("examples.jsonl", "adversarial.conllu", "run.json"):
         ours, theirs = ((tmp_path / folder / name).read_bytes() for folder in ("out", "whole"))
         assert ours == theirs
     capsys.readouterr()
-    main(arguments(made, tmp_path / "out"))
+    main(attack_arguments(made, tmp_path / "out"))
     assert capsys.readouterr().out == expected
     assert len(calls) == 12
 
 
 def test_the_folder_of_another_run_is_refused(made, tmp_path, capsys):
-    main(arguments(made, tmp_path))
+    main(attack_arguments(made, tmp_path))
     for options, says in (
         (["--seed", 1], "seed: 0 there, 1 here"),
         (["--limit", 3], "limit: None there, 3 here"),
@@ -180,96 +151,6 @@ def test_the_folder_of_another_run_is_refused(made, tmp_path, capsys):
             "settings.init_args.goal.init_args.metric: 'uas' there, 'las' here",
         ),
     ):
-        error = mistake(capsys, *arguments(made, tmp_path, *options))
+        error = mistake(capsys, *attack_arguments(made, tmp_path, *options))
         assert f"{tmp_path}: holds another run" in error
         assert says in error
-
-
-def test_a_model_that_is_not_there_and_then_is_another(made, tmp_path, capsys):
-    generator = "--attack.candidates.init_args.generator.init_args.model"
-    options = ["--attack", SHIPPED, generator, tmp_path / "no" / "model"]
-    options += ["--attack.candidates.init_args.path", tmp_path / "cache.sqlite"]
-    error = mistake(capsys, *arguments(made, tmp_path / "out", *options))
-    assert str(tmp_path / "no" / "model") in error
-    main(arguments(made, tmp_path / "out", "--limit", 2))  # nothing was finished in the folder
-    assert summary(tmp_path / "out")["attack"] == "words"
-
-
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        (("init_args: {sample: 5}", "init_args: {sample: 0}"), "sample must be >= 1, got 0"),
-        (("{sample: 5}", "{samples: 5}"), "recipe.yaml: .*'samples'"),
-        (("{sample: 5}", "{sample: many}"), "recipe.yaml: .*many"),
-        (("TrainingWords", "TrainedWords"), "recipe.yaml: .*TrainedWords"),
-        (("zheng2020.Zheng2020", "zheng2020.Zheng1999"), "recipe.yaml: .*Zheng1999"),
-        (("search: {class_path", "search: {class"), "recipe.yaml: .*search"),
-        (("search:", "searches:"), "recipe.yaml: .*searches"),
-        (("goal:", "goal: {"), "recipe.yaml"),
-        (("robustparse.attacks.goals.AttachmentDrop", "os.system"), "recipe.yaml: .*os.system"),
-        (("tags.AttackableTags", "tags.AttackableTags, init_args: {tags: []}}"), "recipe.yaml"),
-    ],
-)
-def test_a_wrong_recipe_is_named(made, tmp_path, capsys, change, says):
-    assert change[0] in RECIPE
-    (tmp_path / "recipe.yaml").write_text(RECIPE.replace(*change))
-    options = ["--attack", tmp_path / "recipe.yaml"]
-    error = mistake(capsys, *arguments(made, tmp_path / "out", *options))
-    assert re.search(says, error), error
-    assert not (tmp_path / "out").exists()
-
-
-def test_mistakes_in_lists_of_a_recipe_are_named(made, tmp_path, capsys):
-    wrong = RECIPE.replace(".AttackableTags", ".AttackableTags\n    init_args: {tags: []}")
-    (tmp_path / "recipe.yaml").write_text(wrong)
-    options = ["--attack", tmp_path / "recipe.yaml"]
-    error = mistake(capsys, *arguments(made, tmp_path / "out", *options))
-    assert "attackable tags: the list is empty" in error
-
-
-@pytest.mark.parametrize("name", ["cycle", "latin", "label", "missing"])
-def test_a_broken_treebank_is_named(made, tmp_path, capsys, name):
-    content, says = TREEBANKS.get(name, (None, ": no such file"))
-    path = tmp_path / f"{name}.conllu"
-    if content is not None:
-        path.write_bytes(content)
-    error = mistake(capsys, *arguments(made, tmp_path / "out", "--data", path))
-    assert f"{path}{says}" in error
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_broken_checkpoint_is_named_and_never_executed(made, tmp_path, capsys):
-    for name, says in broken_checkpoints(tmp_path, made / "tiny.ckpt").items():
-        path = tmp_path / f"{name}.ckpt"
-        error = mistake(capsys, *arguments(made, tmp_path / "out", "--checkpoint", path))
-        assert str(path) in error
-        assert says in error
-    assert not (tmp_path / "pwned").exists()
-    assert not (tmp_path / "out").exists()
-
-
-def test_data_without_penn_tags(made, tmp_path, capsys):
-    (tmp_path / "untagged.conllu").write_text(GOOD.replace("\tNN\t", "\t_\t"))
-    options = ["--data", tmp_path / "untagged.conllu"]
-    error = mistake(capsys, *arguments(made, tmp_path / "out", *options))
-    assert "sentence 0: no Penn tag for every word" in error
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (["--limit", 0], "--limit must be >= 1, got 0"),
-        (["--seed", -1], "--seed must be >= 0 and below 2**64, got -1"),
-        (["--seed", 1 << 64], "--seed must be >= 0 and below 2**64, got 18446744073709551616"),
-        (["--attack.seed", -1], "--seed must be >= 0 and below 2**64, got -1"),
-        (["--nonsense", 1], "--nonsense"),
-        (["--attack", "missing.yaml"], "missing.yaml"),
-        (["--attack.live", 0], "live must be >= 1, got 0"),
-        (["--attack.budget", 0], "budget must be >= 1, got 0"),
-        (["--attack.budgets", 5], "budgets"),
-        (["--out", "{made}/test.conllu/out"], "test.conllu/out: the output folder is not writable"),
-    ],
-)
-def test_a_wrong_option_is_named(made, tmp_path, capsys, options, says):
-    given = [str(option).format(made=made) for option in options]
-    assert says in mistake(capsys, *arguments(made, tmp_path / "out", *given))

@@ -1,53 +1,23 @@
-"""Mistakes in an attack's parts, and parts that die on the way, each with one clear message."""
+"""Mistakes in an attack's parts, and parts that are missing, each with one clear message."""
 
 import json
 import re
-import selectors
 import sys
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import pytest
-from command_runs import RECIPE, checkpoint, mistake
+from command_runs import RECIPE, ROOM, attack_by, filtered, mistake
 
-from robustparse.attacks.candidates.generator import Slot
-from robustparse.attacks.constraints import link_grammar, pipeline_tag
+from robustparse.attacks.constraints import pipeline_tag
 from robustparse.cli.main import main
 from robustparse.evaluation.lines import read_lines
-from sample_runs import sentences, write_sample
 
-ROOM = "robustparse.attacks"
 PARTS = "; docs/attacks.md lists the classes under `Parts`"
 LEXICON = RECIPE.replace("training_words.TrainingWords", "lexicon.Lexicon")
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("made")
-    checkpoint(folder)
-    write_sample(folder / "test.conllu", sentences(12, "test"))
-    return folder
-
-
-def attack(made: Path, out: Path, recipe: str, *more: object) -> list[str]:
-    (out / "recipe.yaml").write_text(recipe)
-    given = {"attack": out / "recipe.yaml", "checkpoint": made / "tiny.ckpt"}
-    given |= {"data": made / "test.conllu", "out": out / "out", "device": "cpu"}
-    options = [str(part) for key, value in given.items() for part in (f"--{key}", value)]
-    return ["attack", *options, *map(str, more)]
 
 
 def searched(search: str, **settings: object) -> str:
     found = f"search: {{class_path: {ROOM}.search.{search}, init_args: {json.dumps(settings)}}}"
     return RECIPE.replace(f"search: {{class_path: {ROOM}.search.zheng2020.Zheng2020}}", found)
-
-
-def filtered(path: str, settings: str) -> str:
-    return RECIPE.replace(
-        f"{ROOM}.constraints.tags.AttackableTags",
-        f"{ROOM}.constraints.{path}\n    init_args: {settings}",
-    )
 
 
 @pytest.mark.parametrize(
@@ -66,18 +36,18 @@ def filtered(path: str, settings: str) -> str:
 def test_a_table_of_synonyms_that_is_none(made, tmp_path, capsys, table, says):
     (tmp_path / "table.json").write_text(json.dumps(table))
     recipe = LEXICON.replace("{sample: 5}", f"{{table: {tmp_path / 'table.json'}}}")
-    error = mistake(capsys, *attack(made, tmp_path, recipe))
+    error = mistake(capsys, *attack_by(made, tmp_path, recipe))
     assert says in error
     assert not (tmp_path / "out").exists()
 
 
 def test_a_table_of_synonyms_cut_off_or_missing(made, tmp_path, capsys):
     recipe = LEXICON.replace("{sample: 5}", f"{{table: {tmp_path / 'table.json'}}}")
-    assert "table.json: no such file" in mistake(capsys, *attack(made, tmp_path, recipe))
+    assert "table.json: no such file" in mistake(capsys, *attack_by(made, tmp_path, recipe))
     (tmp_path / "table.json").write_text("\n")
-    assert "table.json: the file is empty" in mistake(capsys, *attack(made, tmp_path, recipe))
+    assert "table.json: the file is empty" in mistake(capsys, *attack_by(made, tmp_path, recipe))
     (tmp_path / "table.json").write_text('{"big": ["large",\n')
-    error = mistake(capsys, *attack(made, tmp_path, recipe))
+    error = mistake(capsys, *attack_by(made, tmp_path, recipe))
     assert "table.json, line 2: not JSON" in error
 
 
@@ -111,7 +81,7 @@ def test_a_table_of_synonyms_cut_off_or_missing(made, tmp_path, capsys):
     ids=lambda value: str(value)[-50:] if isinstance(value, str) else None,
 )
 def test_a_setting_out_of_range(made, tmp_path, capsys, recipe, options, says):
-    error = mistake(capsys, *attack(made, tmp_path, recipe, *options))
+    error = mistake(capsys, *attack_by(made, tmp_path, recipe, *options))
     assert says in error
     assert (PARTS in error) == (PARTS in says)
     assert read_lines(tmp_path / "out" / "examples.jsonl") == []
@@ -120,7 +90,7 @@ def test_a_setting_out_of_range(made, tmp_path, capsys, recipe, options, says):
 def test_a_model_on_a_device_that_is_not_there(made, tmp_path, capsys):
     recipe = RECIPE.replace("training_words.TrainingWords", "masked_lm.MaskedLM")
     recipe = recipe.replace("{sample: 5}", "{model: some-model, device: gpu}")
-    error = mistake(capsys, *attack(made, tmp_path, recipe))
+    error = mistake(capsys, *attack_by(made, tmp_path, recipe))
     assert "device gpu: expected auto, cpu or cuda" in error
 
 
@@ -144,7 +114,7 @@ def test_an_extra_that_is_not_installed(
         monkeypatch.setattr(pipeline_tag, "import_module", missing)
     else:
         monkeypatch.setitem(sys.modules, library, None)
-    error = mistake(capsys, *attack(made, tmp_path, filtered(path, settings)))
+    error = mistake(capsys, *attack_by(made, tmp_path, filtered(path, settings)))
     assert f"run `pip install {library.replace('sentence_t', 'sentence-t')}" in error
 
 
@@ -154,7 +124,7 @@ def missing(name: str) -> None:
 
 def test_sentences_without_an_attackable_word_are_kept(made, tmp_path):
     tags = filtered("tags.AttackableTags", "{tags: [UH]}")
-    main(attack(made, tmp_path, tags))
+    main(attack_by(made, tmp_path, tags))
     lines = read_lines(tmp_path / "out" / "examples.jsonl")
     assert [line["id"] for line in lines] == list(range(12))
     for line in lines:
@@ -186,91 +156,9 @@ def test_sentences_without_an_attackable_word_are_kept(made, tmp_path):
     ],
 )
 def test_tags_that_the_data_does_not_have(made, tmp_path, capsys, path, settings, says):
-    main(attack(made, tmp_path, filtered(path, settings)))
+    main(attack_by(made, tmp_path, filtered(path, settings)))
     found = capsys.readouterr().err
     assert found.count("no word of the data has") == (1 if says else 0)
     assert says in found
     if says:
         assert re.search(r"its words have .*(NN|root)\b", found)
-
-
-CHECKER = """\
-#!{python}
-import sys, time, zlib
-from pathlib import Path
-left, where = 40, Path({marker!r})
-for line in sys.stdin:
-    left -= 1
-    if left == 0 and not where.exists():
-        where.touch()
-        {end}
-    errors = zlib.crc32(line.encode()) % 2
-    print('No complete linkages found.' if errors else 'vector = (UNUSED=0 )', flush=True)
-"""
-
-
-@pytest.mark.parametrize(
-    ("end", "says"),
-    [
-        ("sys.exit(3)", "ended with code 3"),
-        ("time.sleep(600)", "gave no answer within 60.0 s"),
-    ],
-)
-def test_a_checker_that_dies_or_hangs_midway(made, tmp_path, capsys, monkeypatch, end, says):
-    marker = tmp_path / "dead"
-
-    class Impatient(selectors.DefaultSelector):
-        """Its time is up once the checker hangs, and not before."""
-
-        def select(self, timeout: float | None = None) -> list[Any]:
-            while not (ready := super().select(0.02)) and not marker.exists():
-                pass
-            return ready
-
-    def recipe() -> str:
-        program = tmp_path / "checker"
-        program.write_text(CHECKER.format(python=sys.executable, marker=str(marker), end=end))
-        program.chmod(0o755)
-        grammar = {"class_path": f"{ROOM}.constraints.link_grammar.LinkGrammar"}
-        grammar["init_args"] = {"command": str(program)}
-        return filtered("grammar.GrammarErrors", json.dumps({"checker": grammar})) + "live: 2\n"
-
-    fails = attack(made, tmp_path, recipe())
-    with monkeypatch.context() as patch:
-        if "sleep" in end:
-            patch.setattr(link_grammar.selectors, "DefaultSelector", Impatient)
-        error = mistake(capsys, *fails)
-    assert says in error
-    assert "run again to go on" in error
-    finished = read_lines(tmp_path / "out" / "examples.jsonl")
-    assert 0 < len(finished) < 12
-    assert not (tmp_path / "out" / "summary.json").exists()
-    main(fails)  # the checker is well again
-    whole = tmp_path / "whole"
-    whole.mkdir()
-    main(attack(made, whole, recipe()))
-    for name in ("examples.jsonl", "adversarial.conllu"):
-        assert (tmp_path / "out" / name).read_bytes() == (whole / "out" / name).read_bytes()
-
-
-def test_a_candidate_model_that_fails_is_named_and_the_outcome_kept(made, tmp_path, monkeypatch):
-    from robustparse.attacks.candidates.training_words import TrainingWords
-
-    calls: list[int] = []
-    propose = TrainingWords.propose
-
-    def failing(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
-        calls.append(len(slots))
-        if len(calls) == 4:
-            raise MemoryError("out of memory")
-        return propose(self, slots, seed)
-
-    recipe = attack(made, tmp_path, RECIPE + "live: 2\n")
-    with monkeypatch.context() as patch:
-        patch.setattr(TrainingWords, "propose", failing)
-        with pytest.raises(RuntimeError, match=r"TrainingWords failed \(MemoryError: out"):
-            main(recipe)
-    finished = read_lines(tmp_path / "out" / "examples.jsonl")
-    assert 0 < len(finished) < 12
-    main(recipe)
-    assert len(read_lines(tmp_path / "out" / "examples.jsonl")) == 12

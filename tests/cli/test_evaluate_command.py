@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from command_runs import GOOD, TREEBANKS, broken_checkpoints, checkpoint, mistake, table
+from broken_files import GOOD, TREEBANKS, broken_checkpoints
+from command_runs import checkpoint, mistake, table
 
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank

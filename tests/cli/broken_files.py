@@ -1,0 +1,85 @@
+"""Treebanks and checkpoints that our commands must refuse."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import torch
+
+
+def row(number: int, word: str, head: int | str, label: str, columns: str = "\t_\t_\n") -> str:
+    return f"{number}\t{word}\t_\tNOUN\tNN\t_\t{head}\t{label}{columns}"
+
+
+GOOD = row(1, "a", 2, "nsubj") + row(2, "b", 0, "root") + "\n"
+
+# Content, and what the message must say after the file's name.
+TREEBANKS: dict[str, tuple[bytes, str]] = {
+    "nine": ((GOOD + row(1, "a", 0, "root", "\t_\n")).encode(), ":4: 9 columns, expected 10"),
+    "range": ((row(1, "a", 0, "root") + row(2, "b", 7, "root")).encode(), ":2: head '7'"),
+    "cycle": ((row(1, "a", 2, "root") + row(2, "b", 1, "root")).encode(), ":1: following the"),
+    "head": ((GOOD + row(1, "a", "x", "root")).encode(), ":4: head 'x'"),
+    "ids": (row(2, "a", 0, "root").encode(), ":1: word id '2', expected 1"),
+    "self": (row(1, "a", 1, "root").encode(), ":1: following the heads"),
+    "roots": ((row(1, "a", 0, "root") + row(2, "b", 0, "root")).encode(), ":2: a second root"),
+    "empty": (b"", ": the file is empty"),
+    "blank": (b"\n\n\n", ": the file is empty"),
+    "comments": (b"# text = a\n\n", ":1: a sentence without words"),
+    "latin": (GOOD.encode() + b"1\t\xff\xfe\t_\tX\tX\t_\t0\troot\t_\t_\n\n", ":4: not UTF-8"),
+    "noise": (bytes(range(256)), ":"),
+    "label": ((GOOD + row(1, "a", 0, "weird")).encode(), ":4: dependency label 'weird'"),
+    "long": (("".join(row(i, "a", i - 1, "root") for i in range(1, 252))).encode(), ":1: the se"),
+}
+
+
+class Evil:
+    """Unpickled, it writes a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return (Path.touch, (self.path,))
+
+
+def broken_checkpoints(folder: Path, good: Path) -> dict[str, str]:
+    """Write them; what each message must say, by the file's name."""
+    (folder / "noise.ckpt").write_bytes(bytes(range(256)))
+    (folder / "cut.ckpt").write_bytes(good.read_bytes()[:2000])
+    (folder / "empty.ckpt").write_bytes(b"")
+    (folder / "evil.ckpt").write_bytes(pickle.dumps(Evil(folder / "pwned")))
+    torch.save({"state_dict": Evil(folder / "pwned")}, folder / "evil2.ckpt")
+    torch.save({"state_dict": {}}, folder / "foreign.ckpt")
+    content = torch.load(good, weights_only=True)
+    for name, change in {
+        "format": {"format": 99},
+        "class": {"parser": {"class_path": "os.system", "init_args": {}}},
+        "module": {"parser": {"class_path": "robustparse.parsers.gone.Parser", "init_args": {}}},
+        "encoder": {"parser": specification_of("robustparse.parsers.encoders.LSTMEncoder")},
+        "arguments": {"parser": specification_of("robustparse.parsers.biaffine.BiaffineParser")},
+        "vocabulary": {"vocabulary": {"words": []}},
+        "numbers": {"vocabulary": dict.fromkeys(content["robustparse"]["vocabulary"], 5)},
+        "small": {"vocabulary": {**content["robustparse"]["vocabulary"], "labels": ["root"]}},
+    }.items():
+        described = {**content["robustparse"], **change}
+        torch.save({**content, "robustparse": described}, folder / f"{name}.ckpt")
+    (folder / "folder.ckpt").mkdir()
+    return {
+        **dict.fromkeys(("noise", "cut", "empty", "evil", "evil2"), "not a readable checkpoint"),
+        "foreign": "not one that robustparse wrote",
+        "format": "checkpoint format 99",
+        "class": "only classes of robustparse.parsers are loaded",
+        "module": "robustparse.parsers.gone",
+        "encoder": "robustparse.parsers.encoders.LSTMEncoder",
+        "arguments": "no_such_argument",
+        "vocabulary": "a vocabulary holds",
+        "numbers": "'int' object",
+        "small": "its weights do not fit",
+        "folder": "no such checkpoint",
+        "missing": "no such checkpoint",
+    }
+
+
+def specification_of(class_path: str) -> dict[str, Any]:
+    argument = "no_such_argument" if class_path.endswith("Parser") else "layers"
+    return {"class_path": class_path, "init_args": {argument: 1}}

@@ -1,0 +1,96 @@
+"""Parts of an attack that die on the way: they are named, and the attack can go on."""
+
+import json
+import selectors
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from command_runs import RECIPE, ROOM, attack_by, filtered, mistake
+
+from robustparse.attacks.candidates.generator import Slot
+from robustparse.attacks.constraints import link_grammar
+from robustparse.cli.main import main
+from robustparse.evaluation.lines import read_lines
+
+CHECKER = """\
+#!{python}
+import sys, time, zlib
+from pathlib import Path
+left, where = 40, Path({marker!r})
+for line in sys.stdin:
+    left -= 1
+    if left == 0 and not where.exists():
+        where.touch()
+        {end}
+    errors = zlib.crc32(line.encode()) % 2
+    print('No complete linkages found.' if errors else 'vector = (UNUSED=0 )', flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "says"),
+    [
+        ("sys.exit(3)", "ended with code 3"),
+        ("time.sleep(600)", "gave no answer within 60.0 s"),
+    ],
+)
+def test_a_checker_that_dies_or_hangs_midway(made, tmp_path, capsys, monkeypatch, end, says):
+    marker = tmp_path / "dead"
+
+    class Impatient(selectors.DefaultSelector):
+        """Its time is up once the checker hangs, and not before."""
+
+        def select(self, timeout: float | None = None) -> list[Any]:
+            while not (ready := super().select(0.02)) and not marker.exists():
+                pass
+            return ready
+
+    def recipe() -> str:
+        program = tmp_path / "checker"
+        program.write_text(CHECKER.format(python=sys.executable, marker=str(marker), end=end))
+        program.chmod(0o755)
+        grammar = {"class_path": f"{ROOM}.constraints.link_grammar.LinkGrammar"}
+        grammar["init_args"] = {"command": str(program)}
+        return filtered("grammar.GrammarErrors", json.dumps({"checker": grammar})) + "live: 2\n"
+
+    fails = attack_by(made, tmp_path, recipe())
+    with monkeypatch.context() as patch:
+        if "sleep" in end:
+            patch.setattr(link_grammar.selectors, "DefaultSelector", Impatient)
+        error = mistake(capsys, *fails)
+    assert says in error
+    assert "run again to go on" in error
+    finished = read_lines(tmp_path / "out" / "examples.jsonl")
+    assert 0 < len(finished) < 12
+    assert not (tmp_path / "out" / "summary.json").exists()
+    main(fails)  # the checker is well again
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    main(attack_by(made, whole, recipe()))
+    for name in ("examples.jsonl", "adversarial.conllu"):
+        assert (tmp_path / "out" / name).read_bytes() == (whole / "out" / name).read_bytes()
+
+
+def test_a_candidate_model_that_fails_is_named_and_the_outcome_kept(made, tmp_path, monkeypatch):
+    from robustparse.attacks.candidates.training_words import TrainingWords
+
+    calls: list[int] = []
+    propose = TrainingWords.propose
+
+    def failing(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
+        calls.append(len(slots))
+        if len(calls) == 4:
+            raise MemoryError("out of memory")
+        return propose(self, slots, seed)
+
+    recipe = attack_by(made, tmp_path, RECIPE + "live: 2\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(TrainingWords, "propose", failing)
+        with pytest.raises(RuntimeError, match=r"TrainingWords failed \(MemoryError: out"):
+            main(recipe)
+    finished = read_lines(tmp_path / "out" / "examples.jsonl")
+    assert 0 < len(finished) < 12
+    main(recipe)
+    assert len(read_lines(tmp_path / "out" / "examples.jsonl")) == 12
