@@ -50,12 +50,6 @@ def test_every_state_reads_as_its_words() -> None:
     alone = together.words[2:-2, : texts.words.shape[1]]
     assert (alone == texts.words).all()
     assert (together.lengths[2:-2] == texts.lengths).all()
-    keys = problem.keys(states)
-    assert len(set(keys.tolist())) == len(states)
-    assert problem.keys(np.zeros((1, 3), dtype=np.int16)).tolist() == [0]
-    (partly,) = builder.extend(built, [np.array([0])])
-    without = (states[:, 2] != 1).nonzero()[0]
-    assert partly.keys(states[without]).tolist() == keys[without].tolist()
 
 
 def test_expand_lists_one_change_each() -> None:

@@ -29,7 +29,7 @@ class Account:
         self.charged = len(start)
         self.asked = [start]
         self._budget = budget
-        self._known = Known()
+        self._known = Known(np.zeros(start.shape[1], dtype=np.int16))
         self._states, self._places, self._verdict = start, _FIRST, _NOTHING
         # Which states the next verdict helps to answer; None where it is all of the answer.
         self._numbers: NDArray[np.int64] | None = None
@@ -45,7 +45,7 @@ class Account:
         return None if self._budget is None else self._budget - self.charged
 
     def charge(
-        self, problem: Problem, states: NDArray[np.int16], places: NDArray[np.int64]
+        self, states: NDArray[np.int16], places: NDArray[np.int64]
     ) -> NDArray[np.int16] | None:
         """Count states asked about, `(n, words)`, cut to the budget.
 
@@ -59,14 +59,13 @@ class Account:
         if not len(states):
             self._verdict = _NOTHING
             return None
-        numbers, new = self._known.look_up(problem.keys(states))
-        if new is None:
-            self._numbers = None
-        elif new.any():
-            self._numbers, states = numbers, states[new]
-        else:
-            self._verdict = self._known.verdict(numbers)
-            return None
+        self._numbers = None
+        if (found := self._known.look_up(states)) is not None:
+            self._numbers, new = found
+            if not new.any():
+                self._verdict = self._known.verdict(self._numbers)
+                return None
+            states = states[new]
         self.asked.append(states)
         return states
 

@@ -1,4 +1,4 @@
-"""The verdicts on one sentence's states, told apart by 64-bit keys."""
+"""The verdicts on one sentence's states."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,11 +9,12 @@ from robustparse.attacks.goals import Verdict
 class Known:
     """States by number, in the order in which they were first asked about.
 
-    The clean state, whose key is 0, is number 0.
+    Args:
+        clean: the sentence as it is, `(words,)`, which is number 0.
     """
 
-    def __init__(self) -> None:
-        self._numbers: dict[int, int] = {0: 0}
+    def __init__(self, clean: NDArray[np.int16]) -> None:
+        self._numbers = {clean.tobytes(): 0}
         self._verdicts: list[Verdict] = []
 
     def __len__(self) -> int:
@@ -21,28 +22,23 @@ class Known:
         return len(self._numbers)
 
     def look_up(
-        self, keys: NDArray[np.uint64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
-        """The numbers of states, and which of them are the first of their kind.
-
-        Args:
-            keys: of the states, `(n,)`.
+        self, states: NDArray[np.int16]
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]] | None:
+        """The numbers of states `(n, words)`, and which of them are the first of their kind.
 
         Returns:
-            The numbers `(n,)`, and a mask `(n,)`, or None if all are new.
+            The numbers `(n,)` and a mask `(n,)`; None if all are new.
         """
         known, before = self._numbers, len(self._numbers)
-        wanted: list[int] = keys.tolist()
-        found = list(map(known.get, wanted))
-        if None in found:
-            for at, number in enumerate(found):
-                if number is None:
-                    found[at] = known.setdefault(wanted[at], len(known))
-        numbers, new = np.array(found, dtype=np.int64), len(known) - before
-        if new == len(wanted):
-            return numbers, None
+        content, size = states.tobytes(), states[0].nbytes
+        keys = [content[begin : begin + size] for begin in range(0, len(content), size)]
+        found = [known.setdefault(key, len(known)) for key in keys]
+        new = len(known) - before
+        if new == len(keys):
+            return None
+        numbers = np.array(found, dtype=np.int64)
         if not new:
-            return numbers, np.zeros(len(wanted), dtype=np.bool_)
+            return numbers, np.zeros(len(keys), dtype=np.bool_)
         # Numbers rise in order of first appearance: a state is new where they reach a new height.
         heights = np.maximum.accumulate(np.concatenate([[before - 1], numbers]))
         return numbers, heights[1:] > heights[:-1]

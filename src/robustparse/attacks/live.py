@@ -244,7 +244,7 @@ class LiveSentence:
         """Count states asked about, cut to the budget; whether any of them is new."""
         if self.account.left == 0:
             raise RuntimeError(f"{type(self._search).__name__} asks on after its budget was spent")
-        new = self.account.charge(self.problem, states, places)
+        new = self.account.charge(states, places)
         if new is not None:
             self._wait_for(new)
         return new is not None

@@ -6,7 +6,6 @@ strings return at the end.
 """
 
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,9 +21,6 @@ DELETED = -2
 """The choice that takes the word at a position out, to see what it is worth; never an outcome."""
 
 State = NDArray[np.int16]
-
-_CHOICES = 1 << 16  # choices are int16
-_CODES = 3  # choices of a word beside its candidates: DELETED, UNKNOWN and the original
 
 
 class Source(NamedTuple):
@@ -85,24 +81,6 @@ class Problem:
         """The sentence as it is."""
         return np.zeros(len(self.original), dtype=np.int16)
 
-    def keys(self, states: NDArray[np.int16]) -> NDArray[np.uint64]:
-        """A 64-bit key of each state `(n, words)`, which candidates made later leave as it is.
-
-        It is the exclusive or of the keys of the changed words (Zobrist hashing), SplitMix64 of
-        position and choice, so that the clean state has key 0.
-        """
-        table, origin = self._key_table
-        keys: NDArray[np.uint64] = np.bitwise_xor.reduce(table.take(origin + states), axis=1)
-        return keys
-
-    @cached_property
-    def _key_table(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """Keys, and where those of each word's original stand among them, `(words,)`."""
-        # Sizes are rounded up, so that few tables of keys serve all sentences.
-        most = int((self.ptr[1:] - self.ptr[:-1]).max(initial=0)) + _CODES
-        words, choices = 1 << len(self).bit_length(), 1 << most.bit_length()
-        return _keys(words, choices), np.arange(len(self)) * choices - DELETED
-
     def changeable(self, states: NDArray[np.int16]) -> NDArray[np.bool_]:
         """Where a state may still be changed if every word is changed once at most.
 
@@ -131,19 +109,6 @@ class Problem:
         for position in np.flatnonzero(state).tolist():
             words[position] = self.word(state, position)
         return tuple(words)
-
-
-@lru_cache(maxsize=32)
-def _keys(words: int, choices: int) -> NDArray[np.uint64]:
-    """Keys of choices from `DELETED` on, `(words * choices,)`: SplitMix64 (Steele et al. 2014)."""
-    places = np.arange(words)[:, None] * _CHOICES + np.arange(1, choices + 1)
-    code = places.astype(np.uint64)
-    code = code * np.uint64(0x9E3779B97F4A7C15)
-    code = (code ^ (code >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    code = (code ^ (code >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    keys = code ^ (code >> np.uint64(31))
-    keys[:, -DELETED] = 0  # the original word
-    return keys.ravel()
 
 
 def one_changed(state: State, positions: NDArray[np.int64], choice: int) -> NDArray[np.int16]:

@@ -47,7 +47,7 @@ class Scheduler:
     """Runs searches against one victim.
 
     It alone counts queries: every state asked about is charged, seen before or not, and the clean
-    prediction is query 1; unique ones are distinct states, by a 64-bit hash, whatever they read.
+    prediction is query 1; unique ones are distinct states, whatever they read.
     Gradients are not charged.
 
     Args:
