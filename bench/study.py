@@ -23,10 +23,9 @@ import yaml
 
 from robustparse.data.conllu import find_split, read_treebank, write_treebank
 from robustparse.data.shares import draw_share
-from robustparse.evaluation.quality import QUALITY
 from robustparse.files import file_digest, make_folder, write_text
 from studies import STUDIES
-from study_figures import keep, kept, static_folder
+from study_figures import keep, kept, qualities, static_folder
 from study_rows import ROOT, Copies, Row, Study, percent
 from study_tables import table
 
@@ -173,7 +172,7 @@ def attack(study: Study, row: Row, gamma: float | None, inputs: Inputs) -> None:
         checkpoint = str(row.folder / row.checkpoint)
         where = ["--out", str(static_folder(row, gamma))]
         run(["evaluate", "--checkpoint", checkpoint, "--data", str(static), *where])
-    if study.sentences is not None and not (folder / QUALITY).exists():
+    if study.sentences is not None and None in qualities(folder).values():
         measures = ["--language_model", inputs.masked_lm, "--kind", "masked"]
         run(["quality", str(folder), *measures, "--vectors", inputs.vectors])
 

@@ -13,6 +13,8 @@ from studies import STUDIES
 from study_rows import ROOT, Row, percent
 
 RESULTS = ROOT / "bench" / "results"
+# What a study measures of each attack, and over which sentences.
+MEASURED = {"perplexity": "all", "word_similarity": "changed"}
 MEASURES = ("perplexity", "word_similarity", "sentence_similarity")
 
 
@@ -61,7 +63,4 @@ def qualities(attacked: Path) -> dict[str, Any]:
     """What ``quality`` found out: means and medians, without the models' places on this machine."""
     path = attacked / QUALITY
     found = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    return {
-        "perplexity": found["perplexity"]["all"] if found else None,
-        "word_similarity": found["word_similarity"]["changed"] if found else None,
-    }
+    return {name: found[name][of] if name in found else None for name, of in MEASURED.items()}

@@ -1,5 +1,6 @@
 """The studies: names that tell rows apart, recipes with the machine's files, sentences drawn."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from robustparse.data.conllu import block_of, read_treebank, write_treebank
 from robustparse.data.sample import sample_treebank
 from robustparse.types import DependencyTree, Sentence
 from studies import STUDIES
-from study_figures import result
+from study_figures import qualities, result
 
 HERE = study.Inputs(Path("treebank"), "mlm", "encoder", "vectors.txt")
 
@@ -184,3 +185,11 @@ def test_a_row_trained_in_another_way_is_refused(
         row = replace(row, **part)
     with pytest.raises(SystemExit, match="move it away"):
         study.train(row, HERE)
+
+
+def test_a_measurement_that_was_cut_off_is_not_whole(tmp_path: Path) -> None:
+    nothing = {"perplexity": None, "word_similarity": None}
+    assert qualities(tmp_path) == nothing
+    near = {"changed": {"mean": 0.8}, "success": {"mean": 0.7}}
+    (tmp_path / "quality.json").write_text(json.dumps({"word_similarity": near}))
+    assert qualities(tmp_path) == {**nothing, "word_similarity": {"mean": 0.8}}

@@ -223,7 +223,7 @@ class Scheduler:
         at = 0
         for piece in batch:
             rows = slice(at, at + piece.end - piece.begin)
-            part = tuple(array[rows] for array in predictions)
+            part = tuple([array[rows] for array in predictions])
             if self._goal.per_word:
                 length = piece.sentence.length
                 part = tuple(_with_columns(array, length) for array in part)
