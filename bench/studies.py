@@ -124,9 +124,12 @@ STUDIES = {
     ),
     "defenses_minilm": Study(defenses(CLEAN[1], steps=1024), sentences=500),
     "wang2021_filters": Study(
-        tuple(
-            Row(WORD_CHARACTER, title, BEST, recipe=WANG, filters=count)
-            for count, title in enumerate(("none", "tag", "+ embedding", "+ grammar"))
+        (
+            *(
+                Row(WORD_CHARACTER, title, BEST, recipe=WANG, filters=count)
+                for count, title in enumerate(("none", "tag", "+ embedding", "+ grammar"))
+            ),
+            Row(WORD_CHARACTER, "+ perplexity", BEST, recipe=WANG),
         ),
         sentences=500,
     ),

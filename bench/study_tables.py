@@ -11,14 +11,14 @@ from studies import HELD_UP, STUDIES
 from study_figures import kept
 
 WHEN = ("clean", "attacked")
-ATTACKS = ("ewt_attacks", "wang2021_filters")
 
 
 def table(study: str) -> str:
     """The finished rows of a study, as ``docs/results.md`` shows them."""
     if study.startswith("zheng2020"):
         return budget_table(study)
-    return attack_table(study) if study in ATTACKS else defence_table(study)
+    kinds = {"ewt_attacks": attack_table, "wang2021_filters": filter_table}
+    return kinds.get(study, defence_table)(study)
 
 
 def attack_table(study: str) -> str:
@@ -40,6 +40,28 @@ def attack_table(study: str) -> str:
         budget = "-" if row["gamma"] is None else f"{100 * row['gamma']:.0f}"
         cells = [row["title"], row["attack"], budget, *(f"{value:.2f}" for value in figures)]
         cells.append(f"{row['sentences_per_second']:.2f}" if known else "-")
+        cells.append(", ".join(f"{perplexity[when]['median']:.0f}" for when in WHEN))
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def filter_table(study: str) -> str:
+    """One attack with more and more filters: candidates are those left of a word's.
+
+    Cosines are means over the changed words, perplexities medians over all sentences.
+    """
+    lines = [
+        "| filters | candidates a word | clean UAS | clean LAS | attacked UAS | attacked LAS "
+        "| success % | edits | queries | cosine | perplexity before, after |",
+        "|---" * 11 + "|",
+    ]
+    for row in kept(study):
+        clean, attacked, perplexity = row["clean"], row["attacked"], row["perplexity"]
+        *_, left = row["candidates"]["means"]["all"].values()
+        figures = [clean["uas"], clean["las"], attacked["uas"], attacked["las"]]
+        figures += [row["success_rate"], row["edits_per_sentence"]]
+        figures += [row["queries_per_sentence"]["charged"], row["word_similarity"]["mean"]]
+        cells = [row["title"], f"{left:.1f}", *(f"{value:.2f}" for value in figures)]
         cells.append(", ".join(f"{perplexity[when]['median']:.0f}" for when in WHEN))
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
