@@ -76,12 +76,12 @@ def keep_texts(path: Path, texts: Sequence[Text]) -> None:
 
 
 def substitutes(
-    texts: Iterable[Text], generator: CandidateGenerator, most: int
+    texts: Iterable[Text], generator: CandidateGenerator, most: int | None
 ) -> dict[str, list[str]]:
     """The first so many candidates of every word of the texts, in the order of the alphabet.
 
-    TextAttack sorts candidates by their texts, which decides between equal scores. Words without a
-    candidate that is one word to both sides are left out.
+    None takes all of them. TextAttack sorts candidates by their texts, which decides between equal
+    scores. Words without a candidate that is one word to both sides are left out.
     """
     words = sorted({word for text in texts for word in text.sentence.words})
     slots = [Slot(0, Sentence((word,)), 0) for word in words]

@@ -4,8 +4,9 @@
 
 Both attack the same BiLSTM classifier (the same weights, the same probabilities), trained here on
 ``FOLDER/train.tsv``, on the first texts of ``FOLDER/test.tsv``, with the same substitutes of every
-word, each word changed once at most and stop words kept. Substitutes are WordNet's synonyms, or the
-nearest words among ``--vectors``. The searches are TextAttack's, as ``parity.py`` sets ours up.
+word, each word changed once at most and stop words kept. Substitutes are all of WordNet's synonyms,
+as in Ren et al. (2019), or the 50 nearest words among ``--vectors``, as in Jin et al. (2020). The
+searches are TextAttack's, as ``parity.py`` sets ours up.
 
 *Speed* is texts a second from the first to the last. *Overhead* is the time outside the victim for
 every query that is charged; turning strings into the victim's numbers is the victim's on
@@ -46,6 +47,7 @@ PEER = "0.3.11"
 PEER_HOME = Path.home() / ".cache" / "robustparse" / f"textattack-{PEER}"
 METHODS = [name for name in (*DETERMINISTIC, *RANDOM) if name != "beam8"]
 POPULATIONS = ("pso", "genetic")
+NEIGHBOURS = 50  # of a word, unless fewer are asked for
 # TextAttack's and Flair's lists of requirements hold each other up; these work together, and the
 # rest is what their imports ask for.
 PINNED = "transformers==4.57.6 tokenizers==0.22.2 huggingface_hub==0.36.2 datasets==3.6.0"
@@ -100,9 +102,12 @@ def prepared(options: argparse.Namespace, work: Path) -> Path:
     texts = read_texts(files[1], options.texts)
     keep_texts(make_folder(folder) / "texts.jsonl", texts)
     generator: CandidateGenerator = WordNetSynonyms(parts="all")
+    most = options.candidates
     if options.vectors:
-        generator = EmbeddingNeighbours(str(options.vectors), k=2 * options.candidates)
-    table = substitutes(texts, generator, options.candidates)
+        most = most or NEIGHBOURS
+        # Some are no word to both sides.
+        generator = EmbeddingNeighbours(str(options.vectors), k=2 * most)
+    table = substitutes(texts, generator, most)
     write_text(folder / "synonyms.json", json.dumps(table))
     write_text(folder / "stopwords.txt", "\n".join(stop_words(texts)) + "\n")
     network, vocabulary = train(read_texts(files[0]), options.seed, options.size)
@@ -219,7 +224,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=Path, required=True, help="holds train.tsv and test.tsv")
     parser.add_argument("--vectors", type=Path, help="substitutes are neighbours in this file")
-    parser.add_argument("--candidates", type=int, default=3, help="most substitutes of a word")
+    parser.add_argument("--candidates", type=int, help="most substitutes of a word")
     parser.add_argument("--size", type=int, default=32, help="of the victim's layers")
     parser.add_argument("--texts", type=int, default=200, help="texts attacked")
     parser.add_argument("--population_texts", type=int, default=200, help="by pso and genetic")
