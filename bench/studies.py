@@ -134,9 +134,3 @@ STUDIES = {
         sentences=500,
     ),
 }
-
-
-# Attacks that other work on the machine held up: a clock says nothing of their speed.
-HELD_UP = {
-    ("ewt_attacks", WORD_CHARACTER, "beam", None),
-}

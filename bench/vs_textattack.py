@@ -12,11 +12,11 @@ searches are TextAttack's, as ``parity.py`` sets ours up.
 every query that is charged; turning strings into the victim's numbers is the victim's on
 TextAttack's side and overhead on ours. Ratios are by the wall's clock, and one of speeds by
 processor time stands beside them. TextAttack runs in an environment of its own, made on first use.
-Both sides warm up on a few texts and go over all of them in rounds: seconds are medians over these.
-Every round has a seed of its own; success and queries of random searches are means over rounds. Of
-random order there are ``--seeds`` rounds: after 3 the luck of two programs that do the same sets
-them more than half a point apart in three runs of ten, after 20 in one of fifty. The population
-searches have one round, as they are slow.
+Both sides warm up on a few texts and go over all of them in rounds, ours nine times in each, as it
+is over in a moment: seconds are medians. Every round has a seed of its own; success and queries of
+random searches are means over rounds. Of random order there are ``--seeds`` rounds: after 3 the
+luck of two programs that do the same sets them more than half a point apart in three runs of ten,
+after 20 in one of fifty. The population searches have one round, as they are slow.
 With ``--work`` a run that was cut off goes on where it stopped. Run it on an otherwise idle core.
 """
 
