@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import tee
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from robustparse.files import make_folder, write_text
 from robustparse.metrics import PunctuationPolicy
 from robustparse.parsers.decoders import Decoder
 from robustparse.parsers.victim import Precision
+from robustparse.types import Example, Prediction
 
 
 def evaluate(
@@ -67,11 +68,7 @@ def evaluate(
         for name, value in scores_of(scored, examples, punctuation).items()
     }
     if folder is not None:
-        trees = {prediction.id: prediction.tree for prediction in kept}
-        blocks = (each.block or block_of(each.sentence, each.gold) for each in examples)
-        parses = (trees[each.id] for each in examples)
-        path = folder / f"predictions{file_ending(data)}"
-        write_treebank(path, map(with_parse, blocks, parses))
+        _write_parses(folder / f"predictions{file_ending(data)}", examples, kept)
         report = {
             "task": "dependency",
             "checkpoint": checkpoint,
@@ -86,6 +83,12 @@ def evaluate(
         }
         write_text(folder / "scores.json", json.dumps(report, indent=2) + "\n")
     Console().print(score_table({Path(checkpoint).stem: scores}))
+
+
+def _write_parses(path: Path, examples: Sequence[Example], parses: Iterable[Prediction]) -> None:
+    trees = {prediction.id: prediction.tree for prediction in parses}
+    blocks = (each.block or block_of(each.sentence, each.gold) for each in examples)
+    write_treebank(path, map(with_parse, blocks, (trees[each.id] for each in examples)))
 
 
 def command(arguments: Sequence[str]) -> None:

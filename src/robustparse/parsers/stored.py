@@ -9,9 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-import torch
 from tokenizers import Tokenizer
-from transformers import AutoConfig, AutoModel
 
 from robustparse.errors import InputError
 from robustparse.parsers.subwords import SpecialPieces, SubwordTable
@@ -67,8 +65,8 @@ def to_store(model: str, network: Any, tokenizer: Any) -> dict[str, str]:
     }
 
 
-def network_of(model: str, stored: Mapping[str, str]) -> Any:
-    """The network of a stored configuration, with random weights of 32 bits.
+def table_of(model: str, stored: Mapping[str, str]) -> SubwordTable:
+    """The sub-word table of a stored tokenizer and its special pieces.
 
     Args:
         model: its name, for errors.
@@ -77,26 +75,21 @@ def network_of(model: str, stored: Mapping[str, str]) -> Any:
     Raises:
         InputError: they make none.
     """
-    configs: Any = AutoConfig
-    models: Any = AutoModel
-    with _made(model, "config", stored) as text:
-        # The configuration names the precision of its file.
-        return models.from_config(configs.for_model(**json.loads(text))).to(dtype=torch.float32)
-
-
-def table_of(model: str, stored: Mapping[str, str]) -> SubwordTable:
-    """The sub-word table of a stored tokenizer and its special pieces; see ``network_of``."""
-    with _made(model, "special", stored) as text:
+    with unbroken(model, "special", stored) as text:
         special = SpecialPieces(**json.loads(text))
         if not all(type(piece) is int for piece in special):
             raise TypeError(f"{special} holds more than numbers")
-    with _made(model, "tokenizer", stored) as text:
+    with unbroken(model, "tokenizer", stored) as text:
         return SubwordTable(Tokenizer.from_str(text), special)
 
 
 @contextmanager
-def _made(model: str, part: str, stored: Mapping[str, str]) -> Iterator[str]:
-    """The text of a part; says which part it was of which nothing could be made."""
+def unbroken(model: str, part: str, stored: Mapping[str, str]) -> Iterator[str]:
+    """The text of a part, to make something of; see ``table_of``.
+
+    Raises:
+        InputError: nothing could be made of it; says which part it was.
+    """
     try:
         yield stored[part]
     except Exception as error:  # garbage may raise anything in transformers and tokenizers

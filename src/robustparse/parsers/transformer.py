@@ -5,6 +5,7 @@ layers (Peters et al. 2018, eq. 1, without its scale, which the linear layer tha
 learn), averaged over the pieces. Attention never reaches padding.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
@@ -12,13 +13,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from transformers import AutoConfig, AutoModel
 
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_choice
 from robustparse.parsers.dropout import shared_dropout
 from robustparse.parsers.encoder import Encoder
 from robustparse.parsers.lstm import BiLSTM
-from robustparse.parsers.stored import differing, network_of, table_of, to_store
+from robustparse.parsers.stored import differing, table_of, to_store, unbroken
 from robustparse.parsers.subwords import Layout, lay_out
 from robustparse.pretrained import load_encoder
 from robustparse.types import Sentence
@@ -82,7 +84,12 @@ class TransformerEncoder(Encoder):
             network, tokenizer = load_encoder(self.model, self.download)
             self.stored = to_store(self.model, network, tokenizer)
         else:
-            network = network_of(self.model, self.stored)
+            configs: Any = AutoConfig
+            models: Any = AutoModel
+            with unbroken(self.model, "config", self.stored) as text:
+                network = models.from_config(configs.for_model(**json.loads(text)))
+            # The configuration names the precision of its file; ours is float32.
+            network = network.to(dtype=torch.float32)
         network.pooler = None  # its weights would never get a gradient
         # It comes in evaluation mode, and Lightning trains what it finds in training mode.
         self.network = network.requires_grad_(self.tune).train(self.tune)
