@@ -29,14 +29,11 @@ def attack_table(study: str) -> str:
         "|---" * 12 + "|",
     ]
     for row in kept(study):
-        clean, attacked, perplexity = row["clean"], row["attacked"], row["perplexity"]
-        figures = [clean["uas"], clean["las"], attacked["uas"], attacked["las"]]
-        figures += [row["success_rate"], row["edits_per_sentence"]]
-        figures.append(row["queries_per_sentence"]["charged"])
+        figures = [*_scores(row), row["queries_per_sentence"]["charged"]]
         budget = "-" if row["gamma"] is None else f"{100 * row['gamma']:.0f}"
         cells = [row["title"], row["attack"], budget, *(f"{value:.2f}" for value in figures)]
         cells.append(f"{row['sentences_per_second']:.2f}")
-        cells.append(", ".join(f"{perplexity[when]['median']:.0f}" for when in WHEN))
+        cells.append(_perplexities(row))
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -52,13 +49,11 @@ def filter_table(study: str) -> str:
         "|---" * 11 + "|",
     ]
     for row in kept(study):
-        clean, attacked, perplexity = row["clean"], row["attacked"], row["perplexity"]
         *_, left = row["candidates"]["means"]["all"].values()
-        figures = [clean["uas"], clean["las"], attacked["uas"], attacked["las"]]
-        figures += [row["success_rate"], row["edits_per_sentence"]]
-        figures += [row["queries_per_sentence"]["charged"], row["word_similarity"]["mean"]]
+        figures = [*_scores(row), row["queries_per_sentence"]["charged"]]
+        figures.append(row["word_similarity"]["mean"])
         cells = [row["title"], f"{left:.1f}", *(f"{value:.2f}" for value in figures)]
-        cells.append(", ".join(f"{perplexity[when]['median']:.0f}" for when in WHEN))
+        cells.append(_perplexities(row))
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -72,10 +67,9 @@ def budget_table(study: str) -> str:
     heads += ["on the clean parser's adversaries, UAS / LAS"] if tested_twice else []
     lines = [f"| {' | '.join(heads)} |", f"{'|---' * len(heads)}|"]
     for row in rows:
-        clean, attacked, static = row["clean"], row["attacked"], row.get("static")
-        figures = [clean["uas"], clean["las"], attacked["uas"], attacked["las"]]
-        figures += [row["success_rate"], row["edits_per_sentence"]]
-        cells = [row["title"], f"{100 * row['gamma']:.0f}", *(f"{value:.2f}" for value in figures)]
+        static = row.get("static")
+        budget = f"{100 * row['gamma']:.0f}"
+        cells = [row["title"], budget, *(f"{value:.2f}" for value in _scores(row))]
         if tested_twice:
             cells.append(f"{static['uas']:.2f} / {static['las']:.2f}" if static else "-")
         lines.append("| " + " | ".join(cells) + " |")
@@ -127,6 +121,16 @@ def relative_speed(row: dict, control: dict) -> str:
         return "-"
     own, clean = (one["steps"] / one["training_seconds"] for one in (row, control))
     return f"{own / clean:.2f}"
+
+
+def _scores(row: dict) -> list[float]:
+    """Clean and attacked UAS and LAS, success, edits a sentence."""
+    scores = [row[when][score] for when in WHEN for score in ("uas", "las")]
+    return [*scores, row["success_rate"], row["edits_per_sentence"]]
+
+
+def _perplexities(row: dict) -> str:
+    return ", ".join(f"{row['perplexity'][when]['median']:.0f}" for when in WHEN)
 
 
 def _sides(baseline: dict, row: dict) -> tuple[np.ndarray, ...]:

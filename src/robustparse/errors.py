@@ -21,6 +21,11 @@ class ProcessDiedError(RuntimeError):
     """
 
 
+def reason(error: BaseException, most: int = 120) -> str:
+    """What an error of a library says, on one line of so many characters; else its class."""
+    return " ".join(str(error).split())[:most] or type(error).__name__
+
+
 def check_choice(setting: str, value: object, allowed: Collection[str]) -> None:
     """Refuse a value that is none of those a setting may have.
 

@@ -17,7 +17,7 @@ import torch
 
 from robustparse import __version__
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import InputError
+from robustparse.errors import InputError, reason
 
 FORMAT = 1
 KEY = "robustparse"
@@ -133,10 +133,9 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
             warnings.simplefilter("ignore")  # what is wrong with the file is said below, once
             content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a broken or hostile file may raise anything
-        reason = " ".join(str(error).split())[:120] or type(error).__name__
         raise InputError(
             f"{path}: not a readable checkpoint (truncated, or holding more than tensors and plain "
-            f"data, which is never executed): {reason}"
+            f"data, which is never executed): {reason(error)}"
         ) from None
     if not isinstance(content, dict) or not isinstance(content.get(KEY), dict):
         raise InputError(f"{path}: a checkpoint, but not one that robustparse wrote")

@@ -11,7 +11,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from robustparse.errors import InputError
+from robustparse.errors import InputError, reason
 from robustparse.parsers.subwords import SpecialPieces, SubwordTable
 from robustparse.pretrained import ENCODER
 
@@ -93,10 +93,9 @@ def unbroken(model: str, part: str, stored: Mapping[str, str]) -> Iterator[str]:
     try:
         yield stored[part]
     except Exception as error:  # garbage may raise anything in transformers and tokenizers
-        reason = " ".join(str(error).split())[:120] or type(error).__name__
         raise InputError(
             f"{ENCODER} {model}: the {_PARTS[part][0]} that the checkpoint holds of it is broken "
-            f"({reason}); take another checkpoint or train the parser again"
+            f"({reason(error)}); take another checkpoint or train the parser again"
         ) from error
 
 

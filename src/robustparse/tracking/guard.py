@@ -7,6 +7,8 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from pytorch_lightning.utilities import rank_zero_only
 
+from robustparse.errors import reason
+
 _ATTEMPTS = 3
 
 log = logging.getLogger(__name__)
@@ -39,8 +41,8 @@ class Failures:
         self._in_a_row[action] = self._in_a_row.get(action, 0) + 1
         if not self._warned & {action, self.vital}:
             self._warned.add(action)
-            reason = " ".join(str(error).split())[:200] or type(error).__name__
-            log.warning("%s: %s failed, the run goes on without: %s", self.service, action, reason)
+            said = "%s: %s failed, the run goes on without: %s"
+            log.warning(said, self.service, action, reason(error, 200))
 
 
 class Guarded(Protocol):
