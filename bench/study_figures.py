@@ -15,7 +15,7 @@ from study_rows import ROOT, Row, percent
 RESULTS = ROOT / "bench" / "results"
 # What a study measures of each attack, and over which sentences.
 MEASURED = {"perplexity": "all", "word_similarity": "changed"}
-MEASURES = ("perplexity", "word_similarity", "sentence_similarity")
+QUALITIES = ("perplexity", "word_similarity", "sentence_similarity")
 
 
 def result(study: str, row: Row, gamma: float | None) -> Path:
@@ -48,7 +48,7 @@ def keep(name: str, row: Row, gamma: float | None) -> None:
         "training_seconds": json.loads((row.folder / "finished.json").read_text())["seconds"],
         "steps": torch.load(row.folder / row.checkpoint, weights_only=True)["global_step"],
         "static": scores and {"uas": scores["uas"], "las": scores["las"]},
-        **{key: value for key, value in summary.items() if key not in ("victims", *MEASURES)},
+        **{key: value for key, value in summary.items() if key not in ("victims", *QUALITIES)},
         **qualities(attacked),
         "counts": {
             "words": [line["counted"] for line in lines],

@@ -7,8 +7,8 @@ of 500 and 100) on the same files with the same words a batch, epochs and thread
 of its own, in turn; speeds are medians over the turns. SuPar trains in fp32, it has nothing else;
 ours in fp32 and in bf16. Both parse with the models just trained, in fp32, ours then in bf16 too,
 from a CoNLL-U file to a CoNLL-U file, with trees; every word counts in LAS, which one function here
-reads off those files.
-SuPar runs in an environment of its own, made on first use. Run it on an otherwise idle machine.
+reads off those files. SuPar runs in an environment of its own, made on first use. Run it on an
+otherwise idle machine.
 """
 
 import argparse

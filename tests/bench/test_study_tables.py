@@ -9,7 +9,7 @@ import study_figures
 from studies import STUDIES
 from study_figures import RESULTS, kept, result
 from study_rows import ROOT, Row, Study
-from study_tables import defence_table, minutes, relative_speed, table
+from study_tables import defence_table, filter_table, minutes, relative_speed, table
 
 
 def test_every_figure_belongs_to_a_row() -> None:
@@ -64,3 +64,26 @@ def test_what_is_won_back_is_a_share_of_what_the_first_row_lost(
         ["7", "1.0", "1.00"],
         ["7", "1.3", "0.75"],
     ]
+
+
+def test_the_candidates_shown_are_those_that_the_last_filter_leaves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = Row("parser", "+ two filters")
+    monkeypatch.setattr(study_figures, "RESULTS", tmp_path)
+    monkeypatch.setitem(STUDIES, "made up", Study((row,)))
+    figures = {
+        "title": row.title,
+        "candidates": {"means": {"all": {"source": 40.0, "one": 9.0, "two": 2.26}}},
+        "clean": {"uas": 90.0, "las": 80.0},
+        "attacked": {"uas": 70.0, "las": 60.0},
+        "success_rate": 50.0,
+        "edits_per_sentence": 1.5,
+        "queries_per_sentence": {"charged": 33.3, "unique": 30.0},
+        "word_similarity": {"mean": 0.625, "median": 0.5},
+        "perplexity": {"clean": {"median": 57.6}, "attacked": {"median": 101.2}},
+    }
+    result("made up", row, 0.15).write_text(json.dumps(figures))
+    shown = filter_table("made up").splitlines()[2].strip("| ").split(" | ")
+    right = ["90.00", "80.00", "70.00", "60.00", "50.00", "1.50", "33.30", "0.62", "58, 101"]
+    assert shown == [row.title, "2.3", *right]

@@ -1,6 +1,8 @@
-"""The small parts of the bench against SuPar: its LAS, its copies, the batches that are timed."""
+"""The bench against SuPar: its LAS, its copies, the batches that are timed, what is compared."""
 
+from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from robustparse.data.conllu import block_of, read_treebank, write_treebank
 from robustparse.types import DependencyTree, Sentence
 from supar_files import las, penn_copies
 from supar_own import FewBatches, chosen
+from vs_supar import Figures, accuracy
 
 GOLD = [
     (Sentence(("the", "cat", "saw"), xpos=("DT", "NN", "VB")), (2, 3, 0), ("det", "nsubj", "root")),
@@ -78,3 +81,39 @@ def test_no_more_batches_than_there_are_would_repeat_some() -> None:
     plan = [np.array([index]) for index in range(2)]
     assert [int(batch[0]) for batch in chosen(plan, 4)] == [0, 0, 1, 1]
     assert len(FewBatches(None, plan)) == 2  # type: ignore[arg-type]
+
+
+class MadeUp:
+    """Trains nothing; parses as is right, but for one label of the first word."""
+
+    def __init__(self, name: str, speed: float, wrong: bool) -> None:
+        self.name, self.speed, self.wrong = name, speed, wrong
+        self.asked: list[tuple[str, Any]] = []
+
+    def __call__(self, action: str, **options: Any) -> Figures:
+        self.asked.append((action, options.get("precision")))
+        if action == "fit":
+            return {"seconds": 10.0 + options["seed"], "steps": 4}
+        for gold, parses in zip(options["data"], options["out"], strict=True):
+            text = gold.read_text()
+            parses.write_text(text.replace("\tdet", "\tdep") if self.wrong else text)
+        speed = self.speed * (2 if options.get("precision") == "bf16-mixed" else 1)
+        return {"sentences_per_second": speed, "sentences_per_second_without_files": 3 * speed}
+
+
+def test_parses_are_compared_by_what_both_wrote(tmp_path: Path) -> None:
+    """Four words, of which the peer has one wrong; ours is 5 times as fast, twice that in bf16."""
+    gold = [DependencyTree(heads, labels) for _, heads, labels in GOLD]
+    files = {split: written(tmp_path / split, gold) for split in ("train", "dev", "test")}
+    own, peer = MadeUp("robustparse", 500.0, False), MadeUp("supar", 100.0, True)
+    options = Namespace(seeds=2, batch_words=9, epochs=1, las_precision="bf16-mixed")
+    for _ in range(2):  # the second time models are where they were
+        found = accuracy((own, peer), files, tmp_path, tmp_path / "parses", options)  # type: ignore[arg-type]
+        assert (found["parse_ratio"], found["parse_ratio_without_files"]) == (5.0, 5.0)
+        assert found["parse_ratio_bf16"] == 10.0
+        assert found["dev_las_difference"] == 25.0
+        assert found["by_seed"]["supar"]["dev_las"] == [75.0, 75.0]
+        assert found["by_seed"]["robustparse"]["fit_seconds"] == [10.0, 11.0]
+    parses = [("parse", "32-true"), ("parse", "bf16-mixed")]
+    assert own.asked == 2 * [("fit", "bf16-mixed"), *parses] + 2 * parses
+    assert peer.asked == 2 * [("fit", None), ("parse", None)] + 2 * [("parse", None)]
