@@ -12,7 +12,7 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from robustparse.errors import InputError, reason
-from robustparse.parsers.subwords import SpecialPieces, SubwordTable
+from robustparse.parsers.subwords import MAX_PIECES, SpecialPieces, SubwordTable
 from robustparse.pretrained import ENCODER
 
 # Each part with its name, and what of it does not change how a sentence is read.
@@ -65,12 +65,13 @@ def to_store(model: str, network: Any, tokenizer: Any) -> dict[str, str]:
     }
 
 
-def table_of(model: str, stored: Mapping[str, str]) -> SubwordTable:
+def table_of(model: str, stored: Mapping[str, str], limit: int) -> SubwordTable:
     """The sub-word table of a stored tokenizer and its special pieces.
 
     Args:
         model: its name, for errors.
         stored: the parts.
+        limit: pieces that the network reads at once; no word has more.
 
     Raises:
         InputError: they make none.
@@ -80,7 +81,7 @@ def table_of(model: str, stored: Mapping[str, str]) -> SubwordTable:
         if not all(type(piece) is int for piece in special):
             raise TypeError(f"{special} holds more than numbers")
     with unbroken(model, "tokenizer", stored) as text:
-        return SubwordTable(Tokenizer.from_str(text), special)
+        return SubwordTable(Tokenizer.from_str(text), special, min(limit, MAX_PIECES))
 
 
 @contextmanager

@@ -28,6 +28,9 @@ _BRACKETS = {
     "-RCB-": "}",
 }
 
+# Of one word; what stands behind is cut, so that a pathological token cannot fill the memory.
+MAX_PIECES = 16
+
 
 class SpecialPieces(NamedTuple):
     """Ids of the pieces that belong to no word."""
@@ -45,11 +48,12 @@ class SubwordTable(FormTable):
         tokenizer: of the network; padding and truncation, if its file asks for them, are switched
             off: words come many at once, and a longer word's pieces are no word's padding.
         special: its special pieces.
-        max_pieces: of one word; what stands behind is cut, so that a pathological token cannot
-            fill the memory.
+        max_pieces: of one word, see ``MAX_PIECES``.
     """
 
-    def __init__(self, tokenizer: Tokenizer, special: SpecialPieces, max_pieces: int = 16) -> None:
+    def __init__(
+        self, tokenizer: Tokenizer, special: SpecialPieces, max_pieces: int = MAX_PIECES
+    ) -> None:
         pieces = np.full((RESERVED, max_pieces), special.padding)
         pieces[1, 0] = special.unknown
         super().__init__([pieces, np.array([[0], [1], [0]])])

@@ -2,7 +2,7 @@
 
 Wang et al. (2021) take the first piece of the last layer, SuPar a learned mix of the last four
 layers (Peters et al. 2018, eq. 1, without its scale, which the linear layer that reads the mix can
-learn), averaged over the pieces. Attention never reaches padding.
+learn), averaged over the pieces. Padding never reaches a word.
 """
 
 import json
@@ -20,6 +20,7 @@ from robustparse.errors import InputError, check_choice
 from robustparse.parsers.dropout import shared_dropout
 from robustparse.parsers.encoder import Encoder
 from robustparse.parsers.lstm import BiLSTM
+from robustparse.parsers.padding import padding_reaches_words
 from robustparse.parsers.stored import differing, table_of, to_store, unbroken
 from robustparse.parsers.subwords import Layout, lay_out
 from robustparse.pretrained import load_encoder
@@ -90,12 +91,14 @@ class TransformerEncoder(Encoder):
                 network = models.from_config(configs.for_model(**json.loads(text)))
             # The configuration names the precision of its file; ours is float32.
             network = network.to(dtype=torch.float32)
-        network.pooler = None  # its weights would never get a gradient
+        network.pooler = nn.Identity()  # its weights would never get a gradient
+        positions = _positions(network)
+        self.limit = positions - 2
+        self.lengths_apart = padding_reaches_words(self.model, network, positions)
         # It comes in evaluation mode, and Lightning trains what it finds in training mode.
         self.network = network.requires_grad_(self.tune).train(self.tune)
-        self.table = table_of(self.model, self.stored)
+        self.table = table_of(self.model, self.stored, self.limit)
         self.special = self.table.special
-        self.limit = _positions(network) - 2
         if self.mix > network.config.num_hidden_layers:
             raise InputError(
                 f"mix is {self.mix}, and {self.model} has {network.config.num_hidden_layers} layers"
@@ -177,6 +180,17 @@ class TransformerEncoder(Encoder):
         return joined.index_put((sentence, unit), hidden[window, place])
 
     def _run(self, embeddings: Tensor, sizes: Tensor) -> Tensor:
+        """Windows ``(batch, units, dim)`` of so many units each -> ``(batch, units, size)``."""
+        if not self.lengths_apart:
+            return self._run_together(embeddings, sizes)
+        rows, parts = [], []
+        for size in torch.unique(sizes).tolist():
+            rows.append((sizes == size).nonzero(as_tuple=True)[0])
+            part = self._run_together(embeddings[rows[-1], :size], sizes[rows[-1]])
+            parts.append(nn.functional.pad(part, (0, 0, 0, embeddings.shape[1] - size)))
+        return torch.cat(parts)[torch.cat(rows).argsort()]
+
+    def _run_together(self, embeddings: Tensor, sizes: Tensor) -> Tensor:
         places = torch.arange(embeddings.shape[1], device=embeddings.device)
         mask = (places < sizes[:, None]).long()
         output = self.network(

@@ -1,0 +1,48 @@
+"""Whether padding reaches the words in a network, found out by reading a sentence with and without.
+
+Attention is told which pieces are padding. Convolutions over the pieces (ConvBERT, MobileBERT),
+Fourier transforms (FNet) and attention to landmarks (Nyströmformer) are not: their sentences must
+be read with others of the same length alone, lest a parse depends on its batch mates.
+"""
+
+from typing import Any
+
+import torch
+
+from robustparse.errors import InputError, reason
+from robustparse.pretrained import ENCODER
+
+_PIECES, _PADDED = 3, 8
+# Of the largest number: rounding stays below 1e-6, and weights as new as can be let through 1e-4.
+_TOLERANCE = 1e-5
+
+
+@torch.no_grad()
+def padding_reaches_words(model: str, network: Any, positions: int) -> bool:
+    """Whether the vectors of a sentence's pieces change with padding behind them.
+
+    Args:
+        model: its name, for errors.
+        network: in single precision; left in evaluation mode.
+        positions: how many pieces it reads at most.
+
+    Raises:
+        InputError: it cannot read pieces that are embedded already.
+    """
+    network.eval()
+    table = network.get_input_embeddings().weight
+    pieces = table[torch.arange(min(_PADDED, positions)) % len(table)].unsqueeze(0)
+    mask = (torch.arange(pieces.shape[1]) < _PIECES).long().unsqueeze(0)
+    try:
+        alone, padded = (
+            network(inputs_embeds=pieces[:, :size], attention_mask=mask[:, :size])
+            for size in (_PIECES, pieces.shape[1])
+        )
+        states = alone.last_hidden_state
+        difference = (padded.last_hidden_state[:, :_PIECES] - states).abs().max()
+    except Exception as error:  # what a network lacks then may raise anything
+        raise InputError(
+            f"{ENCODER} {model}: it cannot read pieces that are embedded already "
+            f"({reason(error)}); expected an encoder such as BERT, RoBERTa or ELECTRA"
+        ) from error
+    return bool(difference > _TOLERANCE * states.abs().max())
