@@ -2,7 +2,7 @@
 
 import pytest
 
-from robustparse.data.conllu import file_ending, find_split, read_treebank, with_parse
+from robustparse.data.conllu import check_labels, file_ending, find_split, read_treebank, with_parse
 from robustparse.errors import InputError
 from robustparse.types import DependencyTree
 
@@ -57,6 +57,14 @@ def test_a_cycle_is_said_with_its_line(tmp_path):
     path.write_text(TEXT.replace("\t0\troot\t0\troot", "\t1\troot\t0\troot"))
     with pytest.raises(InputError, match=r"dev.conll:1: following the heads from word 1"):
         read_treebank(path)
+
+
+def test_an_unknown_label_is_said_with_its_line_whatever_the_second_parse_is(tmp_path):
+    path = tmp_path / "dev.conllx"
+    path.write_text(TEXT + TEXT.replace("nmod", "vocative"))
+    examples = read_treebank(path)
+    with pytest.raises(InputError, match=r"dev.conllx:5: dependency label 'vocative'"):
+        check_labels(examples, path, ["nmod", "root"])
 
 
 def test_a_split_may_be_in_either_format(tmp_path):

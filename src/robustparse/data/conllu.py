@@ -16,7 +16,7 @@ from typing import Any
 
 from robustparse import __version__
 from robustparse.data.conllu_cache import cached_rows
-from robustparse.data.conllu_rows import blocks, is_conllx, is_word
+from robustparse.data.conllu_rows import blocks, is_conllx, is_word, without_second_parse
 from robustparse.errors import InputError
 from robustparse.files import read_text, written
 from robustparse.metrics import PunctuationPolicy, counted_words
@@ -137,6 +137,8 @@ def _place(example: Example, word: int, path: Path) -> str:
         return unnumbered
     starts: dict[str, int] = {}
     for start, block in blocks(read_text(path)):
+        if is_conllx(path):
+            block = [without_second_parse(line) if is_word(line) else line for line in block]
         starts.setdefault("\n".join(block), start)
     if example.block not in starts:
         return unnumbered

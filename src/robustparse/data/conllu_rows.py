@@ -67,6 +67,11 @@ def is_word(line: str) -> bool:
     return _NUMBER.fullmatch(line.split("\t", 1)[0]) is not None
 
 
+def without_second_parse(line: str) -> str:
+    """A word of CoNLL-X with columns 9 and 10 blank."""
+    return "\t".join([*line.split("\t")[:8], "_", "_"])
+
+
 def _parse_block(path: str, start: int, block: list[str], parsed: bool) -> dict[str, Any]:
     conllx = is_conllx(path)
     rows: list[list[str]] = []
@@ -90,7 +95,7 @@ def _parse_block(path: str, start: int, block: list[str], parsed: bool) -> dict[
         if not columns[1]:
             raise InputError(f"{path}:{number}: the form (column 2) is empty; expected a word")
         if conllx:
-            block[number - start] = "\t".join([*columns[:8], "_", "_"])
+            block[number - start] = without_second_parse(line)
         rows.append(columns)
         lines.append(number)
     if not rows:
