@@ -6,7 +6,7 @@ A row trains with ``robustparse fit`` unless its checkpoint is there, attacks th
 ``robustparse attack`` (which goes on where it stopped), and keeps its figures in
 ``bench/results/STUDY_ROW_ATTACK.json``. ``--table`` prints the table of the rows that are finished.
 A row that was trained in another way than it would be now is refused: with other steps, seed or
-configurations, from another checkpoint, or on other copies.
+configurations, from another checkpoint, on other copies or on another treebank.
 """
 
 import argparse
@@ -57,10 +57,11 @@ def train(row: Row, inputs: Inputs) -> None:
     done = row.folder / "finished.json"
     if row.copies is not None and not (done.exists() and row.copies.path.exists()):
         augment(row.copies, inputs)
-    wanted = training_of(row)
+    wanted = training_of(row, inputs)
     if done.exists():
         found = json.loads(done.read_text("utf-8")).get("training")
-        if found != wanted:
+        # Rows that were trained before this was kept do not say on which treebank.
+        if found is None or {"treebank": wanted["treebank"], **found} != wanted:
             sys.exit(f"{row.folder} was trained as {found}, now it is {wanted}: move it away")
         return
     command = ["fit", *(part for path in configs(row) for part in ("--config", str(path)))]
@@ -82,11 +83,12 @@ def train(row: Row, inputs: Inputs) -> None:
     write_text(done, json.dumps({"seconds": seconds if whole else None, "training": wanted}))
 
 
-def training_of(row: Row) -> dict[str, Any]:
-    """What decides on the weights of a row, beside the treebank and the pretrained encoder."""
+def training_of(row: Row, inputs: Inputs) -> dict[str, Any]:
+    """What decides on the weights of a row, beside the pretrained encoder."""
     contents = [yaml.safe_load(path.read_text("utf-8")) for path in row.config_files]
     digest = sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest()
     found = {"steps": row.steps, "seed": row.seed, "copies": None, "configs": digest}
+    found["treebank"] = [file_digest(find_split(inputs.folder, part)) for part in ("train", "dev")]
     if row.copies is not None:
         found["copies"] = [row.copies.used, file_digest(row.copies.path)]
     if start := contents[0]["model"]["init_args"].get("init_from"):
@@ -140,7 +142,8 @@ def sentences_of(study: Study, inputs: Inputs) -> list[str]:
     path = ROOT / "runs" / f"test_{study.sentences}.conllu"
     make_folder(path.parent)
     long = [example for example in read_treebank(whole) if len(example.sentence.words) >= 5]
-    drawn = draw_share([1] * len(long), study.sentences / len(long), "sentences", seed=0)
+    share = min(1.0, study.sentences / max(1, len(long)))
+    drawn = draw_share([1] * len(long), share, "sentences", seed=0)
     write_treebank(path, [long[index].block for index in drawn])
     return ["--data", str(path)]
 

@@ -88,7 +88,7 @@ class Study:
             control.
         gammas: budgets of the attack.
         share: of the test sentences that is attacked.
-        sentences: instead, this many of those that have five words or more.
+        sentences: instead, this many of those that have five words or more, or all of them.
     """
 
     rows: tuple[Row, ...]

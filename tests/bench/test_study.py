@@ -69,6 +69,8 @@ def test_sentences_are_drawn_once_and_long_enough(tmp_path: Path, monkeypatch) -
     assert min(map(len, first)) >= 5
     study.sentences_of(some, inputs)
     assert [example.sentence.words for example in read_treebank(path)] == first
+    _, path = study.sentences_of(study.Study((), sentences=500), inputs)
+    assert len(read_treebank(path)) == 30  # there are no more
 
 
 def test_rows_are_trained_by_what_is_there() -> None:
@@ -103,7 +105,9 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     (tmp_path / "configs").symlink_to(study.ROOT / "configs")
     for module in ("study", "study_rows"):
         monkeypatch.setattr(f"{module}.ROOT", tmp_path)
-    monkeypatch.setattr(study, "find_split", lambda folder, split: folder / f"{split}.conllu")
+    monkeypatch.setattr(study, "find_split", lambda _, split: tmp_path / f"{split}.conllu")
+    for split in ("train", "dev"):
+        (tmp_path / f"{split}.conllu").write_text(f"a treebank's {split}")
     found: list[str] = []
 
     def run(command: list[str]) -> float:
@@ -166,7 +170,7 @@ def test_a_second_seed_is_the_models_the_datas_and_the_adversarys(commands: list
     assert callback["init_args"]["seed"] == 2
 
 
-@pytest.mark.parametrize("changed", ["steps", "seed", "configs", "start", "copies", "used"])
+@pytest.mark.parametrize("changed", ["steps", "seed", "configs", "start", "copies", "used", "dev"])
 def test_a_row_trained_in_another_way_is_refused(
     changed: str, commands: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,6 +180,8 @@ def test_a_row_trained_in_another_way_is_refused(
     assert sum(command.startswith("fit") for command in commands) == 2
     if changed == "start":
         (study.ROOT / "runs" / CLEAN / "best.ckpt").write_text("others")
+    elif changed == "dev":
+        (study.ROOT / "dev.conllu").write_text("another treebank")
     elif changed == "copies":
         row.copies.path.write_text("others")
         monkeypatch.setattr(study, "run", lambda command: 1.0)
@@ -185,6 +191,16 @@ def test_a_row_trained_in_another_way_is_refused(
         row = replace(row, **part)
     with pytest.raises(SystemExit, match="move it away"):
         study.train(row, HERE)
+
+
+def test_a_row_that_does_not_say_its_treebank_is_taken(commands: list[str]) -> None:
+    study.train(rows()[""], HERE)
+    done = study.ROOT / "runs" / CLEAN / "finished.json"
+    content = json.loads(done.read_text())
+    del content["training"]["treebank"]
+    done.write_text(json.dumps(content))
+    study.train(rows()[""], HERE)
+    assert len(commands) == 1
 
 
 def test_a_measurement_that_was_cut_off_is_not_whole(tmp_path: Path) -> None:
