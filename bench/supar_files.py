@@ -14,14 +14,18 @@ SPLITS = ("train", "dev", "test")
 
 
 def penn_copies(folder: Path, target: Path) -> dict[str, Path]:
-    """Copies with column 5 in column 4 as well: SuPar reads tags in 4, ours in 5."""
+    """Copies with the same tags in columns 4 and 5: SuPar reads them in 4, ours in 5.
+
+    They are those of column 5, or of column 4 for a word with none there.
+    """
     copies = {}
     for split in SPLITS:
         lines = read_text(find_split(folder, split)).split("\n")
         for index, line in enumerate(lines):
             if is_word(line):
                 columns = line.split("\t")
-                lines[index] = "\t".join([*columns[:3], columns[4], *columns[4:]])
+                tag = columns[3] if columns[4] == "_" else columns[4]
+                lines[index] = "\t".join([*columns[:3], tag, tag, *columns[5:]])
         copies[split] = target / f"{split}.conllu"
         write_text(copies[split], "\n".join(lines))
     return copies

@@ -68,6 +68,17 @@ def test_copies_hold_the_penn_tags_in_both_columns(tmp_path: Path) -> None:
         assert example.sentence.upos == example.sentence.xpos == ("DT", "NN")
 
 
+def test_where_there_is_no_penn_tag_the_universal_one_stands_in_both_columns(
+    tmp_path: Path,
+) -> None:
+    rows = ["1\tდა\t_\tCCONJ\t_\t_\t2\tcc\t_\t_", "2\tკატა\t_\tNOUN\tNN\t_\t0\troot\t_\t_"]
+    for split in ("train", "dev", "test"):
+        (tmp_path / f"ka-{split}.conllu").write_text("\n".join([*rows, "", ""]))
+    for path in penn_copies(tmp_path, tmp_path / "copies").values():
+        (example,) = read_treebank(path)
+        assert example.sentence.upos == example.sentence.xpos == ("CCONJ", "NN")
+
+
 @pytest.mark.parametrize(
     ("number", "expected"),
     [(0, []), (1, [4]), (2, [2, 6]), (3, [1, 4, 6]), (4, [1, 3, 5, 7]), (8, list(range(8)))],
