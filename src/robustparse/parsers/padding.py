@@ -13,7 +13,8 @@ from robustparse.errors import InputError, reason
 from robustparse.pretrained import ENCODER
 
 _PIECES, _PADDED = 3, 8
-# Of the largest number: rounding stays below 1e-6, and weights as new as can be let through 1e-4.
+# Of the largest number. Rounding moves it by less than 1e-6, padding that gets through by 1e-4 or
+# more, even with weights that were never trained.
 _TOLERANCE = 1e-5
 
 
