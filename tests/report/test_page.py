@@ -104,6 +104,14 @@ def test_edited_words_are_where_the_texts_differ(tmp_path: Path) -> None:
     assert folder.pairs[0].words_before == ("Dogs", "saw\u2028it", "fish0")
 
 
+def test_a_sentence_is_told_with_the_parser_and_the_words_changed(tmp_path: Path) -> None:
+    two = {**example(1), "adversarial_tokens": ["Cats", "<b>", "fish1"], "edited": [0, 1]}
+    for name, line, these in (("one", example(0), "it"), ("two", two, "them")):
+        build_report([write(tmp_path / name, summary(90, 80), [line])], tmp_path / "r.html")
+        told = " ".join(parse(tmp_path / "r.html").texts)
+        assert f". With {these}, the parser “{name}” changed its mind" in told
+
+
 def test_names_tell_folders_apart(tmp_path: Path) -> None:
     lines = [example(0)]
     folders = [write(tmp_path / x / "attack", summary(90, 80), lines) for x in ("one", "two")]

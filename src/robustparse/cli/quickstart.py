@@ -163,7 +163,7 @@ def _attacked(folder: Path, attack: Attack, seed: int) -> Summary:
     x, y = [100 * b for b in budgets], [points[b] for b in budgets]
     curve = {"name": folder.name, "x": x, "y": y}
     title = f"LAS against edit budget, {first.sums['sentences']} sentences"
-    axes = {"title": title, "x_label": "edit budget (%)", "y_label": "LAS"}
+    axes = {"title": title, "x_label": "edit budget (%)", "y_label": "LAS, %"}
     write_text(folder / "curves.json", json.dumps({**axes, "curves": [curve]}))
     return summary
 

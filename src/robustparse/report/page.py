@@ -190,13 +190,15 @@ def _sentence(pair: TreePair, name: str) -> str:
         f"<mark>{escape(pair.words_after[i])}</mark>"
         for i in pair.edited
     )
+    these = "it" if len(pair.edited) == 1 else "them"
     changed = len(changed_elsewhere(pair))
     others = f"{changed} other {'word' if changed == 1 else 'words'}"
     before, after = (wrong_words(pair.gold, tree) for tree in (pair.before, pair.after))
     return (
-        f'<figure class="panel"><figcaption><p>{swaps}. With it, the parser {escape(name)} changed '
-        f"its mind about {others}: {before} of {len(pair.words_before)} words had a wrong head or "
-        f"label before, {after} have one after.</p></figcaption>"
+        f'<figure class="panel"><figcaption><p>{swaps}. With {these}, the parser '
+        f"“{escape(name)}” changed its mind about {others}: {before} of "
+        f"{len(pair.words_before)} words had a wrong head or label before, "
+        f"{after} have one after.</p></figcaption>"
         '<div class="scroll" tabindex="0" role="region" aria-label="Trees before and after">'
         f"{draw_pair(pair)}</div></figure>"
     )
