@@ -9,6 +9,7 @@ import torch
 from broken_files import GOOD, TREEBANKS, broken_checkpoints
 from command_runs import checkpoint, mistake, table
 
+from robustparse import __version__
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.evaluation.evaluate import evaluate
@@ -158,9 +159,11 @@ def test_a_broken_checkpoint_is_named_and_never_executed(made, tmp_path, capsys)
     ("options", "says"),
     [
         (["--limit", "0"], "--limit must be >= 1, got 0"),
-        (["--limit", "some"], "limit"),
         (["--seed", "-1"], "--seed must be >= 0 and below 2**64, got -1"),
-        (["--punctuation", "some"], "'none', 'penn', 'unicode'"),
+        (["--limit", "some"], "Expected int; got some"),
+        (["--punctuation", "some"], "Expected one of 'none', 'penn', 'unicode'"),
+        (["--max-length", "9"], "--max-length 9; did you mean --max_length?"),
+        (["--checkpoints", "a"], "--checkpoints a; did you mean --checkpoint?"),
         (["--nonsense", "1"], "--nonsense"),
         (["--out", "{made}/test.conllu/out"], "test.conllu/out: the output folder is not writable"),
         (["--data", "{made}"], "cannot be read"),
@@ -186,3 +189,10 @@ def test_an_unknown_command_and_the_help(capsys):
             main(arguments)
         assert end.value.code in (0, None)
         assert "evaluate" in capsys.readouterr().out
+
+
+def test_the_version_is_told(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out == f"robustparse {__version__}\n"

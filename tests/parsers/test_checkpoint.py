@@ -96,6 +96,15 @@ def test_noise_is_refused(tmp_path, seed):
         load(path)
 
 
+def test_why_a_file_is_refused_is_said_without_advice_to_load_it(tmp_path):
+    (tmp_path / "notes.ckpt").write_text("# Notes\n")
+    with pytest.raises(InputError, match=r"never executed\): Unsupported operand 35$"):
+        load(tmp_path / "notes.ckpt")
+    torch.save({"a": Hostile}, tmp_path / "class.ckpt")
+    with pytest.raises(InputError, match=r"Hostile was not an allowed global by default$"):
+        load(tmp_path / "class.ckpt")
+
+
 def test_missing_files_and_folders_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"none\.ckpt: no such checkpoint"):
         load(tmp_path / "none.ckpt")

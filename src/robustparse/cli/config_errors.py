@@ -1,7 +1,8 @@
 """Mistakes in configuration files and options, said in one message that names the file or key."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 import yaml
@@ -22,6 +23,9 @@ _LONGEST_VALUE = 100
 _NO_SUCH_PART = re.compile(
     r"robustparse\.attacks\..*(module '\S+' has no attribute|No module named|Expected a dot import)"
 )
+_UNKNOWN_OPTION = re.compile(r"unrecognized arguments: (--[^\s=]+)")
+# Of Python's types, what they allow.
+_CHOICE, _CLASS = re.compile(r"a typing\.Literal\[([^]]*)\]"), re.compile(r"a <class '(\w+)'>")
 _PARTS = "; docs/attacks.md lists the classes under `Parts`"
 
 
@@ -66,9 +70,16 @@ def shorten(message: str) -> str:
             value = given if len(given) <= _LONGEST_VALUE else value
         elif text and text != _NEITHER and not text.startswith(_HEADINGS):
             kept.append(text)
-    reasons = " ".join(dict.fromkeys(kept))
+    reasons = _CLASS.sub(r"\1", _CHOICE.sub(r"one of \1", " ".join(dict.fromkeys(kept))))
     given_at_end = f"; got {value}" if value else ""
     return reasons + given_at_end + (_PARTS if _NO_SUCH_PART.search(reasons) else "")
+
+
+def with_nearest(message: str, options: Iterable[str]) -> str:
+    """A message, with the option that was meant where it refuses one that is spelled nearly so."""
+    unknown = _UNKNOWN_OPTION.search(message)
+    nearest = get_close_matches(unknown[1], options, n=1) if unknown else []
+    return f"{message}; did you mean {nearest[0]}?" if nearest else message
 
 
 def mistake_in(error: BaseException) -> str | None:

@@ -6,7 +6,13 @@ from typing import Any
 
 from jsonargparse import ArgumentError, ArgumentParser, Namespace
 
-from robustparse.cli.config_errors import check_config_file, config_files, mistake_in, shorten
+from robustparse.cli.config_errors import (
+    check_config_file,
+    config_files,
+    mistake_in,
+    shorten,
+    with_nearest,
+)
 from robustparse.data.conllu import check_labels, check_readable, read_treebank
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.sample import sample_treebank
@@ -50,7 +56,8 @@ def parse_options(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace
         options: Namespace = parser.parse_args(list(arguments))
     except ArgumentError as error:
         names = "".join(f"{path}: " for path in files)
-        raise InputError(f"{names}{shorten(str(error))}") from None
+        known = [f"--{name}" for name in vars(parser.get_defaults())]
+        raise InputError(with_nearest(f"{names}{shorten(str(error))}", known)) from None
     return options
 
 

@@ -42,6 +42,8 @@ from robustparse.parsers.base import ParserModule
 from robustparse.parsers.victim import ParserVictim
 from robustparse.types import Example
 
+_NO_RECIPE = re.compile(r'Parser key "attack": Expected a path but (.+) either not accessible')
+_CLASS_PATH = re.compile(r"\w+(\.[A-Za-z_]\w*)+")
 _READ_TWICE = re.compile(r"Config file loop detected: (?:.* -> )?(\S+)$")
 
 
@@ -211,6 +213,13 @@ def _attack_options(parser: ArgumentParser, arguments: Sequence[str]) -> Namespa
         # jsonargparse reads a wrong file once more, as a class path, and reports only that.
         if found := _READ_TWICE.search(str(error)):
             _check_recipe(Path(found[1]))
+        if found := _NO_RECIPE.search(str(error)):
+            path = Path(found[1])
+            if path.suffix in (".yaml", ".yml") or not _CLASS_PATH.fullmatch(found[1]):
+                raise InputError(
+                    f"--attack {path}: no such file; give the path of a recipe, as of those in "
+                    "configs/attack"
+                ) from None
         raise
 
 

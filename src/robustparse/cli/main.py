@@ -9,6 +9,7 @@ import importlib
 import sys
 from collections.abc import Sequence
 
+from robustparse import __version__
 from robustparse.cli.freed_memory import keep_freed_memory
 from robustparse.errors import InputError, ProcessDiedError
 
@@ -36,6 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(_usage())
         sys.exit(0)
+    if arguments[0] == "--version":
+        print(f"robustparse {__version__}")
+        sys.exit(0)
     command, rest = arguments[0], arguments[1:]
     keep_freed_memory()
     try:
@@ -59,4 +63,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _usage() -> str:
     rows = [f"  {name:<11} {text}" for name, text in {**OWN, **LIGHTNING}.items()]
     head = "usage: robustparse COMMAND [options]"
-    return "\n".join([head, "", *rows, "", "COMMAND --help tells more"])
+    return "\n".join([head, "", *rows, "", "COMMAND --help tells more, --version which this is"])

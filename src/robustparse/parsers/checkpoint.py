@@ -135,7 +135,7 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
     except Exception as error:  # a broken or hostile file may raise anything
         raise InputError(
             f"{path}: not a readable checkpoint (truncated, or holding more than tensors and plain "
-            f"data, which is never executed): {reason(error)}"
+            f"data, which is never executed): {_refusal(error)}"
         ) from None
     if not isinstance(content, dict) or not isinstance(content.get(KEY), dict):
         raise InputError(f"{path}: a checkpoint, but not one that robustparse wrote")
@@ -150,6 +150,12 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
     if not all(isinstance(part, dict) for part in parts):
         raise InputError(f"{path}: the checkpoint is incomplete; train the parser again")
     return content
+
+
+def _refusal(error: Exception) -> str:
+    """Why torch refuses a file, without its advice on how to load it all the same."""
+    _, found, rest = str(error).partition("WeightsUnpickler error:")
+    return rest.strip().splitlines()[0].partition(". ")[0] if found else reason(error)
 
 
 def held_arguments(content: Mapping[str, Any], part: str) -> Mapping[str, Any]:
