@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib.resources import files
 
 from robustparse import load
 from robustparse.data.sample import sample_treebank
@@ -21,3 +22,7 @@ def test_a_parser_is_loaded_and_parses_lists_of_words(tmp_path):
 def test_importing_the_package_does_not_wait_for_torch():
     code = "import robustparse, sys; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_type_checkers_read_the_types():
+    assert (files("robustparse") / "py.typed").is_file()  # PEP 561
