@@ -154,8 +154,9 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
 
 def _refusal(error: Exception) -> str:
     """Why torch refuses a file, without its advice on how to load it all the same."""
-    _, found, rest = str(error).partition("WeightsUnpickler error:")
-    return rest.strip().splitlines()[0].partition(". ")[0] if found else reason(error)
+    *_, said = str(error).rpartition("WeightsUnpickler error:")
+    first, *_ = said.strip().split("\n")
+    return first.partition(". ")[0] if said != str(error) and first else reason(error)
 
 
 def held_arguments(content: Mapping[str, Any], part: str) -> Mapping[str, Any]:
