@@ -56,6 +56,24 @@ class Signal(Fault):
             os.kill(os.getpid(), signal.Signals[self.name])
 
 
+class TimeIsUp(pl.Callback):
+    """The run ends after a batch, as Lightning's own callbacks end it; counted from 1."""
+
+    def __init__(self, batch: int) -> None:
+        self.batch = batch
+
+    def on_train_batch_end(
+        self,
+        trainer: pl.Trainer,
+        pl_module: pl.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+    ) -> None:
+        if batch_idx + 1 == self.batch:
+            trainer.should_stop = True
+
+
 class Crash(Fault):
     """The run dies, and saves nothing."""
 

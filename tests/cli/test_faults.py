@@ -15,6 +15,8 @@ from exact_runs import fault
 from tiny_runs import differences, fit, metrics, write_config
 
 from robustparse.cli.main import main
+from robustparse.data.datamodule import TreebankDataModule
+from robustparse.data.sampler import TrainingLoader
 from robustparse.tracking import checkpoint_io
 from robustparse.tracking.finite import SkipNonFinite
 from robustparse.tracking.offline import read_points, segments
@@ -54,6 +56,37 @@ def test_a_signal_ends_a_run_behind_a_checkpoint(
     last = torch.load(tmp_path / "run" / "last.ckpt", weights_only=True)
     assert last["global_step"] == 8
     assert status(fit(config, tmp_path / "run", *rare)) == 0
+    assert differences(tmp_path / "run", tmp_path / "whole") == []
+
+
+def test_a_signal_while_the_data_are_read_is_not_taken_for_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a validation no hook of ours runs before."""
+    read = TreebankDataModule.train_dataloader
+
+    def interrupted(data: TreebankDataModule) -> TrainingLoader:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return read(data)
+
+    monkeypatch.setattr(TreebankDataModule, "train_dataloader", interrupted)
+    config = write_config(tmp_path / "run.yaml", max_steps=2, limit_val_batches=0)
+    assert status(fit(config, tmp_path / "run")) == 143
+
+
+@pytest.mark.parametrize("batch", [4, 5])
+def test_a_run_that_ends_amid_a_step_goes_on_with_the_whole_step(
+    batch: int, tmp_path: Path
+) -> None:
+    """No checkpoint holds the gradients that await more batches."""
+    settings = {"accumulate_grad_batches": 3, "max_steps": 4, "limit_val_batches": 0}
+    whole = write_config(tmp_path / "whole.yaml", [FGM], **settings)
+    ending = write_config(tmp_path / "run.yaml", [FGM, fault("TimeIsUp", batch=batch)], **settings)
+    assert status(fit(whole, tmp_path / "whole")) == 0
+    assert status(fit(ending, tmp_path / "run")) == 0
+    last = torch.load(tmp_path / "run" / "last.ckpt", weights_only=True)
+    assert last["global_step"] == 1
+    assert status(fit(whole, tmp_path / "run")) == 0
     assert differences(tmp_path / "run", tmp_path / "whole") == []
 
 

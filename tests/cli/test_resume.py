@@ -66,6 +66,7 @@ RUNS: dict[str, dict[str, Any]] = {
     "epochs": {"max_steps": -1, "max_epochs": 3},
     "accumulation": {"accumulate_grad_batches": 3, "max_steps": 35},
     "validation within epochs": {"val_check_interval": 10},
+    "validation across epochs": {"val_check_interval": 25, "check_val_every_n_epoch": None},
     "no validation": {"limit_val_batches": 0},
     "gradient adversary": {"callbacks": [GRADIENT], "max_steps": 45},
     "PGD": {"callbacks": [PGD], "max_steps": 45},

@@ -59,12 +59,13 @@ class LastCheckpoint(Callback):
         self._first_step = checkpoint["global_step"]
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Make sure that all processes go on from one checkpoint, or all start anew.
+        """Take note of signals; make sure that all processes go on from one checkpoint, or none.
 
         Raises:
             InputError: they do not.
         """
         self._request = StopRequest()
+        self._request.install_with(trainer)
         own = torch.tensor(self._first_step, device=trainer.strategy.root_device)
         steps = sorted(set(trainer.strategy.all_gather(own).flatten().tolist()))
         if len(steps) > 1:
@@ -74,13 +75,8 @@ class LastCheckpoint(Callback):
                 "on a shared file system"
             )
 
-    def on_sanity_check_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """From here on a signal is taken note of."""
-        self._request.install()
-
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """The folder's own file need not be saved again; no other run's is left in its place."""
-        self._request.install()
         self._saved_step = trainer.global_step
         if trainer.ckpt_path is None:
             _put_aside(trainer)
@@ -119,13 +115,20 @@ class LastCheckpoint(Callback):
     def on_save_checkpoint(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Set the counters of any checkpoint to the batch that comes next."""
+        """Set the counters of any checkpoint to the batch that comes next.
+
+        Amid an optimiser step that is its first batch, since no checkpoint holds gradients.
+        """
         fit_loop = checkpoint["loops"]["fit_loop"]
         batches = int(trainer.num_training_batches)
         epoch = fit_loop["epoch_progress"]["current"]["started"] - 1
-        position = fit_loop["epoch_loop.batch_progress"]["current"]["processed"]
+        progress = fit_loop["epoch_loop.batch_progress"]
+        position = progress["current"]["processed"]
         if position >= batches:
             epoch, position = epoch + 1, 0
+        amid = position % trainer.accumulate_grad_batches
+        progress["total"]["processed"] -= amid
+        position -= amid
         last = position + 1 == batches
         steps_next = last or (position + 1) % trainer.accumulate_grad_batches == 0
         set_place(fit_loop, epoch, position, trainer.global_step - int(steps_next))
@@ -202,6 +205,9 @@ def set_place(fit_loop: dict[str, Any], epoch: int, position: int, logged: int) 
         (epochs["current"], epoch),
     ):
         counter.update(ready=done + 1, started=done, processed=done, completed=done)
+    # Lightning goes on counting from this one, and would take three equal ones for another moment.
+    done = batches["total"]["processed"]
+    batches["total"].update(ready=done, started=done - 1)
     for counter in epochs.values():
         counter["started"] = epoch + 1
     fit_loop["epoch_loop.state_dict"]["_batches_that_stepped"] = logged

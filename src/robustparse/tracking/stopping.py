@@ -33,11 +33,25 @@ class StopRequest:
     def __init__(self) -> None:
         self._received = 0
 
-    def install(self) -> None:
-        """Handle the signals from here on.
+    def install_with(self, trainer: pl.Trainer) -> None:
+        """Handle the signals from the moment on at which Lightning has put its own handlers there.
 
-        To be called within a run: at its end Lightning puts back all handlers of before it.
+        No hook stands between that and the reading of the training data, which may take long. At
+        the run's end Lightning puts back all handlers of before it.
+
+        Args:
+            trainer: about to run.
         """
+        connector = trainer._signal_connector
+        register = connector.register_signal_handlers
+
+        def both() -> None:
+            register()
+            self._install()
+
+        connector.register_signal_handlers = both  # type: ignore[method-assign]
+
+    def _install(self) -> None:
         if threading.current_thread() is threading.main_thread():
             for number in SIGNALS:
                 signal.signal(number, self._note)
