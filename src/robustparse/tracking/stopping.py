@@ -34,10 +34,11 @@ class StopRequest:
         self._received = 0
 
     def install_with(self, trainer: pl.Trainer) -> None:
-        """Handle the signals from the moment on at which Lightning has put its own handlers there.
+        """Handle the signals of the next run from the moment at which Lightning handles them.
 
         No hook stands between that and the reading of the training data, which may take long. At
-        the run's end Lightning puts back all handlers of before it.
+        the run's end Lightning puts back all handlers of before it; what the trainer runs behind
+        it, a test say, is Lightning's own to end.
 
         Args:
             trainer: about to run.
@@ -46,6 +47,7 @@ class StopRequest:
         register = connector.register_signal_handlers
 
         def both() -> None:
+            connector.register_signal_handlers = register  # type: ignore[method-assign]
             register()
             self._install()
 

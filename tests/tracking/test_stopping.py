@@ -1,0 +1,22 @@
+"""Signals are taken note of in the run that asked for it, and in no other one."""
+
+import signal
+
+import pytorch_lightning as pl
+
+from robustparse.tracking.stopping import SIGNALS, StopRequest
+
+
+def test_signals_are_those_of_one_run() -> None:
+    before = [signal.getsignal(number) for number in SIGNALS]
+    trainer = pl.Trainer(accelerator="cpu", logger=False, enable_checkpointing=False)
+    connector = trainer._signal_connector
+    StopRequest().install_with(trainer)
+    noted = []
+    for _ in range(2):  # a fit, then a test with the same trainer
+        connector.register_signal_handlers()
+        handlers = [signal.getsignal(number) for number in SIGNALS]
+        noted.append([getattr(each, "__func__", None) is StopRequest._note for each in handlers])
+        connector.teardown()
+    assert noted == [[True] * len(SIGNALS), [False] * len(SIGNALS)]
+    assert [signal.getsignal(number) for number in SIGNALS] == before
