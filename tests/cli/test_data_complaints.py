@@ -1,5 +1,6 @@
 """What is wrong with a sentence is said with file and line, by every command that reads it."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from command_runs import RECIPE, checkpoint, mistake
 from tiny_runs import write_config
 
 from robustparse.cli.main import main
-from robustparse.data.conllu import block_of, write_treebank
+from robustparse.data.conllu import block_of, read_treebank, write_treebank
 from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.types import DependencyTree, Example
 from sample_runs import sentences
@@ -25,6 +26,11 @@ def without_tags(example: Example) -> Example:
 def strangely_labelled(example: Example) -> Example:
     labels = ("weird", *example.gold.labels[1:])
     return replace(example, gold=DependencyTree(example.gold.heads, labels))
+
+
+def weird(example: Example) -> Example:
+    heads = example.gold.heads
+    return replace(example, gold=DependencyTree(heads, ("weird",) * len(heads)))
 
 
 def write(path: Path, examples: list[Example]) -> Path:
@@ -195,8 +201,8 @@ def test_a_label_that_cannot_be_right_is_warned_of_once(run, tmp_path, caplog):
         return told
 
     expected = (
-        "dependency label 'weird', which the parser never saw in training: it, and any other such "
-        "label, counts as wrong"
+        "dependency label 'weird', which the parser never saw in training: words with this or "
+        "other such labels, 1 in all, count as wrong in LAS"
     )
     arguments, place = run("dev", strangely_labelled)
     twice = ["--trainer.max_steps", "12", "--trainer.reload_dataloaders_every_n_epochs", "1"]
@@ -210,6 +216,36 @@ def test_a_label_that_cannot_be_right_is_warned_of_once(run, tmp_path, caplog):
     arguments, _ = run("test", strangely_labelled, command="predict")
     main([*arguments, *last])
     assert warnings() == []
+
+
+@pytest.mark.slow
+def test_other_commands_warn_of_labels_too(trained, tmp_path, capsys):
+    """The words lose their place in LAS, and nothing else changes."""
+    (tmp_path / "recipe.yaml").write_text(RECIPE)
+    data = tmp_path / "test.conllu"
+    given = ["--checkpoint", str(trained), "--data", str(data)]
+    attack = ["--attack", str(tmp_path / "recipe.yaml"), *given, "--limit", "4"]
+
+    def scored(out: Path, strange: bool) -> dict[str, Any]:
+        for arguments in (
+            ["evaluate", *given, "--out", str(out / "scores")],
+            ["attack", *attack, "--out", str(out / "attacked")],
+            ["augment", *attack, "--keep", "all", "--out", str(out / "copies.conllu")],
+        ):
+            main(arguments)
+            told = capsys.readouterr().err.count("dependency label 'weird', which the parser")
+            assert told == strange
+        scores: dict[str, Any] = json.loads((out / "scores" / "scores.json").read_text())
+        return scores
+
+    write(data, sentences(TRAIN))
+    known = scored(tmp_path / "known", strange=False)
+    write(data, [*map(weird, sentences(TRAIN))])
+    strange = scored(tmp_path / "strange", strange=True)
+    assert strange["uas"] == known["uas"]
+    assert known["las"] > strange["las"] == 0
+    copies = read_treebank(tmp_path / "strange" / "copies.conllu")
+    assert {label for copy in copies for label in copy.gold.labels} == {"weird"}
 
 
 def test_fine_tuning_says_once_which_labels_it_does_not_learn(run, tmp_path, caplog):

@@ -17,6 +17,7 @@ from robustparse.cli.inputs import (
     load_parser,
     options_of,
     parse_options,
+    remarks_on,
 )
 from robustparse.cli.tables import score_table
 from robustparse.data.conllu import block_of, file_ending, with_parse, write_treebank
@@ -59,7 +60,7 @@ def evaluate(
     """
     module = load_parser(checkpoint, decoder, device)
     examples = load_examples(data, limit, seed, module, max_length, punctuation=punctuation)
-    if remark := module.unmatched(examples):
+    for remark in remarks_on(examples, data, module):
         print(f"robustparse: {remark}", file=sys.stderr)
     folder = None if out is None else make_folder(Path(out))
     scored, kept = tee(predictions(module, examples, precision=precision), 2)

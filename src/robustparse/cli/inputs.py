@@ -1,6 +1,6 @@
 """What the commands share: reading their checkpoint and data, and parsing their options."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from robustparse.cli.config_errors import (
     shorten,
     with_nearest,
 )
-from robustparse.data.conllu import check_labels, check_readable, read_treebank
+from robustparse.data.conllu import UNLEARNED, check_readable, read_treebank, unknown_labels
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.sample import sample_treebank
 from robustparse.data.shares import Unit, check_share, draw_share
@@ -103,7 +103,7 @@ def load_examples(
     split: str = "test",
     punctuation: PunctuationPolicy = "none",
 ) -> list[Example]:
-    """The sentences of a file, or of a split of the sample, whose labels the parser knows.
+    """The sentences of a file, or of a split of the sample, that the parser can read.
 
     Args:
         data: a CoNLL-U or CoNLL-X file, or ``sample``.
@@ -117,8 +117,8 @@ def load_examples(
         punctuation: which words are to count.
 
     Raises:
-        InputError: the file cannot be used, or holds a label the parser has never seen, a sentence
-            it cannot read or one whose words cannot be counted, or a number is out of range.
+        InputError: the file cannot be used, or holds a sentence that the parser cannot read or one
+            whose words cannot be counted, or a number is out of range.
     """
     check_seed("--seed", seed)
     if limit is not None and limit < 1:
@@ -134,9 +134,16 @@ def load_examples(
     )
     kept = draw_share([len(example.sentence) for example in whole], share, unit, seed)
     examples = [whole[index] for index in kept][:limit]
-    check_labels(examples, data, parser.vocabulary.label_ids)
     check_readable(examples, data, parser.check, punctuation)
     return examples
+
+
+def remarks_on(examples: Sequence[Example], data: str, parser: ParserModule) -> Iterator[str]:
+    """On tags and labels of a file that the parser does not know, of which its scores suffer."""
+    if tags := parser.unmatched(examples):
+        yield tags
+    if labels := unknown_labels(examples, data, parser.vocabulary.label_ids, UNLEARNED):
+        yield labels
 
 
 def digest(path: str) -> str:

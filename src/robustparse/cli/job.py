@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -29,6 +30,7 @@ from robustparse.cli.inputs import (
     load_parser,
     options_of,
     parse_options,
+    remarks_on,
 )
 from robustparse.cli.progress import attack_progress
 from robustparse.cli.recipe_files import recipe_digests
@@ -145,8 +147,9 @@ class Job(ABC):
             split=self.split,
             punctuation=given["attack"].goal.punctuation,
         )
-        judges = [module, *given["attack"].constraints]
-        return Data(examples, (remark for one in judges if (remark := one.unmatched(examples))))
+        unmatched = (one.unmatched(examples) for one in given["attack"].constraints)
+        remarks = chain(remarks_on(examples, given["data"], module), filter(None, unmatched))
+        return Data(examples, remarks)
 
     def _collected(self, source: Source, data: Data) -> Attacked:
         """Write what a source gives into the folder, with a progress bar."""

@@ -22,6 +22,7 @@ from robustparse.files import read_text, written
 from robustparse.metrics import PunctuationPolicy, counted_words
 from robustparse.types import DependencyTree, Example, Sentence
 
+UNLEARNED = "count as wrong in LAS"  # in scored data: words whose label a parser never saw
 _TEXT_COMMENT = re.compile(r"#\s*text\s*=")
 
 
@@ -101,6 +102,23 @@ def unknown_label(
                     "parser never saw in training"
                 )
     return None
+
+
+def unknown_labels(
+    examples: Sequence[Example], path: str | Path, known: Collection[str], effect: str
+) -> str:
+    """A remark on labels that a parser never saw, and on what comes of them; empty without any.
+
+    Other arguments as in ``check_labels``.
+
+    Args:
+        effect: what words with such labels do.
+    """
+    first = unknown_label(examples, path, known)
+    if first is None:
+        return ""
+    words = sum(label not in known for example in examples for label in example.gold.labels)
+    return f"{first}: words with this or other such labels, {words} in all, {effect}"
 
 
 def check_readable(

@@ -12,11 +12,12 @@ import pytorch_lightning as pl
 
 from robustparse.data.batch import Numbered
 from robustparse.data.conllu import (
+    UNLEARNED,
     check_labels,
     check_readable,
     find_split,
     read_treebank,
-    unknown_label,
+    unknown_labels,
 )
 from robustparse.data.masks import drops_out
 from robustparse.data.sampler import EvaluationLoader, TrainingLoader, forward_words
@@ -203,8 +204,7 @@ class TreebankDataModule(pl.LightningDataModule):
         for path, copy in self._copies:
             check_readable([copy], path, self._parser.check, self.punctuation)
         examples = [*examples, *self.augmented_examples]
-        effect = "words with this or other such labels, {words} in all, teach heads alone"
-        self._warn_of_labels("train", examples, effect)
+        self._warn_of_labels("train", examples, "teach heads alone")
         data = self._parser.number(examples, self.punctuation, checked=False)
         module = self.trainer.lightning_module  # type: ignore[union-attr]
         may_change = self.other_processes or not drops_out(module)
@@ -227,7 +227,7 @@ class TreebankDataModule(pl.LightningDataModule):
     def _scored(self, split: str) -> list[Example]:
         """The sentences of a split; a warning if a label of theirs cannot be right."""
         examples = self._read(split)
-        self._warn_of_labels(split, examples, "it, and any other such label, counts as wrong")
+        self._warn_of_labels(split, examples, UNLEARNED)
         return examples
 
     def _warn_of_labels(self, split: str, examples: Sequence[Example], effect: str) -> None:
@@ -235,9 +235,8 @@ class TreebankDataModule(pl.LightningDataModule):
         if not self._first_time(f"labels of {split}"):
             return
         known = self._parser.vocabulary.label_ids
-        if unknown := unknown_label(examples, self.path(split) or SAMPLE, known):
-            words = sum(label not in known for one in examples for label in one.gold.labels)
-            log.warning("%s: %s", unknown, effect.format(words=words))
+        if remark := unknown_labels(examples, self.path(split) or SAMPLE, known, effect):
+            log.warning("%s", remark)
 
     def _evaluation(
         self, examples: Sequence[Example], punctuation: PunctuationPolicy
