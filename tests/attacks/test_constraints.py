@@ -42,7 +42,7 @@ def test_tags_that_cannot_be_used() -> None:
         AttackableTags(["NN", "HYPH", "GW"])
     with pytest.raises(InputError, match="the list is empty"):
         AttackableTags([])
-    with pytest.raises(InputError, match=r"sentence 3: no Penn tag for every word.*XPOS"):
+    with pytest.raises(InputError, match=r"sentence 4: no Penn tag for every word.*XPOS"):
         AttackableTags().attackable([example("a b", "", number=3)])
 
 

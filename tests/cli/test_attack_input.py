@@ -79,10 +79,11 @@ def test_a_broken_checkpoint_is_named_and_never_executed(made, tmp_path, capsys)
 
 
 def test_data_without_penn_tags(made, tmp_path, capsys):
-    (tmp_path / "untagged.conllu").write_text(GOOD.replace("\tNN\t", "\t_\t"))
-    options = ["--data", tmp_path / "untagged.conllu"]
-    error = mistake(capsys, *attack_arguments(made, tmp_path / "out", *options))
-    assert "sentence 0: no Penn tag for every word" in error
+    path = tmp_path / "untagged.conllu"
+    path.write_text(GOOD + GOOD.replace("\tNN\t", "\t_\t"))
+    error = mistake(capsys, *attack_arguments(made, tmp_path / "out", "--data", path))
+    assert f"{path}:4: sentence 2: no Penn tag for every word" in error
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

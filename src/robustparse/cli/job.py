@@ -34,6 +34,7 @@ from robustparse.cli.inputs import (
 )
 from robustparse.cli.progress import attack_progress
 from robustparse.cli.recipe_files import recipe_digests
+from robustparse.data.conllu import check_readable
 from robustparse.errors import InputError
 from robustparse.evaluation.processes import lines_of_processes
 from robustparse.evaluation.ranks import Rank, Ranks
@@ -147,7 +148,10 @@ class Job(ABC):
             split=self.split,
             punctuation=given["attack"].goal.punctuation,
         )
-        unmatched = (one.unmatched(examples) for one in given["attack"].constraints)
+        constraints = given["attack"].constraints
+        for constraint in constraints:
+            check_readable(examples, given["data"], constraint.check)
+        unmatched = (one.unmatched(examples) for one in constraints)
         remarks = chain(remarks_on(examples, given["data"], module), filter(None, unmatched))
         return Data(examples, remarks)
 

@@ -127,12 +127,12 @@ def check_readable(
     check: Callable[[Sequence[Example]], None],
     punctuation: PunctuationPolicy = "none",
 ) -> None:
-    """Refuse a sentence that a parser cannot read, or whose words cannot be counted.
+    """Refuse a sentence that a parser or constraint cannot use, or whose words cannot be counted.
 
     Args:
         examples: the sentences of a file, numbered as there.
         path: that file, read again only to name the line.
-        check: the parser's, which raises ``InputError``.
+        check: the parser's or constraint's, which raises ``InputError``.
         punctuation: which words are to count, see ``counted_words``.
 
     Raises:

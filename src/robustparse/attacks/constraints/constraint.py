@@ -18,6 +18,14 @@ class Constraint(Protocol):
     see the original sentence with the one word changed.
     """
 
+    def check(self, examples: Sequence[Example]) -> None:
+        """Refuse sentences that lack what it goes by.
+
+        Raises:
+            InputError: names the first such sentence, counted from 1, and what it lacks.
+        """
+        return  # of a protocol, an empty body would be abstract
+
     def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
         """Which words of each sentence may be changed, `(words,)` each."""
         return [np.ones(len(example.sentence), dtype=np.bool_) for example in examples]

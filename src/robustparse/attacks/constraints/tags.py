@@ -57,6 +57,11 @@ class AttackableTags(Constraint):
                 "word of its own; remove them"
             )
 
+    def check(self, examples: Sequence[Example]) -> None:
+        """See `Constraint.check`."""
+        if not self.any:
+            _check_tags(examples)
+
     def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
         """See `Constraint.attackable`."""
         if self.any:
@@ -81,6 +86,10 @@ class ForbiddenTags(Constraint):
         listed = WANG_2021_FORBIDDEN if tags is None else frozenset(tags)
         self.tags = listed | NEVER_ATTACKED
         self._own = tags is not None
+
+    def check(self, examples: Sequence[Example]) -> None:
+        """See `Constraint.check`."""
+        _check_tags(examples)
 
     def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
         """See `Constraint.attackable`."""
@@ -139,7 +148,7 @@ def _check_tags(examples: Sequence[Example]) -> None:
     for example in examples:
         if len(example.sentence.xpos) != len(example.sentence):
             raise InputError(
-                f"sentence {example.id}: no Penn tag for every word, which this attack needs; "
+                f"sentence {example.id + 1}: no Penn tag for every word, which this attack needs; "
                 "expected them in the XPOS column (the fifth) of the data file"
             )
 
