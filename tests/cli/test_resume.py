@@ -135,6 +135,20 @@ def test_a_longer_run_goes_on_from_the_end_of_a_shorter(server: Forks, tmp_path:
 
 
 @pytest.mark.slow
+def test_a_run_that_was_stopped_early_is_at_its_end(server: Forks, tmp_path: Path) -> None:
+    """Started again it trains no further, unless the callback is taken out."""
+    run = tmp_path / "run"
+    config = write_config(tmp_path / "run.yaml", **RUNS["early stopping"])
+    server.run(fit(config, run))
+    ended, last = metrics(run), (run / "last.ckpt").read_bytes()
+    assert server.run(fit(config, run))[0] == 0
+    assert metrics(run) == ended
+    assert (run / "last.ckpt").read_bytes() == last
+    server.run(fit(write_config(tmp_path / "on.yaml", max_steps=60), run))
+    assert torch.load(run / "last.ckpt", weights_only=True)["global_step"] == 60
+
+
+@pytest.mark.slow
 def test_any_checkpoint_is_a_place_to_resume_from(server: Forks, tmp_path: Path) -> None:
     """Also those that Lightning's own callback writes, at its own moments."""
     every = {

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytorch_lightning as pl
 import torch
-from pytorch_lightning.callbacks import Callback
+from pytorch_lightning.callbacks import Callback, EarlyStopping
 
 from robustparse.errors import InputError, check_least
 from robustparse.tracking.stopping import Stopped, StopRequest
@@ -36,6 +36,8 @@ class LastCheckpoint(Callback):
     cannot be resumed from by mistake. From a checkpoint it writes its own at once, so that
     ``last.ckpt`` is that run's or this one's at any moment. One that goes on from
     ``last.ckpt.old`` replaces the file.
+
+    Going on from a run that ``EarlyStopping`` has ended, it ends at once.
 
     Asked to stop by a signal (SIGTERM, SIGUSR1), a run writes it before the next optimiser step and
     ends with the exit status ``128 + signal``.
@@ -84,6 +86,15 @@ class LastCheckpoint(Callback):
             if not _goes_on_from(trainer, OLD):
                 _put_aside(trainer, copied=True)
             trainer.save_checkpoint(_place(trainer, FILE))
+        stopping = (one for one in trainer.callbacks if isinstance(one, EarlyStopping))  # type: ignore[attr-defined]
+        if any(map(_has_stopped, stopping)):
+            trainer.should_stop = True
+            if trainer.is_global_zero:
+                log.warning(
+                    "EarlyStopping has ended the run of %s; take it out of the configuration to "
+                    "train on",
+                    trainer.ckpt_path,
+                )
 
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
@@ -132,6 +143,11 @@ class LastCheckpoint(Callback):
         last = position + 1 == batches
         steps_next = last or (position + 1) % trainer.accumulate_grad_batches == 0
         set_place(fit_loop, epoch, position, trainer.global_step - int(steps_next))
+
+
+def _has_stopped(callback: EarlyStopping) -> bool:
+    """Whether it had decided to end the run; Lightning resumes its counts, but not this."""
+    return callback.stopped_epoch > 0 or callback.wait_count >= callback.patience
 
 
 class NoCheckpoint(Callback):
