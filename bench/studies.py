@@ -122,7 +122,9 @@ STUDIES = {
     "defenses_word_character": Study(
         defenses(CLEAN[0], steps=1104, twice=("substitution", "offline_100")), sentences=500
     ),
-    "defenses_minilm": Study(defenses(CLEAN[1], steps=1024), sentences=500),
+    "defenses_minilm": Study(
+        defenses(CLEAN[1], steps=1024, twice=("offline_50", "offline_100")), sentences=500
+    ),
     "wang2021_filters": Study(
         (
             *(

@@ -21,6 +21,7 @@ from robustparse.parsers.dropout import shared_dropout
 from robustparse.parsers.encoder import Encoder
 from robustparse.parsers.lstm import BiLSTM
 from robustparse.parsers.padding import padding_reaches_words
+from robustparse.parsers.reading_groups import reading_groups
 from robustparse.parsers.stored import differing, table_of, to_store, unbroken
 from robustparse.parsers.subwords import Layout, lay_out
 from robustparse.pretrained import load_encoder
@@ -181,14 +182,15 @@ class TransformerEncoder(Encoder):
 
     def _run(self, embeddings: Tensor, sizes: Tensor) -> Tensor:
         """Windows ``(batch, units, dim)`` of so many units each -> ``(batch, units, size)``."""
-        if not self.lengths_apart:
+        groups = reading_groups(sizes, self.lengths_apart)
+        if len(groups) == 1:
             return self._run_together(embeddings, sizes)
-        rows, parts = [], []
-        for size in torch.unique(sizes).tolist():
-            rows.append((sizes == size).nonzero(as_tuple=True)[0])
-            part = self._run_together(embeddings[rows[-1], :size], sizes[rows[-1]])
-            parts.append(nn.functional.pad(part, (0, 0, 0, embeddings.shape[1] - size)))
-        return torch.cat(parts)[torch.cat(rows).argsort()]
+        parts = []
+        for rows in groups:
+            longest = int(sizes[rows].max())
+            part = self._run_together(embeddings[rows, :longest], sizes[rows])
+            parts.append(nn.functional.pad(part, (0, 0, 0, embeddings.shape[1] - longest)))
+        return torch.cat(parts)[torch.cat(groups).argsort()]
 
     def _run_together(self, embeddings: Tensor, sizes: Tensor) -> Tensor:
         places = torch.arange(embeddings.shape[1], device=embeddings.device)
