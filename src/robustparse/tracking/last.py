@@ -147,7 +147,7 @@ class LastCheckpoint(Callback):
 
 def _has_stopped(callback: EarlyStopping) -> bool:
     """Whether it had decided to end the run; Lightning resumes its counts, but not this."""
-    return callback.stopped_epoch > 0 or callback.wait_count >= callback.patience
+    return callback.stopped_epoch > 0 or callback.wait_count >= max(1, callback.patience)
 
 
 class NoCheckpoint(Callback):
