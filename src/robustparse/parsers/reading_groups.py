@@ -23,7 +23,7 @@ def reading_groups(sizes: Tensor, apart: bool = False) -> list[Tensor]:
         apart: no sentence may be padded, whatever its pass costs.
     """
     price = 0 if apart else _PASS.get(sizes.device.type, _PASS_ELSEWHERE)
-    if not apart and len(sizes) * int(sizes.max()) <= price:
+    if len(sizes) * int(sizes.max()) <= price:
         return [torch.arange(len(sizes), device=sizes.device)]
     order = sizes.argsort(stable=True)
     cuts = cheapest_cuts(sizes[order].cpu().numpy(), price)

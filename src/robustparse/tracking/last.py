@@ -86,8 +86,7 @@ class LastCheckpoint(Callback):
             if not _goes_on_from(trainer, OLD):
                 _put_aside(trainer, copied=True)
             trainer.save_checkpoint(_place(trainer, FILE))
-        stopping = (one for one in trainer.callbacks if isinstance(one, EarlyStopping))  # type: ignore[attr-defined]
-        if any(map(_has_stopped, stopping)):
+        if any(map(_has_stopped, trainer.early_stopping_callbacks)):
             trainer.should_stop = True
             if trainer.is_global_zero:
                 log.warning(
