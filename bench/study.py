@@ -5,6 +5,7 @@
 A row trains with ``robustparse fit`` unless its checkpoint is there, attacks the test set with
 ``robustparse attack`` (which goes on where it stopped), and keeps its figures in
 ``bench/results/STUDY_ROW_ATTACK.json``. ``--table`` prints the table of the rows that are finished.
+Another treebank's, or another seed's, go into a folder of their own: ``--home FOLDER --seed 3``.
 A row that was trained in another way than it would be now is refused: with other steps, seed or
 configurations, from another checkpoint, on other copies or on another treebank.
 """
@@ -67,6 +68,8 @@ def train(row: Row, inputs: Inputs) -> None:
     command = ["fit", *(part for path in configs(row) for part in ("--config", str(path)))]
     command += ["--data.init_args.folder", str(inputs.folder)]
     command += ["--trainer.default_root_dir", str(row.folder)]
+    if begun := start(row):
+        command += ["--model.init_args.init_from", str(begun)]
     if row.pretrained:
         command += ["--model.init_args.encoder.init_args.model", inputs.encoder]
     if row.steps is not None:
@@ -91,9 +94,18 @@ def training_of(row: Row, inputs: Inputs) -> dict[str, Any]:
     found["treebank"] = [file_digest(find_split(inputs.folder, part)) for part in ("train", "dev")]
     if row.copies is not None:
         found["copies"] = [row.copies.used, file_digest(row.copies.path)]
-    if start := contents[0]["model"]["init_args"].get("init_from"):
-        found["start"] = file_digest(ROOT / start)
+    if begun := start(row):
+        if not begun.exists():
+            sys.exit(f"{row.name} goes on from {begun}, which is not there: run that row first")
+        found["start"] = file_digest(begun)
     return found
+
+
+def start(row: Row) -> Path | None:
+    """The checkpoint that a row goes on from, which lies among the runs of its study."""
+    content = yaml.safe_load(row.config_files[0].read_text("utf-8"))
+    path = content["model"]["init_args"].get("init_from")
+    return row.home / Path(path).relative_to("runs") if path else None
 
 
 def configs(row: Row) -> list[Path]:
@@ -139,7 +151,7 @@ def sentences_of(study: Study, inputs: Inputs) -> list[str]:
     whole = find_split(inputs.folder, "test")
     if study.sentences is None:
         return ["--data", str(whole), "--share", str(study.share)]
-    path = ROOT / "runs" / f"test_{study.sentences}.conllu"
+    path = study.home / f"test_{study.sentences}.conllu"
     make_folder(path.parent)
     long = [example for example in read_treebank(whole) if len(example.sentence.words) >= 5]
     share = min(1.0, study.sentences / max(1, len(long)))
@@ -188,13 +200,16 @@ def missing(study: Study, inputs: Inputs) -> list[str]:
     return [f"--{name}" for name in wanted if getattr(inputs, name) is None]
 
 
-def main() -> None:
+def read_options() -> tuple[argparse.Namespace, Study, Inputs]:
+    """What the command line says, the study placed where it shall live."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--study", choices=sorted(STUDIES), default="ewt_blackbox")
     parser.add_argument("--folder", type=Path, help="the treebank")
     parser.add_argument("--masked_lm", help="folder or name of the masked language model")
     parser.add_argument("--encoder", help="folder or name of the pretrained encoder")
     parser.add_argument("--vectors", help="file of counter-fitted word vectors")
+    parser.add_argument("--home", type=Path, help="folder of runs and figures, for other inputs")
+    parser.add_argument("--seed", type=int, help="of training, instead of the configurations'")
     parser.add_argument("--rows", nargs="*", help="only the rows of these runs")
     parser.add_argument("--attacks", nargs="*", help="only the rows with these attacks")
     steps = ["train", "attack"]
@@ -202,10 +217,19 @@ def main() -> None:
     parser.add_argument("--table", action="store_true", help="only print the table")
     parser.add_argument("--json", action="store_true", help="print one JSON object, as last line")
     options = parser.parse_args()
+    if options.seed is not None and options.home is None:
+        parser.error("runs of another seed need a folder of their own: --home FOLDER")
     study = STUDIES[options.study]
+    if options.home is not None:
+        study = study.elsewhere(options.home.resolve(), options.seed)
     inputs = Inputs(options.folder, options.masked_lm, options.encoder, options.vectors)
     if not options.table and (lacking := missing(study, inputs)):
         parser.error(f"--study {options.study} needs {', '.join(lacking)} too")
+    return options, study, inputs
+
+
+def main() -> None:
+    options, study, inputs = read_options()
     for row, gamma in () if options.table else study.cases:
         wanted = not options.rows or row.name in options.rows
         if not wanted or (options.attacks and row.attack not in options.attacks):
@@ -214,14 +238,11 @@ def main() -> None:
             train(row, inputs)
         if "attack" in options.steps:
             attack(study, row, gamma, inputs)
-            keep(options.study, row, gamma)
-    print(table(options.study))
+            keep(options.study, study, row, gamma)
+    print(table(options.study, study))
     if options.json:
-        slim = [
-            {key: value for key, value in figures.items() if key != "counts"}
-            for figures in kept(options.study)
-        ]
-        print(json.dumps(slim))
+        figures = kept(options.study, study)
+        print(json.dumps([{k: v for k, v in row.items() if k != "counts"} for row in figures]))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The figures of the studies of ``docs/results.md``: one file in ``bench/results`` for each row."""
+"""The figures of the studies of ``docs/results.md``: a file for each row, in ``bench/results``."""
 
 import json
 from pathlib import Path
@@ -8,24 +8,22 @@ import torch
 
 from robustparse.evaluation.lines import read_lines
 from robustparse.evaluation.quality import QUALITY
-from robustparse.files import write_text
-from studies import STUDIES
-from study_rows import ROOT, Row, percent
+from robustparse.files import make_folder, write_text
+from study_rows import Row, Study, percent
 
-RESULTS = ROOT / "bench" / "results"
 # What a study measures of each attack, and over which sentences.
 MEASURED = {"perplexity": "all", "word_similarity": "changed"}
 QUALITIES = ("perplexity", "word_similarity", "sentence_similarity")
 
 
-def result(study: str, row: Row, gamma: float | None) -> Path:
+def result(name: str, study: Study, row: Row, gamma: float | None) -> Path:
     """Where the figures of a row are kept."""
-    return RESULTS / f"{study}_{row.name}_{row.attack}{percent(gamma)}.json"
+    return study.results / f"{name}_{row.name}_{row.attack}{percent(gamma)}.json"
 
 
-def kept(study: str) -> list[dict]:
+def kept(name: str, study: Study) -> list[dict]:
     """The figures of all finished rows."""
-    paths = [result(study, row, gamma) for row, gamma in STUDIES[study].cases]
+    paths = [result(name, study, row, gamma) for row, gamma in study.cases]
     return [json.loads(path.read_text("utf-8")) for path in paths if path.exists()]
 
 
@@ -34,9 +32,9 @@ def static_folder(row: Row, gamma: float | None) -> Path:
     return row.folder / f"static_{row.attack}{percent(gamma)}"
 
 
-def keep(name: str, row: Row, gamma: float | None) -> None:
-    """Copy a row's figures, and the counts a bootstrap needs, into ``bench/results``."""
-    attacked = STUDIES[name].attacked(row, gamma)
+def keep(name: str, study: Study, row: Row, gamma: float | None) -> None:
+    """Copy a row's figures, and the counts a bootstrap needs, to where a study's are kept."""
+    attacked = study.attacked(row, gamma)
     summary = json.loads((attacked / "summary.json").read_text("utf-8"))
     lines = read_lines(attacked / "examples.jsonl")
     static = static_folder(row, gamma) / "scores.json"
@@ -56,7 +54,9 @@ def keep(name: str, row: Row, gamma: float | None) -> None:
             "attacked": [line["attacked"]["correct_labels"] for line in lines],
         },
     }
-    write_text(result(name, row, gamma), json.dumps(figures) + "\n")
+    path = result(name, study, row, gamma)
+    make_folder(path.parent)
+    write_text(path, json.dumps(figures) + "\n")
 
 
 def qualities(attacked: Path) -> dict[str, Any]:

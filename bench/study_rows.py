@@ -1,9 +1,10 @@
 """What a study is: rows of (configuration, attack, budgets), the copies some are trained on."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+RUNS = ROOT / "runs"
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class Row:
         gammas: budgets of its attack, instead of the study's; None is the recipe's own.
         filters: behind the tags that no attack may touch, only so many of the recipe's constraints;
             None keeps all.
+        home: the folder of its run's folder.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Row:
     recipe: str = "zheng2020_blackbox"
     gammas: tuple[float | None, ...] = ()
     filters: int | None = None
+    home: Path = RUNS
 
     @property
     def attack(self) -> str:
@@ -76,7 +79,17 @@ class Row:
     @property
     def folder(self) -> Path:
         """Where its run lives."""
-        return ROOT / "runs" / self.name
+        return self.home / self.name
+
+    def elsewhere(self, home: Path, seed: int | None) -> "Row":
+        """The same with its run, and that of the parser of its copies, in another folder.
+
+        Another seed is that of training; a row with a seed of its own gets as many more.
+        """
+        own = self.seed if seed is None else seed + (self.seed or 0)
+        title = self.title.replace(f"seed {self.seed}", f"seed {own}")
+        copies = self.copies and replace(self.copies, of=self.copies.of.elsewhere(home, seed))
+        return replace(self, home=home, seed=own, title=title, copies=copies)
 
 
 @dataclass(frozen=True)
@@ -89,12 +102,24 @@ class Study:
         gammas: budgets of the attack.
         share: of the test sentences that is attacked.
         sentences: instead, this many of those that have five words or more, or all of them.
+        home: the folder of the runs.
     """
 
     rows: tuple[Row, ...]
     gammas: tuple[float, ...] = (0.15,)
     share: float = 1.0
     sentences: int | None = None
+    home: Path = RUNS
+
+    @property
+    def results(self) -> Path:
+        """The folder of its figures: those that the documentation shows, or beside its runs."""
+        return ROOT / "bench" / "results" if self.home == RUNS else self.home / "results"
+
+    def elsewhere(self, home: Path, seed: int | None) -> "Study":
+        """The same in another folder, trained with another seed."""
+        rows = tuple(row.elsewhere(home, seed) for row in self.rows)
+        return replace(self, rows=rows, home=home)
 
     @property
     def cases(self) -> list[tuple[Row, float | None]]:
@@ -103,8 +128,8 @@ class Study:
 
     def attacked(self, row: Row, gamma: float | None) -> Path:
         """The folder of an attack on the test sentences."""
-        home = row.folder if self.sentences is None else row.folder / f"test_{self.sentences}"
-        return home / f"{row.attack}{percent(gamma)}"
+        folder = row.folder if self.sentences is None else row.folder / f"test_{self.sentences}"
+        return folder / f"{row.attack}{percent(gamma)}"
 
 
 def percent(gamma: float | None) -> str:

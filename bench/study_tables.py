@@ -7,28 +7,32 @@ from robustparse.evaluation.significance import (
     recovered_share,
     recovered_share_difference,
 )
-from studies import STUDIES
 from study_figures import kept
+from study_rows import Study
 
 WHEN = ("clean", "attacked")
 
 
-def table(study: str) -> str:
+def table(name: str, study: Study) -> str:
     """The finished rows of a study, as ``docs/results.md`` shows them."""
-    if study.startswith("zheng2020"):
-        return budget_table(study)
+    rows = kept(name, study)
+    if name.startswith("zheng2020"):
+        return budget_table(rows)
     kinds = {"ewt_attacks": attack_table, "wang2021_filters": filter_table}
-    return kinds.get(study, defence_table)(study)
+    if name in kinds:
+        return kinds[name](rows)
+    baseline, control = list(dict.fromkeys(row.name for row in study.rows))[:2]
+    return defence_table(rows, baseline, control)
 
 
-def attack_table(study: str) -> str:
+def attack_table(rows: list[dict]) -> str:
     """Attacks beside each other; perplexities are medians over all sentences."""
     lines = [
         "| parser | attack | budget % | clean UAS | clean LAS | attacked UAS | attacked LAS "
         "| success % | edits | queries | sentences a second | perplexity before, after |",
         "|---" * 12 + "|",
     ]
-    for row in kept(study):
+    for row in rows:
         figures = [*_scores(row), row["queries_per_sentence"]["charged"]]
         budget = "-" if row["gamma"] is None else f"{100 * row['gamma']:.0f}"
         cells = [row["title"], row["attack"], budget, *(f"{value:.2f}" for value in figures)]
@@ -38,7 +42,7 @@ def attack_table(study: str) -> str:
     return "\n".join(lines)
 
 
-def filter_table(study: str) -> str:
+def filter_table(rows: list[dict]) -> str:
     """One attack with more and more filters: candidates are those left of a word's.
 
     Cosines are means over the changed words, perplexities medians over all sentences.
@@ -48,7 +52,7 @@ def filter_table(study: str) -> str:
         "| success % | edits | queries | cosine | perplexity before, after |",
         "|---" * 11 + "|",
     ]
-    for row in kept(study):
+    for row in rows:
         *_, left = row["candidates"]["means"]["all"].values()
         figures = [*_scores(row), row["queries_per_sentence"]["charged"]]
         figures.append(row["word_similarity"]["mean"])
@@ -58,11 +62,10 @@ def filter_table(study: str) -> str:
     return "\n".join(lines)
 
 
-def budget_table(study: str) -> str:
+def budget_table(rows: list[dict]) -> str:
     """Rows by budget, as Table 1 of Zheng et al. (2020); static scores as in their Table 2."""
     heads = ["parser", "budget %", "clean UAS", "clean LAS", "attacked UAS", "attacked LAS"]
     heads += ["success %", "edits a sentence"]
-    rows = kept(study)
     tested_twice = any(row.get("static") for row in rows)
     heads += ["on the clean parser's adversaries, UAS / LAS"] if tested_twice else []
     lines = [f"| {' | '.join(heads)} |", f"{'|---' * len(heads)}|"]
@@ -76,13 +79,12 @@ def budget_table(study: str) -> str:
     return "\n".join(lines)
 
 
-def defence_table(study: str) -> str:
+def defence_table(rows: list[dict], baseline: str, control: str) -> str:
     """Ways of training beside each other: what defences win back of the LAS that is lost.
 
     *Minutes* are those of training; words a second are those of training too.
     """
-    finished = {(figures["row"], figures["attack"]): figures for figures in kept(study)}
-    baseline, control = list(dict.fromkeys(row.name for row in STUDIES[study].rows))[:2]
+    finished = {(figures["row"], figures["attack"]): figures for figures in rows}
     lines = [
         "| system | attack | clean UAS | clean LAS | attacked UAS | attacked LAS | success % "
         "| won back % | over control, points | steps | minutes | words/s, of the control's |",

@@ -18,7 +18,7 @@ HERE = study.Inputs(Path("treebank"), "mlm", "encoder", "vectors.txt")
 
 
 def test_no_two_rows_share_a_file() -> None:
-    kept_in = [result(name, *case) for name in STUDIES for case in STUDIES[name].cases]
+    kept_in = [result(name, one, *case) for name, one in STUDIES.items() for case in one.cases]
     assert len(set(kept_in)) == len(kept_in)
     for one in STUDIES.values():
         folders = [one.attacked(*case) for case in one.cases]
@@ -41,9 +41,9 @@ def test_recipes_get_the_machines_files() -> None:
     assert near["init_args"] == {"vectors": "vectors.txt", "k": 50}
 
 
-def test_a_rows_recipe_has_its_filters_and_budget(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("study_rows.ROOT", tmp_path)
-    rows = [row for row, _ in STUDIES["wang2021_filters"].cases if row.filters is not None]
+def test_a_rows_recipe_has_its_filters_and_budget(tmp_path: Path) -> None:
+    one = STUDIES["wang2021_filters"].elsewhere(tmp_path, None)
+    rows = [row for row, _ in one.cases if row.filters is not None]
     for row in rows:
         command = study.attack_command(row, HERE, 0.1)
         path = Path(command[command.index("--attack") + 1])
@@ -54,22 +54,21 @@ def test_a_rows_recipe_has_its_filters_and_budget(tmp_path: Path, monkeypatch) -
     assert [row.filters for row in rows] == [0, 1, 2, 3]
 
 
-def test_sentences_are_drawn_once_and_long_enough(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(study, "ROOT", tmp_path)
+def test_sentences_are_drawn_once_and_long_enough(tmp_path: Path) -> None:
     examples = sample_treebank().test
     short = Sentence(("No", "."))
     blocks = [block_of(example.sentence, example.gold) for example in examples[:30]]
     blocks[1:1] = [block_of(short, DependencyTree((0, 1), ("root", "punct")))] * 30
     write_treebank(tmp_path / "x-test.conllu", blocks)
     inputs = study.Inputs(tmp_path, "", "", "")
-    some = study.Study((), sentences=20)
+    some = study.Study((), sentences=20, home=tmp_path / "runs")
     name, path = study.sentences_of(some, inputs)
     first = [example.sentence.words for example in read_treebank(path)]
     assert (name, len(first)) == ("--data", 20)
     assert min(map(len, first)) >= 5
     study.sentences_of(some, inputs)
     assert [example.sentence.words for example in read_treebank(path)] == first
-    _, path = study.sentences_of(study.Study((), sentences=500), inputs)
+    _, path = study.sentences_of(replace(some, sentences=500), inputs)
     assert len(read_treebank(path)) == 30  # there are no more
 
 
@@ -101,10 +100,7 @@ CLEAN = "ewt_biaffine_minilm"
 
 @pytest.fixture
 def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Of the study, in a folder of its own, where files stand for what they would write."""
-    (tmp_path / "configs").symlink_to(study.ROOT / "configs")
-    for module in ("study", "study_rows"):
-        monkeypatch.setattr(f"{module}.ROOT", tmp_path)
+    """Of the study, where files stand for what they would write."""
     monkeypatch.setattr(study, "find_split", lambda _, split: tmp_path / f"{split}.conllu")
     for split in ("train", "dev"):
         (tmp_path / f"{split}.conllu").write_text(f"a treebank's {split}")
@@ -126,14 +122,20 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def rows() -> dict[str, study.Row]:
-    """Those of a study by the ends of their names."""
-    found = (row for row, _ in STUDIES["defenses_minilm"].cases[::-1])
-    return {row.name.removeprefix(CLEAN).lstrip("_"): row for row in found}
+@pytest.fixture
+def rows(tmp_path: Path) -> dict[str, study.Row]:
+    """Those of a study by the ends of their names, in a folder of their own."""
+    return named(STUDIES["defenses_minilm"].elsewhere(tmp_path / "runs", None))
 
 
-def test_copies_are_made_after_their_parser_and_before_their_row(commands: list[str]) -> None:
-    study.train(rows()["offline_50"], HERE)
+def named(one: study.Study) -> dict[str, study.Row]:
+    return {row.name.removeprefix(CLEAN).lstrip("_"): row for row, _ in one.cases[::-1]}
+
+
+def test_copies_are_made_after_their_parser_and_before_their_row(
+    commands: list[str], rows: dict[str, study.Row]
+) -> None:
+    study.train(rows["offline_50"], HERE)
     clean, copies, offline = commands
     assert clean.startswith("fit")
     assert f"{CLEAN}.yaml" in clean
@@ -143,15 +145,17 @@ def test_copies_are_made_after_their_parser_and_before_their_row(commands: list[
     assert "--trainer.max_steps 1024 " in offline
     assert f"{CLEAN}/copies_100.conllu" in offline
     assert "--data.init_args.augmented_share 0.5 " in offline
-    study.train(rows()["offline_50"], HERE)  # nothing is left to do
+    study.train(rows["offline_50"], HERE)  # nothing is left to do
     assert len(commands) == 3
-    study.train(rows()["offline_100"], HERE)  # `augment` sees for itself that it is done
+    study.train(rows["offline_100"], HERE)  # `augment` sees for itself that it is done
     assert [command.split()[0] for command in commands[3:]] == ["augment", "fit"]
 
 
-def test_a_defense_is_trained_from_its_clean_parser_in_the_same_time(commands: list[str]) -> None:
-    study.train(rows()[""], HERE)
-    study.train(rows()["pgd"], HERE)
+def test_a_defense_is_trained_from_its_clean_parser_in_the_same_time(
+    commands: list[str], rows: dict[str, study.Row]
+) -> None:
+    study.train(rows[""], HERE)
+    study.train(rows["pgd"], HERE)
     _, pgd = commands
     assert f"{CLEAN}_finetuning.yaml" in pgd
     assert "configs/defense/pgd.yaml" in pgd
@@ -159,9 +163,11 @@ def test_a_defense_is_trained_from_its_clean_parser_in_the_same_time(commands: l
     assert "init_args.seed" not in pgd
 
 
-def test_a_second_seed_is_the_models_the_datas_and_the_adversarys(commands: list[str]) -> None:
-    study.train(rows()[""], HERE)
-    study.train(replace(rows()["pgd"], name="again", seed=2), HERE)
+def test_a_second_seed_is_the_models_the_datas_and_the_adversarys(
+    commands: list[str], rows: dict[str, study.Row]
+) -> None:
+    study.train(rows[""], HERE)
+    study.train(replace(rows["pgd"], name="again", seed=2), HERE)
     words = commands[1].split()
     seeds = [f"--{part}.init_args.seed" for part in ("model", "data")]
     assert [words[words.index(seed) + 1] for seed in seeds] == ["2", "2"]
@@ -172,16 +178,20 @@ def test_a_second_seed_is_the_models_the_datas_and_the_adversarys(commands: list
 
 @pytest.mark.parametrize("changed", ["steps", "seed", "configs", "start", "copies", "used", "dev"])
 def test_a_row_trained_in_another_way_is_refused(
-    changed: str, commands: list[str], monkeypatch: pytest.MonkeyPatch
+    changed: str,
+    commands: list[str],
+    rows: dict[str, study.Row],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    row = rows()["offline_50"]
+    row = rows["offline_50"]
     study.train(row, HERE)
     study.train(row, HERE)
     assert sum(command.startswith("fit") for command in commands) == 2
     if changed == "start":
-        (study.ROOT / "runs" / CLEAN / "best.ckpt").write_text("others")
+        (row.home / CLEAN / "best.ckpt").write_text("others")
     elif changed == "dev":
-        (study.ROOT / "dev.conllu").write_text("another treebank")
+        (tmp_path / "dev.conllu").write_text("another treebank")
     elif changed == "copies":
         row.copies.path.write_text("others")
         monkeypatch.setattr(study, "run", lambda command: 1.0)
@@ -193,14 +203,66 @@ def test_a_row_trained_in_another_way_is_refused(
         study.train(row, HERE)
 
 
-def test_a_row_that_does_not_say_its_treebank_is_taken(commands: list[str]) -> None:
-    study.train(rows()[""], HERE)
-    done = study.ROOT / "runs" / CLEAN / "finished.json"
+def test_a_row_that_does_not_say_its_treebank_is_taken(
+    commands: list[str], rows: dict[str, study.Row]
+) -> None:
+    study.train(rows[""], HERE)
+    done = rows[""].folder / "finished.json"
     content = json.loads(done.read_text())
     del content["training"]["treebank"]
     done.write_text(json.dumps(content))
-    study.train(rows()[""], HERE)
+    study.train(rows[""], HERE)
     assert len(commands) == 1
+
+
+def test_another_seed_is_every_rows_in_a_folder_of_its_own(
+    commands: list[str], tmp_path: Path
+) -> None:
+    shipped = STUDIES["defenses_minilm"]
+    home = tmp_path / "elsewhere"
+    other = shipped.elsewhere(home, 3)
+    moved = named(other)
+    study.train(moved[""], HERE)
+    study.train(moved["fgm"], HERE)
+    study.train(moved["offline_50_seed_2"], HERE)
+    clean, fgm, _, offline = (command.split() for command in commands)
+    for words, seed in ((clean, "3"), (fgm, "3"), (offline, "5")):
+        assert [
+            words[words.index(f"--{part}.init_args.seed") + 1] for part in ("model", "data")
+        ] == [
+            seed,
+            seed,
+        ]
+    for words in (fgm, offline):
+        assert words[words.index("--model.init_args.init_from") + 1] == f"{home}/{CLEAN}/best.ckpt"
+    assert "init_from" not in " ".join(clean)
+    assert moved["offline_50_seed_2"].title.endswith(", seed 5")
+    assert moved["offline_50_seed_2"].copies.of == moved[""]
+    places = [result("a study", one, *one.cases[0]) for one in (shipped, other)]
+    assert [place.parent for place in places] == [
+        study.ROOT / "bench" / "results",
+        home / "results",
+    ]
+    assert other.attacked(*other.cases[0]).is_relative_to(home)
+
+
+def test_a_row_needs_the_parser_that_it_goes_on_from(
+    commands: list[str], rows: dict[str, study.Row]
+) -> None:
+    with pytest.raises(
+        SystemExit, match=f"pgd goes on from .*{CLEAN}/best.ckpt, which is not there"
+    ):
+        study.train(rows["pgd"], HERE)
+    assert commands == []
+
+
+def test_another_seed_needs_a_folder(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["study.py", "--seed", "3", "--table"])
+    with pytest.raises(SystemExit):
+        study.main()
+    assert "--home FOLDER" in capsys.readouterr().err
 
 
 def test_a_measurement_that_was_cut_off_is_not_whole(tmp_path: Path) -> None:

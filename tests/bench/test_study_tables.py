@@ -5,24 +5,24 @@ from pathlib import Path
 
 import pytest
 
-import study_figures
 from studies import STUDIES
-from study_figures import RESULTS, kept, result
+from study_figures import kept, result
 from study_rows import ROOT, Row, Study
-from study_tables import defence_table, filter_table, minutes, relative_speed, table
+from study_tables import minutes, relative_speed, table
 
 
 def test_every_figure_belongs_to_a_row() -> None:
-    known = {result(name, *case) for name in STUDIES for case in STUDIES[name].cases}
-    assert set(RESULTS.glob("*.json")) <= known
+    known = {result(name, one, *case) for name, one in STUDIES.items() for case in one.cases}
+    assert set((ROOT / "bench" / "results").glob("*.json")) <= known
 
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_the_page_shows_every_finished_row(name: str) -> None:
-    printed = table(name).splitlines()
-    assert len(printed) == 2 + len(kept(name))
+    study = STUDIES[name]
+    printed = table(name, study).splitlines()
+    assert len(printed) == 2 + len(kept(name, study))
     page = (ROOT / "docs" / "results.md").read_text("utf-8").splitlines()
-    shown = printed if kept(name) else []
+    shown = printed if kept(name, study) else []
     assert [row for row in shown if row not in page] == []
 
 
@@ -39,13 +39,11 @@ def test_words_a_second_are_steps_a_second_of_the_controls() -> None:
     assert relative_speed(stopped, control) == relative_speed(slow, stopped) == "-"
 
 
-def test_what_is_won_back_is_a_share_of_what_the_first_row_lost(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_won_back_is_a_share_of_what_the_first_row_lost(tmp_path: Path) -> None:
     """All sentences are alike, so that every draw of them gives the same figures."""
     cases = tuple(Row(name, name) for name in ("clean", "control", "defended"))
-    monkeypatch.setattr(study_figures, "RESULTS", tmp_path)
-    monkeypatch.setitem(STUDIES, "made up", Study(cases))
+    study = Study(cases, home=tmp_path)
+    study.results.mkdir()
     # Words that are right as they are and under attack, of 10 in each of 3 sentences.
     for row, (clean, attacked) in zip(cases, ((9, 5), (9, 6), (8, 8)), strict=True):
         scores = [{"uas": 0.0, "las": 10.0 * right} for right in (clean, attacked)]
@@ -53,8 +51,8 @@ def test_what_is_won_back_is_a_share_of_what_the_first_row_lost(
         figures = {"row": row.name, "title": row.title, "attack": row.attack, "counts": counts}
         figures |= {"clean": scores[0], "attacked": scores[1], "success_rate": 50.0}
         figures |= {"steps": 7, "training_seconds": {"defended": 80.0}.get(row.name, 60.0)}
-        result("made up", row, 0.15).write_text(json.dumps(figures))
-    rows = [line.strip("| ").split(" | ") for line in defence_table("made up").splitlines()[2:]]
+        result("made up", study, row, 0.15).write_text(json.dumps(figures))
+    rows = [line.strip("| ").split(" | ") for line in table("made up", study).splitlines()[2:]]
     assert [row[5] for row in rows] == ["50.00", "60.00", "80.00"]
     # Four words were lost: the control has one of them back, the defence three.
     assert [row[7] for row in rows] == ["-", "25.0 [25.0, 25.0]", "75.0 [75.0, 75.0]"]
@@ -66,12 +64,10 @@ def test_what_is_won_back_is_a_share_of_what_the_first_row_lost(
     ]
 
 
-def test_the_candidates_shown_are_those_that_the_last_filter_leaves(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_candidates_shown_are_those_that_the_last_filter_leaves(tmp_path: Path) -> None:
     row = Row("parser", "+ two filters")
-    monkeypatch.setattr(study_figures, "RESULTS", tmp_path)
-    monkeypatch.setitem(STUDIES, "made up", Study((row,)))
+    study = Study((row,), home=tmp_path)
+    study.results.mkdir()
     figures = {
         "title": row.title,
         "candidates": {"means": {"all": {"source": 40.0, "one": 9.0, "two": 2.26}}},
@@ -83,7 +79,7 @@ def test_the_candidates_shown_are_those_that_the_last_filter_leaves(
         "word_similarity": {"mean": 0.625, "median": 0.5},
         "perplexity": {"clean": {"median": 57.6}, "attacked": {"median": 101.2}},
     }
-    result("made up", row, 0.15).write_text(json.dumps(figures))
-    shown = filter_table("made up").splitlines()[2].strip("| ").split(" | ")
+    result("wang2021_filters", study, row, 0.15).write_text(json.dumps(figures))
+    shown = table("wang2021_filters", study).splitlines()[2].strip("| ").split(" | ")
     right = ["90.00", "80.00", "70.00", "60.00", "50.00", "1.50", "33.30", "0.62", "58, 101"]
     assert shown == [row.title, "2.3", *right]
