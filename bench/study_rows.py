@@ -102,14 +102,17 @@ class Study:
         gammas: budgets of the attack.
         share: of the test sentences that is attacked.
         sentences: instead, this many of those that have five words or more, or all of them.
-        home: the folder of the runs.
     """
 
     rows: tuple[Row, ...]
     gammas: tuple[float, ...] = (0.15,)
     share: float = 1.0
     sentences: int | None = None
-    home: Path = RUNS
+
+    @property
+    def home(self) -> Path:
+        """The folder of the runs, which lie together."""
+        return self.rows[0].home
 
     @property
     def results(self) -> Path:
@@ -118,8 +121,7 @@ class Study:
 
     def elsewhere(self, home: Path, seed: int | None) -> "Study":
         """The same in another folder, trained with another seed."""
-        rows = tuple(row.elsewhere(home, seed) for row in self.rows)
-        return replace(self, rows=rows, home=home)
+        return replace(self, rows=tuple(row.elsewhere(home, seed) for row in self.rows))
 
     @property
     def cases(self) -> list[tuple[Row, float | None]]:

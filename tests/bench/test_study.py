@@ -61,7 +61,7 @@ def test_sentences_are_drawn_once_and_long_enough(tmp_path: Path) -> None:
     blocks[1:1] = [block_of(short, DependencyTree((0, 1), ("root", "punct")))] * 30
     write_treebank(tmp_path / "x-test.conllu", blocks)
     inputs = study.Inputs(tmp_path, "", "", "")
-    some = study.Study((), sentences=20, home=tmp_path / "runs")
+    some = study.Study((study.Row("one", "one", home=tmp_path / "runs"),), sentences=20)
     name, path = study.sentences_of(some, inputs)
     first = [example.sentence.words for example in read_treebank(path)]
     assert (name, len(first)) == ("--data", 20)
@@ -227,22 +227,16 @@ def test_another_seed_is_every_rows_in_a_folder_of_its_own(
     study.train(moved["offline_50_seed_2"], HERE)
     clean, fgm, _, offline = (command.split() for command in commands)
     for words, seed in ((clean, "3"), (fgm, "3"), (offline, "5")):
-        assert [
-            words[words.index(f"--{part}.init_args.seed") + 1] for part in ("model", "data")
-        ] == [
-            seed,
-            seed,
-        ]
+        for part in ("model", "data"):
+            assert words[words.index(f"--{part}.init_args.seed") + 1] == seed
     for words in (fgm, offline):
         assert words[words.index("--model.init_args.init_from") + 1] == f"{home}/{CLEAN}/best.ckpt"
     assert "init_from" not in " ".join(clean)
     assert moved["offline_50_seed_2"].title.endswith(", seed 5")
     assert moved["offline_50_seed_2"].copies.of == moved[""]
     places = [result("a study", one, *one.cases[0]) for one in (shipped, other)]
-    assert [place.parent for place in places] == [
-        study.ROOT / "bench" / "results",
-        home / "results",
-    ]
+    assert places[0].parent == study.ROOT / "bench" / "results"
+    assert places[1].parent == home / "results"
     assert other.attacked(*other.cases[0]).is_relative_to(home)
 
 
@@ -263,6 +257,20 @@ def test_another_seed_needs_a_folder(
     with pytest.raises(SystemExit):
         study.main()
     assert "--home FOLDER" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("elsewhere", [True, False])
+def test_the_table_is_of_the_figures_of_its_folder(
+    elsewhere: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    place = ["--home", str(tmp_path)] if elsewhere else []
+    monkeypatch.setattr("sys.argv", ["study.py", "--study", "zheng2020_table1", "--table", *place])
+    study.main()
+    figures = 0 if elsewhere else len(STUDIES["zheng2020_table1"].cases)
+    assert len(capsys.readouterr().out.splitlines()) == 2 + figures
 
 
 def test_a_measurement_that_was_cut_off_is_not_whole(tmp_path: Path) -> None:

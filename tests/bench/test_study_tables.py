@@ -41,8 +41,8 @@ def test_words_a_second_are_steps_a_second_of_the_controls() -> None:
 
 def test_what_is_won_back_is_a_share_of_what_the_first_row_lost(tmp_path: Path) -> None:
     """All sentences are alike, so that every draw of them gives the same figures."""
-    cases = tuple(Row(name, name) for name in ("clean", "control", "defended"))
-    study = Study(cases, home=tmp_path)
+    cases = tuple(Row(name, name, home=tmp_path) for name in ("clean", "control", "defended"))
+    study = Study(cases)
     study.results.mkdir()
     # Words that are right as they are and under attack, of 10 in each of 3 sentences.
     for row, (clean, attacked) in zip(cases, ((9, 5), (9, 6), (8, 8)), strict=True):
@@ -65,8 +65,8 @@ def test_what_is_won_back_is_a_share_of_what_the_first_row_lost(tmp_path: Path) 
 
 
 def test_the_candidates_shown_are_those_that_the_last_filter_leaves(tmp_path: Path) -> None:
-    row = Row("parser", "+ two filters")
-    study = Study((row,), home=tmp_path)
+    row = Row("parser", "+ two filters", home=tmp_path)
+    study = Study((row,))
     study.results.mkdir()
     figures = {
         "title": row.title,
