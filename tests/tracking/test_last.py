@@ -12,15 +12,46 @@ from robustparse.tracking.last import FILE, LastCheckpoint
 
 
 class Scored(BoringModel):
-    """Logs one score an epoch."""
+    """Logs one score an epoch, or none."""
 
-    def __init__(self, scores: tuple[float, ...]) -> None:
+    def __init__(self, scores: tuple[float | None, ...]) -> None:
         super().__init__()
         self.scores, self.epochs = scores, 0
 
     def on_train_epoch_end(self) -> None:
-        self.log("score", self.scores[self.current_epoch])
+        if (score := self.scores[self.current_epoch]) is not None:
+            self.log("score", score)
         self.epochs += 1
+
+
+def trained(
+    folder: Path,
+    scores: tuple[float | None, ...],
+    patience: int | None,
+    epochs: int | None = None,
+    start: str | None = None,
+) -> int:
+    """The epochs that a run trains for: all, or until no score has risen for so many."""
+    model = Scored(scores)
+    # In front of the callbacks that end it, as in every run.
+    callbacks: list[Any] = [LastCheckpoint()]
+    if patience is not None:
+        rule: dict[str, Any] = {"patience": patience, "check_on_train_epoch_end": True}
+        callbacks.append(EarlyStopping("score", mode="max", strict=False, **rule))
+    trainer = pl.Trainer(
+        default_root_dir=folder,
+        accelerator="cpu",
+        max_epochs=epochs or len(scores),
+        limit_train_batches=2,
+        limit_val_batches=0,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        callbacks=callbacks,
+    )
+    trainer.fit(model, ckpt_path=start)
+    return model.epochs
 
 
 @pytest.mark.parametrize(
@@ -34,29 +65,18 @@ class Scored(BoringModel):
 def test_what_early_stopping_ended_trains_on_without_it_alone(
     tmp_path: Path, patience: int, scores: tuple[float, ...], epochs: int
 ) -> None:
-    def trained(stopping: bool, start: str | None = None) -> int:
-        model = Scored(scores)
-        # In front of the callbacks that end it, as in every run.
-        callbacks: list[Any] = [LastCheckpoint()]
-        if stopping:
-            rule: dict[str, Any] = {"patience": patience, "check_on_train_epoch_end": True}
-            callbacks.append(EarlyStopping("score", mode="max", **rule))
-        trainer = pl.Trainer(
-            default_root_dir=tmp_path,
-            accelerator="cpu",
-            max_epochs=len(scores),
-            limit_train_batches=2,
-            limit_val_batches=0,
-            logger=False,
-            enable_checkpointing=False,
-            enable_progress_bar=False,
-            enable_model_summary=False,
-            callbacks=callbacks,
-        )
-        trainer.fit(model, ckpt_path=start)
-        return model.epochs
-
     last = str(tmp_path / FILE)
-    assert trained(stopping=True) == epochs
-    assert trained(stopping=True, start=last) == 0
-    assert trained(stopping=False, start=last) == len(scores) - epochs
+    assert trained(tmp_path, scores, patience) == epochs
+    assert trained(tmp_path, scores, patience, start=last) == 0
+    assert trained(tmp_path, scores, None, start=last) == len(scores) - epochs
+
+
+def test_a_resumed_run_counts_the_latest_score_again_where_an_epoch_brings_none(
+    tmp_path: Path,
+) -> None:
+    """As one never stopped: the score of epoch 1 counts in epoch 2 as well, its own in epoch 3."""
+    scores = (None, 1.0, None, 1.0, None, 1.0, None)
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    assert trained(whole, scores, patience=2) == 4
+    assert trained(stopped, scores, patience=2, epochs=2) == 2
+    assert trained(stopped, scores, patience=2, start=str(stopped / FILE)) == 2

@@ -6,7 +6,8 @@ the next batch starts, when nothing of the last step is outstanding.
 
 Lightning also resumes differently for every moment at which a checkpoint may be written. The
 counters of all checkpoints, those of other callbacks too, are therefore set to one of them: a
-certain batch is about to start.
+certain batch is about to start. They hold the latest figures too, which ``EarlyStopping`` and
+``ModelCheckpoint`` count again in an epoch that brings no new ones.
 """
 
 import logging
@@ -24,6 +25,7 @@ from robustparse.tracking.stopping import Stopped, StopRequest
 
 FILE = "last.ckpt"
 OLD = f"{FILE}.old"
+FIGURES = "callback_metrics"  # the key of a checkpoint
 
 log = logging.getLogger(__name__)
 
@@ -52,13 +54,15 @@ class LastCheckpoint(Callback):
         check_least("last_checkpoint", every_n_train_steps=every_n_train_steps)
         self.every_n_train_steps = every_n_train_steps
         self._saved_step = self._first_step = 0
+        self._figures: dict[str, torch.Tensor] = {}
         self._request = StopRequest()
 
     def on_load_checkpoint(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Take note of where this process goes on from."""
+        """Take note of where this process goes on from, and of the figures there."""
         self._first_step = checkpoint["global_step"]
+        self._figures = checkpoint.get(FIGURES, {})  # older checkpoints hold none
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Take note of signals; make sure that all processes go on from one checkpoint, or none.
@@ -79,6 +83,8 @@ class LastCheckpoint(Callback):
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """The folder's own file need not be saved again; no other run's is left in its place."""
+        # Lightning has emptied the figures after it loaded the checkpoint.
+        trainer.callback_metrics.update(self._figures)
         self._saved_step = trainer.global_step
         if trainer.ckpt_path is None:
             _put_aside(trainer)
@@ -125,10 +131,13 @@ class LastCheckpoint(Callback):
     def on_save_checkpoint(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Set the counters of any checkpoint to the batch that comes next.
+        """Set the counters of any checkpoint to the batch that comes next, add the latest figures.
 
         Amid an optimiser step that is its first batch, since no checkpoint holds gradients.
         """
+        checkpoint[FIGURES] = {
+            name: figure.detach().cpu() for name, figure in trainer.callback_metrics.items()
+        }
         fit_loop = checkpoint["loops"]["fit_loop"]
         batches = int(trainer.num_training_batches)
         epoch = fit_loop["epoch_progress"]["current"]["started"] - 1
