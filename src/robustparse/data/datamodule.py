@@ -150,11 +150,11 @@ class TreebankDataModule(pl.LightningDataModule):
     def augmented_examples(self) -> list[Example]:
         """The perturbed copies that are trained on, numbered on from the training sentences."""
         first = len(self.train_examples)
-        return [replace(copy, id=id_) for id_, (_, copy) in enumerate(self._copies, start=first)]
+        return [replace(copy, id=id_) for id_, (_, copy) in enumerate(self.copies, start=first)]
 
     @cached_property
-    def _copies(self) -> list[tuple[str, Example]]:
-        """The perturbed copies that are trained on, as they stand in their files."""
+    def copies(self) -> list[tuple[str, Example]]:
+        """File and sentence of the perturbed copies that are trained on, as they stand there."""
         labels = {label for example in self.train_examples for label in example.gold.labels}
         copies = []
         for path in self.augmented_files or ():
@@ -201,7 +201,7 @@ class TreebankDataModule(pl.LightningDataModule):
     def train_dataloader(self) -> TrainingLoader:
         """Global batches of fixed content, this process's share."""
         examples = self._read("train")
-        for path, copy in self._copies:
+        for path, copy in self.copies:
             check_readable([copy], path, self._parser.check, self.punctuation)
         examples = [*examples, *self.augmented_examples]
         self._warn_of_labels("train", examples, "teach heads alone")

@@ -9,8 +9,15 @@ import pytorch_lightning as pl
 import torch
 
 from robustparse.attacks.attack import Attack
+from robustparse.data.conllu import check_readable
+from robustparse.data.datamodule import SAMPLE
 from robustparse.defenses.budgets import at_budgets, percent_name
-from robustparse.defenses.requirements import data_of, parser_of
+from robustparse.defenses.requirements import (
+    check_attackable,
+    data_of,
+    parser_of,
+    tell_unmatched,
+)
 from robustparse.errors import InputError, check_least, check_seed
 from robustparse.evaluation.record import RecordLogger, RobustnessRecord
 from robustparse.evaluation.tally import Line, Tally, result_line
@@ -67,9 +74,10 @@ class RobustnessEvaluation(pl.Callback):
         """Draw the sample.
 
         Raises:
-            InputError: the module is no parser, or another evaluation logs the same figures.
+            InputError: the module is no parser, or another evaluation logs the same figures; or a
+                sentence of the sample cannot be read, or lacks what the attack goes by.
         """
-        parser_of(pl_module, WHO)
+        parser = parser_of(pl_module, WHO)
         found = [c for c in trainer.callbacks if isinstance(c, RobustnessEvaluation)]  # type: ignore[attr-defined]
         if len(found) > 1:
             raise InputError(
@@ -77,9 +85,14 @@ class RobustnessEvaluation(pl.Callback):
                 "the same names; keep one of them (its gammas compare edit budgets), and make "
                 "other attacks on a checkpoint with robustparse attack"
             )
-        examples = data_of(trainer, WHO).examples("dev")
+        data = data_of(trainer, WHO)
+        examples, path = data.examples("dev"), data.path("dev") or SAMPLE
         order = np.random.Generator(np.random.Philox(self.seed)).permutation(len(examples))
         self._sample = [examples[index] for index in sorted(order[: self.sentences])]
+        # Where nothing is validated nobody else has looked at them.
+        check_readable(self._sample, path, parser.check, self.attack.goal.punctuation)
+        check_attackable(self._sample, path, self.attack.constraints)
+        tell_unmatched(examples, self.attack.constraints)
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Attack with the current weights and log."""

@@ -1,10 +1,20 @@
 """What a defense needs of the run it is put into, checked before anything takes time."""
 
-import pytorch_lightning as pl
+import logging
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
+import pytorch_lightning as pl
+from pytorch_lightning.utilities import rank_zero_only
+
+from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.data.conllu import check_readable
 from robustparse.data.datamodule import TreebankDataModule
 from robustparse.errors import InputError
 from robustparse.parsers.base import ParserModule
+from robustparse.types import Example
+
+log = logging.getLogger(__name__)
 
 
 def parser_of(module: pl.LightningModule, who: str) -> ParserModule:
@@ -36,3 +46,28 @@ def data_of(trainer: pl.Trainer, who: str) -> TreebankDataModule:
     if not isinstance(data, TreebankDataModule):
         raise InputError(f"{who} needs a TreebankDataModule, got {type(data).__name__}")
     return data
+
+
+def check_attackable(
+    examples: Sequence[Example], path: str | Path, constraints: Iterable[Constraint]
+) -> None:
+    """Refuse sentences that lack what an attack goes by, tags say.
+
+    Args:
+        examples: the sentences of a file, numbered as there.
+        path: that file.
+        constraints: of the attack.
+
+    Raises:
+        InputError: names file and line of the first such sentence, and what it lacks.
+    """
+    for constraint in constraints:
+        check_readable(examples, path, constraint.check)
+
+
+@rank_zero_only
+def tell_unmatched(examples: Sequence[Example], constraints: Iterable[Constraint]) -> None:
+    """Warn, in one process, of what an attack's constraints list and the sentences do not have."""
+    for constraint in constraints:
+        if remark := constraint.unmatched(examples):
+            log.warning(remark)

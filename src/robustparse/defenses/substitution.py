@@ -22,7 +22,13 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.randomness import stream
 from robustparse.attacks.results import Adversary
 from robustparse.data.batch import Batch, join
-from robustparse.defenses.requirements import data_of, parser_of
+from robustparse.data.datamodule import SAMPLE
+from robustparse.defenses.requirements import (
+    check_attackable,
+    data_of,
+    parser_of,
+    tell_unmatched,
+)
 from robustparse.errors import InputError, check_choice, check_least, check_seed
 from robustparse.parsers.base import ParserModule
 from robustparse.parsers.victim import ParserVictim
@@ -102,7 +108,8 @@ class SubstitutionAdversary(pl.Callback):
         """Find the strings behind the batches' numbers.
 
         Raises:
-            InputError: the module is no parser, or two adversaries replace the same sentences.
+            InputError: the module is no parser, or two adversaries replace the same sentences; or a
+                sentence lacks what the attack goes by.
         """
         parser_of(pl_module, WHO)
         data = data_of(trainer, WHO)
@@ -114,12 +121,13 @@ class SubstitutionAdversary(pl.Callback):
                 "which the last one would undo the others' work; keep one of them, or append"
             )
         self._before = list(takewhile(lambda other: other is not self, adversaries))
+        check_attackable(data.train_examples, data.path("train") or SAMPLE, self.attack.constraints)
+        for path, copy_ in data.copies:
+            check_attackable([copy_], path, self.attack.constraints)
         known = [*data.train_examples, *data.augmented_examples]
         self._examples = {example.id: example for example in known}
         self._attacked = self._changed = 0
-        for constraint in self.attack.constraints:
-            if remark := constraint.unmatched(known):
-                _tell(remark)
+        tell_unmatched(known, self.attack.constraints)
 
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
