@@ -126,7 +126,7 @@ def test_a_stopped_run_goes_on_and_a_finished_one_is_shown_again(
     expected = capsys.readouterr().out
     calls: list[int] = []
     stop_after(5, calls, monkeypatch)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(SystemExit, match="130"):
         main(attack_arguments(made, tmp_path / "out"))
     # In whatever batches: a machine with less memory may finish it.
     main(attack_arguments(made, tmp_path / "out", "--attack.batch_words", 50, "--attack.live", 3))

@@ -40,6 +40,23 @@ def column(folder: Path, name: str) -> list[tuple[int, float]]:
     return [(int(step), float(value)) for step, n, value in metrics(folder) if n == name]
 
 
+def test_ctrl_c_ends_a_run_with_a_word_on_how_to_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stop = fault("Signal", steps=[7], mark=str(tmp_path / "mark"), name="SIGINT")
+    config = write_config(tmp_path / "run.yaml", [stop], max_steps=9, limit_val_batches=0)
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        assert status(fit(config, tmp_path / "run")) == 130
+    finally:  # Lightning ignores any further one
+        signal.signal(signal.SIGINT, handler)
+    error = capsys.readouterr().err
+    assert "robustparse: interrupted; --ckpt_path last goes on from its last checkpoint" in error
+    assert "Traceback" not in error
+    assert torch.load(tmp_path / "run" / "last.ckpt", weights_only=True)["global_step"] == 5
+    assert status(fit(config, tmp_path / "run")) == 0
+
+
 @pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGUSR1", 138)])
 def test_a_signal_ends_a_run_behind_a_checkpoint(
     name: str, code: int, tmp_path: Path, caplog: pytest.LogCaptureFixture

@@ -2,7 +2,8 @@
 
 ``fit``, ``validate``, ``test`` and ``predict`` are Lightning's; the other commands are typed
 functions, one file each. A user's mistake ends with exit code 2 and one message, a training run
-that was asked to stop by a signal with 128 and the signal's number (143 for SIGTERM).
+that was asked to stop by a signal with 128 and the signal's number (143 for SIGTERM), as does any
+command on Ctrl-C (130).
 """
 
 import importlib
@@ -29,10 +30,20 @@ OWN = {
     "judge": "what annotators answered, and how far they agree",
     "report": "one HTML page from output folders",
 }
+# What an interrupted command tells how to go on.
+GOES_ON = {
+    "fit": "; --ckpt_path last goes on from its last checkpoint",
+    "attack": "; the same command goes on",
+    "augment": "; the same command goes on",
+}
+INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and exit: 0 done, 1 a fault of ours, 2 a mistake of the user's, 143 stopped."""
+    """Run a command and exit: 0 done, 1 a fault of ours, 2 a mistake of the user's, 143 stopped.
+
+    On Ctrl-C it exits with 130.
+    """
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     if not arguments or arguments[0] in ("-h", "--help"):
         print(_usage())
@@ -58,6 +69,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except ProcessDiedError as error:
         print(f"robustparse: {error}", file=sys.stderr)
         sys.exit(1)
+    except (KeyboardInterrupt, SystemExit) as end:
+        # Lightning's trainer makes a failure of it, without a word.
+        if not any(isinstance(one, KeyboardInterrupt) for one in (end, end.__context__)):
+            raise
+        print(f"robustparse: interrupted{GOES_ON.get(command, '')}", file=sys.stderr)
+        sys.exit(INTERRUPTED)
 
 
 def _usage() -> str:
