@@ -60,11 +60,22 @@ STOPPING: Settings = {
     "init_args": {"monitor": "val/las", "mode": "max", "min_delta": 100.0, "patience": 3},
 }
 
+SCHEDULED: Settings = {
+    "class_path": "pytorch_lightning.callbacks.GradientAccumulationScheduler",
+    "init_args": {"scheduling": {1: 2, 2: 3}},
+}
+
 # Each kind of run that is resumed: callbacks and settings of write_config.
 RUNS: dict[str, dict[str, Any]] = {
     "clean": {},
     "epochs": {"max_steps": -1, "max_epochs": 3},
     "accumulation": {"accumulate_grad_batches": 3, "max_steps": 35},
+    "accumulation by epoch": {
+        "callbacks": [SCHEDULED],
+        "max_steps": -1,
+        "max_epochs": 5,
+        "limit_train_batches": 8,
+    },
     "validation within epochs": {"val_check_interval": 10},
     "validation across epochs": {"val_check_interval": 25, "check_val_every_n_epoch": None},
     "no validation": {"limit_val_batches": 0},

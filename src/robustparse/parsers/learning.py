@@ -9,6 +9,7 @@ import numpy as np
 import pytorch_lightning as pl
 import torch
 from numpy.typing import NDArray
+from pytorch_lightning.callbacks import GradientAccumulationScheduler
 from pytorch_lightning.trainer.states import TrainerFn
 from pytorch_lightning.utilities.types import OptimizerLRScheduler
 from torch import Tensor
@@ -184,6 +185,10 @@ class LearningModule(pl.LightningModule, ABC):
         for state in self._loader_states:
             self.trainer.train_dataloader.load_state_dict(state)  # type: ignore[union-attr]
         self._loader_states = []
+        # Where a run goes on amid an epoch, Lightning calls no hook of its start, which sets this.
+        for callback in self.trainer.callbacks:  # type: ignore[attr-defined]
+            if isinstance(callback, GradientAccumulationScheduler):
+                callback.on_train_epoch_start(self.trainer)
 
     # Evaluation
 
