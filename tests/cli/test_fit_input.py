@@ -90,12 +90,37 @@ def config(tmp_path: Path) -> Path:
             "max_steps: 40}",
             ["nothing"],
         ),
+        ("trainer: {check_val_every_n_epoch: 0}", ["check_val_every_n_epoch must be >= 1, got 0"]),
+        ("trainer: {val_check_interval: 0}", ["val_check_interval", "got 0", "limit_val_batches"]),
+        (
+            "lr_scheduler: {class_path: StepLR, init_args: {step_size: 3}}",
+            ["optimization.schedule"],
+        ),
     ],
 )
 def test_a_mistake_in_a_file(content: str, says: list[str], config: Path, fails: Fails) -> None:
     Path("bad.yaml").write_text(content)
     error = fails("fit", "--config", config, "--config", "bad.yaml")
     assert all(part in error for part in says), error
+
+
+def test_lightnings_own_optimizer_is_told_of(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It has neither the schedule of the configuration nor its rate of pretrained weights."""
+    short = ("--trainer.max_steps", "1", "--trainer.limit_val_batches", "0")
+    run = ("--trainer.default_root_dir", str(tmp_path / "run"), "--optimizer", "AdamW")
+    main(["fit", "--config", str(config), *short, *run])
+    assert "--optimizer takes the place of model.init_args.optim" in capsys.readouterr().err
+
+
+def test_a_class_whose_library_is_not_installed(
+    config: Path, fails: Fails, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lightning_fabric.loggers.tensorboard._TENSORBOARD_AVAILABLE", False)
+    monkeypatch.setattr("lightning_fabric.loggers.tensorboard._TENSORBOARDX_AVAILABLE", False)
+    logger = ("--trainer.logger", "TensorBoardLogger", "--trainer.logger.save_dir", "logs")
+    assert "pip install" in fails("fit", "--config", config, *logger)
 
 
 @pytest.mark.parametrize("content", [b"\x00\x01\x02", b"trainer: \xff\xfe"])

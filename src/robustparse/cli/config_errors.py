@@ -90,7 +90,9 @@ def mistake_in(error: BaseException) -> str | None:
     """
     cause: BaseException | None = error
     while cause is not None:
-        if isinstance(cause, InputError | MisconfigurationException):
+        # A class that was named may need a library that is not there.
+        missing = isinstance(cause, ModuleNotFoundError) and cause is not error
+        if missing or isinstance(cause, InputError | MisconfigurationException):
             return " ".join(str(cause).split())
         cause = cause.__cause__
     if isinstance(error, RuntimeError | ValueError) and _raised_by_lightning(error):

@@ -66,9 +66,7 @@ class Cli(LightningCLI):
     def before_instantiate_classes(self) -> None:
         """Find the run's folder and the checkpoint before anything takes time."""
         command, config = str(self.subcommand), self.config[self.subcommand]
-        if config.trainer.accumulate_grad_batches < 1:
-            found = config.trainer.accumulate_grad_batches
-            raise InputError(f"trainer.accumulate_grad_batches must be >= 1, got {found}")
+        _check(config)
         self.folder = make_folder(Path(config.trainer.default_root_dir))
         wished = config.ckpt_path
         untrained = config.model.get("init_args", {}).get("init_from") is None
@@ -81,6 +79,8 @@ class Cli(LightningCLI):
 
     @rank_zero_only
     def _announce(self, wished: str | None) -> None:
+        if self.config[self.subcommand].get("optimizer"):
+            _say("--optimizer takes the place of model.init_args.optimization and its schedule")
         last = self.folder / LAST
         if self.start is not None:
             _say(f"resuming from {self.start.path}")
@@ -149,6 +149,24 @@ def run(arguments: Sequence[str]) -> None:
             if (mistake := mistake_in(error)) is None:
                 raise
             raise InputError(mistake) from error
+
+
+def _check(config: Any) -> None:
+    """Refuse what Lightning divides by, and what it leaves out without a word.
+
+    Raises:
+        InputError: see there.
+    """
+    for name in ("accumulate_grad_batches", "check_val_every_n_epoch", "val_check_interval"):
+        found = config.trainer[name]
+        if isinstance(found, int) and found < 1:
+            none = "; without validation: trainer.limit_val_batches 0" if "val" in name else ""
+            raise InputError(f"trainer.{name} must be >= 1, got {found}{none}")
+    if config.get("lr_scheduler") and not config.get("optimizer"):
+        raise InputError(
+            "--lr_scheduler belongs to an --optimizer of Lightning's command line, and there is "
+            "none; set model.init_args.optimization.schedule, or give both"
+        )
 
 
 def _say(text: str) -> None:
