@@ -115,7 +115,8 @@ def configs(row: Row) -> list[Path]:
     paths = []
     for shipped in row.config_files:
         content = yaml.safe_load(shipped.read_text("utf-8"))
-        for callback in content.get("trainer", {}).get("callbacks+", ()):
+        trainer = content.get("trainer", {})
+        for callback in (*trainer.get("callbacks", ()), *trainer.get("callbacks+", ())):
             callback["init_args"]["seed"] = row.seed
         paths.append(make_folder(row.folder / "configs") / shipped.name)
         write_text(paths[-1], yaml.safe_dump(content, sort_keys=False))

@@ -234,6 +234,9 @@ def test_another_seed_is_every_rows_in_a_folder_of_its_own(
     assert "init_from" not in " ".join(clean)
     assert moved["offline_50_seed_2"].title.endswith(", seed 5")
     assert moved["offline_50_seed_2"].copies.of == moved[""]
+    (own,) = study.configs(STUDIES["ewt_blackbox"].elsewhere(home, 3).rows[-1])
+    (substitution,) = yaml.safe_load(own.read_text())["trainer"]["callbacks"]
+    assert substitution["init_args"]["seed"] == 3
     places = [result("a study", one, *one.cases[0]) for one in (shipped, other)]
     assert places[0].parent == study.ROOT / "bench" / "results"
     assert places[1].parent == home / "results"
