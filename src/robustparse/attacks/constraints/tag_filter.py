@@ -16,16 +16,22 @@ from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.perceptron import PerceptronTags
 from robustparse.attacks.constraints.universal_tags import universal
+from robustparse.attacks.tagged import check_tags
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice
+from robustparse.types import Example
 
 
 class DictionaryTag(Constraint):
     """The candidate's most frequent tag in the victim's training data equals the slot's tag.
 
     Compares with the corpus tag of the original word. Candidates seen less than twice in training
-    have no tag and are rejected.
+    have no tag and are rejected; sentences without corpus tags are refused.
     """
+
+    def check(self, examples: Sequence[Example]) -> None:
+        """See `Constraint.check`."""
+        check_tags(examples)
 
     def accept(
         self, slots: Sequence[Slot], candidates: Sequence[Sequence[str]], victim: Victim
@@ -42,8 +48,8 @@ class TaggerTag(Constraint):
     """NLTK's perceptron tagger gives the candidate, in the changed sentence, the slot's tag.
 
     Compares with the corpus tag of the original word; the sentence tagged is the original with the
-    one word changed. The paper's tagger (97.2% on its test set) is not the one NLTK ships. A word
-    without a corpus tag keeps no candidate.
+    one word changed. The paper's tagger (97.2% on its test set) is not the one NLTK ships.
+    Sentences without corpus tags are refused.
 
     Args:
         tagset: what must be equal: the `penn` tags (Zheng et al. 2020), or the `universal` ones
@@ -66,6 +72,10 @@ class TaggerTag(Constraint):
             )
         self.tagset = tagset
         self.noun_verb = noun_verb
+
+    def check(self, examples: Sequence[Example]) -> None:
+        """See `Constraint.check`."""
+        check_tags(examples)
 
     def accept(
         self, slots: Sequence[Slot], candidates: Sequence[Sequence[str]], victim: Victim
