@@ -92,6 +92,7 @@ class ProblemBuilder:
                     sources=np.zeros((0, len(self._stages.members)), dtype=np.bool_),
                     counts=self._stages.none(),
                     once=any(one.once() for one in self._stages.filters),
+                    most_edits=self._most_edits(length),
                 )
             )
         return problems
@@ -179,6 +180,11 @@ class ProblemBuilder:
                 for mask, allowed in zip(masks, constraint.attackable(examples), strict=True)
             ]
         return masks
+
+    def _most_edits(self, words: int) -> int | None:
+        """How many words of a sentence all filters let differ from the original's."""
+        told = (one.most_edits(words) for one in self._stages.filters)
+        return min((most for most in told if most is not None), default=None)
 
     def _accepted(self, slots: Sequence[Slot]) -> tuple[list[list[str]], Sifting]:
         """The candidates of each slot that pass all constraints, in the generator's order."""
