@@ -1,6 +1,7 @@
 """From examples to problems, in bulk: candidates and filters run over all sentences at once."""
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -25,6 +26,8 @@ from robustparse.metrics import counted_words
 from robustparse.types import Example
 
 _Masks = list[NDArray[np.bool_]]
+
+_MANY = 4  # edits of one word, from which on a table of its candidates pays
 
 
 class ProblemBuilder:
@@ -165,11 +168,7 @@ class ProblemBuilder:
         self, problem: Problem, edits: Sequence[Edit], passed: NDArray[np.bool_]
     ) -> Problem:
         """The problem with the counts of edits that were judged, `(filters, edits)`."""
-        places = []
-        for edit in edits:
-            begin, end = problem.ptr[edit.position : edit.position + 2].tolist()
-            places.append(problem.words.index(edit.word, begin, end))
-        more = self._stages.judged(problem.sources[places], passed)
+        more = self._stages.judged(problem.sources[_places(problem, edits)], passed)
         return replace(problem, counts=problem.counts.plus(0, more))
 
     def _eligible(self, examples: Sequence[Example]) -> _Masks:
@@ -219,6 +218,23 @@ class ProblemBuilder:
             raise RuntimeError(f"{type(part).__name__} failed ({found})") from error
         if part.is_model():
             self._statistics.add_model_seconds(part, time.perf_counter() - begin)
+
+
+def _places(problem: Problem, edits: Sequence[Edit]) -> list[int]:
+    """Which of the problem's candidates each edit puts in."""
+    edits_at = Counter(edit.position for edit in edits)
+    tables: dict[int, dict[str, int]] = {}
+    places = []
+    for edit in edits:
+        begin, end = problem.ptr[edit.position : edit.position + 2].tolist()
+        if edits_at[edit.position] < _MANY:  # a table of all candidates would cost more
+            places.append(problem.words.index(edit.word, begin, end))
+            continue
+        if edit.position not in tables:
+            words = enumerate(problem.words[begin:end], begin)
+            tables[edit.position] = {word: place for place, word in words}
+        places.append(tables[edit.position][edit.word])
+    return places
 
 
 def _rows(victim: Victim, words: Sequence[str]) -> NDArray[np.int32]:
