@@ -36,7 +36,16 @@ class DictionaryTag(Constraint):
     def accept(
         self, slots: Sequence[Slot], candidates: Sequence[Sequence[str]], victim: Victim
     ) -> list[NDArray[np.bool_]]:
-        """See `Constraint.accept`."""
+        """See `Constraint.accept`.
+
+        Raises:
+            InputError: the victim knows no word's tag.
+        """
+        if not victim.training_tags:
+            raise InputError(
+                "dictionary filter: the parser knows the Penn tag of no word from training, so "
+                "that no candidate could pass; take TaggerTag in its place, or leave it out"
+            )
         tag_of = victim.training_tags.get
         return [
             np.array([tag_of(word.lower()) == slot.tag for word in words], dtype=np.bool_)
