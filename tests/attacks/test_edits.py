@@ -1,11 +1,14 @@
 """The filter that keeps any search within a budget of edits."""
 
+from collections.abc import Sequence
+
 import pytest
 from attack_fakes import HashVictim, corpus
 from sentence_judges import by_id, uncounted
 from test_filtered_searches import engine, examples_of
 
 from robustparse.attacks.attack import Attack
+from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.edits import EditBudget
@@ -85,6 +88,35 @@ def test_white_boxes_pass_words_over_once_the_budget_is_spent(name: str) -> None
     assert refused == 0 < refused_alike
     # Where they asked in vain the search was at its end.
     assert charged > charged_alike
+
+
+class Slow(Lexicon):
+    """A table that passes for a model: candidates are made for one word after the other."""
+
+    def __init__(self) -> None:
+        super().__init__(LEXICON)
+        self.slots = 0
+
+    def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
+        self.slots += len(slots)
+        return super().propose(slots, seed)
+
+    def is_model(self) -> bool:
+        return True
+
+
+def test_a_greedy_search_makes_no_candidates_once_the_budget_is_spent() -> None:
+    goal, search = AttachmentDrop(least=99), GreedyByImportance(DeletedWord())
+
+    def results(budget: EditBudget) -> tuple[int, dict[int, AttackResult]]:
+        slow = Slow()
+        found = uncounted(Attack(goal, slow, search, [budget]), EXAMPLES)
+        return slow.slots, found
+
+    slots, found = results(EditBudget(0.1))
+    slots_alike, found_alike = results(Unannounced(0.1))
+    assert slots < 0.7 * slots_alike
+    assert found == found_alike
 
 
 @pytest.mark.parametrize("name", ["white box", "phrase, white box"])
