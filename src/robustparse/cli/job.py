@@ -148,9 +148,9 @@ class Job(ABC):
             split=self.split,
             punctuation=given["attack"].goal.punctuation,
         )
-        constraints = given["attack"].constraints
-        for constraint in constraints:
-            check_readable(examples, given["data"], constraint.check)
+        candidates, constraints = given["attack"].candidates, given["attack"].constraints
+        for part in (candidates, *constraints):
+            check_readable(examples, given["data"], part.check)
         unmatched = (one.unmatched(examples) for one in constraints)
         remarks = chain(remarks_on(examples, given["data"], module), filter(None, unmatched))
         return Data(examples, remarks)

@@ -16,9 +16,11 @@ from typing import Literal
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.candidates.wordnet import base_form, load_wordnet, part_of
+from robustparse.attacks.tagged import check_tags
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice
 from robustparse.files import read_text
+from robustparse.types import Example
 
 _PARTS = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
 _UNINFLECTED = frozenset(["NN", "NNP", "VB", "VBP", "JJ", "RB"])
@@ -73,6 +75,10 @@ class Sememes(CandidateGenerator):
             self._bound._training = victim.training_tags
             self._bound._read = self._read
         return self._bound
+
+    def check(self, examples: Sequence[Example]) -> None:
+        """See `CandidateGenerator.check`."""
+        check_tags(examples)
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""
