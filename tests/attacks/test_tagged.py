@@ -1,5 +1,7 @@
 """Sentences without Penn tags are refused by every part of an attack that goes by them."""
 
+from pathlib import Path
+
 import pytest
 from attack_fakes import HashVictim, example
 
@@ -35,7 +37,7 @@ NEEDY: dict[str, tuple[CandidateGenerator, list[Constraint]]] = {
     "synonyms": (WordNetSynonyms(), []),
     "sememes": (Sememes("unread.json"), []),
     "sememes of the dictionary": (Sememes("unread.json", words="dictionary"), []),
-    "cached": (CachedCandidates(TrainingWords(), "unmade.sqlite"), []),
+    "cached": (CachedCandidates(TrainingWords(), "made.sqlite"), []),
     "all of a union": (Union([TrainingWords(), WordNetSynonyms()]), []),
 }
 FRUGAL: dict[str, tuple[CandidateGenerator, list[Constraint]]] = {
@@ -47,7 +49,10 @@ FRUGAL: dict[str, tuple[CandidateGenerator, list[Constraint]]] = {
 
 
 @pytest.mark.parametrize("name", NEEDY)
-def test_they_are_refused_before_anything_is_asked(name: str) -> None:
+def test_they_are_refused_before_anything_is_asked(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # where the cache is made
     generator, constraints = NEEDY[name]
     victim = HashVictim()
     attack = Attack(AttachmentDrop(), generator, Greedy(), constraints)
