@@ -30,6 +30,8 @@ from robustparse.types import Sentence
 Pooling = Literal["first", "mean", "last"]
 LongSentences = Literal["error", "split", "truncate"]
 
+_POSITIONS = 512  # of a network that names no limit: attention takes memory by the square of pieces
+
 
 class TransformerEncoder(Encoder):
     """Any encoder that ``AutoModel`` loads.
@@ -231,10 +233,11 @@ def _positions(network: Any) -> int:
     """How many units a network reads at most, special pieces included.
 
     RoBERTa and its relatives count from behind the padding row of their position embeddings;
-    Longformer fills up to whole windows.
+    Longformer fills up to whole windows. XLNet, which has no limit, says -1.
     """
     config = network.config
-    positions = int(getattr(config, "max_position_embeddings", 512))
+    positions = int(getattr(config, "max_position_embeddings", _POSITIONS))
+    positions = positions if positions > 0 else _POSITIONS
     for name, module in network.named_modules():
         padding = getattr(module, "padding_idx", None)
         if name.endswith("position_embeddings") and padding is not None:
