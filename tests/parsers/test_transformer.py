@@ -142,6 +142,13 @@ def test_every_tuned_parameter_gets_a_gradient(folder, vocabulary):
         assert parameter.grad is not None, name
 
 
+def test_a_checkpoint_does_not_say_where_the_home_folder_is(tmp_path, vocabulary, monkeypatch):
+    save_bert(tmp_path / "bert")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    parser = BiaffineParser(TransformerEncoder("~/bert", mix=1), vocabulary=vocabulary)
+    assert str(tmp_path) not in json.dumps(specification(parser))
+
+
 def test_a_checkpoint_needs_the_folder_no_more(tmp_path, vocabulary):
     folder = save_bert(tmp_path / "bert", dtype=torch.float16)
     parser = BiaffineParser(TransformerEncoder(str(folder), mix=2), vocabulary=vocabulary).eval()
