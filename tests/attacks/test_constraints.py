@@ -76,12 +76,6 @@ def test_the_dictionary_filter_compares_training_tags() -> None:
     assert [mask.tolist() for mask in masks] == [[True, False, False], [False, True]]
 
 
-def test_a_victim_without_tags_is_no_dictionary() -> None:
-    """Every candidate would be rejected, and the attack do nothing without a word."""
-    with pytest.raises(InputError, match=r"Penn tag of no word from training.* TaggerTag"):
-        DictionaryTag().accept([Slot(0, SENTENCE.sentence, 4)], [["ships"]], HashVictim())
-
-
 def trained() -> tuple[PerceptronTagger, list[list[str]]]:
     """A tagger trained on random sentences with some regularity, and more such sentences."""
     rng = random.Random(0)

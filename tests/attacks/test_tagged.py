@@ -1,4 +1,4 @@
-"""Sentences without Penn tags are refused by every part of an attack that goes by them."""
+"""Without Penn tags, sentences and victims are refused by every part that goes by them."""
 
 from pathlib import Path
 
@@ -55,6 +55,7 @@ def test_they_are_refused_before_anything_is_asked(
     monkeypatch.chdir(tmp_path)  # where the cache is made
     generator, constraints = NEEDY[name]
     victim = HashVictim()
+    victim.training_tags = {"dog": "NN"}
     attack = Attack(AttachmentDrop(), generator, Greedy(), constraints)
     with pytest.raises(InputError, match=REFUSAL):
         list(attack.run([TAGGED, BARE], victim))
@@ -73,3 +74,17 @@ def test_what_needs_no_tags_takes_any_sentence(name: str) -> None:
     generator, constraints = FRUGAL[name]
     for part in (generator, *constraints):
         part.check([TAGGED, BARE])
+
+
+@pytest.mark.parametrize("part", ["dictionary filter", "training words", "sememes", "cached"])
+def test_a_victim_without_tags_is_no_dictionary(part: str) -> None:
+    """There would be no candidate, and the attack do nothing without a word."""
+    generator, constraints = NEEDY[part]
+    attack = Attack(AttachmentDrop(), generator, Greedy(), constraints)
+    with pytest.raises(InputError, match="the parser knows the Penn tag of no word from training"):
+        list(attack.run([TAGGED], HashVictim()))
+
+
+def test_a_dictionary_of_sememes_needs_no_victim_with_tags() -> None:
+    generator, _ = NEEDY["sememes of the dictionary"]
+    assert generator.for_victim(HashVictim()) is generator

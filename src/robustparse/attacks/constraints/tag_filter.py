@@ -16,7 +16,7 @@ from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.perceptron import PerceptronTags
 from robustparse.attacks.constraints.universal_tags import universal
-from robustparse.attacks.tagged import check_tags
+from robustparse.attacks.tagged import check_tags, tag_dictionary
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice
 from robustparse.types import Example
@@ -41,12 +41,7 @@ class DictionaryTag(Constraint):
         Raises:
             InputError: the victim knows no word's tag.
         """
-        if not victim.training_tags:
-            raise InputError(
-                "dictionary filter: the parser knows the Penn tag of no word from training, so "
-                "that no candidate could pass; take TaggerTag in its place, or leave it out"
-            )
-        tag_of = victim.training_tags.get
+        tag_of = tag_dictionary(victim, "dictionary filter").get
         return [
             np.array([tag_of(word.lower()) == slot.tag for word in words], dtype=np.bool_)
             for slot, words in zip(slots, candidates, strict=True)
