@@ -104,7 +104,7 @@ def test_a_sentence_is_a_list_of_strings(parser):
         with pytest.raises(InputError, match=rf"^sentence 1 is {none}; expected a list of words"):
             parser.parse([none])
     for alone in (None, Sentence(("dog",), xpos=("NN",))):
-        with pytest.raises(InputError, match="expected a list of sentences, got .*into a list"):
+        with pytest.raises(InputError, match=r"expected a list of sentences, got .*into a list"):
             parser.parse(alone)
     with pytest.raises(InputError, match=r"^sentence 1 has no words"):
         parser.parse([()])

@@ -178,8 +178,8 @@ class ParserModule(LearningModule):
                 ``forward_words``.
 
         Raises:
-            InputError: a sentence alone, or that is no list of strings or empty, or that this parser
-                cannot read; or ``batch_words`` is below 1.
+            InputError: one sentence alone; one that is no list of strings, or empty, or that this
+                parser cannot read; or ``batch_words`` is below 1.
         """
         examples = all_without_gold(sentences)
         trees: dict[int, DependencyTree] = {}
