@@ -4,7 +4,8 @@
 
 The test sentences are parsed with every decoder, after a round on a few of them in which numba
 compiles. *decoding* is the time between the scores of arcs and the heads; with labels, the scores
-of every arc's best label are *scoring*, which the plain decoders do without.
+of every arc's best label are *scoring*, which the plain decoders do without. Each decoder has one
+turn, and a pause of the machine falls on whatever runs then: run it on an otherwise idle machine.
 """
 
 import argparse

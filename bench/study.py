@@ -7,7 +7,7 @@ A row trains with ``robustparse fit`` unless its checkpoint is there, attacks th
 ``bench/results/STUDY_ROW_ATTACK.json``. ``--table`` prints the table of the rows that are finished.
 Another treebank's, or another seed's, go into a folder of their own: ``--home FOLDER --seed 3``.
 A row that was trained in another way than it would be now is refused: with other steps, seed or
-configurations, from another checkpoint, on other copies or on another treebank.
+configurations, from another checkpoint, over another encoder, on other copies or another treebank.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from robustparse.data.conllu import find_split, read_treebank, write_treebank
 from robustparse.data.shares import draw_share
 from robustparse.files import file_digest, make_folder, write_text
 from studies import STUDIES
-from study_figures import keep, kept, qualities, static_folder
+from study_figures import keep, kept, model_digest, qualities, static_folder
 from study_rows import ROOT, Copies, Row, Study, percent
 from study_tables import table
 
@@ -42,10 +42,7 @@ class Inputs:
 
 
 def run(command: list[str]) -> float:
-    """Run ``robustparse`` with these arguments; the seconds of processor time it took.
-
-    A clock would count what else the machine does.
-    """
+    """Run ``robustparse``; the seconds of processor time it took: a clock would count others'."""
     print("robustparse", *command, flush=True)
     begin = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, "train.py", *command], cwd=ROOT, check=True)
@@ -61,8 +58,8 @@ def train(row: Row, inputs: Inputs) -> None:
     wanted = training_of(row, inputs)
     if done.exists():
         found = json.loads(done.read_text("utf-8")).get("training")
-        # Rows that were trained before this was kept do not say on which treebank.
-        if found is None or {"treebank": wanted["treebank"], **found} != wanted:
+        # Rows that were trained before it was kept do not say on which treebank, or which encoder.
+        if found is None or {**wanted, **found} != wanted:
             sys.exit(f"{row.folder} was trained as {found}, now it is {wanted}: move it away")
         return
     command = ["fit", *(part for path in configs(row) for part in ("--config", str(path)))]
@@ -87,11 +84,13 @@ def train(row: Row, inputs: Inputs) -> None:
 
 
 def training_of(row: Row, inputs: Inputs) -> dict[str, Any]:
-    """What decides on the weights of a row, beside the pretrained encoder."""
+    """What decides on the weights of a row."""
     contents = [yaml.safe_load(path.read_text("utf-8")) for path in row.config_files]
     digest = sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest()
     found = {"steps": row.steps, "seed": row.seed, "copies": None, "configs": digest}
     found["treebank"] = [file_digest(find_split(inputs.folder, part)) for part in ("train", "dev")]
+    if row.pretrained:
+        found["encoder"] = model_digest(inputs.encoder)
     if row.copies is not None:
         found["copies"] = [row.copies.used, file_digest(row.copies.path)]
     if begun := start(row):
@@ -115,7 +114,8 @@ def configs(row: Row) -> list[Path]:
     paths = []
     for shipped in row.config_files:
         content = yaml.safe_load(shipped.read_text("utf-8"))
-        for callback in content.get("trainer", {}).get("callbacks+", ()):
+        trainer = content.get("trainer", {})
+        for callback in (*trainer.get("callbacks", ()), *trainer.get("callbacks+", ())):
             callback["init_args"]["seed"] = row.seed
         paths.append(make_folder(row.folder / "configs") / shipped.name)
         write_text(paths[-1], yaml.safe_dump(content, sort_keys=False))

@@ -8,12 +8,18 @@ import torch
 
 from robustparse.evaluation.lines import read_lines
 from robustparse.evaluation.quality import QUALITY
-from robustparse.files import make_folder, write_text
+from robustparse.files import folder_digest, make_folder, write_text
 from study_rows import Row, Study, percent
 
 # What a study measures of each attack, and over which sentences.
 MEASURED = {"perplexity": "all", "word_similarity": "changed"}
 QUALITIES = ("perplexity", "word_similarity", "sentence_similarity")
+
+
+def model_digest(model: str) -> str:
+    """What tells a model from others: a folder's content, or the name that the hub has it by."""
+    folder = Path(model).expanduser()
+    return folder_digest(folder) if folder.is_dir() else model
 
 
 def result(name: str, study: Study, row: Row, gamma: float | None) -> Path:

@@ -92,10 +92,10 @@ def peer_python(given: Path | None) -> Path:
 def prepared(options: argparse.Namespace, work: Path) -> Path:
     """The folder of the problem, made if it is not there: texts, table, stop words, victim."""
     files = [options.folder / f"{split}.tsv" for split in ("train", "test")]
+    files += [options.vectors] if options.vectors else []
     content = b"".join(sha256(path.read_bytes()).digest() for path in files)
-    names = ["texts", "population_texts", "candidates", "size", "seed"]
-    names += ["rounds", "population_rounds", "seeds"]
-    settings = [str(options.vectors), *(getattr(options, name) for name in names)]
+    names = "texts population_texts candidates size seed rounds population_rounds seeds"
+    settings = [getattr(options, name) for name in f"{names} dtype threads".split()]
     folder = work / sha256(content + json.dumps(settings).encode()).hexdigest()[:12]
     if (folder / "victim.pt").exists():
         return folder

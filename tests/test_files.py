@@ -23,7 +23,9 @@ def test_a_byte_order_mark_is_no_text(tmp_path):
         (b" \n\t\n", "the file is empty"),
         (b"ok\nna\xefve\n", r":2: not UTF-8 \(byte 0xef\)"),
         (b"\xef\xbb\xbfok\n\n\xff", r":3: not UTF-8 \(byte 0xff\)"),
-        (b"\xef\xbb\xbf\xe9\nok", r":1: not UTF-8 \(byte 0xe9\)"),
+        (b"\xef\xbb\xbf\xe9\nok", r":1: not UTF-8 \(byte 0xe9\).* iconv -f latin1 "),
+        ("ok\n".encode("utf-16"), r":1: not UTF-8 \(byte 0xff\).* iconv -f utf-16 "),
+        (b"\xfe\xff" + "ok\n".encode("utf-16-be"), r":1: not UTF-8.* iconv -f utf-16 "),
     ],
 )
 def test_unreadable_content_names_the_file_and_the_line(tmp_path, content, message):

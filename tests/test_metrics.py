@@ -10,8 +10,14 @@ from torch import Tensor
 
 from robustparse import metrics
 from robustparse.errors import InputError
-from robustparse.metrics import AttachmentScore, count_correct, counted_words, percent
-from robustparse.types import DependencyTree, Sentence
+from robustparse.metrics import (
+    AttachmentScore,
+    count_correct,
+    counted_words,
+    percent,
+    unmatched_punctuation,
+)
+from robustparse.types import DependencyTree, Example, Sentence
 
 
 def random_answers(seed: int, sentences: int = 40) -> tuple[Tensor, Tensor, Tensor]:
@@ -155,6 +161,24 @@ def test_unicode_needs_no_tags_and_penn_does():
     assert counted_words(untagged, "unicode").tolist() == [True, False]
     with pytest.raises(InputError, match=r"Penn tags .* the sentence 'Hello !' has none"):
         counted_words(untagged, "penn")
+
+
+def test_tags_that_tell_no_punctuation_are_said():
+    def remark(policy, *tags):
+        words = ("No", ",", "never", "!")
+        examples = [Example(0, Sentence(words, (), tags), DependencyTree((0,) * 4, ("",) * 4))]
+        return unmatched_punctuation(examples, policy)
+
+    universal = ("INTJ", "PUNCT", "ADV", "PUNCT")
+    assert "leaves out no word, though 2 words of these sentences" in remark("penn", *universal)
+    assert remark("penn", "UH", ",", "RB", "PUNCT") == ""
+    assert remark("unicode", *universal) == remark("none", *universal) == ""
+    words, tags = (
+        ("R", "&", "D", "(", "9", "%", ")"),
+        ("NN", "CC", "NN", "-LRB-", "CD", "NN", "-RRB-"),
+    )
+    plain = Example(0, Sentence(words, (), tags), DependencyTree((0,) * 7, ("",) * 7))
+    assert unmatched_punctuation([plain], "penn") == unmatched_punctuation([], "penn") == ""
 
 
 def test_unknown_policy_names_the_known_ones():

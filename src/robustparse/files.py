@@ -3,6 +3,7 @@
 import hashlib
 import os
 import tempfile
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,9 +31,10 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         # The codec counts from behind a byte order mark, in the bytes it was left with.
         line = error.object[: error.start].count(b"\n") + 1
+        found = "utf-16" if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "latin1"
         raise InputError(
             f"{path}:{line}: not UTF-8 (byte 0x{error.object[error.start]:02x}); convert the file, "
-            "for example with iconv -f latin1 -t utf-8"
+            f"for example with iconv -f {found} -t utf-8"
         ) from None
 
 

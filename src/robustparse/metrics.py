@@ -6,6 +6,7 @@ those in which a word counts at all.
 """
 
 import unicodedata
+from collections.abc import Sequence
 from typing import Literal, get_args
 
 import numpy as np
@@ -15,12 +16,14 @@ from torch import Tensor
 from torchmetrics import Metric
 
 from robustparse.errors import InputError, check_choice
-from robustparse.types import DependencyTree, Sentence
+from robustparse.types import DependencyTree, Example, Sentence
 
 PunctuationPolicy = Literal["none", "penn", "unicode"]
 
 # The tags that Wang et al. 2021 and the Penn Treebank's evaluations leave out.
 PENN_PUNCTUATION = frozenset({".", "``", "''", ":", ","})
+# Characters of Unicode's categories P that Penn tags otherwise, if not always.
+_PENN_OTHERWISE = frozenset("%&#@*/\\()[]{}-_'")
 
 
 def counted_words(sentence: Sentence, policy: PunctuationPolicy = "none") -> NDArray[np.bool_]:
@@ -50,6 +53,31 @@ def counted_words(sentence: Sentence, policy: PunctuationPolicy = "none") -> NDA
             f"{' '.join(sentence.words)[:40]!r} has none; use 'unicode' or 'none'"
         )
     return np.array([tag not in PENN_PUNCTUATION for tag in sentence.xpos], dtype=np.bool_)
+
+
+def unmatched_punctuation(examples: Sequence[Example], policy: PunctuationPolicy) -> str:
+    """A remark where Penn tags are to tell punctuation and tell none; otherwise empty.
+
+    Args:
+        examples: the sentences of a file, each with tags where the policy needs them.
+        policy: see ``counted_words``.
+    """
+    sentences = [example.sentence for example in examples]
+    tags = {tag for sentence in sentences for tag in sentence.xpos} if policy == "penn" else set()
+    if not tags or tags & PENN_PUNCTUATION:
+        return ""
+    words = sum(
+        _is_punctuation(word) and not _PENN_OTHERWISE.issuperset(word)
+        for sentence in sentences
+        for word in sentence.words
+    )
+    if not words:
+        return ""
+    return (
+        f"punctuation policy 'penn' leaves out no word, though {words} words of these sentences "
+        f"are punctuation: no tag in column 5 is one of {' '.join(sorted(PENN_PUNCTUATION))}; use "
+        "'unicode' or 'none'"
+    )
 
 
 def _is_punctuation(word: str) -> bool:

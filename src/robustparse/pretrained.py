@@ -25,6 +25,7 @@ from transformers.utils.hub import cached_file
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError
 
+_BAR = "\u2581"  # SentencePiece's blank
 _TOKENIZER_FILES = "expected tokenizer.json or vocab.txt beside config.json"
 
 MASKED_LM, CAUSAL_LM = "masked language model", "causal language model"
@@ -150,20 +151,35 @@ def _tokenizer(
 
 
 def _begin_words_with_a_blank(tokenizer: PreTrainedTokenizerBase) -> None:
-    """Let a byte-level tokenizer take each word for a word of its own, as it stands in a text.
+    """Let a tokenizer that keeps blanks take each word for a word of its own, as it is in a text.
 
-    The pieces of words behind the first begin with a blank. Only some classes of tokenizers heed
-    ``add_prefix_space``. A normalizer puts the blank where that is off, since a byte-level step
-    behind one that splits words would put it before each part of a word.
+    The pieces of words behind the first begin with a blank: of byte-level tokenizers, and of
+    SentencePiece's, which write it as a bar. Only some classes of tokenizers heed
+    ``add_prefix_space``. A normalizer puts the blank where no step does, since a step behind one
+    that splits words would put it before each part of a word.
     """
     backend: Any = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         return
-    top = json.loads(backend.to_str())["pre_tokenizer"] or {}
-    steps = [step for step in top.get("pretokenizers", [top]) if step.get("type") == "ByteLevel"]
-    if steps and not any(step["add_prefix_space"] for step in steps):
+    content = json.loads(backend.to_str())
+    replacing = _steps(content["normalizer"], "normalizers")
+    splitting = _steps(content["pre_tokenizer"], "pretokenizers")
+    keeping = [step for step in splitting if step["type"] in ("ByteLevel", "Metaspace")]
+    bars = {"type": "Replace", "pattern": {"String": " "}, "content": _BAR} in replacing
+    put = any(step["type"] == "Prepend" for step in replacing) or any(
+        step.get("add_prefix_space") or step.get("prepend_scheme", "never") != "never"
+        for step in keeping
+    )
+    if (keeping or bars) and not put:
         before = [] if backend.normalizer is None else [backend.normalizer]
-        backend.normalizer = normalizers.Sequence([*before, normalizers.Prepend(" ")])
+        blank = normalizers.Prepend(_BAR if bars else " ")
+        backend.normalizer = normalizers.Sequence([*before, blank])
+
+
+def _steps(top: dict[str, Any] | None, inner: str) -> list[dict[str, Any]]:
+    """The steps that a tokenizer's file names, one or a sequence of them."""
+    steps: list[dict[str, Any]] = [] if top is None else top.get(inner, [top])
+    return steps
 
 
 def _network(auto_class: Any, kind: str, model: str, source: str, local: bool) -> PreTrainedModel:

@@ -11,7 +11,7 @@ from search_fakes import Climb
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.building import ProblemBuilder
 from robustparse.attacks.candidates.cache import CachedCandidates
-from robustparse.attacks.candidates.generator import CandidateGenerator
+from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.candidates.union import Union
 from robustparse.attacks.constraints.constraint import Constraint
@@ -130,6 +130,46 @@ def test_filters_on_changed_sentences() -> None:
             "Lexicon 2": {"proposed": 5, "Shorter": 5, "judged": 5, "Without": 4, "Without 2": 2},
         },
     }
+
+
+class Compared(str):
+    """A word that counts how often it is compared with another."""
+
+    times = 0
+
+    def __eq__(self, other: object) -> bool:
+        Compared.times += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+class Whole(Lexicon):
+    """Every word of a list, as it is."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        super().__init__({})
+        self.words = words
+
+    def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
+        return [list(self.words) for _ in slots]
+
+    def verbatim(self) -> bool:
+        return True
+
+
+def test_a_whole_vocabulary_is_counted_word_by_word() -> None:
+    """As many times more words take as many times longer, not the square of it."""
+    words = [Compared(f"w{number}") for number in range(2000)]
+    union = Union([Whole(words), Whole(words[1::4])])
+    attack = engine(Wang2021(gamma=1.0), union, [Without("7")])
+    Compared.times = 0
+    (result,) = attack.run([TWO], HashVictim())
+    assert Compared.times < 100 * len(words)
+    left = ["7" not in word for word in words]
+    sums = result.candidates.record()["sums"]
+    assert sums["all"] == {"proposed": 4000, "judged": 4000, "Without": 2 * sum(left)}
+    assert sums["Whole 2"] == {"proposed": 1000, "judged": 1000, "Without": 2 * sum(left[1::4])}
 
 
 @pytest.mark.parametrize("search", [Climb(), Zheng2020(gamma=0.4, psi=4), Wang2021(gamma=0.5)])

@@ -203,13 +203,15 @@ def test_a_row_trained_in_another_way_is_refused(
         study.train(row, HERE)
 
 
-def test_a_row_that_does_not_say_its_treebank_is_taken(
+def test_a_row_that_does_not_say_its_treebank_and_encoder_is_taken(
     commands: list[str], rows: dict[str, study.Row]
 ) -> None:
     study.train(rows[""], HERE)
+    with pytest.raises(SystemExit, match="move it away"):
+        study.train(rows[""], replace(HERE, encoder="another"))
     done = rows[""].folder / "finished.json"
     content = json.loads(done.read_text())
-    del content["training"]["treebank"]
+    del content["training"]["treebank"], content["training"]["encoder"]
     done.write_text(json.dumps(content))
     study.train(rows[""], HERE)
     assert len(commands) == 1
@@ -234,6 +236,8 @@ def test_another_seed_is_every_rows_in_a_folder_of_its_own(
     assert "init_from" not in " ".join(clean)
     assert moved["offline_50_seed_2"].title.endswith(", seed 5")
     assert moved["offline_50_seed_2"].copies.of == moved[""]
+    (own,) = study.configs(STUDIES["ewt_blackbox"].elsewhere(home, 3).rows[-1])
+    assert yaml.safe_load(own.read_text())["trainer"]["callbacks"][0]["init_args"]["seed"] == 3
     places = [result("a study", one, *one.cases[0]) for one in (shipped, other)]
     assert places[0].parent == study.ROOT / "bench" / "results"
     assert places[1].parent == home / "results"

@@ -77,6 +77,25 @@ def test_texts_and_rounds_of_a_method() -> None:
     assert amount("pso", argparse.Namespace(**given | {"population_texts": 30})) == (30, 2)
 
 
+def test_what_was_measured_in_another_way_is_not_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vs_textattack, "stop_words", lambda texts: ["the"])
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("fine 1 0\nlovely 1 0\n")
+    names = ("population_texts", "rounds", "population_rounds", "seeds", "threads")
+    given = {"folder": corpus(tmp_path), "vectors": vectors, "texts": 4, "candidates": 3}
+    given |= {"size": 2, "seed": 0, "dtype": "float32", **dict.fromkeys(names, 1)}
+
+    def folder(**changed: object) -> Path:
+        return vs_textattack.prepared(argparse.Namespace(**given | changed), tmp_path / "work")
+
+    found = [folder(), folder(threads=2), folder(dtype="float64"), folder(seeds=2)]
+    assert folder() == found[0]
+    vectors.write_text("fine 1 0\nlovely 1 1\n")
+    assert len({*found, folder()}) == 5
+
+
 def row(index: int, kind: str, queries: int) -> dict:
     return {"index": index, "kind": kind, "queries": queries, "unique_texts": 1, "changed": []}
 

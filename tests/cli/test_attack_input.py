@@ -78,10 +78,15 @@ def test_a_broken_checkpoint_is_named_and_never_executed(made, tmp_path, capsys)
     assert not (tmp_path / "out").exists()
 
 
-def test_data_without_penn_tags(made, tmp_path, capsys):
-    path = tmp_path / "untagged.conllu"
+@pytest.mark.parametrize("part", ["AttackableTags", "TrainingWords"])
+def test_data_without_penn_tags(made, tmp_path, capsys, part):
+    path, recipe = tmp_path / "untagged.conllu", tmp_path / "recipe.yaml"
     path.write_text(GOOD + GOOD.replace("\tNN\t", "\t_\t"))
-    error = mistake(capsys, *attack_arguments(made, tmp_path / "out", "--data", path))
+    free = "tags.AttackableTags, init_args: {tags: any}}"
+    needy = RECIPE.replace("- class_path", "- {class_path").replace("tags.AttackableTags", free)
+    recipe.write_text(needy if part == "TrainingWords" else RECIPE)
+    options = ["--attack", recipe, "--data", path]
+    error = mistake(capsys, *attack_arguments(made, tmp_path / "out", *options))
     assert f"{path}:4: sentence 2: no Penn tag for every word" in error
     assert not (tmp_path / "out").exists()
 

@@ -194,6 +194,26 @@ def test_a_file_of_unknown_tags_is_remarked_on_once(trained, run, tmp_path, caps
                 assert "expected some of ,, ., " in remark
 
 
+def test_tags_that_tell_no_punctuation_are_remarked_on_once(run, tmp_path, capsys, caplog):
+    (tmp_path / "recipe.yaml").write_text(RECIPE)
+    fit, _ = run("train", replace)
+    data = tmp_path / "dev.conllu"
+    given = ["--checkpoint", str(checkpoint(tmp_path)), "--data", str(data), "--limit", "4"]
+    attack = ["attack", "--attack", str(tmp_path / "recipe.yaml"), *given]
+    penn = {"evaluate": "--", "attack": "--attack.goal.init_args.", "fit": "--data.init_args."}
+    for known in (False, True):
+        write(data, [one if known else tagged_otherwise(one) for one in sentences(TRAIN)])
+        for arguments in (
+            ["evaluate", *given],
+            [*attack, "--out", str(tmp_path / str(known))],
+            fit,
+        ):
+            main([*arguments, f"{penn[arguments[0]]}punctuation=penn"])
+            lines = [*capsys.readouterr().err.splitlines(), *caplog.messages]
+            caplog.clear()
+            assert sum("'penn' leaves out no word" in one for one in lines) == (not known)
+
+
 def test_a_label_that_cannot_be_right_is_warned_of_once(run, tmp_path, caplog):
     def warnings() -> list[str]:
         told = [one.getMessage() for one in caplog.records if "label" in one.getMessage()]

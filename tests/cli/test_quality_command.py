@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 from command_runs import mistake
+from rich.console import Console
 
+from robustparse.cli import judge
 from robustparse.cli import quality as module
 from robustparse.cli.main import main
 from robustparse.evaluation.robustness import attack_into
@@ -120,6 +122,18 @@ def test_pairs_go_out_and_answers_come_in(folder, tmp_path, capsys):
     assert "5 pairs, 2 annotators" in shown
     assert re.search(r"more_fluent .*same .*100\.0 .*5 .*100\.0 .*undefined", shown)
     assert json.loads((tmp_path / "figures.json").read_text())["items"] == 5
+
+
+def test_nothing_that_judge_shows_is_cut_off_in_80_columns():
+    figures = {"answers": {"adversarial": 60.0}, "majority": {"none": 10}, "agreement": 60.0}
+    figures |= {"kappa": -0.186, "kappa_kind": "fleiss"}
+    found = {"items": 10, "annotators": 3, "more_fluent": figures, "same_structure": figures}
+    console = Console(width=80, file=io.StringIO())
+    console.print(judge._table(found))
+    shown = console.file.getvalue()
+    assert "…" not in shown
+    for whole in ("same_structure", "no majority", "agreement", "-0.186", "(Fleiss)"):
+        assert whole in shown
 
 
 def test_only_successes_unless_told_otherwise(folder, tmp_path):

@@ -68,11 +68,16 @@ def test_every_figure_printed_is_in_the_files(tmp_path: Path, capsys):
 
 
 @pytest.mark.slow
-def test_a_second_run_in_the_same_folder_reports_its_own_parsers(tmp_path, monkeypatch):
+def test_a_second_run_in_the_same_folder_reports_its_own_parsers(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(quickstart, "CLEAN_EPOCHS", 2)
     found = []
     for defense in ("substitution", "none"):
         main(["quickstart", "--out", str(tmp_path), "--defense", defense])
+        said = " ".join(capsys.readouterr().out.split())
+        adversarial = defense == "substitution"
+        assert ("training on from there, with an adversary in every batch" in said) == adversarial
+        assert ("; adversarial training wins back" in said) == adversarial
+        assert ("; training on without an adversary wins back" in said) != adversarial
         parsers = {name: load(tmp_path / name / "parser.ckpt") for name in ("clean", "robust")}
         found.append({name: parser.arc_weight for name, parser in parsers.items()})
         for name, parser in parsers.items():

@@ -61,6 +61,30 @@ def test_a_cache_that_is_no_folder_is_warned_of_once(
         read_treebank(tmp_path / "bad.conllu")
 
 
+@pytest.mark.parametrize(
+    ("pattern", "left"), [("*.arrow", b""), ("*.arrow", b"noise"), ("dataset_info.json", b"{")]
+)
+def test_what_a_crash_has_left_half_written_is_warned_of_and_parsed_again(
+    treebank: Path,
+    examples: list[Example],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    pattern: str,
+    left: bytes,
+) -> None:
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path)
+    conllu_cache._warn_of_cache.cache_clear()
+    assert read_treebank(treebank) == examples
+    assert not caplog.messages
+    (broken,) = tmp_path.rglob(pattern)
+    broken.write_bytes(left)
+    assert read_treebank(treebank) == examples
+    (told,) = caplog.messages
+    assert told.startswith(f"{tmp_path}: treebanks cannot be cached there")
+    assert "delete the folder if it is broken" in told
+
+
 def test_a_full_disk_is_no_mistake_of_the_file(
     treebank: Path, examples: list[Example], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ import pytest
 from conllu_texts import GOOD, row
 
 from robustparse.data.conllu import check_labels, read_treebank
+from robustparse.data.conllu_rows import _check_tree
 from robustparse.errors import InputError
 from robustparse.types import DependencyTree, Example, Sentence
 
@@ -135,3 +136,23 @@ def test_unknown_labels_without_a_file_name_the_sentence(treebank):
     made = Example(4, Sentence(("a", "b")), DependencyTree((0, 1), ("root", "new")))
     with pytest.raises(InputError, match=r"sentence 5, word 2: dependency label 'new'"):
         check_labels([made], treebank, ["root"])
+
+
+@pytest.mark.parametrize("roots", [(0,), (0, 0)])
+def test_the_check_of_a_chain_takes_a_few_steps_a_word(roots):
+    class Counted(list):
+        read = 0
+
+        def __getitem__(self, at):
+            self.read += 1
+            return super().__getitem__(at)
+
+    words = 500
+    falling = Counted([*range(2, words + 1), 0])  # every word hangs from the next one
+    rising = Counted([*roots, *range(len(roots), words)])
+    for heads in (falling, rising):
+        _check_tree("a.conllx", range(1, words + 1), heads, single_root=False)
+        assert heads.read <= 2 * words
+        heads[words // 2] = 1 if heads is falling else words
+        with pytest.raises(InputError, match="leads round a cycle, never to a root"):
+            _check_tree("a.conllx", range(1, words + 1), heads, single_root=False)

@@ -103,6 +103,9 @@ def test_a_sentence_is_a_list_of_strings(parser):
     for none in (None, 3):
         with pytest.raises(InputError, match=rf"^sentence 1 is {none}; expected a list of words"):
             parser.parse([none])
+    for alone in (None, Sentence(("dog",), xpos=("NN",))):
+        with pytest.raises(InputError, match=r"expected a list of sentences, got .*into a list"):
+            parser.parse(alone)
     with pytest.raises(InputError, match=r"^sentence 1 has no words"):
         parser.parse([()])
     with pytest.raises(InputError, match="batch_words must be >= 1, got 0"):

@@ -10,6 +10,8 @@ from transformers import (
     ConvBertModel,
     FNetConfig,
     FNetModel,
+    IBertConfig,
+    IBertModel,
     LiltConfig,
     LiltModel,
     MobileBertConfig,
@@ -17,6 +19,8 @@ from transformers import (
     NystromformerConfig,
     NystromformerModel,
     PreTrainedModel,
+    ReformerConfig,
+    ReformerModel,
     SqueezeBertConfig,
     SqueezeBertModel,
 )
@@ -116,6 +120,17 @@ def test_a_network_that_always_asks_for_its_pooler_is_read(tmp_path):
     parser = parser_of(save(tmp_path, SqueezeBertModel(config)))
     assert len(parser.parse([["dog", "saw", "cats"]])[0].heads) == 3
     assert not any("pooler" in name for name, _ in parser.named_parameters())
+
+
+def test_networks_whose_vectors_or_embeddings_are_not_as_wide_as_they_say_are_refused(tmp_path):
+    attention = {"attn_layers": ["local"] * 2, "attention_head_size": 8, "feed_forward_size": 16}
+    wide = ReformerConfig(**SIZES, **HEADS, **attention, axial_pos_embds=False, is_decoder=False)
+    save(tmp_path / "wide", ReformerModel(wide))
+    with pytest.raises(InputError, match=r"wide: .*vectors have 32 numbers, its hidden_size is 16"):
+        parser_of(tmp_path / "wide")
+    save(tmp_path / "pairs", IBertModel(IBertConfig(**SIZES, **HEADS)))  # vectors and their scales
+    with pytest.raises(InputError, match=r"pretrained encoder .*pairs: it cannot read pieces"):
+        parser_of(tmp_path / "pairs")
 
 
 def test_a_network_that_reads_more_than_pieces_is_refused(tmp_path):

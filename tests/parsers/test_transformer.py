@@ -35,6 +35,18 @@ def test_a_word_without_a_piece_is_the_unknown_piece(folder, vocabulary):
     torch.testing.assert_close(states[0], states[1], rtol=0, atol=1e-12)
 
 
+def test_half_a_character_is_the_replacement_character(folder, vocabulary):
+    # As Python reads them from JSON, or from bytes with surrogateescape.
+    words = ["dog", "dog\ud83d", "\udcff", "\ud83d\ude00", "the\ude00cat"]
+    whole = ["dog", "dog\ufffd", "\ufffd", "\U0001f600", "the\ufffdcat"]
+    table = made(folder, vocabulary).table
+    assert [part.tolist() for part in table.describe(words)] == [
+        part.tolist() for part in table.describe(whole)
+    ]
+    parser = BiaffineParser(TransformerEncoder(str(folder), mix=1), vocabulary=vocabulary)
+    assert len(parser.parse([words])[0].heads) == len(words)
+
+
 def test_bracket_names_of_the_penn_treebank_are_brackets(tmp_path, vocabulary):
     names = ["-LRB-", "-RRB-", "-LSB-", "-RSB-", "-LCB-", "-RCB-"]
     brackets = list("()[]{}")
@@ -128,6 +140,13 @@ def test_every_tuned_parameter_gets_a_gradient(folder, vocabulary):
     parser.loss(batch)[0].sum().backward()
     for name, parameter in parser.named_parameters():
         assert parameter.grad is not None, name
+
+
+def test_a_checkpoint_does_not_say_where_the_home_folder_is(tmp_path, vocabulary, monkeypatch):
+    save_bert(tmp_path / "bert")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    parser = BiaffineParser(TransformerEncoder("~/bert", mix=1), vocabulary=vocabulary)
+    assert str(tmp_path) not in json.dumps(specification(parser))
 
 
 def test_a_checkpoint_needs_the_folder_no_more(tmp_path, vocabulary):

@@ -21,6 +21,8 @@ from transformers import (
     RobertaModel,
     XLMRobertaConfig,
     XLMRobertaModel,
+    XLNetConfig,
+    XLNetModel,
 )
 
 from robustparse.errors import InputError
@@ -77,6 +79,20 @@ def test_the_limit_is_what_the_network_can_read(network, config, positions, tmp_
         encoder.check(Sentence(("dog", *longest.split(" "))))
     with pytest.raises((IndexError, RuntimeError)), torch.no_grad():  # and no more than that
         encoder.network(inputs_embeds=torch.zeros(1, positions + 1, 16, dtype=torch.float64))
+
+
+def test_a_network_that_names_no_limit_reads_as_many_as_bert(tmp_path, vocabulary):
+    config = XLNetConfig(vocab_size=len(PIECES), d_model=16, n_layer=1, n_head=2, d_inner=16)
+    assert config.max_position_embeddings == -1
+    with torch.random.fork_rng():
+        XLNetModel(config).save_pretrained(tmp_path)
+    pieces = {piece: id_ for id_, piece in enumerate(PIECES)}
+    BertTokenizer(vocab=pieces).save_pretrained(tmp_path)
+    encoder = made(tmp_path, vocabulary, mix=1)
+    assert encoder.limit == 510
+    states, _, _ = read(encoder, "the dog saw cats", "cats")
+    alone, _, _ = read(encoder, "cats")
+    torch.testing.assert_close(states[1, :2], alone[0], rtol=0, atol=1e-10)
 
 
 def test_split_reads_windows_each_on_its_own(folder, vocabulary):

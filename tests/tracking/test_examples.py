@@ -76,10 +76,17 @@ class Reader(HTMLParser):
 
 def test_a_page_shows_every_example_and_needs_nothing_from_outside():
     found = Reader(page([line(0), line(3)], 17))
-    assert found.marks == ["ate", "<b>", "ate", "<b>"]
-    assert found.tags.count("svg") == 2
+    assert found.marks == ["word", "ate", "<b>", "ate", "<b>"]  # the first is the legend's
+    assert found.tags.count("svg") == 3 + 2
     assert "b" not in found.tags
     assert found.outside == []
+
+
+def test_a_page_says_what_its_lines_mean():
+    text = page([line(0)], 17)
+    legend = text[: text.index("Sentence 0")]
+    for meaning in ("right head<", "wrong head<", "right head, wrong label<", "substituted<"):
+        assert meaning in legend
 
 
 def record(*lines: dict[str, Any]) -> RobustnessRecord:

@@ -67,6 +67,16 @@ def expected() -> Counter[tuple[int, str, float]]:
 
 
 @pytest.mark.slow
+def test_wandb_warns_of_nothing_that_it_is_given(tmp_path: Path) -> None:
+    code = 'WandbLogger(save_dir=sys.argv[1], offline=True).log_metrics({"loss": 1.0}, 0)'
+    done = python(code, tmp_path, WANDB_SILENT="false")
+    assert done.returncode == 0
+    said = done.stdout + done.stderr
+    assert "offline-run" in said
+    assert "WARNING" not in said
+
+
+@pytest.mark.slow
 def test_killed_and_resumed_every_point_is_there_once(tmp_path: Path) -> None:
     killed = python(RUN, tmp_path, 0, 300, "fresh", "kill")
     assert killed.returncode == -signal.SIGKILL

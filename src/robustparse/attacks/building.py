@@ -1,6 +1,7 @@
 """From examples to problems, in bulk: candidates and filters run over all sentences at once."""
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -26,6 +27,8 @@ from robustparse.types import Example
 
 _Masks = list[NDArray[np.bool_]]
 
+_MANY = 4  # edits of one word, from which on a table of its candidates pays
+
 
 class ProblemBuilder:
     """Builds the problems of many examples.
@@ -49,7 +52,7 @@ class ProblemBuilder:
         statistics: Statistics,
     ) -> None:
         self._victim = victim
-        bound = candidates.for_victim(victim)
+        bound = self._candidates = candidates.for_victim(victim)
         self._constraints = constraints
         self._stages = Stages(bound, constraints)
         self._goal = goal
@@ -57,8 +60,15 @@ class ProblemBuilder:
         self._statistics = statistics
 
     def build(self, examples: Sequence[Example]) -> list[Problem]:
-        """The problems of the examples, in their order, without candidates as yet."""
+        """The problems of the examples, in their order, without candidates as yet.
+
+        Raises:
+            InputError: one lacks what the candidates or a constraint go by.
+        """
         victim = self._victim
+        self._candidates.check(examples)
+        for constraint in self._constraints:
+            constraint.check(examples)
         lengths = [len(example.sentence) for example in examples]
         ends = np.cumsum(lengths).tolist()
         originals = _rows(victim, list(chain.from_iterable(e.sentence.words for e in examples)))
@@ -85,6 +95,7 @@ class ProblemBuilder:
                     sources=np.zeros((0, len(self._stages.members)), dtype=np.bool_),
                     counts=self._stages.none(),
                     once=any(one.once() for one in self._stages.filters),
+                    most_edits=self._most_edits(length),
                 )
             )
         return problems
@@ -157,11 +168,7 @@ class ProblemBuilder:
         self, problem: Problem, edits: Sequence[Edit], passed: NDArray[np.bool_]
     ) -> Problem:
         """The problem with the counts of edits that were judged, `(filters, edits)`."""
-        places = []
-        for edit in edits:
-            begin, end = problem.ptr[edit.position : edit.position + 2].tolist()
-            places.append(problem.words.index(edit.word, begin, end))
-        more = self._stages.judged(problem.sources[places], passed)
+        more = self._stages.judged(problem.sources[_places(problem, edits)], passed)
         return replace(problem, counts=problem.counts.plus(0, more))
 
     def _eligible(self, examples: Sequence[Example]) -> _Masks:
@@ -172,6 +179,11 @@ class ProblemBuilder:
                 for mask, allowed in zip(masks, constraint.attackable(examples), strict=True)
             ]
         return masks
+
+    def _most_edits(self, words: int) -> int | None:
+        """How many words of a sentence all filters let differ from the original's."""
+        told = (one.most_edits(words) for one in self._stages.filters)
+        return min((most for most in told if most is not None), default=None)
 
     def _accepted(self, slots: Sequence[Slot]) -> tuple[list[list[str]], Sifting]:
         """The candidates of each slot that pass all constraints, in the generator's order."""
@@ -206,6 +218,23 @@ class ProblemBuilder:
             raise RuntimeError(f"{type(part).__name__} failed ({found})") from error
         if part.is_model():
             self._statistics.add_model_seconds(part, time.perf_counter() - begin)
+
+
+def _places(problem: Problem, edits: Sequence[Edit]) -> list[int]:
+    """Which of the problem's candidates each edit puts in."""
+    edits_at = Counter(edit.position for edit in edits)
+    tables: dict[int, dict[str, int]] = {}
+    places = []
+    for edit in edits:
+        begin, end = problem.ptr[edit.position : edit.position + 2].tolist()
+        if edits_at[edit.position] < _MANY:  # a table of all candidates would cost more
+            places.append(problem.words.index(edit.word, begin, end))
+            continue
+        if edit.position not in tables:
+            words = enumerate(problem.words[begin:end], begin)
+            tables[edit.position] = {word: place for place, word in words}
+        places.append(tables[edit.position][edit.word])
+    return places
 
 
 def _rows(victim: Victim, words: Sequence[str]) -> NDArray[np.int32]:

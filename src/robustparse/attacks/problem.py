@@ -52,6 +52,7 @@ class Problem:
         sources: which generators proposed each candidate, `bool (candidates, generators)`.
         counts: how many candidates were made, and how many constraints have left.
         once: whether no word that has been changed may be changed again (`SentenceFilter.once`).
+        most_edits: words that filters let differ from the original's; None: any number of them.
     """
 
     id: int
@@ -68,6 +69,7 @@ class Problem:
     sources: NDArray[np.bool_] = field(default_factory=lambda: np.ones((0, 1), dtype=np.bool_))
     counts: CandidateCounts = field(default_factory=CandidateCounts)
     once: bool = False
+    most_edits: int | None = None
 
     def __len__(self) -> int:
         return len(self.original)
@@ -89,6 +91,10 @@ class Problem:
         """
         changeable: NDArray[np.bool_] = (np.diff(self.ptr) > 0) & (states == 0)
         return changeable
+
+    def edits(self, kappa: int) -> int:
+        """How many words may differ from the original's, of the kappa that a search allows."""
+        return kappa if self.most_edits is None else min(kappa, self.most_edits)
 
     def word(self, state: State, position: int) -> str:
         """The word that stands at a position of a state, which is neither unknown nor deleted."""

@@ -60,7 +60,7 @@ def evaluate(
     """
     module = load_parser(checkpoint, decoder, device)
     examples = load_examples(data, limit, seed, module, max_length, punctuation=punctuation)
-    for remark in remarks_on(examples, data, module):
+    for remark in remarks_on(examples, data, module, punctuation):
         print(f"robustparse: {remark}", file=sys.stderr)
     folder = None if out is None else make_folder(Path(out))
     scored, kept = tee(predictions(module, examples, precision=precision), 2)

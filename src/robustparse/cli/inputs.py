@@ -20,7 +20,7 @@ from robustparse.data.shares import Unit, check_share, draw_share
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError, check_seed
 from robustparse.files import file_digest
-from robustparse.metrics import PunctuationPolicy
+from robustparse.metrics import PunctuationPolicy, unmatched_punctuation
 from robustparse.parsers.base import ParserModule
 from robustparse.parsers.decoders import Decoder
 from robustparse.parsers.load import load
@@ -138,12 +138,19 @@ def load_examples(
     return examples
 
 
-def remarks_on(examples: Sequence[Example], data: str, parser: ParserModule) -> Iterator[str]:
-    """On tags and labels of a file that the parser does not know, of which its scores suffer."""
+def remarks_on(
+    examples: Sequence[Example],
+    data: str,
+    parser: ParserModule,
+    punctuation: PunctuationPolicy = "none",
+) -> Iterator[str]:
+    """On tags and labels of a file of which scores suffer: the parser or the policy knows none."""
     if tags := parser.unmatched(examples):
         yield tags
     if labels := unknown_labels(examples, data, parser.vocabulary.label_ids, UNLEARNED):
         yield labels
+    if tags := unmatched_punctuation(examples, punctuation):
+        yield tags
 
 
 def digest(path: str) -> str:

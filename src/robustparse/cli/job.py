@@ -141,19 +141,20 @@ class Job(ABC):
     def _data(self, module: ParserModule) -> Data:
         """All the sentences, checked against the parser."""
         given, drawn = self.given, self.drawn()
+        punctuation = given["attack"].goal.punctuation
         examples = load_examples(
             *(given["data"], given["limit"], given["seed"], module, given["max_length"]),
             share=drawn["share"],
             unit=drawn.get("share_of", "sentences"),
             split=self.split,
-            punctuation=given["attack"].goal.punctuation,
+            punctuation=punctuation,
         )
-        constraints = given["attack"].constraints
-        for constraint in constraints:
-            check_readable(examples, given["data"], constraint.check)
+        candidates, constraints = given["attack"].candidates, given["attack"].constraints
+        for part in (candidates, *constraints):
+            check_readable(examples, given["data"], part.check)
         unmatched = (one.unmatched(examples) for one in constraints)
-        remarks = chain(remarks_on(examples, given["data"], module), filter(None, unmatched))
-        return Data(examples, remarks)
+        remarks = remarks_on(examples, given["data"], module, punctuation)
+        return Data(examples, chain(remarks, filter(None, unmatched)))
 
     def _collected(self, source: Source, data: Data) -> Attacked:
         """Write what a source gives into the folder, with a progress bar."""

@@ -33,7 +33,9 @@ def _table(found: dict[str, Any]) -> Table:
     table = Table(title=f"{found['items']} pairs, {annotators}")
     for heading in ("question", "answer", "answers\n%", "majority\nitems", "agreement\n%", "kappa"):
         right = heading not in ("question", "answer")
-        table.add_column(heading, justify="right" if right else "left", no_wrap=True)
+        # What is too wide for a terminal of 80 columns goes on in the next line.
+        whole = heading != "kappa"
+        table.add_column(heading, justify="right" if right else "left", no_wrap=whole)
     for question in QUESTIONS:
         figures = found[question]
         names = list(dict.fromkeys([*figures["answers"], *figures["majority"]]))

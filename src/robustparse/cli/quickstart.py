@@ -49,6 +49,9 @@ CURVE_SENTENCES = 200
 CLEAN_EPOCHS, CLEAN_RATE = 40, 2e-3
 # Epochs with the adversary, and as many without as take the same time.
 ROBUST_EPOCHS, ROBUST_RATE = {"substitution": 16, "none": 36}, 4e-3
+# What the third step does, and what the verdict calls it.
+THIRD = {"substitution": "with an adversary in every batch", "none": "without an adversary"}
+CALLED = {"substitution": "adversarial training", "none": "training on without an adversary"}
 
 
 def quickstart(
@@ -71,7 +74,7 @@ def quickstart(
     clean = _fit(folder / "clean", seed, CLEAN_EPOCHS, CLEAN_RATE, [_monitor(seed)])
     console.print("[2/4] attacking it: Zheng et al. 2020, black box, 15 % of the words")
     before = _attacked(folder / "clean", attack, seed)
-    console.print("[3/4] training on from there, with an adversary in every batch")
+    console.print(f"[3/4] training on from there, {THIRD[defense]}")
     adversary = [_adversary(seed)] if defense == "substitution" else []
     epochs, callbacks = ROBUST_EPOCHS[defense], [*adversary, _monitor(seed)]
     _fit(folder / "robust", seed, epochs, ROBUST_RATE, callbacks, clean)
@@ -79,7 +82,7 @@ def quickstart(
     after = _attacked(folder / "robust", attack, seed)
     build_report([folder / "clean", folder / "robust"], folder / "report.html")
     console.print(summary_table({"clean": before, "robust": after}, "sample treebank, test split"))
-    console.print(_verdict(before, after))
+    console.print(_verdict(before, after, CALLED[defense]))
     console.print(f"Report: {folder / 'report.html'}")
 
 
@@ -174,13 +177,13 @@ def _robust_las(attack: Attack, victim: ParserVictim, examples: Sequence[Any]) -
     return 100.0 * right / sum(result.counted for result in results)
 
 
-def _verdict(before: Summary, after: Summary) -> str:
+def _verdict(before: Summary, after: Summary, training: str) -> str:
     lost = before["clean"]["las"] - before["attacked"]["las"]
     back = after["attacked"]["las"] - before["attacked"]["las"]
     share = f" ({back / lost:.0%} of what was lost)" if lost > 0 else ""
     return (
-        f"The attack costs the clean parser {lost:.1f} points of LAS; adversarial training wins "
-        f"back {back:.1f}{share}."
+        f"The attack costs the clean parser {lost:.1f} points of LAS; {training} wins back "
+        f"{back:.1f}{share}."
     )
 
 

@@ -1,6 +1,7 @@
 """The rows of a treebank, kept by ``datasets`` under a key of the file's content.
 
-Where its folder (``HF_DATASETS_CACHE``) cannot be used, a file is parsed every time it is read.
+Where its folder (``HF_DATASETS_CACHE``) cannot be used, or a crash has left a file in it broken, a
+treebank is parsed every time it is read.
 """
 
 import logging
@@ -40,25 +41,24 @@ def cached_rows(path: Path, key: str, parsed: bool) -> list[dict[str, Any]]:
             gen_kwargs={"path": str(path), "key": key, "parsed": parsed},
             features=features,
         )
+        rows: list[dict[str, Any]] = cached.to_list()
+        return rows
     except datasets.exceptions.DatasetGenerationError as error:
         if isinstance(error.__cause__, InputError):
             raise error.__cause__ from None
         if not isinstance(error.__cause__, OSError):
             raise
         _warn_of_cache(datasets.config.HF_DATASETS_CACHE, str(error.__cause__))
-    except OSError as error:
+    except (OSError, ValueError) as error:  # of a broken file pyarrow and json raise the latter
         _warn_of_cache(datasets.config.HF_DATASETS_CACHE, str(error))
-    else:
-        rows: list[dict[str, Any]] = cached.to_list()
-        return rows
     return list(parse_rows(str(path), key, parsed))
 
 
 @cache  # once is enough
 def _warn_of_cache(folder: object, reason: str) -> None:
     log.warning(
-        "%s: treebanks cannot be cached there and are parsed every time (%s); let "
-        "HF_DATASETS_CACHE name a folder that can be written to",
+        "%s: treebanks cannot be cached there and are parsed every time (%s); delete the folder if "
+        "it is broken, or let HF_DATASETS_CACHE name one that can be written to",
         folder,
         reason,
     )

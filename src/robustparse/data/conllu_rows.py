@@ -125,12 +125,14 @@ def _check_tree(path: str, lines: Sequence[int], heads: Sequence[int], single_ro
             f"{path}:{roots[1]}: a second root (the first is on line {roots[0]}); a tree has one "
             "word with head 0"
         )
+    rooted = {0}
     for word, line in enumerate(lines, start=1):
-        seen, at = {word}, heads[word - 1]
-        while at != 0 and at not in seen:
+        seen, at = set[int](), word
+        while at not in rooted and at not in seen:
             seen.add(at)
             at = heads[at - 1]
-        if at != 0:
+        rooted |= seen
+        if at in seen:
             raise InputError(
                 f"{path}:{line}: following the heads from word {word} leads round a cycle, never "
                 "to a root (head 0); expected a tree"

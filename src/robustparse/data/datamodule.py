@@ -24,7 +24,7 @@ from robustparse.data.sampler import EvaluationLoader, TrainingLoader, forward_w
 from robustparse.data.shares import Unit, check_share, draw_share
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_least, check_seed
-from robustparse.metrics import PunctuationPolicy
+from robustparse.metrics import PunctuationPolicy, unmatched_punctuation
 from robustparse.types import Example
 
 # The longest sentence of UD English EWT has 159 words; scores take length squared memory.
@@ -228,6 +228,9 @@ class TreebankDataModule(pl.LightningDataModule):
         """The sentences of a split; a warning if a label of theirs cannot be right."""
         examples = self._read(split)
         self._warn_of_labels(split, examples, UNLEARNED)
+        remark = unmatched_punctuation(examples, self.punctuation)
+        if remark and self._first_time(f"punctuation of {split}"):
+            log.warning("%s: %s", self.path(split) or SAMPLE, remark)
         return examples
 
     def _warn_of_labels(self, split: str, examples: Sequence[Example], effect: str) -> None:

@@ -24,7 +24,7 @@ from robustparse.parsers.encoder import Encoder
 from robustparse.parsers.evaluating import evaluating
 from robustparse.parsers.learning import LearningModule
 from robustparse.parsers.optimization import Optimization
-from robustparse.parsers.unparsed import without_gold
+from robustparse.parsers.unparsed import all_without_gold
 from robustparse.types import DependencyTree, Example, Prediction, Sentence
 
 
@@ -178,10 +178,10 @@ class ParserModule(LearningModule):
                 ``forward_words``.
 
         Raises:
-            InputError: a sentence that is no list of strings or empty, or that this parser cannot
-                read; or ``batch_words`` is below 1.
+            InputError: one sentence alone; one that is no list of strings, or empty, or that this
+                parser cannot read; or ``batch_words`` is below 1.
         """
-        examples = [without_gold(index, words) for index, words in enumerate(sentences)]
+        examples = all_without_gold(sentences)
         trees: dict[int, DependencyTree] = {}
         size = forward_words(self.device, batch_words)
         with evaluating(self):

@@ -31,15 +31,20 @@ def padding_reaches_words(model: str, network: Any, positions: int) -> bool:
         InputError: it cannot read pieces that are embedded already.
     """
     network.eval()
-    table = network.get_input_embeddings().weight
-    pieces = table[torch.arange(min(_PADDED, positions)) % len(table)].unsqueeze(0)
-    mask = (torch.arange(pieces.shape[1]) < _PIECES).long().unsqueeze(0)
     try:
+        table = network.get_input_embeddings()
+        ids = torch.arange(min(_PADDED, positions)) % network.config.vocab_size
+        pieces = table(ids.unsqueeze(0))
+        mask = (torch.arange(pieces.shape[1]) < _PIECES).long().unsqueeze(0)
         alone, padded = (
             network(inputs_embeds=pieces[:, :size], attention_mask=mask[:, :size])
             for size in (_PIECES, pieces.shape[1])
         )
         states = alone.last_hidden_state
+        if states.shape[2] != (size := network.config.hidden_size):
+            raise ValueError(
+                f"its vectors have {states.shape[2]} numbers, its hidden_size is {size}"
+            )
         difference = (padded.last_hidden_state[:, :_PIECES] - states).abs().max()
     except Exception as error:  # what a network lacks then may raise anything
         raise InputError(

@@ -58,6 +58,7 @@ def to_store(model: str, network: Any, tokenizer: Any) -> dict[str, str]:
             f"{ENCODER} {model}: its tokenizer has another vocabulary: {len(tokenizer)} pieces for "
             f"weights of {rows}; expected the tokenizer it was trained with"
         )
+    network.config.name_or_path = ""  # where it lies here is nothing that makes it anew
     return {
         "config": network.config.to_json_string(use_diff=False),
         "tokenizer": pieces.to_str(),

@@ -64,7 +64,7 @@ class SubwordTable(FormTable):
     def describe(self, words: Sequence[str]) -> list[NDArray[np.int64]]:
         """Piece ids ``(words, max_pieces)`` and counts ``(words, 1)``; ``-LRB-`` is a bracket."""
         encoded = self._tokenizer.encode_batch(
-            [[_BRACKETS.get(word, word)] for word in words],
+            [[_BRACKETS.get(word) or _readable(word)] for word in words],
             is_pretokenized=True,
             add_special_tokens=False,
         )
@@ -84,6 +84,11 @@ class SubwordTable(FormTable):
     def count(self, rows: NDArray[np.int32]) -> int:
         """The pieces of these words together."""
         return int(self._columns[1][rows].sum())
+
+
+def _readable(word: str) -> str:
+    """The word without lone surrogates, halves of characters, of which tokenizers read none."""
+    return word.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 @dataclass(frozen=True)

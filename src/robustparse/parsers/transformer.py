@@ -21,6 +21,7 @@ from robustparse.parsers.dropout import shared_dropout
 from robustparse.parsers.encoder import Encoder
 from robustparse.parsers.lstm import BiLSTM
 from robustparse.parsers.padding import padding_reaches_words
+from robustparse.parsers.reached import freeze_unreached
 from robustparse.parsers.reading_groups import reading_groups
 from robustparse.parsers.stored import differing, table_of, to_store, unbroken
 from robustparse.parsers.subwords import Layout, lay_out
@@ -96,8 +97,7 @@ class TransformerEncoder(Encoder):
         positions = _positions(network)
         self.limit = positions - 2
         self.lengths_apart = padding_reaches_words(self.model, network, positions)
-        # It comes in evaluation mode, and Lightning trains what it finds in training mode.
-        self.network = network.requires_grad_(self.tune).train(self.tune)
+        self.network = network.requires_grad_(self.tune)
         self.table = table_of(self.model, self.stored, self.limit)
         self.special = self.table.special
         if self.mix > network.config.num_hidden_layers:
@@ -107,6 +107,10 @@ class TransformerEncoder(Encoder):
         self.dim = self.form_dim = network.get_input_embeddings().weight.shape[1]
         size = network.config.hidden_size
         self.mix_weights = nn.Parameter(torch.zeros(self.mix), requires_grad=self.mix > 1)
+        if self.tune:
+            freeze_unreached(network, self._run_together)
+        # It comes in evaluation mode, and Lightning trains what it finds in training mode.
+        network.train(self.tune)
         if self.lstm_layers:
             self.lstm = BiLSTM(size, self.hidden, self.lstm_layers, self.dropout)
         self.out_dim = 2 * self.hidden if self.lstm_layers else size
@@ -231,10 +235,12 @@ def _positions(network: Any) -> int:
     """How many units a network reads at most, special pieces included.
 
     RoBERTa and its relatives count from behind the padding row of their position embeddings;
-    Longformer fills up to whole windows.
+    Longformer fills up to whole windows. A network that names no limit (XLNet says -1) reads as
+    many as BERT.
     """
     config = network.config
-    positions = int(getattr(config, "max_position_embeddings", 512))
+    named = int(getattr(config, "max_position_embeddings", -1))
+    positions = named if named > 0 else 512
     for name, module in network.named_modules():
         padding = getattr(module, "padding_idx", None)
         if name.endswith("position_embeddings") and padding is not None:

@@ -6,6 +6,20 @@ from robustparse.errors import InputError
 from robustparse.types import DependencyTree, Example, Sentence
 
 
+def all_without_gold(sentences: Sequence[Sentence | Sequence[str]]) -> list[Example]:
+    """Each sentence as an example whose tree says nothing; ids count them from 0.
+
+    Raises:
+        InputError: one sentence alone, or no sequence; or see ``without_gold``.
+    """
+    if isinstance(sentences, Sentence) or not isinstance(sentences, Iterable):
+        raise InputError(
+            f"expected a list of sentences, got {repr(sentences)[:40]}; put a single sentence into "
+            "a list"
+        )
+    return [without_gold(index, given) for index, given in enumerate(sentences)]
+
+
 def without_gold(index: int, given: Sentence | Sequence[str]) -> Example:
     """A sentence as an example whose tree says nothing.
 

@@ -27,7 +27,7 @@ from robustparse.report.plots import EPOCH, Curve, Plot, draw_plot
 from robustparse.report.summary import summarize
 from robustparse.report.training import FILE as METRICS
 from robustparse.report.training import TrainingRun, read_training
-from robustparse.report.trees import TreePair, draw_pair
+from robustparse.report.trees import LEGEND, TreePair, draw_pair
 
 MISSING = "\N{EN DASH}"
 
@@ -171,17 +171,6 @@ def _sentences(systems: Sequence[AttackFolder]) -> list[str]:
     if not chosen:
         return ["<p>The attack lowered the score of no sentence, so there is none to show.</p>"]
     return [LEGEND, *(_sentence(pair, named[id(pair)]) for pair in chosen)]
-
-
-LEGEND = (
-    '<ul class="legend"><li><svg width="44" height="14" aria-hidden="true"><path d="M0 7H44" '
-    'stroke="var(--arc)" stroke-width="1.6"/></svg>right head</li><li><svg width="44" height="14" '
-    'aria-hidden="true"><path d="M0 7H44" stroke="var(--wrong)" stroke-width="2.2" '
-    'stroke-dasharray="6 4"/></svg>wrong head</li><li><svg width="44" height="20" '
-    'aria-hidden="true"><rect x="2" y="2" width="40" height="16" rx="4" fill="none" '
-    'stroke="var(--wrong)" stroke-dasharray="3 2"/></svg>right head, wrong label</li>'
-    "<li><mark>word</mark>substituted</li><li>Arrows point from a head to its dependent.</li></ul>"
-)
 
 
 def _sentence(pair: TreePair, name: str) -> str:

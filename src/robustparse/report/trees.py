@@ -29,6 +29,16 @@ ROW = 44.0  # between the words before and the words after
 MARGIN = 14.0
 GUTTER = 54.0  # for "before" and "after"
 
+# What the colours, dashes and boxes of the pictures mean, for a page that shows some.
+LEGEND = (
+    '<ul class="legend"><li><svg width="44" height="14" aria-hidden="true"><path d="M0 7H44" '
+    'stroke="var(--arc)" stroke-width="1.6"/></svg>right head</li><li><svg width="44" height="14" '
+    'aria-hidden="true"><path d="M0 7H44" stroke="var(--wrong)" stroke-width="2.2" '
+    'stroke-dasharray="6 4"/></svg>wrong head</li><li><svg width="44" height="20" '
+    'aria-hidden="true"><rect x="2" y="2" width="40" height="16" rx="4" fill="none" '
+    'stroke="var(--wrong)" stroke-dasharray="3 2"/></svg>right head, wrong label</li>'
+    "<li><mark>word</mark>substituted</li><li>Arrows point from a head to its dependent.</li></ul>"
+)
 
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

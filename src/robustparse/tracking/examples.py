@@ -13,7 +13,7 @@ from robustparse.evaluation.tally import Line
 from robustparse.files import write_text
 from robustparse.report.document import document
 from robustparse.report.training import BUDGET
-from robustparse.report.trees import TreePair, draw_pair
+from robustparse.report.trees import LEGEND, TreePair, draw_pair
 from robustparse.types import DependencyTree
 
 FOLDER = "adversarial_examples"
@@ -131,4 +131,4 @@ def page(lines: Sequence[Line], step: int) -> str:
         f"before, {line['attacked']['las']:.1f} after</figcaption>{picture(line)}</figure>"
         for line in lines
     ]
-    return document(f"Adversarial examples after step {step}", figures)
+    return document(f"Adversarial examples after step {step}", [LEGEND, *figures])

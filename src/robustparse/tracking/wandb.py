@@ -102,6 +102,8 @@ class WandbLogger(LightningWandbLogger):
         folder = self._folder or Path(self._save_dir or ".")
         folder.mkdir(parents=True, exist_ok=True)
         self._wandb_init |= {"id": self._choose_id(folder), "dir": str(folder)}
+        # Lightning gives it always; W&B warns of it, and is to take it no more.
+        self._wandb_init.pop("anonymous", None)
         self._ledger = Ledger(folder / LEDGER_FILE, keep=self._resumed)
         before = segments(folder, self._wandb_init["id"])
         # W&B names a segment by the second, and would write over one that began in the same.

@@ -14,6 +14,7 @@ from pathlib import Path
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError
+from robustparse.types import Example
 
 _KEYS_PER_QUERY = 500  # SQLite allows 999 parameters in older builds
 
@@ -42,6 +43,10 @@ class CachedCandidates(CandidateGenerator):
     def name(self) -> str:
         """See `CandidateGenerator.name`: that of the wrapped generator."""
         return self.generator.name()
+
+    def check(self, examples: Sequence[Example]) -> None:
+        """See `CandidateGenerator.check`."""
+        self.generator.check(examples)
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""

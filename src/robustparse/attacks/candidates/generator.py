@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from robustparse.attacks.victim import Victim
-from robustparse.types import Sentence
+from robustparse.types import Example, Sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,14 @@ class CandidateGenerator(Protocol):
 
     CACHES: ClassVar[tuple[str, ...]] = ()
     """Arguments that name files in which it keeps what it has made, whatever that is."""
+
+    def check(self, examples: Sequence[Example]) -> None:
+        """Refuse sentences that lack what it goes by.
+
+        Raises:
+            InputError: names the first such sentence, counted from 1, and what it lacks.
+        """
+        return  # of a protocol, an empty body would be abstract
 
     def verbatim(self) -> bool:
         """Whether candidates stand as they are, instead of taking on the original's casing."""

@@ -16,9 +16,11 @@ from typing import Literal
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.candidates.wordnet import base_form, load_wordnet, part_of
+from robustparse.attacks.tagged import check_tags, tag_dictionary
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice
 from robustparse.files import read_text
+from robustparse.types import Example
 
 _PARTS = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
 _UNINFLECTED = frozenset(["NN", "NNP", "VB", "VBP", "JJ", "RB"])
@@ -65,14 +67,22 @@ class Sememes(CandidateGenerator):
 
         The dictionary is read once. While training, a victim comes again with every batch: the
         generator made for it is kept.
+
+        Raises:
+            InputError: words of the training data are asked for, and the victim knows no tags.
         """
         if self.words == "dictionary":
             return self
-        if self._bound is None or self._bound._training is not victim.training_tags:
+        training = tag_dictionary(victim, "sememes")
+        if self._bound is None or self._bound._training is not training:
             self._bound = Sememes(self.dictionary, words=self.words)
-            self._bound._training = victim.training_tags
+            self._bound._training = training
             self._bound._read = self._read
         return self._bound
+
+    def check(self, examples: Sequence[Example]) -> None:
+        """See `CandidateGenerator.check`."""
+        check_tags(examples)
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""

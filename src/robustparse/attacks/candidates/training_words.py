@@ -14,8 +14,10 @@ import numpy as np
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.randomness import stream
+from robustparse.attacks.tagged import check_tags, tag_dictionary
 from robustparse.attacks.victim import Victim
 from robustparse.errors import check_least
+from robustparse.types import Example
 
 
 class TrainingWords(CandidateGenerator):
@@ -38,14 +40,18 @@ class TrainingWords(CandidateGenerator):
         self._log_ranks = np.zeros(0)
 
     def for_victim(self, victim: Victim) -> CandidateGenerator:
-        """See `CandidateGenerator.for_victim`."""
+        """See `CandidateGenerator.for_victim`; raises InputError if the victim knows no tags."""
         by_tag: dict[str, list[str]] = defaultdict(list)
-        for word, tag in victim.training_tags.items():
+        for word, tag in tag_dictionary(victim, "training words").items():
             by_tag[tag].append(word)
         bound = TrainingWords(sample=self.sample)
         bound._by_tag = by_tag
         bound._log_ranks = np.log(np.arange(1, 1 + max(map(len, by_tag.values()), default=0)))
         return bound
+
+    def check(self, examples: Sequence[Example]) -> None:
+        """See `CandidateGenerator.check`."""
+        check_tags(examples)
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""

@@ -10,6 +10,7 @@ from robustparse.attacks.candidates.casing import as_they_are, in_casing_of
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError
+from robustparse.types import Example
 
 
 def cased(
@@ -51,6 +52,17 @@ class Union(CandidateGenerator):
     def for_victim(self, victim: Victim) -> CandidateGenerator:
         """See `CandidateGenerator.for_victim`."""
         return Union([generator.for_victim(victim) for generator in self.generators])
+
+    def check(self, examples: Sequence[Example]) -> None:
+        """See `CandidateGenerator.check`: one generator that can go on is enough."""
+        for generator in self.generators:
+            try:
+                generator.check(examples)
+            except InputError as error:
+                refusal = error
+            else:
+                return
+        raise refusal
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""

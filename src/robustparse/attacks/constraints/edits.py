@@ -39,6 +39,10 @@ class EditBudget(SentenceFilter):
         pairs = zip(original, edit.changed, strict=True)
         return sum(one != other for one, other in pairs) <= edit_budget(self.gamma, len(original))
 
+    def most_edits(self, words: int) -> int:
+        """See `SentenceFilter.most_edits`."""
+        return edit_budget(self.gamma, words)
+
     def is_model(self) -> bool:
         """See `Constraint.is_model`."""
         return False

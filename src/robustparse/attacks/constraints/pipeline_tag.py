@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.attacks.tagged import check_tags
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice, check_least
+from robustparse.types import Example
 
 
 class PipelineTag(Constraint):
@@ -49,6 +51,11 @@ class PipelineTag(Constraint):
         self.model = model or _DEFAULT_MODELS[library]
         self.reference = reference
         self.window = window
+
+    def check(self, examples: Sequence[Example]) -> None:
+        """See `Constraint.check`."""
+        if self.reference == "corpus":
+            check_tags(examples)
 
     def accept(
         self, slots: Sequence[Slot], candidates: Sequence[Sequence[str]], victim: Victim

@@ -61,6 +61,14 @@ class SentenceFilter(Constraint):
         """
         return False
 
+    def most_edits(self, words: int) -> int | None:
+        """How many words of a sentence of so many it lets differ from the original's; None: any.
+
+        Searches that change words again then pass the others over, those that go from word to word
+        end there: neither asks for candidates that would be refused.
+        """
+        return None
+
     def is_model(self) -> bool:
         """See `Constraint.is_model`."""
         return True

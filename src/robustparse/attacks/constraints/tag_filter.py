@@ -16,22 +16,32 @@ from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.perceptron import PerceptronTags
 from robustparse.attacks.constraints.universal_tags import universal
+from robustparse.attacks.tagged import check_tags, tag_dictionary
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice
+from robustparse.types import Example
 
 
 class DictionaryTag(Constraint):
     """The candidate's most frequent tag in the victim's training data equals the slot's tag.
 
     Compares with the corpus tag of the original word. Candidates seen less than twice in training
-    have no tag and are rejected.
+    have no tag and are rejected; sentences without corpus tags are refused.
     """
+
+    def check(self, examples: Sequence[Example]) -> None:
+        """See `Constraint.check`."""
+        check_tags(examples)
 
     def accept(
         self, slots: Sequence[Slot], candidates: Sequence[Sequence[str]], victim: Victim
     ) -> list[NDArray[np.bool_]]:
-        """See `Constraint.accept`."""
-        tag_of = victim.training_tags.get
+        """See `Constraint.accept`.
+
+        Raises:
+            InputError: the victim knows no word's tag.
+        """
+        tag_of = tag_dictionary(victim, "dictionary filter").get
         return [
             np.array([tag_of(word.lower()) == slot.tag for word in words], dtype=np.bool_)
             for slot, words in zip(slots, candidates, strict=True)
@@ -42,8 +52,8 @@ class TaggerTag(Constraint):
     """NLTK's perceptron tagger gives the candidate, in the changed sentence, the slot's tag.
 
     Compares with the corpus tag of the original word; the sentence tagged is the original with the
-    one word changed. The paper's tagger (97.2% on its test set) is not the one NLTK ships. A word
-    without a corpus tag keeps no candidate.
+    one word changed. The paper's tagger (97.2% on its test set) is not the one NLTK ships.
+    Sentences without corpus tags are refused.
 
     Args:
         tagset: what must be equal: the `penn` tags (Zheng et al. 2020), or the `universal` ones
@@ -66,6 +76,10 @@ class TaggerTag(Constraint):
             )
         self.tagset = tagset
         self.noun_verb = noun_verb
+
+    def check(self, examples: Sequence[Example]) -> None:
+        """See `Constraint.check`."""
+        check_tags(examples)
 
     def accept(
         self, slots: Sequence[Slot], candidates: Sequence[Sequence[str]], victim: Victim

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.attacks.tagged import check_tags
 from robustparse.errors import InputError
 from robustparse.types import Example
 
@@ -60,13 +61,13 @@ class AttackableTags(Constraint):
     def check(self, examples: Sequence[Example]) -> None:
         """See `Constraint.check`."""
         if not self.any:
-            _check_tags(examples)
+            check_tags(examples)
 
     def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
         """See `Constraint.attackable`."""
         if self.any:
             return [_tagged(example, NEVER_ATTACKED, forbidden=True) for example in examples]
-        _check_tags(examples)
+        check_tags(examples)
         return [_tagged(example, self.tags) for example in examples]
 
     def unmatched(self, examples: Sequence[Example]) -> str:
@@ -89,11 +90,11 @@ class ForbiddenTags(Constraint):
 
     def check(self, examples: Sequence[Example]) -> None:
         """See `Constraint.check`."""
-        _check_tags(examples)
+        check_tags(examples)
 
     def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
         """See `Constraint.attackable`."""
-        _check_tags(examples)
+        check_tags(examples)
         return [_tagged(example, self.tags, forbidden=True) for example in examples]
 
     def unmatched(self, examples: Sequence[Example]) -> str:
@@ -142,15 +143,6 @@ def _remark(what: str, listed: frozenset[str], there: Set[str], own: bool) -> st
         f"{what}: no word of the data has {', '.join(sorted(absent))}; its words have "
         f"{', '.join(sorted(there))}"
     )
-
-
-def _check_tags(examples: Sequence[Example]) -> None:
-    for example in examples:
-        if len(example.sentence.xpos) != len(example.sentence):
-            raise InputError(
-                f"sentence {example.id + 1}: no Penn tag for every word, which this attack needs; "
-                "expected them in the XPOS column (the fifth) of the data file"
-            )
 
 
 def _tagged(

@@ -55,7 +55,10 @@ class GreedyByImportance(Search):
         ranked = yield from self.ranking.rank(problem, clean, rng)
         if ranked.over:
             return Outcome(state)
+        most = problem.edits(len(problem))
         for place, position in enumerate(ranked.positions[:, None]):
+            if np.count_nonzero(state) == most:
+                break  # filters would refuse whatever comes
             yield Propose(position, soon=ranked.positions[place:])
             answer = yield Expand(state, position)
             if not len(answer.scores):

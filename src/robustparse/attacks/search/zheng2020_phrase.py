@@ -157,10 +157,11 @@ class PhraseWhiteBox(Search):
         state = problem.start()
         answer: Answer | None = None
         substitutes = self.substitution.start()
+        kappa = problem.edits(self.kappa)
         for _ in range(self.trials):
             slope = (yield self._gradient(problem, state, target)).given_slope()
             ranked = by_norm(slope, _within(problem, source))
-            chosen = within_budget(ranked, state, self.kappa, once=problem.once)[: self.kappa]
+            chosen = within_budget(ranked, state, kappa, once=problem.once)[:kappa]
             verdict = yield from replaced(problem, state, chosen, slope, substitutes)
             if verdict is None:
                 break

@@ -88,7 +88,7 @@ class Zheng2020WhiteBox(Search):
         state = best = problem.start()
         clean_score = highest = float(clean.scores[0])
         substitutes = self.substitution.start()
-        kappa, spent = self._kappa(len(problem)), 0
+        kappa, spent = problem.edits(self._kappa(len(problem))), 0
         while spent < self.trials:
             request = Gradient(state, self.loss, characters=self.substitution.characters)
             slope = (yield request).given_slope()

@@ -1,0 +1,90 @@
+"""Without Penn tags, sentences and victims are refused by every part that goes by them."""
+
+from pathlib import Path
+
+import pytest
+from attack_fakes import HashVictim, example
+
+from robustparse.attacks.attack import Attack
+from robustparse.attacks.candidates.cache import CachedCandidates
+from robustparse.attacks.candidates.generator import CandidateGenerator
+from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.attacks.candidates.sememes import Sememes
+from robustparse.attacks.candidates.training_words import TrainingWords
+from robustparse.attacks.candidates.union import Union
+from robustparse.attacks.candidates.wordnet import WordNetSynonyms
+from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.attacks.constraints.pipeline_tag import PipelineTag
+from robustparse.attacks.constraints.tag_filter import DictionaryTag, TaggerTag
+from robustparse.attacks.constraints.tags import AttackableTags, ForbiddenTags
+from robustparse.attacks.constraints.words import StopWords
+from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.search.beam import Greedy
+from robustparse.errors import InputError
+
+TAGGED, BARE = example("a dog", "DT NN"), example("a dog", "", number=3)
+LEXICON = Lexicon({"dog": ["cat"]})
+REFUSAL = r"sentence 4: no Penn tag for every word, .* XPOS column"
+
+NEEDY: dict[str, tuple[CandidateGenerator, list[Constraint]]] = {
+    "dictionary filter": (LEXICON, [DictionaryTag()]),
+    "tagger filter": (LEXICON, [TaggerTag()]),
+    "universal tagger filter": (LEXICON, [TaggerTag(tagset="universal")]),
+    "pipeline": (LEXICON, [PipelineTag("spacy")]),
+    "attackable tags": (LEXICON, [AttackableTags()]),
+    "forbidden tags": (LEXICON, [ForbiddenTags()]),
+    "training words": (TrainingWords(), []),
+    "synonyms": (WordNetSynonyms(), []),
+    "sememes": (Sememes("unread.json"), []),
+    "sememes of the dictionary": (Sememes("unread.json", words="dictionary"), []),
+    "cached": (CachedCandidates(TrainingWords(), "made.sqlite"), []),
+    "all of a union": (Union([TrainingWords(), WordNetSynonyms()]), []),
+}
+FRUGAL: dict[str, tuple[CandidateGenerator, list[Constraint]]] = {
+    "table": (LEXICON, [StopWords(), AttackableTags("any")]),
+    "pipeline alone": (LEXICON, [PipelineTag("spacy", reference="tagger")]),
+    "all synonyms": (WordNetSynonyms(parts="all"), []),
+    "one of a union": (Union([TrainingWords(), LEXICON, WordNetSynonyms()]), []),
+}
+
+
+@pytest.mark.parametrize("name", NEEDY)
+def test_they_are_refused_before_anything_is_asked(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # where the cache is made
+    generator, constraints = NEEDY[name]
+    victim = HashVictim()
+    victim.training_tags = {"dog": "NN"}
+    attack = Attack(AttachmentDrop(), generator, Greedy(), constraints)
+    with pytest.raises(InputError, match=REFUSAL):
+        list(attack.run([TAGGED, BARE], victim))
+    assert not victim.batches
+
+
+@pytest.mark.parametrize("name", NEEDY)
+def test_tagged_sentences_are_not(name: str) -> None:
+    generator, constraints = NEEDY[name]
+    for part in (generator, *constraints):
+        part.check([TAGGED])
+
+
+@pytest.mark.parametrize("name", FRUGAL)
+def test_what_needs_no_tags_takes_any_sentence(name: str) -> None:
+    generator, constraints = FRUGAL[name]
+    for part in (generator, *constraints):
+        part.check([TAGGED, BARE])
+
+
+@pytest.mark.parametrize("part", ["dictionary filter", "training words", "sememes", "cached"])
+def test_a_victim_without_tags_is_no_dictionary(part: str) -> None:
+    """There would be no candidate, and the attack do nothing without a word."""
+    generator, constraints = NEEDY[part]
+    attack = Attack(AttachmentDrop(), generator, Greedy(), constraints)
+    with pytest.raises(InputError, match="the parser knows the Penn tag of no word from training"):
+        list(attack.run([TAGGED], HashVictim()))
+
+
+def test_a_dictionary_of_sememes_needs_no_victim_with_tags() -> None:
+    generator, _ = NEEDY["sememes of the dictionary"]
+    assert generator.for_victim(HashVictim()) is generator
