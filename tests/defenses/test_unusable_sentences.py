@@ -6,6 +6,10 @@ from pathlib import Path
 import pytest
 import pytorch_lightning as pl
 
+from robustparse.attacks.attack import Attack
+from robustparse.attacks.candidates.training_words import TrainingWords
+from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.data.datamodule import TreebankDataModule
 from robustparse.defenses.monitor import RobustnessEvaluation
 from robustparse.defenses.substitution import SubstitutionAdversary
@@ -18,6 +22,11 @@ WITHOUT_TAGS = 3  # the index of such a sentence
 
 def monitor() -> RobustnessEvaluation:
     return RobustnessEvaluation(lexicon_attack(), sentences=9)
+
+
+def needy_candidates() -> Attack:
+    """An attack of which the candidates alone go by tags."""
+    return Attack(AttachmentDrop(), TrainingWords(), Zheng2020())
 
 
 def retagged(example: Example, tags: tuple[str, ...]) -> Example:
@@ -37,6 +46,7 @@ def written(path: Path, split: str, untagged: bool) -> str:
     [
         (SubstitutionAdversary(lexicon_attack()), "train"),
         (SubstitutionAdversary(lexicon_attack()), "copies"),
+        (SubstitutionAdversary(needy_candidates()), "train"),
         (monitor(), "dev"),
     ],
 )

@@ -66,6 +66,16 @@ class Attack:
         self.batch_words = batch_words
         self.batch_queries = batch_queries
 
+    def check(self, examples: Sequence[Example]) -> None:
+        """Refuse sentences that lack what the candidates or a constraint go by, tags say.
+
+        Raises:
+            InputError: names the first such sentence, counted from 1, and what it lacks.
+        """
+        self.candidates.check(examples)
+        for constraint in self.constraints:
+            constraint.check(examples)
+
     def run(self, examples: Iterable[Example], victim: Victim) -> "AttackRun":
         """Attack a parser, a few hundred sentences at a time; results come as they finish.
 

@@ -149,10 +149,8 @@ class Job(ABC):
             split=self.split,
             punctuation=punctuation,
         )
-        candidates, constraints = given["attack"].candidates, given["attack"].constraints
-        for part in (candidates, *constraints):
-            check_readable(examples, given["data"], part.check)
-        unmatched = (one.unmatched(examples) for one in constraints)
+        check_readable(examples, given["data"], given["attack"].check)
+        unmatched = (one.unmatched(examples) for one in given["attack"].constraints)
         remarks = remarks_on(examples, given["data"], module, punctuation)
         return Data(examples, chain(remarks, filter(None, unmatched)))
 

@@ -12,12 +12,7 @@ from robustparse.attacks.attack import Attack
 from robustparse.data.conllu import check_readable
 from robustparse.data.datamodule import SAMPLE
 from robustparse.defenses.budgets import at_budgets, percent_name
-from robustparse.defenses.requirements import (
-    check_attackable,
-    data_of,
-    parser_of,
-    tell_unmatched,
-)
+from robustparse.defenses.requirements import data_of, parser_of, tell_unmatched
 from robustparse.errors import InputError, check_least, check_seed
 from robustparse.evaluation.record import RecordLogger, RobustnessRecord
 from robustparse.evaluation.tally import Line, Tally, result_line
@@ -91,7 +86,7 @@ class RobustnessEvaluation(pl.Callback):
         self._sample = [examples[index] for index in sorted(order[: self.sentences])]
         # Where nothing is validated nobody else has looked at them.
         check_readable(self._sample, path, parser.check, self.attack.goal.punctuation)
-        check_attackable(self._sample, path, self.attack.constraints)
+        check_readable(self._sample, path, self.attack.check)
         tell_unmatched(examples, self.attack.constraints)
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:

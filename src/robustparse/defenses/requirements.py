@@ -2,13 +2,11 @@
 
 import logging
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 import pytorch_lightning as pl
 from pytorch_lightning.utilities import rank_zero_only
 
 from robustparse.attacks.constraints.constraint import Constraint
-from robustparse.data.conllu import check_readable
 from robustparse.data.datamodule import TreebankDataModule
 from robustparse.errors import InputError
 from robustparse.parsers.base import ParserModule
@@ -46,23 +44,6 @@ def data_of(trainer: pl.Trainer, who: str) -> TreebankDataModule:
     if not isinstance(data, TreebankDataModule):
         raise InputError(f"{who} needs a TreebankDataModule, got {type(data).__name__}")
     return data
-
-
-def check_attackable(
-    examples: Sequence[Example], path: str | Path, constraints: Iterable[Constraint]
-) -> None:
-    """Refuse sentences that lack what an attack goes by, tags say.
-
-    Args:
-        examples: the sentences of a file, numbered as there.
-        path: that file.
-        constraints: of the attack.
-
-    Raises:
-        InputError: names file and line of the first such sentence, and what it lacks.
-    """
-    for constraint in constraints:
-        check_readable(examples, path, constraint.check)
 
 
 @rank_zero_only

@@ -22,13 +22,9 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.randomness import stream
 from robustparse.attacks.results import Adversary
 from robustparse.data.batch import Batch, join
+from robustparse.data.conllu import check_readable
 from robustparse.data.datamodule import SAMPLE
-from robustparse.defenses.requirements import (
-    check_attackable,
-    data_of,
-    parser_of,
-    tell_unmatched,
-)
+from robustparse.defenses.requirements import data_of, parser_of, tell_unmatched
 from robustparse.errors import InputError, check_choice, check_least, check_seed
 from robustparse.parsers.base import ParserModule
 from robustparse.parsers.victim import ParserVictim
@@ -121,9 +117,10 @@ class SubstitutionAdversary(pl.Callback):
                 "which the last one would undo the others' work; keep one of them, or append"
             )
         self._before = list(takewhile(lambda other: other is not self, adversaries))
-        check_attackable(data.train_examples, data.path("train") or SAMPLE, self.attack.constraints)
+        path = data.path("train") or SAMPLE
+        check_readable(data.train_examples, path, self.attack.check)
         for path, copy_ in data.copies:
-            check_attackable([copy_], path, self.attack.constraints)
+            check_readable([copy_], path, self.attack.check)
         known = [*data.train_examples, *data.augmented_examples]
         self._examples = {example.id: example for example in known}
         self._attacked = self._changed = 0
