@@ -86,12 +86,12 @@ class Cli(LightningCLI):
             _say(f"resuming from {self.start.path}")
             if self.start.elsewhere(self.folder) and last.exists():
                 from_old = self.start.path.resolve() == (self.folder / OLD).resolve()
-                fate = "is given up" if from_old else f"is kept as {OLD}"
-                _say(f"{LAST} {fate}, figures from step {self.start.step} on go")
+                fate = "is given up" if from_old else f"becomes {OLD}"
+                _say(f"as it starts, {LAST} {fate}, figures from step {self.start.step} on go")
         elif wished is not None:
             _say(f"no checkpoint in {self.folder} yet, training from the start")
         elif last.exists():
-            _say(f"a new run in {self.folder}; {LAST} of the one before is kept as {OLD}")
+            _say(f"a new run in {self.folder}; {LAST} of the one before becomes {OLD} as it starts")
 
     def instantiate_trainer(self, **kwargs: Any) -> pl.Trainer:
         """Add our loggers, callbacks and plugin to the Trainer's settings."""
