@@ -1,5 +1,8 @@
 """The unpacked BiLSTM against torch's own over packed sequences."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -105,3 +108,45 @@ def test_weights_start_orthogonal_and_biases_at_zero():
             torch.testing.assert_close(
                 parameter.T @ parameter, torch.eye(parameter.shape[1]), rtol=0, atol=1e-5
             )
+
+
+# In a process that keeps what it frees, as the program's do: else memory comes back as zeros.
+REUSED = """
+import torch
+from robustparse.cli.freed_memory import keep_freed_memory
+from robustparse.parsers.lstm import BiLSTM
+
+keep_freed_memory()
+torch.manual_seed(0)
+torch.set_num_threads(2)
+encoder, lengths = BiLSTM(800, 400), torch.full((877,), 4)
+given, wanted = torch.randn(877, 4, 800, requires_grad=True), torch.randn(877, 4, 800)
+gradients = []
+
+
+def forget():
+    [torch.full((10**power,), torch.nan) for power in (3, 4, 5, 6, 7) for _ in range(2)]
+
+
+for mixed in (False, *8 * [True]):  # whether it happens hangs on where memory is
+    encoder.zero_grad()
+    forget()
+    with torch.autocast("cpu", torch.bfloat16, enabled=mixed):
+        states = encoder(given, lengths)
+    assert states.shape == (877, 4, 800)
+    forget()
+    states.float().backward(wanted)
+    gradients.append([one.grad.clone() for one in encoder.parameters()])
+for found in gradients[1:]:
+    for exact, rounded in zip(gradients[0], found, strict=True):
+        torch.testing.assert_close(rounded, exact, rtol=0.0, atol=0.03 * float(exact.abs().max()))
+"""
+
+
+@pytest.mark.skipif(
+    not torch.ops.mkldnn._is_mkldnn_bf16_supported(), reason="no bfloat16 products here"
+)
+def test_gradients_in_bfloat16_are_not_what_stood_in_memory():
+    """Of a prime number of sentences, on two threads."""
+    done = subprocess.run([sys.executable, "-c", REUSED], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -11,6 +11,8 @@ from torch import Tensor, nn
 
 from robustparse.parsers.dropout import shared_dropout
 
+_ROWS, _FEW = 8, 256  # see `_read`
+
 
 def reversed_rows(lengths: Tensor, width: int) -> Tensor:
     """``(batch * width,)``: from which row of ``(batch * width, dim)`` each one comes.
@@ -60,8 +62,8 @@ class BiLSTM(nn.Module):
         for layer, (left, right) in enumerate(zip(self.forwards, self.backwards, strict=True)):
             if layer:
                 states = shared_dropout(states, self.dropout, self.training)
-            forward_states, _ = left(states)
-            backward_states, _ = right(_take(states, rows))
+            forward_states = _read(left, states)
+            backward_states = _read(right, _take(states, rows))
             states = torch.cat([forward_states, _take(backward_states, rows)], dim=-1)
         return states
 
@@ -71,6 +73,22 @@ class BiLSTM(nn.Module):
         last = (lengths - 1).clamp(min=0)
         rows = torch.arange(len(states), device=states.device)
         return torch.cat([states[rows, last, : self.hidden], states[:, 0, self.hidden :]], dim=-1)
+
+
+def _read(lstm: nn.Module, states: Tensor) -> Tensor:
+    """``(batch, length, input_dim)`` -> ``(batch, length, hidden)``, its states.
+
+    Of a prime number of rows, from 661 on where looked for, oneDNN's backward pass in bfloat16 on
+    several threads reads memory that nothing was written to, and gradients are whatever stood there
+    (torch 2.13, an AMD EPYC). Rows of zeros, which nothing is asked of, make the number composite.
+    """
+    mixed = states.dtype is torch.bfloat16 or torch.is_autocast_enabled(states.device.type)
+    added = -len(states) % _ROWS if len(states) > _FEW else 0
+    if not (added and mixed and torch.is_grad_enabled() and states.device.type == "cpu"):
+        read: Tensor = lstm(states)[0]
+        return read
+    padded: Tensor = lstm(nn.functional.pad(states, (0, 0, 0, 0, 0, added)))[0]
+    return padded[: len(states)]
 
 
 def _take(states: Tensor, rows: Tensor) -> Tensor:
