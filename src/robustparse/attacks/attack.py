@@ -147,7 +147,22 @@ class Attack:
             reported=reported,
         )
 
-        return _attacked(iter(examples), victim, builder, scheduler)
+        return self._sentences(iter(examples), victim, builder, scheduler)
+
+    def _sentences(
+        self,
+        examples: Iterator[Example],
+        victim: Victim,
+        builder: ProblemBuilder,
+        scheduler: Scheduler,
+    ) -> Generator[LiveSentence, None, None]:
+        def problems() -> Iterator[Problem]:
+            while chunk := list(islice(examples, _CHUNK)):
+                self.check(chunk)
+                yield from builder.build(chunk)
+
+        with victim.evaluating():
+            yield from scheduler.run(_distinct(problems()))
 
 
 class AttackRun(Iterator[AttackResult]):
@@ -210,17 +225,6 @@ class AttackRun(Iterator[AttackResult]):
             labels=tuple(self._victim.label_names(parse.labels)),
         )
         return ScoredParse(tree, int(heads.sum()), int(labelled.sum()))
-
-
-def _attacked(
-    examples: Iterator[Example], victim: Victim, builder: ProblemBuilder, scheduler: Scheduler
-) -> Generator[LiveSentence, None, None]:
-    def problems() -> Iterator[Problem]:
-        while chunk := list(islice(examples, _CHUNK)):
-            yield from builder.build(chunk)
-
-    with victim.evaluating():
-        yield from scheduler.run(_distinct(problems()))
 
 
 def _distinct(problems: Iterable[Problem]) -> Iterator[Problem]:

@@ -52,7 +52,7 @@ class ProblemBuilder:
         statistics: Statistics,
     ) -> None:
         self._victim = victim
-        bound = self._candidates = candidates.for_victim(victim)
+        bound = candidates.for_victim(victim)
         self._constraints = constraints
         self._stages = Stages(bound, constraints)
         self._goal = goal
@@ -60,15 +60,8 @@ class ProblemBuilder:
         self._statistics = statistics
 
     def build(self, examples: Sequence[Example]) -> list[Problem]:
-        """The problems of the examples, in their order, without candidates as yet.
-
-        Raises:
-            InputError: one lacks what the candidates or a constraint go by.
-        """
+        """The problems of the examples, in their order, without candidates as yet."""
         victim = self._victim
-        self._candidates.check(examples)
-        for constraint in self._constraints:
-            constraint.check(examples)
         lengths = [len(example.sentence) for example in examples]
         ends = np.cumsum(lengths).tolist()
         originals = _rows(victim, list(chain.from_iterable(e.sentence.words for e in examples)))
