@@ -110,6 +110,27 @@ def test_weights_start_orthogonal_and_biases_at_zero():
             )
 
 
+@pytest.mark.parametrize(
+    ("mixed", "learning", "sentences", "read"),
+    [
+        (True, True, 661, 664),
+        (True, True, 664, 664),
+        (True, True, 256, 256),
+        (True, False, 661, 661),
+        (False, True, 661, 661),
+    ],
+)
+def test_batches_are_filled_up_in_bfloat16_alone(mixed, learning, sentences, read):
+    torch.manual_seed(0)
+    encoder, found = BiLSTM(3, 5), []
+    for one in (*encoder.forwards, *encoder.backwards):
+        one.register_forward_hook(lambda _, given, __: found.append(len(given[0])))
+    with torch.autocast("cpu", torch.bfloat16, enabled=mixed), torch.set_grad_enabled(learning):
+        states = encoder(torch.randn(sentences, 2, 3), torch.full((sentences,), 2))
+    assert found == [read, read]
+    assert states.shape == (sentences, 2, 10)
+
+
 # In a process that keeps what it frees, as the program's do: else memory comes back as zeros.
 REUSED = """
 import torch
