@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import pytorch_lightning as pl
 from pytorch_lightning.callbacks import EarlyStopping
 from pytorch_lightning.demos.boring_classes import BoringModel
 
 from robustparse.tracking.last import FILE, LastCheckpoint
+from sample_runs import trainer
 
 
 class Scored(BoringModel):
@@ -38,19 +38,8 @@ def trained(
     if patience is not None:
         rule: dict[str, Any] = {"patience": patience, "check_on_train_epoch_end": True}
         callbacks.append(EarlyStopping("score", mode="max", strict=False, **rule))
-    trainer = pl.Trainer(
-        default_root_dir=folder,
-        accelerator="cpu",
-        max_epochs=epochs or len(scores),
-        limit_train_batches=2,
-        limit_val_batches=0,
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        callbacks=callbacks,
-    )
-    trainer.fit(model, ckpt_path=start)
+    sizes = {"max_epochs": epochs or len(scores), "limit_train_batches": 2}
+    trainer(*callbacks, default_root_dir=folder, **sizes).fit(model, ckpt_path=start)
     return model.epochs
 
 
