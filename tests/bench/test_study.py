@@ -214,6 +214,10 @@ def test_a_row_that_does_not_say_its_treebank_and_encoder_is_taken(
     del content["training"]["treebank"], content["training"]["encoder"]
     done.write_text(json.dumps(content))
     study.train(rows[""], HERE)
+    del content["training"]["copies"]  # which all rows say
+    done.write_text(json.dumps(content))
+    with pytest.raises(SystemExit, match="move it away"):
+        study.train(rows[""], HERE)
     assert len(commands) == 1
 
 
