@@ -22,10 +22,10 @@ import torch
 from torch import nn
 from torch.utils.mkldnn import to_mkldnn
 
-from robustparse.data.sample import sample_treebank
+from robustparse.data.sample.treebank import sample_treebank
 from robustparse.data.vocab import Vocabulary
-from robustparse.parsers.biaffine import BiaffineParser
-from robustparse.parsers.encoders import LSTMEncoder
+from robustparse.models.dependency.biaffine import BiaffineParser
+from robustparse.models.encoders.bilstm import LSTMEncoder
 
 ROWS = 4096
 LENGTH = 32  # of the sentences of a batch, for the layer of nn.LSTM; ROWS words in all
@@ -47,7 +47,9 @@ def flop_a_word(hidden: int, layers: int) -> int:
 
 
 def kernels(dtype: torch.dtype, hidden: int) -> dict[str, tuple[Callable[[], Any], int]]:
-    """What multiplies as a direction of an LSTM layer does, and its floating-point operations."""
+    """Return what multiplies as a direction of an LSTM layer does, and its floating-point
+    operations.
+    """
     given = torch.randn(ROWS, 2 * hidden, dtype=dtype)
     linear = nn.Linear(2 * hidden, 4 * hidden, bias=False, dtype=dtype).eval()
     other = linear.weight.t().contiguous()

@@ -64,7 +64,7 @@ class ClassifierVictim:
         return np.array([known.get(label, -1) for label in labels], dtype=np.int32)
 
     def label_names(self, ids: NDArray[Any]) -> list[str]:
-        """The inverse of ``label_ids``."""
+        """Return the inverse of ``label_ids``."""
         return [str(number) for number in ids.tolist()]
 
     def parse(

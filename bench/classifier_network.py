@@ -36,7 +36,9 @@ class Classifier(nn.Module):
         self.load_state_dict({_own_name(name): value for name, value in weights.items()})
 
     def weights(self) -> dict[str, Tensor]:
-        """The weights, named as in the file: those of one bidirectional ``nn.LSTM``, ``rnn``."""
+        """Return the weights, named as in the file: those of one bidirectional ``nn.LSTM``,
+        ``rnn``.
+        """
         return {_file_name(name): value for name, value in self.state_dict().items()}
 
     def forward(self, embeddings: Tensor, lengths: Tensor) -> Tensor:
@@ -48,7 +50,7 @@ class Classifier(nn.Module):
             return self.out((embeddings * real.unsqueeze(-1)).sum(1) / lengths[:, None])
         # Which word stands at each place of the reversed text; padding stays where it is. Taking
         # rows, and adding to them, costs a fraction of `gather` and `masked_fill`. It is what
-        # `robustparse.parsers.lstm` does, which the peer's environment does not have.
+        # `robustparse.models.encoders.lstm` does, which the peer's environment does not have.
         turned = torch.where(real, lengths[:, None] - 1 - places, places)
         rows = (turned + longest * torch.arange(texts)[:, None]).flatten()
         there = self.forwards(embeddings)[0]
@@ -62,7 +64,7 @@ class Classifier(nn.Module):
 
 
 def read_classifier(path: Path, dtype: torch.dtype) -> tuple[Classifier, dict[str, int]]:
-    """The network of a file in evaluation mode, and its words' ids.
+    """Return the network of a file in evaluation mode, and its words' ids.
 
     The file is what ``torch.save`` makes of ``{"arch": "bow" or "lstm", "vocab": {word: id},
     "state_dict": …}``.

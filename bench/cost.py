@@ -31,17 +31,17 @@ from torch import Tensor
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.training_words import TrainingWords
-from robustparse.attacks.constraints.tags import AttackableTags
-from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.constraints.tagging.tags import AttackableTags
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.data.batch import Batch
 from robustparse.data.datamodule import TreebankDataModule
 from robustparse.defenses.pgd import PGD
 from robustparse.defenses.substitution import SubstitutionAdversary
-from robustparse.parsers.biaffine import BiaffineParser
-from robustparse.parsers.encoder import Encoder
-from robustparse.parsers.encoders import LSTMEncoder
-from robustparse.parsers.transformer import TransformerEncoder
+from robustparse.models.dependency.biaffine import BiaffineParser
+from robustparse.models.encoders.base import Encoder
+from robustparse.models.encoders.bilstm import LSTMEncoder
+from robustparse.models.encoders.transformer import TransformerEncoder
 from step import CLIP, chosen_batches
 
 CLEAN = "clean"
@@ -50,7 +50,7 @@ DEFENSES = Path(__file__).resolve().parents[1] / "configs" / "defense"
 
 
 def adversaries() -> dict[str, list[pl.Callback]]:
-    """The adversaries that are measured: their callbacks."""
+    """Return the adversaries that are measured: their callbacks."""
     goal, tags = AttachmentDrop(), [AttackableTags()]
     papers = Attack(goal, TrainingWords(sample=50), Zheng2020(ranking="random"), tags)
     full = Attack(goal, TrainingWords(sample=50), Zheng2020(), tags)
@@ -67,7 +67,7 @@ def adversaries() -> dict[str, list[pl.Callback]]:
 
 
 def shipped(name: str) -> pl.Callback:
-    """The adversary of a file in ``configs/defense``."""
+    """Return the adversary of a file in ``configs/defense``."""
     parser = ArgumentParser()
     parser.add_argument("--callback", type=pl.Callback)
     file = yaml.safe_load((DEFENSES / f"{name}.yaml").read_text("utf-8"))
@@ -100,7 +100,7 @@ class Repeated(TreebankDataModule):
         self.options, self.systems, self.batches = options, systems, list[Batch]()
 
     def train_dataloader(self) -> Turned:  # type: ignore[override]
-        """The batches."""
+        """Return the batches."""
         parser = self.trainer.lightning_module
         self.batches = chosen_batches(parser, self.train_examples, self.options)
         return Turned(self.batches, self.systems, 1 + self.options.rounds)
@@ -127,7 +127,7 @@ class Turns(pl.Callback):
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
     ) -> None:
-        """The next one's turn."""
+        """Return the next one's turn."""
         group, place = divmod(batch_idx, len(self.names))
         if not place:
             self.seconds.append({})

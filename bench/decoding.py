@@ -20,10 +20,10 @@ from unittest.mock import patch
 import torch
 
 from robustparse.data.conllu import find_split, read_treebank
-from robustparse.parsers import biaffine
-from robustparse.parsers.biaffine import BiaffineParser
-from robustparse.parsers.decoders import Decoder
-from robustparse.parsers.load import load
+from robustparse.models.dependency import biaffine
+from robustparse.models.dependency.biaffine import BiaffineParser
+from robustparse.models.dependency.decoders import Decoder
+from robustparse.models.load import load
 from robustparse.types import Sentence
 
 COMPILING = 32  # sentences of the round before the clock starts
@@ -73,7 +73,7 @@ def measured(parser: BiaffineParser, sentences: Sequence[Sentence]) -> dict[str,
 
 @contextmanager
 def clocked(owner: Any, name: str) -> Iterator[list[float]]:
-    """The seconds of every call of a function of a module or class."""
+    """Give the seconds of every call of a function of a module or class."""
     called: Callable[..., Any] = getattr(owner, name)
     seconds: list[float] = []
 

@@ -24,7 +24,7 @@ import torch
 import yaml
 
 from robustparse.cli import lightning  # noqa: F401 - imported once, for all forks
-from robustparse.data.sample import sample_treebank
+from robustparse.data.sample.treebank import sample_treebank
 from small_runs import RECIPES, Run, fit, small
 
 PARTS = ("state_dict", "optimizer_states", "lr_schedulers", "global_step", "epoch")
@@ -33,7 +33,7 @@ ATTEMPTS = 10  # to hit a run before its end
 
 
 def differences(run: Path, reference: Path) -> list[str]:
-    """What differs between two runs that ended; nothing if one is as good as the other."""
+    """Return what differs between two runs that ended; nothing if one is as good as the other."""
     one, other = (torch.load(f / "last.ckpt", weights_only=True) for f in (run, reference))
     found = [part for part in PARTS if not same(one[part], other[part])]
     return found + (["metrics.csv"] if figures(run) != figures(reference) else [])
@@ -51,7 +51,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def figures(folder: Path) -> list[tuple[str, ...]]:
-    """The rows of ``metrics.csv``, those of the clock left out."""
+    """Return the rows of ``metrics.csv``, those of the clock left out."""
     with (folder / "metrics.csv").open(newline="") as file:
         return sorted(tuple(row) for row in csv.reader(file) if not row[1].endswith(CLOCK))
 
@@ -112,7 +112,7 @@ class Victim:
 
 
 def measure(options: argparse.Namespace, folder: Path) -> dict[str, dict[str, float]]:
-    """The figures of every recipe."""
+    """Return the figures of every recipe."""
     dice = random.Random(options.seed)
     rows: dict[str, dict[str, float]] = {}
     start = None

@@ -25,14 +25,14 @@ from jsonargparse import ArgumentParser
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.training_words import TrainingWords
-from robustparse.attacks.constraints.tags import AttackableTags
-from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.constraints.tagging.tags import AttackableTags
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.random_substitution import RandomSubstitution
-from robustparse.cli.inputs import SAMPLE, load_examples, load_parser
+from robustparse.cli.common.inputs import SAMPLE, load_examples, load_parser
 from robustparse.data.conllu import find_split
-from robustparse.evaluation.robustness import attack_into
+from robustparse.evaluation.attack_folder import attack_into
 from robustparse.evaluation.tally import Tally
-from robustparse.parsers.victim import ParserVictim
+from robustparse.models.victim import ModelVictim
 from robustparse.types import Example
 
 POINTS = 20  # measurements over the run
@@ -67,7 +67,7 @@ def attacked(
     module = load_parser(checkpoint, None, "cpu")
     data = SAMPLE if folder is None else str(find_split(folder, "test"))
     examples = repeated(load_examples(data, None, 0, module), sentences)
-    return measured(attack or random_substitution(), ParserVictim(module), examples)
+    return measured(attack or random_substitution(), ModelVictim(module), examples)
 
 
 def repeated(examples: Sequence[Example], count: int) -> list[Example]:
@@ -82,7 +82,7 @@ def random_substitution() -> Attack:
     return Attack(AttachmentDrop(), TrainingWords(), search, [AttackableTags()])
 
 
-def measured(attack: Attack, victim: ParserVictim, examples: Sequence[Example]) -> dict[str, Any]:
+def measured(attack: Attack, victim: ModelVictim, examples: Sequence[Example]) -> dict[str, Any]:
     """Resident memory by sentences finished, and the parser's word forms at both ends."""
     finished, mebibytes, forms = [], [], []
 

@@ -24,12 +24,13 @@ from classifier import ClassifierVictim
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.words import StopWords
-from robustparse.attacks.label_flip import LabelFlip
-from robustparse.attacks.live import LiveSentence
+from robustparse.attacks.engine.search_run import SearchRun
+from robustparse.attacks.engine.statistics import Statistics
+from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.attacks.search.beam import Beam, Greedy
-from robustparse.attacks.search.genetic import Genetic
 from robustparse.attacks.search.importance import GreedyByImportance
-from robustparse.attacks.search.pso import ParticleSwarm
+from robustparse.attacks.search.population.genetic import Genetic
+from robustparse.attacks.search.population.particle_swarm import ParticleSwarm
 from robustparse.attacks.search.rankings import (
     DeletedWord,
     GradientNorm,
@@ -38,7 +39,6 @@ from robustparse.attacks.search.rankings import (
     WeightedSaliency,
 )
 from robustparse.attacks.search.requests import Search
-from robustparse.attacks.statistics import Statistics
 from robustparse.errors import InputError
 from robustparse.types import Sentence
 from textattack_problem import Text
@@ -72,7 +72,7 @@ def read_texts(path: Path, limit: int | None) -> list[Text]:
 def attacked(
     search: Search, texts: list[Text], victim: ClassifierVictim, args: argparse.Namespace, seed: int
 ) -> list[dict[str, Any]]:
-    """What becomes of each text, as the runs say it."""
+    """Return what becomes of each text, as the runs say it."""
     table = json.loads(args.synonyms.read_text("utf-8"))
     # TextAttack sorts candidates by their texts, which decides between equal scores.
     lexicon = Lexicon({word: sorted(words) for word, words in table.items()})
@@ -82,7 +82,7 @@ def attacked(
     return sorted(map(line, sentences), key=lambda one: int(one["index"]))
 
 
-def line(sentence: LiveSentence) -> dict[str, Any]:
+def line(sentence: SearchRun) -> dict[str, Any]:
     return {
         "index": sentence.problem.id,
         "kind": KINDS[sentence.status.value],
@@ -148,7 +148,7 @@ def distribution(
 
 
 def mean_summary(runs: list[list[dict[str, Any]]]) -> dict[str, float]:
-    """The means over runs of what ``summary`` says of each."""
+    """Return the means over runs of what ``summary`` says of each."""
     summaries = [summary(lines) for lines in runs]
     return {key: round(float(np.mean([one[key] for one in summaries])), 3) for key in summaries[0]}
 

@@ -26,7 +26,7 @@ FILES = {"victim": "victim.pt", "synonyms": "synonyms.json", "stopwords": "stopw
 
 
 def laid_out(options: argparse.Namespace) -> Path:
-    """The folder of the problem as TextAttack's side reads it, a folder of its own for each."""
+    """Return the folder of the problem as TextAttack's side reads it, a folder of its own for each."""
     given = [getattr(options, name).read_bytes() for name in (*FILES, "texts")]
     digest = sha256(b"".join(sha256(content).digest() for content in given))
     digest.update(str(options.limit).encode())
@@ -40,7 +40,7 @@ def laid_out(options: argparse.Namespace) -> Path:
 def outcomes(
     python: Path, folder: Path, method: str, options: argparse.Namespace
 ) -> list[dict[str, Any]]:
-    """What becomes of every text by a method, seed after seed."""
+    """Return what becomes of every text by a method, seed after seed."""
     seeds = options.seeds if method in RANDOM else 1
     kept = run(python, "peer", folder, [method], (options.limit, seeds), options)
     rows = map(json.loads, (kept / f"{method}.jsonl").read_text("utf-8").splitlines())

@@ -29,7 +29,7 @@ KINDS = {"one": 1, "two": 2}
 
 
 def settings(options: argparse.Namespace, figures: Path) -> dict[str, Any]:
-    """The recipe on the wished data, from scratch, without validation and checkpoints."""
+    """Return the recipe on the wished data, from scratch, without validation and checkpoints."""
     steps = options.warm + options.steps
     if options.small:
         config = small(options.recipe, steps)
@@ -64,7 +64,7 @@ def rate(config: Path, figures: Path, processes: int, cores: list[int]) -> float
 
 
 def measure(options: argparse.Namespace, folder: Path) -> dict[str, float]:
-    """The medians, and their ratio."""
+    """Return the medians, and their ratio."""
     figures, config = folder / "rate", folder / "run.yaml"
     config.write_text(yaml.safe_dump(settings(options, figures)))
     rates: dict[str, list[float]] = {kind: [] for kind in KINDS}

@@ -39,7 +39,7 @@ LONGEST = 1200.0  # seconds, after which a run hangs
 
 
 def recipe(name: str) -> dict[str, Any]:
-    """The configuration of one of ``RECIPES``, as it is shipped."""
+    """Return the configuration of one of ``RECIPES``, as it is shipped."""
     content, *others = (yaml.safe_load((CONFIGS / file).read_text()) for file in RECIPES[name])
     for defense in others:
         joined = (content["trainer"].get("callbacks") or []) + defense["trainer"]["callbacks+"]
@@ -49,7 +49,7 @@ def recipe(name: str) -> dict[str, Any]:
 
 
 def small(name: str, steps: int, start: Path | None = None, **trainer: Any) -> dict[str, Any]:
-    """A recipe on the sample treebank with a small parser, 36 batches an epoch.
+    """Return a recipe on the sample treebank with a small parser, 36 batches an epoch.
 
     Args:
         name: one of ``RECIPES``.
@@ -78,7 +78,7 @@ def small(name: str, steps: int, start: Path | None = None, **trainer: Any) -> d
 
 
 def fit(config: Path, folder: Path, *options: str) -> list[str]:
-    """The arguments of a run that goes on where there is something to go on from."""
+    """Return the arguments of a run that goes on where there is something to go on from."""
     where = ["--trainer.default_root_dir", str(folder), "--ckpt_path", "last"]
     return ["fit", "--config", str(config), *where, *options]
 
@@ -202,7 +202,7 @@ def _environment(rank: int, processes: int, port: int) -> dict[str, str]:
 def _forked(
     arguments: Sequence[str], log: Path, environment: dict[str, str], core: int | None
 ) -> int:
-    """The pid of a fork that runs a command and ends."""
+    """Return the pid of a fork that runs a command and ends."""
     sys.stdout.flush()
     if pid := os.fork():
         return pid

@@ -22,10 +22,10 @@ from robustparse.data.batch import Batch
 from robustparse.data.datamodule import TreebankDataModule
 from robustparse.data.sampler import plan_batches
 from robustparse.data.vocab import Vocabulary
-from robustparse.parsers.biaffine import BiaffineParser
-from robustparse.parsers.encoders import LSTMEncoder
-from robustparse.parsers.lstm import BiLSTM
-from robustparse.parsers.word_table import PADDING
+from robustparse.models.dependency.biaffine import BiaffineParser
+from robustparse.models.encoders.bilstm import LSTMEncoder
+from robustparse.models.encoders.lstm import BiLSTM
+from robustparse.models.encoders.word_table import PADDING
 from robustparse.types import Example
 
 Kernel = Callable[[], None]
@@ -33,7 +33,7 @@ CLIP = 5.0
 
 
 def training_step(parser: BiaffineParser, adam: torch.optim.Optimizer, batch: Batch) -> None:
-    """What Lightning does with a batch, without Lightning."""
+    """Return what Lightning does with a batch, without Lightning."""
     adam.zero_grad()
     sums, _ = parser.loss(batch)
     (sums.sum() / batch.weight).backward()
@@ -81,7 +81,7 @@ def _pass(function: Callable[..., Tensor], *shapes: tuple[int, ...]) -> Kernel:
 
 
 def bare_kernels(parser: BiaffineParser, batch: Batch) -> dict[str, list[Kernel]]:
-    """The bare work of one batch, by part."""
+    """Return the bare work of one batch, by part."""
     encoder = parser.encoder
     rows, length = batch.words.shape[0], 1 + batch.words.shape[1]
     kernels = {"sentence_lstm": bare_lstm(encoder.lstm, rows, length)}
@@ -116,7 +116,7 @@ def chosen_batches(
 
 
 def measure(options: argparse.Namespace) -> dict[str, float]:
-    """The figures of one run, in seconds a batch."""
+    """Return the figures of one run, in seconds a batch."""
     examples = TreebankDataModule(folder=options.folder).examples("train")
     encoder = LSTMEncoder(
         character_dim=options.character_dim, hidden=options.hidden, layers=options.layers

@@ -52,7 +52,7 @@ UNSEEN = "pwws"
 
 
 def defenses(clean: Row, steps: int, twice: tuple[str, ...] = ()) -> tuple[Row, ...]:
-    """A clean parser, and ways to go on from it that take the time of so many clean steps.
+    """Return a clean parser, and ways to go on from it that take the time of so many clean steps.
 
     Args:
         clean: the parser.

@@ -85,7 +85,7 @@ def train(row: Row, inputs: Inputs) -> None:
 
 
 def training_of(row: Row, inputs: Inputs) -> dict[str, Any]:
-    """What decides on the weights of a row."""
+    """Return what decides on the weights of a row."""
     contents = [yaml.safe_load(path.read_text("utf-8")) for path in row.config_files]
     digest = sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest()
     found = {"steps": row.steps, "seed": row.seed, "copies": None, "configs": digest}
@@ -102,14 +102,14 @@ def training_of(row: Row, inputs: Inputs) -> dict[str, Any]:
 
 
 def start(row: Row) -> Path | None:
-    """The checkpoint that a row goes on from, which lies among the runs of its study."""
+    """Return the checkpoint that a row goes on from, which lies among the runs of its study."""
     content = yaml.safe_load(row.config_files[0].read_text("utf-8"))
     path = content["model"]["init_args"].get("init_from")
     return row.home / Path(path).relative_to("runs") if path else None
 
 
 def configs(row: Row) -> list[Path]:
-    """A row's configurations; another seed is its adversaries' too."""
+    """Return a row's configurations; another seed is its adversaries' too."""
     if row.seed is None:
         return row.config_files
     paths = []
@@ -138,7 +138,7 @@ def attack_command(row: Row, inputs: Inputs, gamma: float | None = None) -> list
 
 
 def with_files(node: Any, inputs: Inputs) -> Any:
-    """A recipe with this machine's masked language model and vectors in it."""
+    """Return a recipe with this machine's masked language model and vectors in it."""
     if isinstance(node, list):
         return [with_files(part, inputs) for part in node]
     if isinstance(node, dict):
@@ -148,7 +148,7 @@ def with_files(node: Any, inputs: Inputs) -> Any:
 
 
 def sentences_of(study: Study, inputs: Inputs) -> list[str]:
-    """The test sentences of a study, as options of ``attack``."""
+    """Return the test sentences of a study, as options of ``attack``."""
     whole = find_split(inputs.folder, "test")
     if study.sentences is None:
         return ["--data", str(whole), "--share", str(study.share)]
@@ -202,7 +202,7 @@ def missing(study: Study, inputs: Inputs) -> list[str]:
 
 
 def read_options() -> tuple[argparse.Namespace, Study, Inputs]:
-    """What the command line says, the study placed where it shall live."""
+    """Return what the command line says, the study placed where it shall live."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--study", choices=sorted(STUDIES), default="ewt_blackbox")
     parser.add_argument("--folder", type=Path, help="the treebank")

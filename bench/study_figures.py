@@ -17,7 +17,9 @@ QUALITIES = ("perplexity", "word_similarity", "sentence_similarity")
 
 
 def model_digest(model: str) -> str:
-    """What tells a model from others: a folder's content, or the name that the hub has it by."""
+    """Return what tells a model from others: a folder's content, or the name that the hub has it
+    by.
+    """
     folder = Path(model).expanduser()
     return folder_digest(folder) if folder.is_dir() else model
 
@@ -28,7 +30,7 @@ def result(name: str, study: Study, row: Row, gamma: float | None) -> Path:
 
 
 def kept(name: str, study: Study) -> list[dict]:
-    """The figures of all finished rows."""
+    """Return the figures of all finished rows."""
     paths = [result(name, study, row, gamma) for row, gamma in study.cases]
     return [json.loads(path.read_text("utf-8")) for path in paths if path.exists()]
 
@@ -66,7 +68,9 @@ def keep(name: str, study: Study, row: Row, gamma: float | None) -> None:
 
 
 def qualities(attacked: Path) -> dict[str, Any]:
-    """What ``quality`` found out: means and medians, without the models' places on this machine."""
+    """Return what ``quality`` found out: means and medians, without the models' places on this
+    machine.
+    """
     path = attacked / QUALITY
     found = json.loads(path.read_text("utf-8")) if path.exists() else {}
     return {name: found[name][of] if name in found else None for name, of in MEASURED.items()}

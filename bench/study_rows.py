@@ -82,7 +82,7 @@ class Row:
         return self.home / self.name
 
     def elsewhere(self, home: Path, seed: int | None) -> "Row":
-        """The same with its run, and that of the parser of its copies, in another folder.
+        """Return the same with its run, and that of the parser of its copies, in another folder.
 
         Another seed is that of training; a row with a seed of its own gets as many more.
         """
@@ -120,7 +120,7 @@ class Study:
         return ROOT / "bench" / "results" if self.home == RUNS else self.home / "results"
 
     def elsewhere(self, home: Path, seed: int | None) -> "Study":
-        """The same in another folder, trained with another seed."""
+        """Return the same in another folder, trained with another seed."""
         return replace(self, rows=tuple(row.elsewhere(home, seed) for row in self.rows))
 
     @property
@@ -129,11 +129,11 @@ class Study:
         return [(row, gamma) for row in self.rows for gamma in row.gammas or self.gammas]
 
     def attacked(self, row: Row, gamma: float | None) -> Path:
-        """The folder of an attack on the test sentences."""
+        """Return the folder of an attack on the test sentences."""
         folder = row.folder if self.sentences is None else row.folder / f"test_{self.sentences}"
         return folder / f"{row.attack}{percent(gamma)}"
 
 
 def percent(gamma: float | None) -> str:
-    """A budget as the end of a file's name."""
+    """Return a budget as the end of a file's name."""
     return "" if gamma is None else f"_{round(100 * gamma):02d}"

@@ -14,7 +14,7 @@ WHEN = ("clean", "attacked")
 
 
 def table(name: str, study: Study) -> str:
-    """The finished rows of a study, as ``docs/results.md`` shows them."""
+    """Return the finished rows of a study, as ``docs/results.md`` shows them."""
     rows = kept(name, study)
     if name.startswith("zheng2020"):
         return budget_table(rows)

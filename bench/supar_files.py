@@ -14,7 +14,7 @@ SPLITS = ("train", "dev", "test")
 
 
 def penn_copies(folder: Path, target: Path) -> dict[str, Path]:
-    """Copies with the same tags in columns 4 and 5: SuPar reads them in 4, ours in 5.
+    """Return copies with the same tags in columns 4 and 5: SuPar reads them in 4, ours in 5.
 
     They are those of column 5, or of column 4 for a word with none there.
     """

@@ -19,15 +19,15 @@ import pytorch_lightning as pl
 import torch
 from numpy.typing import NDArray
 
-from robustparse.cli.freed_memory import keep_freed_memory
-from robustparse.data.batch import Batch, Numbered
+from robustparse.cli.common.freed_memory import keep_freed_memory
+from robustparse.data.batch import Batch, EncodedCorpus
 from robustparse.data.conllu import read_treebank, with_parse, write_treebank
 from robustparse.data.datamodule import TreebankDataModule
 from robustparse.data.sampler import plan_batches
-from robustparse.evaluation.evaluate import predictions
-from robustparse.parsers.biaffine import BiaffineParser
-from robustparse.parsers.encoders import LSTMEncoder
-from robustparse.parsers.load import load
+from robustparse.evaluation.clean import predictions
+from robustparse.models.dependency.biaffine import BiaffineParser
+from robustparse.models.encoders.bilstm import LSTMEncoder
+from robustparse.models.load import load
 
 CLIP = 5.0
 
@@ -40,7 +40,7 @@ def chosen(plan: list[NDArray[np.int64]], number: int) -> list[NDArray[np.int64]
 class FewBatches:
     """Some of an epoch's batches, made when they are asked for, as ``TrainingLoader`` does."""
 
-    def __init__(self, data: Numbered, plan: list[NDArray[np.int64]]) -> None:
+    def __init__(self, data: EncodedCorpus, plan: list[NDArray[np.int64]]) -> None:
         self.data, self.plan = data, plan
 
     def __len__(self) -> int:
@@ -59,7 +59,7 @@ class FewSteps(TreebankDataModule):
         self.warmup, self.steps = warmup, steps
 
     def train_dataloader(self) -> FewBatches:  # type: ignore[override]
-        """The chosen batches."""
+        """Return the chosen batches."""
         data = super().train_dataloader().data
         plan = plan_batches(data.lengths, self.batch_words, self.seed, epoch=0)
         plan.sort(key=lambda batch: data.lengths[batch].max())
@@ -87,7 +87,9 @@ class Clock(pl.Callback):
 
 
 def build(data: TreebankDataModule, seed: int) -> BiaffineParser:
-    """The parser of SuPar's sizes: words, characters and tags, 3 x 400 BiLSTM, MLPs 500 and 100."""
+    """Return the parser of SuPar's sizes: words, characters and tags, 3 x 400 BiLSTM, MLPs 500 and
+    100.
+    """
     encoder = LSTMEncoder(
         word_dim=100, character_dim=50, character_out=100, hidden=400, layers=3, tag_dim=100
     )

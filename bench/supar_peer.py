@@ -57,7 +57,7 @@ TRAINING_BUCKETS = 32
 
 
 def build(train: str) -> BiaffineDependencyParser:
-    """A parser whose fields know the training file."""
+    """Return a parser whose fields know the training file."""
     return BiaffineDependencyParser.build(
         "not_saved",
         train=train,
@@ -71,7 +71,7 @@ def build(train: str) -> BiaffineDependencyParser:
 
 
 def prepare(parser: BiaffineDependencyParser, train: str, batch_words: int) -> Dataset:
-    """The batches and the optimiser, as in SuPar's ``Parser.train``."""
+    """Return the batches and the optimiser, as in SuPar's ``Parser.train``."""
     args = parser.args
     parser.optimizer = torch.optim.Adam(
         parser.model.parameters(), args.lr, (args.mu, args.nu), args.eps, args.weight_decay

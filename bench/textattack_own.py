@@ -23,11 +23,11 @@ from parity import DETERMINISTIC, RANDOM, line
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.words import StopWords
-from robustparse.attacks.label_flip import LabelFlip
-from robustparse.attacks.live import LiveSentence
+from robustparse.attacks.engine.search_run import SearchRun
+from robustparse.attacks.engine.statistics import Statistics
+from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.attacks.search.requests import Search
-from robustparse.attacks.statistics import Statistics
-from robustparse.cli.freed_memory import keep_freed_memory
+from robustparse.cli.common.freed_memory import keep_freed_memory
 from robustparse.files import write_text
 from textattack_problem import Text, kept_texts
 
@@ -57,8 +57,8 @@ class TimedVictim(ClassifierVictim):
         return given
 
 
-def outcome(sentence: LiveSentence) -> dict[str, Any]:
-    """What became of a text, as ``parity.py`` says it, and its probability of another label."""
+def outcome(sentence: SearchRun) -> dict[str, Any]:
+    """Return what became of a text, as ``parity.py`` says it, and its probability of another label."""
     score = float(sentence.verdict.scores[0])
     return {**line(sentence), "score": score}
 
@@ -66,7 +66,7 @@ def outcome(sentence: LiveSentence) -> dict[str, Any]:
 def attacked(
     attack: Attack, texts: Sequence[Text], victim: TimedVictim
 ) -> tuple[list[dict[str, Any]], dict[str, float]]:
-    """The outcomes by index, and the seconds of the attack by each clock and of its victim."""
+    """Return the outcomes by index, and the seconds of the attack by each clock and of its victim."""
     victim.reset()
     # The processor's clock can take a fifth of a millisecond to read: never within the wall's time.
     begin_cpu, begin = time.process_time(), time.perf_counter()

@@ -81,7 +81,7 @@ class TimedVictim(ModelWrapper):
         return answer
 
     def get_grad(self, text_input: str) -> dict[str, Any]:
-        """The gradient of the predicted label's cross-entropy towards the embeddings."""
+        """Return the gradient of the predicted label's cross-entropy towards the embeddings."""
         begin = time.perf_counter()
         ids, lengths = self._read([text_input])
         vectors = self.model.emb(ids).detach().requires_grad_()
@@ -132,7 +132,7 @@ def attack(method: str, victim: TimedVictim, options: argparse.Namespace) -> tex
 def attacked(
     one: textattack.Attack, row: dict[str, Any], victim: TimedVictim, seed: int
 ) -> dict[str, Any]:
-    """What became of a text. Its random choices follow from the seed and its index alone."""
+    """Return what became of a text. Its random choices follow from the seed and its index alone."""
     textattack.shared.utils.set_seed(seed + row["index"])
     victim.reset()
     # The processor's clock can take a fifth of a millisecond to read: never within the wall's time.

@@ -38,7 +38,7 @@ class Text:
 
 
 def read_texts(path: Path, limit: int | None = None) -> list[Text]:
-    """The first so many texts of a file of ``text TAB label`` lines that have a word.
+    """Return the first so many texts of a file of ``text TAB label`` lines that have a word.
 
     Raises:
         InputError: the file cannot be read, or a line has another form.
@@ -61,7 +61,7 @@ def read_texts(path: Path, limit: int | None = None) -> list[Text]:
 
 
 def kept_texts(path: Path) -> list[Text]:
-    """The texts of a file that `keep_texts` made."""
+    """Return the texts of a file that `keep_texts` made."""
     rows = map(json.loads, read_text(path).splitlines())
     return [Text(row["index"], Sentence(tuple(row["text"].split())), row["label"]) for row in rows]
 
@@ -78,7 +78,7 @@ def keep_texts(path: Path, texts: Sequence[Text]) -> None:
 def substitutes(
     texts: Iterable[Text], generator: CandidateGenerator, most: int | None
 ) -> dict[str, list[str]]:
-    """The first so many candidates of every word of the texts, in the order of the alphabet.
+    """Return the first so many candidates of every word of the texts, in the order of the alphabet.
 
     None takes all of them. TextAttack sorts candidates by their texts, which decides between equal
     scores. Words without a candidate that is one word to both sides are left out.
@@ -110,7 +110,9 @@ def stop_words(texts: Sequence[Text]) -> list[str]:
 
 
 def train(texts: Sequence[Text], seed: int, size: int) -> tuple[Classifier, dict[str, int]]:
-    """A BiLSTM classifier and the ids of its words; ``size`` of embeddings and each direction."""
+    """Return a BiLSTM classifier and the ids of its words; ``size`` of embeddings and each
+    direction.
+    """
     words = sorted({word for text in texts for word in text.sentence.words})
     vocabulary = {word: number for number, word in enumerate(words, UNKNOWN + 1)}
     rng = torch.Generator().manual_seed(seed)

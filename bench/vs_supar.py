@@ -36,7 +36,9 @@ Figures = dict[str, Any]
 
 
 def peer_python(given: Path | None) -> Path:
-    """An interpreter that has SuPar, in the cache folder unless one is named; made if absent."""
+    """Return an interpreter that has SuPar, in the cache folder unless one is named; made if
+    absent.
+    """
     home = Path.home() / ".cache" / "robustparse" / f"supar-{PEER}"
     python = given or home / "bin" / "python"
     if python.exists() and not subprocess.run([python, "-c", "import supar"]).returncode:
@@ -106,7 +108,7 @@ def training_speed(
 def trained(
     system: System, files: dict[str, Path], seed: int, work: Path, options: argparse.Namespace
 ) -> tuple[Path, Figures]:
-    """A model and its training's figures, taken from ``work`` where they are there."""
+    """Return a model and its training's figures, taken from ``work`` where they are there."""
     precision = {"precision": options.las_precision} if system.name == "robustparse" else {}
     sizes = {"batch_words": options.batch_words, "epochs": options.epochs, "seed": seed}
     content = files["train"].read_bytes() + json.dumps([sizes, precision]).encode()

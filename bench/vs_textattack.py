@@ -65,7 +65,7 @@ Figures = dict[str, Any]
 
 
 def peer_packages() -> list[list[str]]:
-    """What TextAttack's environment holds, as pip's arguments, one call after the other."""
+    """Return what TextAttack's environment holds, as pip's arguments, one call after the other."""
     torch_too = "torch==" + version("torch").split("+")[0]
     return [[torch_too], [*PINNED.split(), *IMPORTED.split()], ["--no-deps", *ALONE.split()]]
 
@@ -77,7 +77,9 @@ def peer_is_there() -> bool:
 
 
 def peer_python(given: Path | None) -> Path:
-    """An interpreter with TextAttack, in the cache folder unless one is named; made if absent."""
+    """Return an interpreter with TextAttack, in the cache folder unless one is named; made if
+    absent.
+    """
     python = given or PEER_HOME / "bin" / "python"
     if given or peer_is_there():
         return python
@@ -90,7 +92,7 @@ def peer_python(given: Path | None) -> Path:
 
 
 def prepared(options: argparse.Namespace, work: Path) -> Path:
-    """The folder of the problem, made if it is not there: texts, table, stop words, victim."""
+    """Return the folder of the problem, made if it is not there: texts, table, stop words, victim."""
     files = [options.folder / f"{split}.tsv" for split in ("train", "test")]
     files += [options.vectors] if options.vectors else []
     content = b"".join(sha256(path.read_bytes()).digest() for path in files)

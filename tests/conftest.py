@@ -20,8 +20,8 @@ import torch
 
 from robustparse.data.conllu import read_treebank
 from robustparse.data.vocab import Vocabulary
-from robustparse.parsers.biaffine import BiaffineParser
-from robustparse.parsers.encoders import LSTMEncoder
+from robustparse.models.dependency.biaffine import BiaffineParser
+from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.types import Example
 
 # Tiny tensors gain nothing from threads, and one thread sums in one order.

@@ -10,15 +10,15 @@ import torch
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
-from robustparse.attacks.constraints.tags import AttackableTags
-from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.constraints.tagging.tags import AttackableTags
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.data.conllu import block_of, write_treebank
-from robustparse.data.sample import attack_lexicon, sample_treebank
+from robustparse.data.sample.treebank import attack_lexicon, sample_treebank
 from robustparse.data.vocab import Vocabulary
-from robustparse.parsers.biaffine import BiaffineParser
-from robustparse.parsers.checkpoint import KEY, describe
-from robustparse.parsers.encoders import LSTMEncoder
+from robustparse.models.checkpoint import KEY, describe
+from robustparse.models.dependency.biaffine import BiaffineParser
+from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.types import Example
 
 SPEED = {

@@ -26,7 +26,7 @@ LEAVES = {
     "loaded_model",
 }
 ROOMS = {
-    "": {"parsers"},
+    "": {"models"},
     "errors": set(),
     "types": set(),
     "files": {"errors"},
@@ -39,9 +39,9 @@ ROOMS = {
     "grammars": LEAVES,
     "attacks": LEAVES,
     "perturbations": LEAVES,
-    "parsers": LEAVES | {"data", "grammars"},
-    "evaluation": LEAVES | {"data", "grammars", "attacks", "perturbations", "parsers"},
-    "defenses": LEAVES | {"data", "grammars", "attacks", "perturbations", "parsers", "evaluation"},
+    "models": LEAVES | {"data", "grammars"},
+    "evaluation": LEAVES | {"data", "grammars", "attacks", "perturbations", "models"},
+    "defenses": LEAVES | {"data", "grammars", "attacks", "perturbations", "models", "evaluation"},
     # It shows adversarial examples, whose trees the report can draw.
     "tracking": LEAVES | {"evaluation", "report"},
     "report": LEAVES | {"evaluation"},
@@ -51,11 +51,11 @@ EVERYWHERE = set(ROOMS) | {"cli"}
 # Where a third party may come in: files without their ending, or whole folders with a slash.
 THIRD_PARTIES = {
     "pytorch_lightning": (
-        *("data/datamodule", "parsers/learning"),
+        *("data/datamodule", "models/learning"),
         *("defenses/", "evaluation/", "tracking/", "cli/"),
     ),
     "transformers": (
-        *("pretrained", "loaded_model", "parsers/transformer"),
+        *("pretrained", "loaded_model", "models/encoders/transformer"),
         *("attacks/candidates/", "attacks/constraints/", "perturbations/", "cli/"),
     ),
     "wandb": ("tracking/", "cli/"),
@@ -131,7 +131,7 @@ def test_third_parties_come_in_where_they_belong(path):
         ("import robustparse.cli.main", {"cli"}),
         ("from robustparse.data.conllu import read_treebank", {"data"}),
         ("from robustparse import __version__", {""}),
-        ("from robustparse import parsers", {"parsers"}),
+        ("from robustparse import models", {"models"}),
         ("from ..data import conllu", {"data"}),
         ("from .. import data", {"data"}),
         ("from . import goals", {"attacks"}),

@@ -5,7 +5,7 @@ import sys
 from importlib.resources import files
 
 from robustparse import load
-from robustparse.data.sample import sample_treebank
+from robustparse.data.sample.treebank import sample_treebank
 from sample_runs import save_checkpoint, trained_parser
 
 

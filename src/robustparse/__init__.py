@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from robustparse.parsers.base import ParserModule
+    from robustparse.models.base import Model
 
 __version__ = "0.1.0"
 
 
-def load(path: str | Path) -> "ParserModule":
-    """The parser a checkpoint holds, on the CPU, in evaluation mode.
+def load(path: str | Path) -> "Model":
+    """Return the parser a checkpoint holds, on the CPU, in evaluation mode.
 
     >>> parser = load("runs/ewt_biaffine/best.ckpt")  # doctest: +SKIP
     >>> parser.parse([["The", "cat", "sleeps"]])  # doctest: +SKIP
@@ -19,6 +19,6 @@ def load(path: str | Path) -> "ParserModule":
         InputError: the file is missing, broken, or no checkpoint of robustparse.
     """
     # Imported on use: torch takes a second, which the command's help need not wait for.
-    from robustparse.parsers.load import load as load_parser
+    from robustparse.models.load import load as load_parser
 
     return load_parser(path)

@@ -26,7 +26,7 @@ def check_device(setting: str, device: str) -> None:
 
 
 def chosen_device(setting: str, device: str) -> str:
-    """The device itself where it was left open: a GPU where there is one.
+    """Return the device itself where it was left open: a GPU where there is one.
 
     Raises:
         InputError: see `check_device`.

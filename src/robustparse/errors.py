@@ -22,7 +22,7 @@ class ProcessDiedError(RuntimeError):
 
 
 def reason(error: BaseException, most: int = 120) -> str:
-    """What an error of a library says, on one line of so many characters; else its class."""
+    """Return what an error of a library says, on one line of so many characters; else its class."""
     return " ".join(str(error).split())[:most] or type(error).__name__
 
 

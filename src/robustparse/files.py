@@ -13,7 +13,7 @@ from robustparse.errors import InputError
 
 
 def read_text(path: Path) -> str:
-    """The text of a UTF-8 file.
+    """Return the text of a UTF-8 file.
 
     Raises:
         InputError: it is missing, unreadable, empty or not UTF-8.
@@ -86,7 +86,8 @@ def write_text(path: Path, content: str) -> None:
 
 @contextmanager
 def written(path: Path) -> Iterator[TextIO]:
-    """A file that is written aside, then renamed: readers see the old one or the new one, whole.
+    """Give a file that is written aside, then renamed: readers see the old one or the new one,
+    whole.
 
     Raises:
         InputError: it is a folder, or the folder that it is to lie in is not writable.

@@ -56,7 +56,7 @@ def counted_words(sentence: Sentence, policy: PunctuationPolicy = "none") -> NDA
 
 
 def unmatched_punctuation(examples: Sequence[Example], policy: PunctuationPolicy) -> str:
-    """A remark where Penn tags are to tell punctuation and tell none; otherwise empty.
+    """Return a remark where Penn tags are to tell punctuation and tell none; otherwise empty.
 
     Args:
         examples: the sentences of a file, each with tags where the policy needs them.
@@ -95,7 +95,7 @@ def right_words(
 def count_correct(
     predicted: DependencyTree, gold: DependencyTree, counted: NDArray[np.bool_]
 ) -> tuple[int, int]:
-    """The number of counted words with the right head, and with the right head and label."""
+    """Return the number of counted words with the right head, and with the right head and label."""
     heads, labels = right_words(predicted, gold)
     return int((heads & counted).sum()), int((heads & labels & counted).sum())
 

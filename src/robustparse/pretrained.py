@@ -36,7 +36,7 @@ Kind = Literal["masked", "causal"]
 
 
 def model_folder(model: str, download: bool, kind: str = MASKED_LM) -> Path:
-    """The folder a model's files lie in: itself, or the hub cache's snapshot of a name.
+    """Return the folder a model's files lie in: itself, or the hub cache's snapshot of a name.
 
     Args:
         model: a folder, or a name in the local cache.
@@ -75,7 +75,7 @@ def load_pretrained(
     device: torch.device,
     kind: Kind = "masked",
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """The language model in evaluation mode, and its tokenizer.
+    """Return the language model in evaluation mode, and its tokenizer.
 
     Raises:
         InputError: the model is missing, has no tokenizer, no mask token if it is a masked one, or
@@ -91,7 +91,8 @@ def load_pretrained(
 
 
 def load_encoder(model: str, download: bool) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """A Transformer without a head, in float32, and its tokenizer, which reads words one by one.
+    """Return a Transformer without a head, in float32, and its tokenizer, which reads words one by
+    one.
 
     Raises:
         InputError: the model is missing, has no tokenizer or one of another vocabulary, or cannot
@@ -177,7 +178,7 @@ def _begin_words_with_a_blank(tokenizer: PreTrainedTokenizerBase) -> None:
 
 
 def _steps(top: dict[str, Any] | None, inner: str) -> list[dict[str, Any]]:
-    """The steps that a tokenizer's file names, one or a sequence of them."""
+    """Return the steps that a tokenizer's file names, one or a sequence of them."""
     steps: list[dict[str, Any]] = [] if top is None else top.get(inner, [top])
     return steps
 
@@ -206,7 +207,7 @@ def _network(auto_class: Any, kind: str, model: str, source: str, local: bool) -
 
 
 def named_device(name: str) -> torch.device:
-    """The device of a name; `auto` takes a GPU if there is one.
+    """Return the device of a name; `auto` takes a GPU if there is one.
 
     Raises:
         InputError: there is no such device.
@@ -241,6 +242,6 @@ def quiet() -> Iterator[None]:
 
 
 def first_line(error: Exception) -> str:
-    """The first line of an error's message."""
+    """Return the first line of an error's message."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__

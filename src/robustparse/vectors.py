@@ -81,7 +81,7 @@ class _Table:
         return min(_LINES_AT_ONCE, (limit or len(self._lines) + _LINES_AT_ONCE) - len(self._lines))
 
     def beyond_header(self, lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-        """The lines of words; a first line of two whole numbers is the header."""
+        """Yield the lines of words; a first line of two whole numbers is the header."""
         held: list[tuple[int, bytes]] = []
         for number, line in islice(lines, _LINES_WITHOUT_WIDTH):
             text = line if held else line.removeprefix(b"\xef\xbb\xbf")
@@ -121,7 +121,7 @@ class _Table:
         self._blocks.append(values.reshape(len(chunk), self._dim))
 
     def _entry(self, number: int, line: bytes) -> tuple[bytes, bytes]:
-        """The word and its values."""
+        """Return the word and its values."""
         word, rest = _divided(line)
         width = len(rest.split())
         if width == self._dim:
@@ -183,7 +183,7 @@ class _Table:
 
 
 def _divided(line: bytes) -> tuple[bytes, bytes]:
-    """What stands before the first blank of a line, and the rest."""
+    """Return what stands before the first blank of a line, and the rest."""
     word, *rest = (b"", line) if line[:1].isspace() else line.split(None, 1)
     return word, rest[0] if rest else b""
 
@@ -218,7 +218,7 @@ def _shown(token: bytes) -> str:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
-    """The file's bytes, unpacked where it is compressed."""
+    """Give the file's bytes, unpacked where it is compressed."""
     try:
         with path.open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"

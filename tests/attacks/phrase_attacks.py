@@ -6,7 +6,7 @@ from attack_fakes import example
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
-from robustparse.attacks.phrases import PhraseDrop
+from robustparse.attacks.goals.phrases import PhraseDrop
 from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.requests import Search
 from robustparse.types import Example

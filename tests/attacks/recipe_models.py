@@ -20,9 +20,9 @@ from tiny_language_models import save_bert, save_gpt2
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates import sememes, wordnet
 from robustparse.attacks.candidates.wordnet import part_of
-from robustparse.attacks.constraints import tag_filter
 from robustparse.attacks.constraints.grammar import GrammarChecker
-from robustparse.data.sample import attack_lexicon
+from robustparse.attacks.constraints.tagging import same_tag as tag_filter
+from robustparse.data.sample.treebank import attack_lexicon
 
 FOLDER = Path(__file__).parents[2] / "configs" / "attack"
 _GROUP = 8  # words whose vectors are near each other

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from robustparse.parsers.biaffine import BiaffineParser
+from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.types import Example
 from sample_runs import sentences, trained_parser
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.constraint import Constraint
-from robustparse.attacks.label_flip import LabelFlip
+from robustparse.attacks.engine.statistics import Statistics
+from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.comparing import Compare
 from robustparse.attacks.search.requests import (
@@ -24,7 +25,6 @@ from robustparse.attacks.search.requests import (
     Score,
     Search,
 )
-from robustparse.attacks.statistics import Statistics
 from robustparse.types import Sentence
 
 

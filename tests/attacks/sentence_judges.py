@@ -9,8 +9,8 @@ from attack_fakes import HashVictim
 from numpy.typing import NDArray
 
 from robustparse.attacks.attack import Attack
-from robustparse.attacks.constraints.sentence_filter import Edit, SentenceFilter
-from robustparse.attacks.counting import CandidateCounts
+from robustparse.attacks.constraints.sentence_constraint import Edit, SentenceConstraint
+from robustparse.attacks.engine.funnel import CandidateCounts
 from robustparse.attacks.results import AttackResult
 from robustparse.types import Example
 
@@ -31,7 +31,7 @@ def stays_close(edit: Edit) -> bool:
     return code([*edit.sentence.words, *edit.changed]) % 100 < 60
 
 
-class Asked(SentenceFilter):
+class Asked(SentenceConstraint):
     """A filter from a function; keeps what it was asked, a list for every call."""
 
     def __init__(self, judge: Judge) -> None:

@@ -6,8 +6,8 @@ from attack_fakes import HashVictim, corpus
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.edits import EditBudget
-from robustparse.attacks.constraints.tags import AttackableTags
-from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.constraints.tagging.tags import AttackableTags
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.random_substitution import RandomSubstitution
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.search.zheng2020 import Zheng2020

@@ -8,17 +8,17 @@ from attack_fakes import HashVictim, TableVictim, example
 from jsonargparse import ArgumentParser
 
 from robustparse.attacks.attack import Attack
-from robustparse.attacks.building import ProblemBuilder
 from robustparse.attacks.candidates.cache import CachedCandidates
 from robustparse.attacks.candidates.casing import as_they_are, in_casing_of
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.candidates.masked_lm import MaskedLM
 from robustparse.attacks.constraints.constraint import Constraint
-from robustparse.attacks.constraints.tags import AttackableTags
-from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.constraints.tagging.tags import AttackableTags
+from robustparse.attacks.engine.problem_builder import ProblemBuilder
+from robustparse.attacks.engine.statistics import Statistics
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.problem import UNKNOWN, Problem
 from robustparse.attacks.search.zheng2020 import Zheng2020
-from robustparse.attacks.statistics import Statistics
 
 CONFIG = Path(__file__).parents[2] / "configs" / "attack" / "zheng2020_blackbox.yaml"
 

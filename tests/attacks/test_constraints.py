@@ -12,9 +12,13 @@ from nltk.tag.perceptron import PerceptronTagger
 
 from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.constraints.constraint import Constraint
-from robustparse.attacks.constraints.perceptron import PerceptronTags
-from robustparse.attacks.constraints.tag_filter import DictionaryTag, TaggerTag
-from robustparse.attacks.constraints.tags import NEVER_ATTACKED, ZHENG_2020_TAGS, AttackableTags
+from robustparse.attacks.constraints.tagging.perceptron import PerceptronTags
+from robustparse.attacks.constraints.tagging.same_tag import DictionaryTag, TaggerTag
+from robustparse.attacks.constraints.tagging.tags import (
+    NEVER_ATTACKED,
+    ZHENG_2020_TAGS,
+    AttackableTags,
+)
 from robustparse.errors import InputError
 from robustparse.types import Sentence
 

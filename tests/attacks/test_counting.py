@@ -9,20 +9,20 @@ from numpy.typing import NDArray
 from search_fakes import Climb
 
 from robustparse.attacks.attack import Attack
-from robustparse.attacks.building import ProblemBuilder
 from robustparse.attacks.candidates.cache import CachedCandidates
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.candidates.union import Union
 from robustparse.attacks.constraints.constraint import Constraint
-from robustparse.attacks.constraints.sentence_filter import Edit, SentenceFilter
-from robustparse.attacks.constraints.tags import AttackableTags
-from robustparse.attacks.counting import CandidateCounts
-from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.constraints.sentence_constraint import Edit, SentenceConstraint
+from robustparse.attacks.constraints.tagging.tags import AttackableTags
+from robustparse.attacks.engine.funnel import CandidateCounts
+from robustparse.attacks.engine.problem_builder import ProblemBuilder
+from robustparse.attacks.engine.statistics import Statistics
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.search.wang2021 import Wang2021
 from robustparse.attacks.search.zheng2020 import Zheng2020
-from robustparse.attacks.statistics import Statistics
 
 ONE = example("Dogs chase cats", "NNS VBP NNS", (2, 0, 2), number=1)
 TWO = example("of cats", "IN NNS", (2, 0), number=2)
@@ -40,7 +40,7 @@ class Shorter(Constraint):
         return [np.array([len(w) <= self.letters for w in some], np.bool_) for some in candidates]
 
 
-class Without(SentenceFilter):
+class Without(SentenceConstraint):
     """Changed sentences without a letter."""
 
     def __init__(self, letter: str) -> None:

@@ -6,12 +6,12 @@ from attack_fakes import HashVictim, example
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.edit_budget import check_gamma, edit_budget
-from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.random_substitution import RandomSubstitution
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.search.wang2021 import Wang2021
+from robustparse.attacks.search.white_box.zheng2020_whitebox import Zheng2020WhiteBox
 from robustparse.attacks.search.zheng2020 import Zheng2020
-from robustparse.attacks.search.zheng2020_whitebox import Zheng2020WhiteBox
 from robustparse.errors import InputError
 
 

@@ -12,13 +12,13 @@ from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.edits import EditBudget
-from robustparse.attacks.constraints.sentence_filter import Edit
-from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.constraints.sentence_constraint import Edit
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.beam import Beam
-from robustparse.attacks.search.genetic import Genetic
 from robustparse.attacks.search.importance import GreedyByImportance
-from robustparse.attacks.search.pso import ParticleSwarm
+from robustparse.attacks.search.population.genetic import Genetic
+from robustparse.attacks.search.population.particle_swarm import ParticleSwarm
 from robustparse.attacks.search.rankings import DeletedWord
 from robustparse.attacks.search.requests import Search
 from robustparse.errors import InputError

@@ -16,26 +16,26 @@ from sentence_judges import (
     uncounted,
 )
 
-from robustparse.attacks.admission import Admission
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
-from robustparse.attacks.constraints.sentence_filter import Edit
-from robustparse.attacks.constraints.tags import AttackableTags
-from robustparse.attacks.goals import AttachmentDrop, Goal
-from robustparse.attacks.phrases import PhraseDrop
+from robustparse.attacks.constraints.sentence_constraint import Edit
+from robustparse.attacks.constraints.tagging.tags import AttackableTags
+from robustparse.attacks.engine.admissible_states import AdmissibleStates
+from robustparse.attacks.goals.attachment import AttachmentDrop, Goal
+from robustparse.attacks.goals.phrases import PhraseDrop
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.beam import Beam
-from robustparse.attacks.search.genetic import Genetic
-from robustparse.attacks.search.importance import GreedyByImportance, WeightedSaliencySearch
-from robustparse.attacks.search.pso import ParticleSwarm
+from robustparse.attacks.search.importance import PWWS, GreedyByImportance
+from robustparse.attacks.search.population.genetic import Genetic
+from robustparse.attacks.search.population.particle_swarm import ParticleSwarm
 from robustparse.attacks.search.random_substitution import RandomSubstitution
 from robustparse.attacks.search.rankings import DeletedWord, UnknownWord
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.search.wang2021 import Wang2021
+from robustparse.attacks.search.white_box.zheng2020_whitebox import Zheng2020WhiteBox
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.attacks.search.zheng2020_phrase import PhraseBlackBox, PhraseWhiteBox
-from robustparse.attacks.search.zheng2020_whitebox import Zheng2020WhiteBox
 from robustparse.types import Example
 
 EXAMPLES, LEXICON = corpus(30, seed=4)
@@ -48,7 +48,7 @@ SEARCHES: dict[str, Search] = {
     "beam, concatenated": Beam(width=2, members="concatenate"),
     "unknown": GreedyByImportance(UnknownWord()),
     "deletion": GreedyByImportance(DeletedWord()),
-    "pwws": WeightedSaliencySearch(),
+    "pwws": PWWS(),
     "genetic": Genetic(population=6, generations=4),
     "genetic, redrawn": Genetic(population=6, generations=4, repeats="redraw"),
     "swarm": ParticleSwarm(population=6, iterations=4),
@@ -141,23 +141,23 @@ def test_filters_that_admit_all_or_nothing(name: str) -> None:
         assert (result.words, result.success) == (result.example.sentence.words, False)
 
 
-Repair = Callable[[Admission, Problem, State], Generator[list[Edit], None, State]]
+Repair = Callable[[AdmissibleStates, Problem, State], Generator[list[Edit], None, State]]
 
 
 @pytest.fixture
 def repairs(monkeypatch: pytest.MonkeyPatch) -> dict[int, tuple[State, State]]:
     """By id, the outcomes that were made again, before and after."""
     made: dict[int, tuple[State, State]] = {}
-    original: Repair = Admission.rebuilt
+    original: Repair = AdmissibleStates.rebuilt
 
     def rebuilt(
-        self: Admission, problem: Problem, outcome: State
+        self: AdmissibleStates, problem: Problem, outcome: State
     ) -> Generator[list[Edit], None, State]:
         state = yield from original(self, problem, outcome)
         made[problem.id] = (outcome, state)
         return state
 
-    monkeypatch.setattr(Admission, "rebuilt", rebuilt)
+    monkeypatch.setattr(AdmissibleStates, "rebuilt", rebuilt)
     return made
 
 

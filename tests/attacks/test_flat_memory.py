@@ -12,12 +12,12 @@ from test_search_laws import SEARCHES
 from robustparse.attacks import attack as module
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
-from robustparse.attacks.constraints.tags import AttackableTags
-from robustparse.attacks.goals import AttachmentDrop
-from robustparse.attacks.live import LiveSentence
+from robustparse.attacks.constraints.tagging.tags import AttackableTags
+from robustparse.attacks.engine.search_run import SearchRun
+from robustparse.attacks.engine.texts import Texts
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.results import AttackResult
-from robustparse.attacks.texts import Texts
 
 EXAMPLES, LEXICON = corpus(30)
 MANY = [replace(EXAMPLES[number % 30], id=number) for number in range(300)]
@@ -46,8 +46,8 @@ def test_finished_sentences_are_forgotten(name: str, monkeypatch: pytest.MonkeyP
             gc.collect()
             found = Counter(map(type, gc.get_objects()))
             # Sentences that wait, those that search, and those whose last parse is under way.
-            assert number == 300 or found[LiveSentence] > 0  # they are seen
-            assert found[LiveSentence] <= 3 * LIVE
+            assert number == 300 or found[SearchRun] > 0  # they are seen
+            assert found[SearchRun] <= 3 * LIVE
             assert found[Problem] <= CHUNK + 3 * LIVE
             assert found[AttackResult] <= 1
             # Texts are made for a forward pass, and what is sampled are states.

@@ -5,11 +5,11 @@ import pytest
 from attack_fakes import HashVictim, corpus, example
 from search_fakes import Labelled
 
-from robustparse.attacks.building import ProblemBuilder
 from robustparse.attacks.candidates.lexicon import Lexicon
-from robustparse.attacks.goals import AttachmentDrop, Parse
+from robustparse.attacks.engine.problem_builder import ProblemBuilder
+from robustparse.attacks.engine.statistics import Statistics
+from robustparse.attacks.goals.attachment import AttachmentDrop, Parse
 from robustparse.attacks.problem import DELETED, Problem
-from robustparse.attacks.statistics import Statistics
 from robustparse.errors import InputError
 
 

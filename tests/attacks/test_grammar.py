@@ -16,7 +16,7 @@ from robustparse.attacks.constraints.grammar import (
     within,
     written,
 )
-from robustparse.attacks.constraints.sentence_filter import Edit
+from robustparse.attacks.constraints.sentence_constraint import Edit
 from robustparse.errors import InputError
 from robustparse.types import Sentence
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from robustparse.attacks.goals import Verdict
-from robustparse.attacks.known import Known
+from robustparse.attacks.engine.known import Known
+from robustparse.attacks.goals.attachment import Verdict
 
 WORDS = 3
 

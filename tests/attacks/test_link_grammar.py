@@ -8,7 +8,7 @@ import pytest
 
 from robustparse.attacks.constraints.grammar import GrammarErrors
 from robustparse.attacks.constraints.link_grammar import LinkGrammar
-from robustparse.attacks.constraints.sentence_filter import Edit
+from robustparse.attacks.constraints.sentence_constraint import Edit
 from robustparse.errors import InputError
 from robustparse.types import Sentence
 

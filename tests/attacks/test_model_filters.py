@@ -14,7 +14,7 @@ from robustparse.attacks.constraints import perplexity
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.language_model import LanguageModel
 from robustparse.attacks.constraints.perplexity import PerplexityRise
-from robustparse.attacks.constraints.sentence_filter import Edit
+from robustparse.attacks.constraints.sentence_constraint import Edit
 from robustparse.errors import InputError
 from robustparse.pretrained import Kind
 from robustparse.types import Sentence

@@ -13,9 +13,9 @@ from sentence_judges import Asked, by_id, code, rises_slowly, without_counts
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.constraint import Constraint
-from robustparse.attacks.constraints.sentence_filter import Edit
-from robustparse.attacks.constraints.tags import AttackableTags
-from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.constraints.sentence_constraint import Edit
+from robustparse.attacks.constraints.tagging.tags import AttackableTags
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.importance import GreedyByImportance
 from robustparse.attacks.search.rankings import DeletedWord, UnknownWord
 from robustparse.errors import InputError

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from search_fakes import Scripted, TableClassifier, trace
 
-from robustparse.attacks.search.population import Population
-from robustparse.attacks.search.pso import ParticleSwarm
+from robustparse.attacks.search.population.particle_swarm import ParticleSwarm
+from robustparse.attacks.search.population.population import Population
 
 LEXICON = {"p": ["a", "b"], "q": ["c"]}
 TABLE = {"p q": 0.1, "a q": 0.2, "b q": 0.3, "p c": 0.05, "b c": 0.6}

@@ -10,16 +10,16 @@ from robustparse import attacks
 from robustparse.attacks.candidates.generator import CandidateGenerator
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.grammar import GrammarChecker
-from robustparse.attacks.constraints.sentence_filter import SentenceFilter
-from robustparse.attacks.goals import Goal, TreeGoal
+from robustparse.attacks.constraints.sentence_constraint import SentenceConstraint
+from robustparse.attacks.goals.attachment import Goal, TreeGoal
 from robustparse.attacks.search.rankings import Ranking
 from robustparse.attacks.search.requests import Search
-from robustparse.attacks.search.substitutions import Substitution
+from robustparse.attacks.search.white_box.substitutions import Substitution
 
 PAGE = Path(__file__).parents[2] / "docs" / "attacks.md"
 KINDS = (Goal, CandidateGenerator, Constraint, GrammarChecker, Search, Substitution, Ranking)
-BASES = {*KINDS, SentenceFilter, TreeGoal}
-BESIDE = {"robustparse.attacks.constraints.language_model.LanguageModel"}
+BASES = {*KINDS, SentenceConstraint, TreeGoal}
+BESIDE = {"robustparse.attacks.LanguageModel"}
 
 
 def listed() -> list[str]:

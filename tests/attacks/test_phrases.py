@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from attack_fakes import HashVictim, example
 
-from robustparse.attacks.building import ProblemBuilder
 from robustparse.attacks.candidates.lexicon import Lexicon
-from robustparse.attacks.goals import Goal
-from robustparse.attacks.phrases import PhraseDrop, phrase_pairs, phrases
+from robustparse.attacks.engine.problem_builder import ProblemBuilder
+from robustparse.attacks.engine.statistics import Statistics
+from robustparse.attacks.goals.attachment import Goal
+from robustparse.attacks.goals.phrases import PhraseDrop, phrase_pairs, phrases
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.statistics import Statistics
 from robustparse.errors import InputError
 
 

@@ -7,7 +7,7 @@ import pytest
 from attack_fakes import HashVictim, example
 
 from robustparse.attacks.candidates.generator import Slot
-from robustparse.attacks.constraints.pipeline_tag import PipelineTag
+from robustparse.attacks.constraints.tagging.pipeline_tag import PipelineTag
 from robustparse.errors import InputError
 
 

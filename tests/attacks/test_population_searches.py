@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from search_fakes import Scripted, TableClassifier, trace
 
-from robustparse.attacks.search.genetic import Genetic
-from robustparse.attacks.search.population import draw
-from robustparse.attacks.search.pso import ParticleSwarm
+from robustparse.attacks.search.population.genetic import Genetic
+from robustparse.attacks.search.population.particle_swarm import ParticleSwarm
+from robustparse.attacks.search.population.population import draw
 from robustparse.attacks.search.requests import Search
 from robustparse.errors import InputError
 

@@ -7,8 +7,8 @@ from attack_fakes import HashVictim, TableVictim, corpus, example
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
-from robustparse.attacks.constraints.tags import AttackableTags
-from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.constraints.tagging.tags import AttackableTags
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.random_substitution import RandomSubstitution
 from robustparse.errors import InputError
 

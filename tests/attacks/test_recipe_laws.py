@@ -14,16 +14,16 @@ from sentence_judges import has_admissible_chain
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.generator import Slot
-from robustparse.attacks.constraints.sentence_filter import Edit, SentenceFilter
-from robustparse.attacks.constraints.tags import NEVER_ATTACKED
+from robustparse.attacks.constraints.sentence_constraint import Edit, SentenceConstraint
+from robustparse.attacks.constraints.tagging.tags import NEVER_ATTACKED
 from robustparse.attacks.results import AttackResult
 from robustparse.data.batch import Batch
-from robustparse.evaluation.robustness import attack_into
+from robustparse.evaluation.attack_folder import attack_into
 from robustparse.evaluation.shards import shard
 from robustparse.evaluation.tally import Tally
 from robustparse.metrics import counted_words
-from robustparse.parsers.biaffine import BiaffineParser
-from robustparse.parsers.victim import ParserVictim
+from robustparse.models.dependency.biaffine import BiaffineParser
+from robustparse.models.victim import ModelVictim
 from robustparse.types import Example
 
 # Every recipe, and whether its results depend on the seed.
@@ -71,7 +71,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 def by_id(name: str, attack: Attack, examples: list[Example] | None = None) -> Results:
     examples = examples_of(name) if examples is None else examples
-    return {result.id: result for result in attack.run(examples, ParserVictim(parser_of(name)))}
+    return {result.id: result for result in attack.run(examples, ModelVictim(parser_of(name)))}
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,7 @@ def test_a_stopped_attack_goes_on_to_the_same_files(name, models, tmp_path) -> N
             if len(calls) == stop:
                 raise KeyboardInterrupt
 
-        victim = ParserVictim(parser_of(name))
+        victim = ModelVictim(parser_of(name))
         attack_into(
             folder, recipe(name, models, live=3), examples_of(name), victim, dict(RUN), on_sentence
         )
@@ -185,10 +185,10 @@ def test_the_victim_is_left_as_it_was_found(name, models) -> None:
     loss, words = parser.loss(some_batch(parser))
     (loss.sum() / words.sum()).backward()
     before = snapshot(parser)
-    results = recipe(name, models, live=3).run(examples_of(name), ParserVictim(parser))
+    results = recipe(name, models, live=3).run(examples_of(name), ModelVictim(parser))
     list(results)
     assert equal(snapshot(parser), before)
-    broken_off = recipe(name, models, live=3).run(examples_of(name), ParserVictim(parser))
+    broken_off = recipe(name, models, live=3).run(examples_of(name), ModelVictim(parser))
     next(broken_off)
     broken_off.close()
     assert equal(snapshot(parser), before)
@@ -204,7 +204,7 @@ def obeys(name: str, attack: Attack, result: AttackResult) -> bool:
     Constraints on words compare with the original sentence; those on sentences must admit a chain
     of changes, one word at a time, to the final text.
     """
-    victim, example = ParserVictim(parser_of(name)), result.example
+    victim, example = ModelVictim(parser_of(name)), result.example
     for constraint in attack.constraints:
         (attackable,) = constraint.attackable([example])
         for position in result.edited:
@@ -212,7 +212,7 @@ def obeys(name: str, attack: Attack, result: AttackResult) -> bool:
             (accepted,) = constraint.accept([slot], [[result.words[position]]], victim)
             if not attackable[position] or not accepted[0]:
                 return False
-    filters = [one for one in attack.constraints if isinstance(one, SentenceFilter)]
+    filters = [one for one in attack.constraints if isinstance(one, SentenceConstraint)]
 
     def admitted(edit: Edit) -> bool:
         return all(one.admits([edit])[0] for one in filters)

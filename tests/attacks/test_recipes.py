@@ -23,7 +23,7 @@ PARTS: dict[str, tuple[str, str, str, str]] = {
     ),
     "genetic": ("AttachmentDrop", "EmbeddingNeighbours", "StopWords WordVectorCosine", "Genetic"),
     "pso": ("AttachmentDrop", "Sememes", "StopWords", "ParticleSwarm"),
-    "pwws": ("AttachmentDrop", "WordNetSynonyms", "StopWords", "WeightedSaliencySearch"),
+    "pwws": ("AttachmentDrop", "WordNetSynonyms", "StopWords", "PWWS"),
     "textfooler": (
         "AttachmentDrop",
         "EmbeddingNeighbours",

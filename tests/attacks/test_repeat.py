@@ -13,8 +13,8 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.edits import Repeat
-from robustparse.attacks.constraints.sentence_filter import Edit
-from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.constraints.sentence_constraint import Edit
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.requests import (

@@ -10,15 +10,15 @@ from search_fakes import Climb
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
-from robustparse.attacks.constraints.tags import AttackableTags
-from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.constraints.tagging.tags import AttackableTags
+from robustparse.attacks.engine.statistics import victim_seconds_alone
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.importance import GreedyByImportance
 from robustparse.attacks.search.rankings import DeletedWord
 from robustparse.attacks.search.requests import Answer, Outcome, Request, Score, Search
 from robustparse.attacks.search.zheng2020 import Zheng2020
-from robustparse.attacks.statistics import victim_seconds_alone
 from robustparse.errors import InputError
 
 EXAMPLES, LEXICON = corpus(120)

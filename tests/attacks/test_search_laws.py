@@ -8,13 +8,13 @@ from attack_fakes import HashVictim, TableVictim, corpus, example
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
-from robustparse.attacks.constraints.tags import AttackableTags
-from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.constraints.tagging.tags import AttackableTags
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.beam import Beam, Greedy
-from robustparse.attacks.search.genetic import Genetic
-from robustparse.attacks.search.importance import GreedyByImportance, WeightedSaliencySearch
-from robustparse.attacks.search.pso import ParticleSwarm
+from robustparse.attacks.search.importance import PWWS, GreedyByImportance
+from robustparse.attacks.search.population.genetic import Genetic
+from robustparse.attacks.search.population.particle_swarm import ParticleSwarm
 from robustparse.attacks.search.rankings import (
     DeletedWord,
     GradientNorm,
@@ -23,9 +23,9 @@ from robustparse.attacks.search.rankings import (
     WeightedSaliency,
 )
 from robustparse.attacks.search.requests import Search
-from robustparse.attacks.search.substitutions import NearestWord
 from robustparse.attacks.search.wang2021 import Wang2021
-from robustparse.attacks.search.zheng2020_whitebox import Zheng2020WhiteBox
+from robustparse.attacks.search.white_box.substitutions import NearestWord
+from robustparse.attacks.search.white_box.zheng2020_whitebox import Zheng2020WhiteBox
 from robustparse.errors import InputError
 
 EXAMPLES, LEXICON = corpus(40)
@@ -39,7 +39,7 @@ SEARCHES: dict[str, Search] = {
     "weighted saliency": GreedyByImportance(WeightedSaliency()),
     "gradient": GreedyByImportance(GradientNorm()),
     "random": GreedyByImportance(RandomOrder()),
-    "pwws": WeightedSaliencySearch(),
+    "pwws": PWWS(),
     "genetic": Genetic(population=5, generations=3),
     "genetic, redrawn": Genetic(
         population=5, generations=3, selection="textattack", repeats="redraw"

@@ -10,7 +10,7 @@ from search_fakes import TableClassifier, Trace, trace
 
 from robustparse.attacks.randomness import stream
 from robustparse.attacks.search.beam import Beam, Greedy
-from robustparse.attacks.search.importance import GreedyByImportance, WeightedSaliencySearch
+from robustparse.attacks.search.importance import PWWS, GreedyByImportance
 from robustparse.attacks.search.rankings import (
     DeletedWord,
     GradientNorm,
@@ -136,7 +136,7 @@ def test_weighted_saliency_of_the_paper_measures_the_increase() -> None:
 
 
 def test_pwws_puts_the_chosen_candidates_in_without_a_look_back() -> None:
-    result = attacked(WeightedSaliencySearch())
+    result = attacked(PWWS())
     # p, then q; b and c were the best, each alone.
     assert result.requests[3:] == ["Score 200", "Score 210"]
     assert summary(result) == ("b c r", "failed", 9, 8)

@@ -8,10 +8,10 @@ import pytest
 from recipe_models import recipe, stand_in, write_models
 
 from robustparse.attacks.attack import Attack
-from robustparse.attacks.building import ProblemBuilder
-from robustparse.attacks.constraints.sentence_filter import Edit
-from robustparse.attacks.statistics import Statistics
-from robustparse.parsers.victim import ParserVictim
+from robustparse.attacks.constraints.sentence_constraint import Edit
+from robustparse.attacks.engine.problem_builder import ProblemBuilder
+from robustparse.attacks.engine.statistics import Statistics
+from robustparse.models.victim import ModelVictim
 from sample_runs import sentences, trained_parser
 
 RECIPES = ("beam", "textfooler", "wang2021", "wang2021_open", "zheng2020_blackbox")
@@ -21,7 +21,7 @@ EXAMPLES = sentences(10, "test")
 def admissible(attack: Attack, count: int) -> set[tuple[int, int, str]]:
     """Sentence, position and word of the changes of one word that the first constraints admit."""
     builder = ProblemBuilder(
-        ParserVictim(trained_parser()),
+        ModelVictim(trained_parser()),
         attack.candidates,
         attack.constraints[:count],
         attack.goal,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from robustparse.attacks.constraints.sentence_filter import Edit
+from robustparse.attacks.constraints.sentence_constraint import Edit
 from robustparse.attacks.constraints.similarity import SentenceSimilarity
 from robustparse.errors import InputError
 from robustparse.types import Sentence

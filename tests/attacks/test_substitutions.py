@@ -7,15 +7,15 @@ import pytest
 from attack_fakes import FakeVictim, corpus, example
 from numpy.typing import NDArray
 
-from robustparse.attacks.building import ProblemBuilder
 from robustparse.attacks.candidates.characters import CharacterEdits
 from robustparse.attacks.candidates.generator import CandidateGenerator
 from robustparse.attacks.candidates.lexicon import Lexicon
-from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.engine.problem_builder import ProblemBuilder
+from robustparse.attacks.engine.statistics import Statistics
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.search.slopes import Embeddings, Slope, SpelledSlope
-from robustparse.attacks.search.substitutions import NearestCharacter, NearestWord
-from robustparse.attacks.statistics import Statistics
+from robustparse.attacks.search.white_box.gradients import Embeddings, Slope, SpelledSlope
+from robustparse.attacks.search.white_box.substitutions import NearestCharacter, NearestWord
 from robustparse.errors import InputError
 
 WIDTH = 8

@@ -14,11 +14,11 @@ from robustparse.attacks.candidates.training_words import TrainingWords
 from robustparse.attacks.candidates.union import Union
 from robustparse.attacks.candidates.wordnet import WordNetSynonyms
 from robustparse.attacks.constraints.constraint import Constraint
-from robustparse.attacks.constraints.pipeline_tag import PipelineTag
-from robustparse.attacks.constraints.tag_filter import DictionaryTag, TaggerTag
-from robustparse.attacks.constraints.tags import AttackableTags, ForbiddenTags
+from robustparse.attacks.constraints.tagging.pipeline_tag import PipelineTag
+from robustparse.attacks.constraints.tagging.same_tag import DictionaryTag, TaggerTag
+from robustparse.attacks.constraints.tagging.tags import AttackableTags, ForbiddenTags
 from robustparse.attacks.constraints.words import StopWords
-from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.beam import Greedy
 from robustparse.errors import InputError
 

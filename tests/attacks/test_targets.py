@@ -9,18 +9,18 @@ from attack_fakes import HashVictim, TableVictim, example
 from search_fakes import Labelled, TableClassifier
 
 from robustparse.attacks.attack import Attack
-from robustparse.attacks.building import ProblemBuilder
 from robustparse.attacks.candidates.lexicon import Lexicon
-from robustparse.attacks.goals import Goal
-from robustparse.attacks.label_flip import LabelFlip
+from robustparse.attacks.engine.problem_builder import ProblemBuilder
+from robustparse.attacks.engine.statistics import Statistics
+from robustparse.attacks.goals.attachment import Goal
+from robustparse.attacks.goals.label_flip import LabelFlip
+from robustparse.attacks.goals.targets import TargetedArc, TargetedSubtree
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.beam import Greedy
 from robustparse.attacks.search.importance import GreedyByImportance
 from robustparse.attacks.search.random_substitution import RandomSubstitution
 from robustparse.attacks.search.rankings import UnknownWord
 from robustparse.attacks.search.requests import Search
-from robustparse.attacks.statistics import Statistics
-from robustparse.attacks.targets import TargetedArc, TargetedSubtree
 from robustparse.errors import InputError
 
 CHAIN = example("a b c d", "NN NN NN NN", (0, 1, 2, 3), number=7)

@@ -5,13 +5,13 @@ from itertools import product
 import numpy as np
 from attack_fakes import HashVictim, example
 
-from robustparse.attacks.building import ProblemBuilder
 from robustparse.attacks.candidates.lexicon import Lexicon
-from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.engine.problem_builder import ProblemBuilder
+from robustparse.attacks.engine.statistics import Statistics
+from robustparse.attacks.engine.texts import read
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.problem import DELETED, UNKNOWN, Problem
 from robustparse.attacks.search.requests import Expand
-from robustparse.attacks.statistics import Statistics
-from robustparse.attacks.texts import read
 
 
 def test_every_state_reads_as_its_words() -> None:

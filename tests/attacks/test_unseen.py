@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
-from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.attacks.unseen import Unseen, unseen_words
 

@@ -7,7 +7,7 @@ from sentence_judges import Asked
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
-from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.rankings import DeletedWord
 from robustparse.attacks.search.wang2021 import Wang2021

@@ -9,13 +9,13 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.characters import CharacterEdits
 from robustparse.attacks.candidates.training_words import TrainingWords
 from robustparse.attacks.candidates.vocabulary import VocabularyWords
-from robustparse.attacks.constraints.tags import AttackableTags, ForbiddenRelations
-from robustparse.attacks.goals import AttachmentDrop
-from robustparse.attacks.phrases import PhraseDrop
-from robustparse.attacks.search.substitutions import NearestCharacter, NearestWord
+from robustparse.attacks.constraints.tagging.tags import AttackableTags, ForbiddenRelations
+from robustparse.attacks.goals.attachment import AttachmentDrop
+from robustparse.attacks.goals.phrases import PhraseDrop
+from robustparse.attacks.search.white_box.substitutions import NearestCharacter, NearestWord
+from robustparse.attacks.search.white_box.zheng2020_whitebox import Zheng2020WhiteBox
 from robustparse.attacks.search.zheng2020_phrase import PhraseWhiteBox
-from robustparse.attacks.search.zheng2020_whitebox import Zheng2020WhiteBox
-from robustparse.parsers.victim import ParserVictim
+from robustparse.models.victim import ModelVictim
 from sample_runs import sentences, trained_parser
 
 
@@ -49,7 +49,7 @@ def attack(name: str, **settings: Any) -> Attack:
 @pytest.mark.parametrize("name", ["words", "phrases", "characters"])
 def test_packing_changes_nothing(name: str) -> None:
     some = sentences(60, "test")[:: 1 if name == "phrases" else 6]
-    victim = ParserVictim(trained_parser(characters=name == "characters"))
+    victim = ModelVictim(trained_parser(characters=name == "characters"))
     reference = {one.id: one for one in attack(name).run(some, victim)}
     assert 0 < sum(one.success for one in reference.values()) < len(some)
     for packing in ({"live": 1}, {"live": 7, "batch_words": 60}):

@@ -14,7 +14,7 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.constraint import Constraint
-from robustparse.attacks.constraints.tags import (
+from robustparse.attacks.constraints.tagging.tags import (
     NEVER_ATTACKED,
     WANG_2021_FORBIDDEN,
     AttackableTags,
@@ -28,7 +28,7 @@ from robustparse.attacks.constraints.words import (
     SeenInTraining,
     StopWords,
 )
-from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.errors import InputError
 
@@ -62,7 +62,7 @@ def test_lists_of_tags() -> None:
 def test_any_comes_from_yaml() -> None:
     parser = ArgumentParser(exit_on_error=False)
     parser.add_argument("--constraints", type=list[Constraint])
-    tags = "robustparse.attacks.constraints.tags"
+    tags = "robustparse.attacks.constraints.tagging.tags"
     for value, expected in (("any", "any"), ("[IN, RP]", ["IN", "RP"])):
         config = parser.parse_string(
             f"constraints:\n- class_path: {tags}.AttackableTags\n  init_args:\n    tags: {value}\n"

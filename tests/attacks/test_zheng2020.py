@@ -8,8 +8,8 @@ from attack_fakes import TableVictim, example
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.candidates.lexicon import Lexicon
-from robustparse.attacks.constraints.tags import AttackableTags
-from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.constraints.tagging.tags import AttackableTags
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.errors import InputError

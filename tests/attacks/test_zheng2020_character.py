@@ -12,13 +12,13 @@ from search_fakes import Scripted, Traced
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates import characters
 from robustparse.attacks.candidates.characters import CharacterEdits, CharacterVariant
-from robustparse.attacks.constraints.tags import ForbiddenRelations
-from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.constraints.tagging.tags import ForbiddenRelations
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.results import AttackResult
-from robustparse.attacks.search.substitutions import NearestCharacter
+from robustparse.attacks.search.white_box.substitutions import NearestCharacter
+from robustparse.attacks.search.white_box.zheng2020_whitebox import Zheng2020WhiteBox
 from robustparse.attacks.search.zheng2020 import Zheng2020
-from robustparse.attacks.search.zheng2020_whitebox import Zheng2020WhiteBox
-from robustparse.attacks.victim import SpellingVictim
+from robustparse.attacks.victim import CharacterVictim
 from robustparse.types import DependencyTree, Example
 
 WIDTH = 3  # characters of a word that the victim reads
@@ -117,7 +117,7 @@ def white_box(victim: Speller, **settings: Any) -> AttackResult:
 
 def test_white_box_by_hand() -> None:
     victim = Speller(HEADS, LETTERS, GRADIENTS, SPELLED)
-    assert isinstance(victim, SpellingVictim)
+    assert isinstance(victim, CharacterVictim)
     result = white_box(victim)
     # kappa = floor(0.7 * 3) = 2 words.
     trials = ["ab ea .", "cb ea .", "db ea .", "bb ea .", "bb eb .", "cb eb ."]

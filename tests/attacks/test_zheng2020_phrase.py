@@ -12,12 +12,12 @@ from phrase_attacks import attacked
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.candidates.vocabulary import VocabularyWords
-from robustparse.attacks.constraints.tags import AttackableTags, ForbiddenRelations
-from robustparse.attacks.goals import AttachmentDrop
-from robustparse.attacks.phrases import PhraseDrop
+from robustparse.attacks.constraints.tagging.tags import AttackableTags, ForbiddenRelations
+from robustparse.attacks.goals.attachment import AttachmentDrop
+from robustparse.attacks.goals.phrases import PhraseDrop
 from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.requests import Search
-from robustparse.attacks.search.substitutions import NearestWord
+from robustparse.attacks.search.white_box.substitutions import NearestWord
 from robustparse.attacks.search.zheng2020_phrase import PhraseBlackBox, PhraseWhiteBox
 from robustparse.errors import InputError
 from robustparse.types import DependencyTree, Example, Sentence

@@ -8,7 +8,7 @@ from search_fakes import Scripted, Traced
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
-from robustparse.attacks.phrases import PhraseDrop
+from robustparse.attacks.goals.phrases import PhraseDrop
 from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.zheng2020_phrase import PhraseBlackBox
 

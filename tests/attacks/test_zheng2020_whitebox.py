@@ -9,11 +9,11 @@ from sentence_judges import Asked, Judge
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
-from robustparse.attacks.constraints.tags import AttackableTags
-from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.constraints.tagging.tags import AttackableTags
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.results import AttackResult
-from robustparse.attacks.search.substitutions import NearestWord
-from robustparse.attacks.search.zheng2020_whitebox import Zheng2020WhiteBox, within_budget
+from robustparse.attacks.search.white_box.substitutions import NearestWord
+from robustparse.attacks.search.white_box.zheng2020_whitebox import Zheng2020WhiteBox, within_budget
 from robustparse.errors import InputError
 
 GOLD = (2, 3, 0, 3)

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from decoding import clocked, measured
-from robustparse.parsers import biaffine
+from robustparse.models.dependency import biaffine
 from sample_runs import sentences, trained_parser
 
 
@@ -39,4 +39,4 @@ def test_every_call_is_clocked() -> None:
 def test_a_failing_call_leaves_no_clock_behind() -> None:
     with pytest.raises(ZeroDivisionError), clocked(biaffine, "decode_heads"):
         _ = 1 / 0
-    assert biaffine.decode_heads.__module__ == "robustparse.parsers.decoders"
+    assert biaffine.decode_heads.__module__ == "robustparse.models.dependency.decoders"

@@ -9,7 +9,7 @@ import yaml
 
 import study
 from robustparse.data.conllu import block_of, read_treebank, write_treebank
-from robustparse.data.sample import sample_treebank
+from robustparse.data.sample.treebank import sample_treebank
 from robustparse.types import DependencyTree, Sentence
 from studies import STUDIES
 from study_figures import qualities, result

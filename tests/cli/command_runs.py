@@ -15,7 +15,7 @@ import pytest
 from robustparse.attacks.constraints.grammar import GrammarChecker
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.requests import Answer, Outcome, Request, Search
-from robustparse.cli import job
+from robustparse.cli.common import job
 from robustparse.cli.main import main
 from robustparse.evaluation.tally import Tally
 from sample_runs import save_checkpoint, trained_parser
@@ -23,36 +23,36 @@ from sample_runs import save_checkpoint, trained_parser
 HERE = Path(__file__).parent
 ROOM = "robustparse.attacks"
 RECIPE = """
-goal: {class_path: robustparse.attacks.goals.AttachmentDrop}
+goal: {class_path: robustparse.attacks.AttachmentDrop}
 candidates:
-  class_path: robustparse.attacks.candidates.training_words.TrainingWords
+  class_path: robustparse.attacks.TrainingWords
   init_args: {sample: 5}
 constraints:
-  - class_path: robustparse.attacks.constraints.tags.AttackableTags
-search: {class_path: robustparse.attacks.search.zheng2020.Zheng2020}
+  - class_path: robustparse.attacks.AttackableTags
+search: {class_path: robustparse.attacks.Zheng2020}
 """
 
 
 # The other kinds of attack. Batches of one round as one another, whatever process they are in.
 WHITE_BOX = RECIPE.replace(
-    "search: {class_path: robustparse.attacks.search.zheng2020.Zheng2020}",
+    "search: {class_path: robustparse.attacks.Zheng2020}",
     """search:
-  class_path: robustparse.attacks.search.zheng2020_whitebox.Zheng2020WhiteBox
+  class_path: robustparse.attacks.Zheng2020WhiteBox
   init_args: {gamma: 0.5, trials: 4}
 batch_queries: 1""",
 )
 PHRASES = """
-goal: {class_path: robustparse.attacks.phrases.PhraseDrop, init_args: {shortest: 2}}
+goal: {class_path: robustparse.attacks.PhraseDrop, init_args: {shortest: 2}}
 candidates:
-  class_path: robustparse.attacks.candidates.vocabulary.VocabularyWords
+  class_path: robustparse.attacks.VocabularyWords
   init_args: {sample: 12}
 search:
-  class_path: robustparse.attacks.search.zheng2020_phrase.PhraseBlackBox
+  class_path: robustparse.attacks.PhraseBlackBox
   init_args: {trials: 24}
 """
 FILTERED = RECIPE.replace(
     "search:",
-    """  - class_path: robustparse.attacks.constraints.grammar.GrammarErrors
+    """  - class_path: robustparse.attacks.GrammarErrors
     init_args: {checker: {class_path: command_runs.Checker}}
 search:""",
 )
@@ -60,26 +60,26 @@ search:""",
 
 # The other black-box searches, one after the other from sentence to sentence.
 BY_TURNS = """
-goal: {class_path: robustparse.attacks.goals.AttachmentDrop, init_args: {least: 3}}
+goal: {class_path: robustparse.attacks.AttachmentDrop, init_args: {least: 3}}
 candidates:
-  class_path: robustparse.attacks.candidates.training_words.TrainingWords
+  class_path: robustparse.attacks.TrainingWords
   init_args: {sample: 5}
 constraints:
-  - class_path: robustparse.attacks.constraints.tags.AttackableTags
+  - class_path: robustparse.attacks.AttackableTags
 search:
   class_path: command_runs.ByTurns
   init_args:
     searches:
-      - class_path: robustparse.attacks.search.beam.Beam
+      - class_path: robustparse.attacks.Beam
         init_args: {width: 2}
-      - class_path: robustparse.attacks.search.importance.GreedyByImportance
-        init_args: {ranking: {class_path: robustparse.attacks.search.rankings.UnknownWord}}
-      - class_path: robustparse.attacks.search.importance.WeightedSaliencySearch
-      - class_path: robustparse.attacks.search.genetic.Genetic
+      - class_path: robustparse.attacks.GreedyByImportance
+        init_args: {ranking: {class_path: robustparse.attacks.UnknownWord}}
+      - class_path: robustparse.attacks.PWWS
+      - class_path: robustparse.attacks.Genetic
         init_args: {population: 4, generations: 3}
-      - class_path: robustparse.attacks.search.pso.ParticleSwarm
+      - class_path: robustparse.attacks.ParticleSwarm
         init_args: {population: 4, iterations: 3}
-      - class_path: robustparse.attacks.search.wang2021.Wang2021
+      - class_path: robustparse.attacks.Wang2021
         init_args: {gamma: 0.5}
 """
 

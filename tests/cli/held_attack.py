@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from robustparse.cli import job
+from robustparse.cli.common import job
 from robustparse.cli.main import main
 from robustparse.evaluation import shards
 from robustparse.evaluation.shards import Lines

@@ -8,15 +8,15 @@ from command_runs import RECIPE, attack_arguments, mistake, stop_after, table
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.training_words import TrainingWords
-from robustparse.attacks.constraints.tags import AttackableTags
-from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.constraints.tagging.tags import AttackableTags
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.evaluation.lines import read_lines
 from robustparse.evaluation.tally import Tally, result_line
-from robustparse.parsers.load import load
-from robustparse.parsers.victim import ParserVictim, Precision
+from robustparse.models.load import load
+from robustparse.models.victim import ModelVictim, Precision
 from sample_runs import sentences
 
 
@@ -32,7 +32,7 @@ def expected_lines(
     )
     attack.seed = seed
     data = read_treebank(made / "test.conllu")
-    victim = ParserVictim(load(made / "tiny.ckpt"), precision)
+    victim = ModelVictim(load(made / "tiny.ckpt"), precision)
     return sorted(map(result_line, attack.run(data, victim)), key=lambda line: line["id"])
 
 

@@ -36,7 +36,10 @@ def test_a_model_that_is_not_there_and_then_is_another(made, tmp_path, capsys):
         (("search: {class_path", "search: {class"), "recipe.yaml: .*search"),
         (("search:", "searches:"), "recipe.yaml: .*searches"),
         (("goal:", "goal: {"), "recipe.yaml"),
-        (("robustparse.attacks.goals.AttachmentDrop", "os.system"), "recipe.yaml: .*os.system"),
+        (
+            ("robustparse.attacks.AttachmentDrop", "os.system"),
+            "recipe.yaml: .*os.system",
+        ),
         (("tags.AttackableTags", "tags.AttackableTags, init_args: {tags: []}}"), "recipe.yaml"),
     ],
 )

@@ -7,7 +7,7 @@ import sys
 import pytest
 from command_runs import RECIPE, ROOM, attack_by, filtered, mistake
 
-from robustparse.attacks.constraints import pipeline_tag
+from robustparse.attacks.constraints.tagging import pipeline_tag
 from robustparse.cli.main import main
 from robustparse.evaluation.lines import read_lines
 

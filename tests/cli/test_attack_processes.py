@@ -22,7 +22,7 @@ from command_runs import (
     ranks,
 )
 
-from robustparse.cli.devices import process_device
+from robustparse.cli.common.devices import process_device
 from robustparse.cli.main import main
 from robustparse.errors import InputError
 from robustparse.evaluation.lines import held_lines, read_lines

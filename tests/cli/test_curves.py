@@ -12,7 +12,7 @@ import yaml
 from tiny_runs import fit, metrics, write_config
 
 from robustparse.cli.main import main
-from robustparse.data.sample import attack_lexicon
+from robustparse.data.sample.treebank import attack_lexicon
 from robustparse.tracking.offline import _payloads, read_points, segments
 
 SHIPPED = Path(__file__).parents[2] / "configs" / "experiment" / "ewt_biaffine_early_stopping.yaml"
@@ -29,14 +29,14 @@ def attack(folder: Path) -> dict[str, Any]:
     path = folder / "lexicon.json"
     path.write_text(json.dumps(attack_lexicon(0)))
     return {
-        "class_path": "robustparse.attacks.attack.Attack",
+        "class_path": "robustparse.attacks.Attack",
         "init_args": {
-            "goal": {"class_path": "robustparse.attacks.goals.AttachmentDrop"},
+            "goal": {"class_path": "robustparse.attacks.AttachmentDrop"},
             "candidates": {
-                "class_path": "robustparse.attacks.candidates.lexicon.Lexicon",
+                "class_path": "robustparse.attacks.Lexicon",
                 "init_args": {"table": str(path)},
             },
-            "search": {"class_path": "robustparse.attacks.search.zheng2020.Zheng2020"},
+            "search": {"class_path": "robustparse.attacks.Zheng2020"},
         },
     }
 
@@ -44,7 +44,7 @@ def attack(folder: Path) -> dict[str, Any]:
 def monitor(folder: Path, **settings: Any) -> dict[str, Any]:
     given = {"attack": attack(folder), "sentences": 12, "gammas": GAMMAS, "examples": 4}
     return {
-        "class_path": "robustparse.defenses.monitor.RobustnessEvaluation",
+        "class_path": "robustparse.defenses.RobustnessEvaluation",
         "init_args": {**given, **settings},
     }
 
@@ -53,7 +53,7 @@ def monitor(folder: Path, **settings: Any) -> dict[str, Any]:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of three epochs, evaluated after each, stopped after the second and resumed."""
     folder = tmp_path_factory.mktemp("curves")
-    logger = {"class_path": "robustparse.tracking.wandb.WandbLogger"}
+    logger = {"class_path": "robustparse.tracking.WandbLogger"}
     config = write_config(
         *(folder / "run.yaml", [monitor(folder)]),
         **{"logger": logger, "max_steps": -1, "max_epochs": 2, "limit_val_batches": 0},

@@ -101,7 +101,7 @@ def test_commands_name_the_place_of_a_sentence_without_the_tags_of_punctuation(
 def test_the_place_of_a_sentence_with_too_many_word_pieces(run, capsys, monkeypatch):
     """What the encoder complains of is its own affair."""
     from robustparse.errors import InputError
-    from robustparse.parsers.encoders import LSTMEncoder
+    from robustparse.models.encoders.bilstm import LSTMEncoder
 
     def check(_: object, sentence: Any) -> None:
         if not sentence.tags:

@@ -10,8 +10,8 @@ import yaml
 from tiny_runs import fit
 
 from robustparse.cli.main import main
-from robustparse.parsers.base import ParserModule
-from robustparse.parsers.load import load
+from robustparse.models.base import Model
+from robustparse.models.load import load
 from sample_runs import sentences
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -82,11 +82,11 @@ def small_normalized(path: Path) -> Path:
     return path
 
 
-def embedded(parser: ParserModule) -> torch.Tensor:
+def embedded(parser: Model) -> torch.Tensor:
     """What an offset is added to, of some sentences, ``(batch, 1 + length, dim)``."""
     batch = parser.number(sentences(5)).batch(range(5), 1.0)
     found = parser.embed(batch).detach()
-    assert found.shape == parser.zero_offset(batch).shape
+    assert found.shape == parser.zero_delta(batch).shape
     return found
 
 

@@ -9,7 +9,7 @@ from command_runs import RECIPE, mistake
 from tiny_runs import fit, metrics, write_config
 
 from robustparse.cli.main import main
-from robustparse.parsers.load import load
+from robustparse.models.load import load
 
 WITHOUT = "needs a GPU: torch.cuda.is_available() is false"
 GPU = pytest.param("gpu", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason=WITHOUT))
@@ -19,7 +19,7 @@ GPU = pytest.param("gpu", marks=pytest.mark.skipif(not torch.cuda.is_available()
 @pytest.mark.parametrize("accelerator", ["cpu", GPU])
 def test_train_resume_evaluate_and_attack(accelerator, tmp_path, capsys):
     adversary = {
-        "class_path": "robustparse.defenses.gradient.GradientAdversary",
+        "class_path": "robustparse.defenses.FGM",
         "init_args": {"epsilon": 1.0},
     }
     config = write_config(

@@ -12,9 +12,9 @@ from command_runs import checkpoint, mistake, table
 from robustparse import __version__
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
-from robustparse.evaluation.evaluate import evaluate
-from robustparse.parsers.biaffine import BiaffineParser
-from robustparse.parsers.load import load
+from robustparse.evaluation.clean import evaluate
+from robustparse.models.dependency.biaffine import BiaffineParser
+from robustparse.models.load import load
 from sample_runs import sentences, write_sample
 
 

@@ -22,7 +22,7 @@ from robustparse.tracking.finite import SkipNonFinite
 from robustparse.tracking.offline import read_points, segments
 
 FGM = {
-    "class_path": "robustparse.defenses.gradient.GradientAdversary",
+    "class_path": "robustparse.defenses.FGM",
     "init_args": {"epsilon": 3.0},
 }
 
@@ -151,7 +151,7 @@ def test_without_a_gradient_for_long_a_run_ends(
 ) -> None:
     bad = fault("NoNumber", steps=[2, *range(4, 90)])
     config = write_config(tmp_path / "run.yaml", [bad], max_steps=90)
-    options = ("--skip_non_finite.most_in_a_row", "6")
+    options = ("--skip_non_finite.max_consecutive", "6")
     assert status(fit(config, tmp_path / "run", *options)) == 2
     assert "6 steps in a row" in capsys.readouterr().err
     assert column(tmp_path / "run", "train/skipped_steps")[-1] == (8, 6.0)
@@ -159,7 +159,7 @@ def test_without_a_gradient_for_long_a_run_ends(
     assert all(torch.isfinite(weight).all() for weight in last["state_dict"].values())
     # Resumed it does not begin to count anew: step 5 was the second in a row.
     assert last["global_step"] == 5
-    again = ("--skip_non_finite.most_in_a_row", "2")
+    again = ("--skip_non_finite.max_consecutive", "2")
     assert status(fit(config, tmp_path / "run", *again)) == 2
     assert "the last of them step 5" in capsys.readouterr().err
 
@@ -217,7 +217,7 @@ def test_wandb_may_die(tmp_path: Path) -> None:
     """Its service is killed amid a run, which goes on; the next goes on in the same W&B run."""
     mark = tmp_path / "mark"
     logger = {
-        "class_path": "robustparse.tracking.wandb.WandbLogger",
+        "class_path": "robustparse.tracking.WandbLogger",
         "init_args": {"offline": True, "init_timeout": 120.0},
     }
     dies = fault("KillService", steps=[12], mark=str(mark))

@@ -12,8 +12,8 @@ from pytorch_lightning.callbacks import ModelCheckpoint
 from tiny_runs import contents, differences, fit, metrics, write_config
 
 from robustparse import load
+from robustparse.cli.common.outputs import callbacks
 from robustparse.cli.main import main
-from robustparse.cli.outputs import callbacks
 from robustparse.data.datamodule import TreebankDataModule
 from robustparse.tracking.last import LastCheckpoint
 from robustparse.tracking.offline import read_points, segments
@@ -233,7 +233,7 @@ def test_fast_dev_run_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_wandb_goes_on_in_the_runs_folder(tmp_path: Path) -> None:
-    logger = {"class_path": "robustparse.tracking.wandb.WandbLogger"}
+    logger = {"class_path": "robustparse.tracking.WandbLogger"}
     config = write_config(tmp_path / "run.yaml", logger=logger, max_steps=20)
     main(fit(config, tmp_path / "run"))
     main(fit(config, tmp_path / "run", "--trainer.max_steps", "30"))

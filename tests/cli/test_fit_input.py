@@ -69,19 +69,19 @@ def config(tmp_path: Path) -> Path:
         ("model: {init_args: {optimization: {speed: 1}}}", ["optimization", "speed"]),
         ("model: {init_args: {init_from: gone.ckpt}}", ["gone.ckpt", "no such checkpoint"]),
         ("model: {init_args: {dropout: high}}", ["dropout", "high"]),
-        ("model: {class_path: robustparse.parsers.biaffine.NoSuch}", ["model", "NoSuch"]),
+        ("model: {class_path: robustparse.models.dependency.biaffine.NoSuch}", ["model", "NoSuch"]),
         ("model: {class_path: no.such.module.Parser}", ["model", "no.such.module"]),
         ("model: {class_path: os.system}", ["model", "os.system"]),
         (
-            "model: {class_path: robustparse.data.datamodule.TreebankDataModule}",
-            ["model", "TreebankDataModule", "ParserModule"],
+            "model: {class_path: robustparse.data.TreebankDataModule}",
+            ["model", "TreebankDataModule", "Model"],
         ),
         (
             "trainer: {callbacks: [{class_path: subprocess.Popen, init_args: {args: ls}}]}",
             ["trainer.callbacks", "subprocess.Popen"],
         ),
         (
-            "trainer: {callbacks: [{class_path: robustparse.defenses.gradient.GradientAdversary, "
+            "trainer: {callbacks: [{class_path: robustparse.defenses.FGM, "
             "init_args: {epsilon: -1.0}}]}",
             ["epsilon", "-1"],
         ),
@@ -195,7 +195,7 @@ def test_our_own_faults_keep_their_traceback(config: Path, monkeypatch: Any) -> 
     def broken(*_: object) -> None:
         raise KeyError("a fault of ours")
 
-    monkeypatch.setattr("robustparse.data.datamodule.TreebankDataModule.examples", broken)
+    monkeypatch.setattr("robustparse.data.TreebankDataModule.examples", broken)
     with pytest.raises(KeyError, match="a fault of ours"):
         main(["fit", "--config", str(config)])
 
@@ -222,7 +222,7 @@ def test_dropout_goes_on_with_as_many_processes_only(
             error = capsys.readouterr().err
             assert "trained with 2 processes, now there are 1" in error
             assert "dropout" in error
-            assert "data.init_args.other_processes true" in error
-            resumed += ["--data.init_args.other_processes", "true"]
+            assert "data.init_args.allow_world_size_change true" in error
+            resumed += ["--data.init_args.allow_world_size_change", "true"]
         main(resumed)
         assert torch.load(path, weights_only=True)["global_step"] == 2

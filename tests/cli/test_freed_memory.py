@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="needs
 ROUNDS, BYTES = 20, 48 << 20  # a block that glibc would map on its own, whatever went before
 PROGRAM = f"""
 import ctypes, resource
-from robustparse.cli.freed_memory import keep_freed_memory
+from robustparse.cli.common.freed_memory import keep_freed_memory
 
 kept = keep_freed_memory()
 libc = ctypes.CDLL("libc.so.6")

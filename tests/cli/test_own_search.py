@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from command_runs import checkpoint
 
-from robustparse.attacks.constraints.tags import AttackableTags
+from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.evaluation.lines import read_lines

@@ -10,7 +10,7 @@ from tiny_runs import contents
 from robustparse import load
 from robustparse.cli.main import main
 from robustparse.data.conllu import block_of, read_treebank, write_treebank
-from robustparse.data.sample import sample_treebank
+from robustparse.data.sample.treebank import sample_treebank
 
 
 def test_predict_writes_conllu(finished: tuple[Path, Path]) -> None:

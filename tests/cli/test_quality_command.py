@@ -13,8 +13,8 @@ from rich.console import Console
 from robustparse.cli import judge
 from robustparse.cli import quality as module
 from robustparse.cli.main import main
-from robustparse.evaluation.robustness import attack_into
-from robustparse.parsers.victim import ParserVictim
+from robustparse.evaluation.attack_folder import attack_into
+from robustparse.models.victim import ModelVictim
 from sample_runs import lexicon_attack, sentences, trained_parser
 
 
@@ -24,7 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("attack")
     run = {"attack": "zheng2020", "victims": ["x"], "seed": 0}
     attack = lexicon_attack({"gamma": 0.5})
-    attack_into(made, attack, sentences(15, "test"), ParserVictim(trained_parser()), run)
+    attack_into(made, attack, sentences(15, "test"), ModelVictim(trained_parser()), run)
     return made
 
 

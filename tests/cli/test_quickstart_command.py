@@ -10,10 +10,10 @@ from command_runs import mistake, table
 
 from robustparse.cli import quickstart
 from robustparse.cli.main import main
-from robustparse.data import sample
-from robustparse.evaluation.evaluate import evaluate
+from robustparse.data.sample import treebank as sample
+from robustparse.evaluation.clean import evaluate
 from robustparse.evaluation.lines import read_lines
-from robustparse.parsers.load import load
+from robustparse.models.load import load
 
 
 @pytest.fixture(autouse=True)

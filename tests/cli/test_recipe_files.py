@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from command_runs import RECIPE, checkpoint, mistake, stop_after
 
+from robustparse.cli.common.recipe_files import recipe_digests
 from robustparse.cli.main import main
-from robustparse.cli.recipe_files import recipe_digests
 from robustparse.evaluation.lines import read_lines
 from sample_runs import sentences, write_sample
 
-TRAINING_WORDS = "robustparse.attacks.candidates.training_words.TrainingWords"
+TRAINING_WORDS = "robustparse.attacks.TrainingWords"
 CANDIDATES = "robustparse.attacks.candidates"
 
 

@@ -7,8 +7,8 @@ import pytest
 from command_runs import mistake
 
 from robustparse.cli.main import main
-from robustparse.evaluation.robustness import attack_into
-from robustparse.parsers.victim import ParserVictim
+from robustparse.evaluation.attack_folder import attack_into
+from robustparse.models.victim import ModelVictim
 from sample_runs import lexicon_attack, sentences, trained_parser
 
 
@@ -18,7 +18,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     made = tmp_path_factory.mktemp("attacks")
     for name, gamma in (("weak", 0.05), ("strong", 0.5)):
         run = {"attack": "zheng2020", "victims": [name], "seed": 0}
-        victim = ParserVictim(trained_parser())
+        victim = ModelVictim(trained_parser())
         attack_into(
             made / name, lexicon_attack({"gamma": gamma}), sentences(15, "test"), victim, run
         )

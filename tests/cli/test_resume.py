@@ -19,37 +19,37 @@ KILLS = 2
 DEFENSE = Path(__file__).parents[2] / "configs" / "defense" / "substitution.yaml"
 
 GRADIENT: Settings = {
-    "class_path": "robustparse.defenses.gradient.GradientAdversary",
+    "class_path": "robustparse.defenses.FGM",
     "init_args": {"epsilon": 3.0},
 }
 PGD: Settings = {
-    "class_path": "robustparse.defenses.pgd.PGD",
+    "class_path": "robustparse.defenses.PGD",
     "init_args": {"epsilon": 3.0, "random_start": True, "start_step": 4, "every": 3},
 }
 FREELB: Settings = {
-    "class_path": "robustparse.defenses.freelb.FreeLB",
+    "class_path": "robustparse.defenses.FreeLB",
     "init_args": {"epsilon": 3.0, "norm": "l2", "epsilon_warmup_steps": 40},
 }
 ATTACK: Settings = {
-    "class_path": "robustparse.attacks.attack.Attack",
+    "class_path": "robustparse.attacks.Attack",
     "init_args": {
-        "goal": {"class_path": "robustparse.attacks.goals.AttachmentDrop"},
-        "candidates": {"class_path": "robustparse.attacks.candidates.training_words.TrainingWords"},
-        "constraints": [{"class_path": "robustparse.attacks.constraints.tags.AttackableTags"}],
+        "goal": {"class_path": "robustparse.attacks.AttachmentDrop"},
+        "candidates": {"class_path": "robustparse.attacks.TrainingWords"},
+        "constraints": [{"class_path": "robustparse.attacks.AttackableTags"}],
         "search": {
-            "class_path": "robustparse.attacks.search.zheng2020.Zheng2020",
+            "class_path": "robustparse.attacks.Zheng2020",
             "init_args": {"gamma": 0.15, "ranking": "random", "share_budget": True},
         },
     },
 }
 SUBSTITUTION: Settings = {
-    "class_path": "robustparse.defenses.substitution.SubstitutionAdversary",
+    "class_path": "robustparse.defenses.SubstitutionAdversary",
     "init_args": {"share": 0.5, "budget": 12, "attack": ATTACK},
 }
 # As it is shipped, in place of the originals.
 (REPLACEMENT,) = yaml.safe_load(DEFENSE.read_text())["trainer"]["callbacks+"]
 MONITOR: Settings = {
-    "class_path": "robustparse.defenses.monitor.RobustnessEvaluation",
+    "class_path": "robustparse.defenses.RobustnessEvaluation",
     "init_args": {"attack": ATTACK, "sentences": 10},
 }
 

@@ -16,7 +16,7 @@ from sample_runs import save_checkpoint, sentences, trained_parser, write_sample
 RECIPES = Path(__file__).parents[2] / "configs" / "attack"
 # In place of a masked language model, which is not there.
 WORDS = {
-    "class_path": "robustparse.attacks.candidates.training_words.TrainingWords",
+    "class_path": "robustparse.attacks.TrainingWords",
     "init_args": {"sample": 40},
 }
 
@@ -110,10 +110,8 @@ def test_a_character_attack_on_a_word_parser(made, tmp_path, capsys):
 
 def test_a_phrase_attack_without_phrases(made, tmp_path, capsys):
     recipe = yaml.safe_load((RECIPES / "zheng2020_phrase_blackbox.yaml").read_text())
-    goal = {"class_path": "robustparse.attacks.goals.AttachmentDrop"}
+    goal = {"class_path": "robustparse.attacks.AttachmentDrop"}
     (tmp_path / "wrong.yaml").write_text(yaml.safe_dump({**recipe, "goal": goal}))
     given = ["--attack", tmp_path / "wrong.yaml", "--checkpoint", made / "tiny.ckpt"]
     given += ["--data", made / "test.conllu", "--out", tmp_path / "out"]
-    assert "need the goal robustparse.attacks.phrases.PhraseDrop" in mistake(
-        capsys, "attack", *given
-    )
+    assert "need the goal robustparse.attacks.PhraseDrop" in mistake(capsys, "attack", *given)

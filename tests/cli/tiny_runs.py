@@ -45,11 +45,11 @@ def write_config(
         "enable_model_summary": False,
         "callbacks": callbacks or [],
     }
-    encoder = {"class_path": "robustparse.parsers.encoders.LSTMEncoder", "init_args": sizes}
+    encoder = {"class_path": "robustparse.models.LSTMEncoder", "init_args": sizes}
     config = {
         "trainer": {**usual, **trainer},
         "model": {
-            "class_path": "robustparse.parsers.biaffine.BiaffineParser",
+            "class_path": "robustparse.models.BiaffineParser",
             "init_args": {
                 "encoder": encoder,
                 "arc_dim": 8,
@@ -58,7 +58,7 @@ def write_config(
             },
         },
         "data": {
-            "class_path": "robustparse.data.datamodule.TreebankDataModule",
+            "class_path": "robustparse.data.TreebankDataModule",
             "init_args": {"folder": "sample", "batch_words": 400},
         },
         "last_checkpoint": {"every_n_train_steps": 5},
@@ -161,7 +161,7 @@ def _serve(log: Path) -> None:
     import pytorch_lightning.trainer.call as call
 
     from robustparse.cli import lightning  # noqa: F401 - imported once, for all forks
-    from robustparse.data.sample import sample_treebank
+    from robustparse.data.sample.treebank import sample_treebank
     from robustparse.tracking.ledger import Ledger
 
     torch.set_num_threads(1)

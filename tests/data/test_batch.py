@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 import torch
 
-from robustparse.data.batch import Batch, Numbered, join
+from robustparse.data.batch import Batch, EncodedCorpus, join
 
 COLUMNS = ("words", "tags", "heads", "labels", "counted")
 
 
-def numbered(lengths: list[int], seed: int = 0) -> Numbered:
+def numbered(lengths: list[int], seed: int = 0) -> EncodedCorpus:
     rng = np.random.default_rng(seed)
     words = sum(lengths)
-    return Numbered(
+    return EncodedCorpus(
         ids=np.arange(len(lengths), dtype=np.int64) * 10 + 3,
         start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
         words=rng.integers(3, 99, words),

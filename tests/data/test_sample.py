@@ -6,11 +6,11 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from robustparse.data import sample
-from robustparse.data.sample import SampleTreebank, attack_lexicon, derive, sample_treebank
-from robustparse.data.sample_function_words import CLOSED
-from robustparse.data.sample_grammar import read
-from robustparse.data.sample_words import OPEN
+from robustparse.data.sample import treebank as sample
+from robustparse.data.sample.function_words import CLOSED
+from robustparse.data.sample.grammar import read
+from robustparse.data.sample.treebank import SampleTreebank, attack_lexicon, derive, sample_treebank
+from robustparse.data.sample.words import OPEN
 from robustparse.types import Example
 
 SEEDS = (0, 20250)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from robustparse.data.sample_function_words import CLOSED
-from robustparse.data.sample_grammar import derive, lexicon, read, rules
-from robustparse.data.sample_words import OPEN
+from robustparse.data.sample.function_words import CLOSED
+from robustparse.data.sample.grammar import derive, lexicon, read, rules
+from robustparse.data.sample.words import OPEN
 from robustparse.errors import InputError
 from robustparse.types import DependencyTree
 

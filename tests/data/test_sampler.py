@@ -167,10 +167,10 @@ def test_another_number_of_processes_is_refused_where_it_must_be_the_same():
     data = numbered(random_lengths(5).tolist())
     state = TrainingLoader(data, 200, 7, 0, 2).state_dict()
     for rank in range(2):
-        same = TrainingLoader(data, 200, 7, rank, 2, other_processes=False)
+        same = TrainingLoader(data, 200, 7, rank, 2, allow_world_size_change=False)
         same.load_state_dict(state)
     with pytest.raises(InputError, match="trained with 2 processes, now there are 1, for which"):
-        TrainingLoader(data, 200, 7, other_processes=False).load_state_dict(state)
+        TrainingLoader(data, 200, 7, allow_world_size_change=False).load_state_dict(state)
 
 
 def test_a_finished_epoch_goes_on_with_the_whole_next():

@@ -1,6 +1,6 @@
-"""Gradient ascent on offsets, the loss of the fast gradient method and steps on it, written out.
+"""Gradient ascent on deltas, the loss of the fast gradient method and steps on it, written out.
 
-And what hears which offsets a parser gets, and which gradients its optimiser.
+And what hears which deltas a parser gets, and which gradients its optimiser.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ import torch
 from robustparse.data.batch import Batch
 from robustparse.data.datamodule import TreebankDataModule
 from robustparse.data.sampler import TrainingLoader
-from robustparse.parsers.biaffine import BiaffineParser
+from robustparse.models.dependency.biaffine import BiaffineParser
 
 EPSILON, WEIGHT, RATE = 1.7, 0.6, 0.3
 
@@ -39,22 +39,22 @@ def batches(parser: BiaffineParser, data: TreebankDataModule, epochs: int = 1) -
     return found
 
 
-def sentence_step(offset: torch.Tensor, gradient: torch.Tensor, size: float) -> torch.Tensor:
+def sentence_step(delta: torch.Tensor, gradient: torch.Tensor, size: float) -> torch.Tensor:
     """``(length, dim)``, up the gradient, back into the L2 ball."""
-    moved = offset + size * gradient / (gradient**2).sum().sqrt()
+    moved = delta + size * gradient / (gradient**2).sum().sqrt()
     norm = float((moved**2).sum().sqrt())
     return moved if norm <= EPSILON else moved / norm * EPSILON
 
 
-def token_step(offset: torch.Tensor, gradient: torch.Tensor, size: float) -> torch.Tensor:
+def token_step(delta: torch.Tensor, gradient: torch.Tensor, size: float) -> torch.Tensor:
     """The same, each word on its own."""
-    rows = zip(offset, gradient, strict=True)
+    rows = zip(delta, gradient, strict=True)
     return torch.stack([sentence_step(word, towards, size) for word, towards in rows])
 
 
-def linf_step(offset: torch.Tensor, gradient: torch.Tensor, size: float) -> torch.Tensor:
+def linf_step(delta: torch.Tensor, gradient: torch.Tensor, size: float) -> torch.Tensor:
     """Every number on its own."""
-    moved = torch.where(gradient > 0, offset + size, offset - size)
+    moved = torch.where(gradient > 0, delta + size, delta - size)
     moved = torch.where(moved > EPSILON, torch.full_like(moved, EPSILON), moved)
     return torch.where(moved < -EPSILON, torch.full_like(moved, -EPSILON), moved)
 
@@ -100,15 +100,15 @@ def start_by_hand(
     return start
 
 
-def loss_at(parser: BiaffineParser, batch: Batch, offset: torch.Tensor | None) -> torch.Tensor:
-    return parser.loss(batch, offset)[0].sum() / batch.lengths.sum()
+def loss_at(parser: BiaffineParser, batch: Batch, delta: torch.Tensor | None) -> torch.Tensor:
+    return parser.loss(batch, delta)[0].sum() / batch.lengths.sum()
 
 
 def total_by_hand(parser: BiaffineParser, batch: Batch, epoch: int = 0) -> torch.Tensor:
     """Of the fast gradient method."""
     zeros = torch.zeros_like(parser.embed(batch)).detach()
-    _, offset = ascent_by_hand(parser, batch, zeros, 1, EPSILON)
-    return loss_at(parser, batch, None) + WEIGHT * loss_at(parser, batch, offset)
+    _, delta = ascent_by_hand(parser, batch, zeros, 1, EPSILON)
+    return loss_at(parser, batch, None) + WEIGHT * loss_at(parser, batch, delta)
 
 
 Total = Callable[[BiaffineParser, Batch, int], torch.Tensor]
@@ -153,13 +153,13 @@ class Recorder(pl.Callback):
 
 
 def listen(parser: BiaffineParser) -> list[tuple[Batch, torch.Tensor | None]]:
-    """The batch and the offset of every loss asked for from now on."""
+    """The batch and the delta of every loss asked for from now on."""
     heard: list[tuple[Batch, torch.Tensor | None]] = []
     loss = parser.loss
 
-    def listened(batch: Batch, offset: torch.Tensor | None = None) -> Any:
-        heard.append((batch, None if offset is None else offset.detach().clone()))
-        return loss(batch, offset)
+    def listened(batch: Batch, delta: torch.Tensor | None = None) -> Any:
+        heard.append((batch, None if delta is None else delta.detach().clone()))
+        return loss(batch, delta)
 
     parser.loss = listened
     return heard

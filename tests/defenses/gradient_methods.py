@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
+from robustparse.defenses.fgm import FGM
 from robustparse.defenses.freelb import FreeLB
-from robustparse.defenses.gradient import GradientAdversary
 from robustparse.defenses.pgd import PGD
 
 METHODS: dict[str, Any] = {
-    "FGM": GradientAdversary,
+    "FGM": FGM,
     "PGD": PGD,
     "PGD from a random start": lambda **s: PGD(random_start=True, **s),
     "PGD alone": lambda **s: PGD(random_start=True, mix="adv", **s),

@@ -9,8 +9,8 @@ from gradient_by_hand import listen, with_sgd
 from gradient_methods import METHODS, PASSES, every_method
 
 from robustparse.data.batch import Batch
-from robustparse.defenses.gradient import GradientAdversary
-from robustparse.parsers.biaffine import BiaffineParser
+from robustparse.defenses.fgm import FGM
+from robustparse.models.dependency.biaffine import BiaffineParser
 from sample_runs import trainer
 
 
@@ -26,11 +26,11 @@ def test_the_schedule_counts_optimizer_steps(make_parser, data, name):
     expected = [batch for batch, count in enumerate(counts) for _ in range(count)]
     met: list[Batch] = []
     found = []
-    for batch, offset in heard:
+    for batch, delta in heard:
         if not met or batch is not met[-1]:
             met.append(batch)
         found.append(len(met) - 1)
-        assert (offset is None) == (counts[len(met) - 1] == 1)
+        assert (delta is None) == (counts[len(met) - 1] == 1)
     assert found == expected
 
 
@@ -43,7 +43,7 @@ def test_epsilon_warms_up_from_the_start_step(make_parser, data, name):
     adversary = METHODS[name](epsilon=2.0, start_step=1, epsilon_warmup_steps=4, **far)
     trainer(adversary, max_epochs=6).fit(parser, datamodule=data)
     last = heard[PASSES[name] :: PASSES[name]]
-    norms = [offset.flatten(1).norm(dim=1) for _, offset in last]
+    norms = [delta.flatten(1).norm(dim=1) for _, delta in last]
     for norm, epsilon in zip(norms, (0.5, 1.0, 1.5, 2.0, 2.0), strict=True):
         torch.testing.assert_close(norm, torch.full_like(norm, epsilon))
 
@@ -64,7 +64,7 @@ def losses_of(parser: BiaffineParser) -> list[torch.Tensor]:
 @every_method
 @pytest.mark.parametrize("same_dropout", [False, True])
 def test_dropout_masks_are_the_same_in_all_passes_or_fresh(make_parser, data, name, same_dropout):
-    """So small an offset alone changes no loss by more than rounding."""
+    """So small an delta alone changes no loss by more than rounding."""
     ends = []
     for _ in range(2):
         parser = make_parser(dropout=0.33).train()
@@ -93,9 +93,9 @@ def test_half_precision(make_parser, data, name):
     adversary = METHODS[name](epsilon=3.0)
     trainer(adversary, precision="bf16-mixed").fit(parser, datamodule=data)
     assert len(heard) == 2 * PASSES[name]
-    for batch, offset in heard[PASSES[name] - 1 :: PASSES[name]]:
-        assert offset.dtype == torch.float32
-        norms = offset.flatten(1).norm(dim=1)
+    for batch, delta in heard[PASSES[name] - 1 :: PASSES[name]]:
+        assert delta.dtype == torch.float32
+        norms = delta.flatten(1).norm(dim=1)
         torch.testing.assert_close(norms, torch.full((len(batch),), 3.0), rtol=1e-5, atol=0)
     after = parser.state_dict()
     assert all(torch.isfinite(weight).all() for weight in after.values())
@@ -142,7 +142,7 @@ def test_the_loss_of_the_last_pass_is_logged(make_parser, data, name):
 )
 def test_without_the_adversary_the_loss_of_the_only_pass_is_logged(make_parser, data, ends, alike):
     """Not that of an earlier batch again; the adversary comes in every other step."""
-    run = trainer(GradientAdversary(epsilon=5.0, every=2), **ends)
+    run = trainer(FGM(epsilon=5.0, every=2), **ends)
     run.fit(make_parser(dropout=0.0), datamodule=data)
     clean, last = (run.callback_metrics[f"train/{name}"] for name in ("loss", "adversarial_loss"))
     assert (clean == last) == alike
@@ -161,15 +161,15 @@ class Failing(pl.Callback):
 def test_the_parser_is_left_without_an_offset(make_parser, data, name):
     parser = make_parser()
     trainer(METHODS[name]()).fit(parser, datamodule=data)
-    assert parser.offset_source is None
+    assert parser.delta_source is None
     with pytest.raises(KeyError, match="broken"):
         trainer(METHODS[name](), Failing()).fit(parser, datamodule=data)
-    assert parser.offset_source is None
+    assert parser.delta_source is None
 
 
 def test_both_losses_are_whole_under_accumulation(make_parser, data):
-    """At a tiny offset both passes have one loss; Lightning divides that of its own pass."""
-    adversary = GradientAdversary(epsilon=1e-6)
+    """At a tiny delta both passes have one loss; Lightning divides that of its own pass."""
+    adversary = FGM(epsilon=1e-6)
     run = trainer(adversary, max_epochs=1, accumulate_grad_batches=4)
     run.fit(make_parser(dropout=0.0), datamodule=data)
     clean, adversarial = (

@@ -7,8 +7,8 @@ import pytorch_lightning as pl
 import torch
 from gradient_methods import METHODS, every_method
 
+from robustparse.defenses.fgm import FGM
 from robustparse.defenses.freelb import FreeLB
-from robustparse.defenses.gradient import GradientAdversary
 from robustparse.defenses.pgd import PGD
 from robustparse.errors import InputError
 from sample_runs import trainer
@@ -49,7 +49,7 @@ def test_an_ascent_out_of_range(method, settings, says):
         method(**settings)
 
 
-@pytest.mark.parametrize("method", [GradientAdversary, PGD])
+@pytest.mark.parametrize("method", [FGM, PGD])
 def test_a_mix_that_does_not_exist_or_leaves_the_weight_without_meaning(method):
     with pytest.raises(InputError, match="mix must be one of sum, mean, adv, got 'max'"):
         method(mix="max")
@@ -57,9 +57,9 @@ def test_a_mix_that_does_not_exist_or_leaves_the_weight_without_meaning(method):
         method(mix="adv", weight=0.5)
 
 
-@pytest.mark.parametrize("second", [PGD, GradientAdversary, FreeLB])
+@pytest.mark.parametrize("second", [PGD, FGM, FreeLB])
 def test_two_gradient_adversaries_are_refused(make_parser, data, second):
-    with pytest.raises(InputError, match=f"PGD and {second.__name__}.*one offset"):
+    with pytest.raises(InputError, match=f"PGD and {second.__name__}.*one delta"):
         trainer(PGD(), second()).fit(make_parser(), datamodule=data)
 
 

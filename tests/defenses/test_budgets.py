@@ -14,7 +14,7 @@ from robustparse.defenses.monitor import RobustnessEvaluation
 from robustparse.errors import InputError
 from robustparse.evaluation.record import RobustnessRecord
 from robustparse.evaluation.tally import result_line
-from robustparse.parsers.victim import ParserVictim
+from robustparse.models.victim import ModelVictim
 from sample_runs import lexicon_attack, sentences, trained_parser, trainer, write_sample
 
 GAMMAS = [0.0, 0.05, 0.1, 0.15, 0.2]
@@ -67,7 +67,7 @@ def test_every_budget_is_the_attack_at_that_budget(data):
     (step,) = memory.figures
     assert step == run.global_step - 1
     figures, record = memory.figures[step], memory.records[step]
-    victim, sample = ParserVictim(parser), data.examples("dev")
+    victim, sample = ModelVictim(parser), data.examples("dev")
     assert list(record.curve) == GAMMAS
     for gamma in GAMMAS:
         if gamma:

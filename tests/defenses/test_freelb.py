@@ -22,7 +22,7 @@ from gradient_by_hand import (
 from robustparse.data.batch import Batch
 from robustparse.defenses.freelb import FreeLB
 from robustparse.errors import InputError
-from robustparse.parsers.biaffine import BiaffineParser
+from robustparse.models.dependency.biaffine import BiaffineParser
 from sample_runs import trainer
 
 SIZE, SEED, STEPS = 0.9, 7, 4
@@ -42,8 +42,8 @@ def offsets_by_hand(parser: BiaffineParser, batch: Batch, epoch: int) -> list[to
 
 
 def total_by_hand(parser: BiaffineParser, batch: Batch, epoch: int) -> torch.Tensor:
-    offsets = offsets_by_hand(parser, batch, epoch)
-    return sum(loss_at(parser, batch, offset) for offset in offsets) / STEPS
+    deltas = offsets_by_hand(parser, batch, epoch)
+    return sum(loss_at(parser, batch, delta) for delta in deltas) / STEPS
 
 
 def test_every_pass_has_the_offset_of_the_algorithm(make_parser, data):
@@ -52,12 +52,12 @@ def test_every_pass_has_the_offset_of_the_algorithm(make_parser, data):
     heard = listen(parser)
     trainer(adversary(), max_epochs=2).fit(parser, datamodule=data)
     assert len(heard) == 4 * STEPS  # and no pass more
-    found = [offset for _, offset in heard]
+    found = [delta for _, delta in heard]
     for epoch, given in enumerate(batches(expected, data, 2)):
         for batch in given:
             by_hand = offsets_by_hand(expected, batch, epoch)
-            for offset in by_hand:
-                same(found.pop(0), offset)
+            for delta in by_hand:
+                same(found.pop(0), delta)
             assert by_hand[0].abs().max() > 1e-3
             norms = by_hand[-1].flatten(1).norm(dim=1)
             same(norms, torch.full_like(norms, EPSILON))  # the projection has work to do

@@ -18,7 +18,7 @@ from gradient_by_hand import (
     with_sgd,
 )
 
-from robustparse.defenses.gradient import GradientAdversary
+from robustparse.defenses.fgm import FGM
 from robustparse.errors import InputError
 from sample_runs import trainer
 
@@ -29,7 +29,7 @@ def test_training_equals_the_loss_written_out(make_parser, data, accumulate, cli
     expected = copy.deepcopy(parser)
     recorder = Recorder()
     trainer(
-        GradientAdversary(epsilon=EPSILON, weight=WEIGHT),
+        FGM(epsilon=EPSILON, weight=WEIGHT),
         recorder,
         max_epochs=2,
         accumulate_grad_batches=accumulate,
@@ -49,7 +49,7 @@ def test_a_step_with_the_parsers_own_optimizer(make_parser, data):
     parser = make_parser(dropout=0.0)
     expected = copy.deepcopy(parser)
     adam = torch.optim.Adam(expected.parameters(), 2e-3, betas=(0.9, 0.9), eps=1e-12)
-    adversary = GradientAdversary(epsilon=EPSILON, weight=WEIGHT)
+    adversary = FGM(epsilon=EPSILON, weight=WEIGHT)
     trainer(adversary, max_steps=1).fit(parser, datamodule=data)
     total_by_hand(expected, batches(expected, data)[0][0]).backward()
     noise = {name: weight.grad.abs() < 1e-10 for name, weight in expected.named_parameters()}
@@ -62,32 +62,32 @@ def test_a_sentences_offset_has_the_norm_epsilon_and_spares_root_and_padding(mak
     data.batch_words = 15
     parser = with_sgd(make_parser(dropout=0.0))
     heard = listen(parser)
-    trainer(GradientAdversary(epsilon=2.5)).fit(parser, datamodule=data)
-    (batch, clean), (again, offset) = heard
+    trainer(FGM(epsilon=2.5)).fit(parser, datamodule=data)
+    (batch, clean), (again, delta) = heard
     assert batch is again
     assert len(batch) == 3
     assert not clean.any()
-    same(offset.flatten(1).norm(dim=1), torch.full((3,), 2.5, dtype=torch.float64))
-    assert not offset[:, 0].any()
-    assert not offset[:, 1:][~batch.mask].any()
-    assert (offset[:, 1:][batch.mask].abs().sum(-1) > 0).all()
+    same(delta.flatten(1).norm(dim=1), torch.full((3,), 2.5, dtype=torch.float64))
+    assert not delta[:, 0].any()
+    assert not delta[:, 1:][~batch.mask].any()
+    assert (delta[:, 1:][batch.mask].abs().sum(-1) > 0).all()
 
 
 def test_an_offset_does_not_depend_on_the_rest_of_the_batch(make_parser, data):
-    offsets: list[dict[int, torch.Tensor]] = []
+    deltas: list[dict[int, torch.Tensor]] = []
     for batch_words in (15, 8):
         data.batch_words = batch_words
         parser = with_sgd(make_parser(dropout=0.0), rate=0.0)  # the weights stay
         heard = listen(parser)
-        trainer(GradientAdversary(epsilon=EPSILON)).fit(parser, datamodule=data)
-        offsets.append({})
-        for batch, offset in heard[1::2]:
+        trainer(FGM(epsilon=EPSILON)).fit(parser, datamodule=data)
+        deltas.append({})
+        for batch, delta in heard[1::2]:
             for row, (id_, length) in enumerate(zip(batch.ids, batch.lengths, strict=True)):
-                offsets[-1][int(id_)] = offset[row, : 1 + length]
-    together, apart = offsets
+                deltas[-1][int(id_)] = delta[row, : 1 + length]
+    together, apart = deltas
     assert set(together) == set(apart) == {0, 1, 2}
-    for id_, offset in together.items():
-        same(offset, apart[id_])
+    for id_, delta in together.items():
+        same(delta, apart[id_])
 
 
 class Failing(pl.Callback):
@@ -98,18 +98,18 @@ class Failing(pl.Callback):
 def test_the_parser_is_left_without_an_offset(make_parser, data):
     parser = make_parser()
     heard = listen(parser)
-    trainer(GradientAdversary()).fit(parser, datamodule=data)
+    trainer(FGM()).fit(parser, datamodule=data)
     assert len(heard) == 4
-    assert parser.offset_source is None
+    assert parser.delta_source is None
     with pytest.raises(KeyError, match="broken"):
-        trainer(GradientAdversary(), Failing()).fit(parser, datamodule=data)
-    assert parser.offset_source is None
+        trainer(FGM(), Failing()).fit(parser, datamodule=data)
+    assert parser.delta_source is None
     heard.clear()
     trainer().fit(parser, datamodule=data)
-    assert [offset for _, offset in heard] == [None, None]
+    assert [delta for _, delta in heard] == [None, None]
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0])
 def test_weight_out_of_range(value):
     with pytest.raises(InputError, match=f"weight must be > 0, got {value}"):
-        GradientAdversary(weight=value)
+        FGM(weight=value)

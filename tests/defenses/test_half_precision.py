@@ -17,8 +17,8 @@ def test_the_ascent_sees_gradients_too_small_for_half_precision(
     found = []
     ascend = Passes.gradient
 
-    def kept(self: Passes, offset: torch.Tensor) -> torch.Tensor:
-        found.append(ascend(self, offset))
+    def kept(self: Passes, delta: torch.Tensor) -> torch.Tensor:
+        found.append(ascend(self, delta))
         return found[-1]
 
     monkeypatch.setattr(Passes, "gradient", kept)

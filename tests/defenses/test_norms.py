@@ -13,10 +13,10 @@ KINDS = [("l2", "sentence"), ("l2", "token"), ("linf", "sentence"), ("linf", "to
 EPSILON = 0.8
 
 
-def norms(kind: tuple[str, str], offset: torch.Tensor) -> torch.Tensor:
+def norms(kind: tuple[str, str], delta: torch.Tensor) -> torch.Tensor:
     """Of each sentence, or of each of its units."""
     norm, per = kind
-    rows = offset.flatten(1) if per == "sentence" else offset.flatten(0, 1)
+    rows = delta.flatten(1) if per == "sentence" else delta.flatten(0, 1)
     return rows.abs().amax(1) if norm == "linf" else (rows**2).sum(1).sqrt()
 
 
@@ -29,12 +29,12 @@ def some(seed: int, scale: float = 1.0) -> torch.Tensor:
 def test_a_projection_is_the_nearest_point_of_the_ball(kind):
     space = ball(*kind)
     for seed, scale in itertools.product(range(5), (0.05, 0.4, 3.0)):
-        offset = some(seed, scale)
-        projected = space.project(offset, EPSILON)
+        delta = some(seed, scale)
+        projected = space.project(delta, EPSILON)
         assert (norms(kind, projected) <= EPSILON * (1 + 1e-15)).all()
         # Of a convex set: no point of it lies beyond the plane through the nearest one.
         other = space.project(some(seed + 100), EPSILON)
-        beyond = ((offset - projected) * (other - projected)).flatten(1).sum(1)
+        beyond = ((delta - projected) * (other - projected)).flatten(1).sum(1)
         assert (beyond <= 1e-12).all()
         assert torch.equal(space.project(projected * (1 - 1e-12), EPSILON), projected * (1 - 1e-12))
 

@@ -23,10 +23,10 @@ from gradient_by_hand import (
 )
 
 from robustparse.data.batch import Batch
-from robustparse.defenses.gradient import GradientAdversary
+from robustparse.defenses.fgm import FGM
 from robustparse.defenses.norms import LinfBall, ball
 from robustparse.defenses.pgd import PGD
-from robustparse.parsers.biaffine import BiaffineParser
+from robustparse.models.dependency.biaffine import BiaffineParser
 from sample_runs import trainer
 
 SIZE, SEED = 0.9, 7
@@ -46,10 +46,10 @@ def random_start(parser: BiaffineParser, batch: Batch, epoch: int, **kind: str) 
     return start_by_hand(parser, batch, SEED, epoch, draw)
 
 
-def largest_norm(offset: torch.Tensor, step: Any) -> torch.Tensor:
+def largest_norm(delta: torch.Tensor, step: Any) -> torch.Tensor:
     if step is linf_step:
-        return offset.abs().max()
-    return (offset if step is token_step else offset.flatten(1)).norm(dim=-1).max()
+        return delta.abs().max()
+    return (delta if step is token_step else delta.flatten(1)).norm(dim=-1).max()
 
 
 @pytest.mark.parametrize("name", BALLS)
@@ -64,11 +64,11 @@ def test_every_pass_has_the_offset_of_the_loop_written_out(make_parser, data, na
     passes = 5 if anywhere else 4
     assert len(heard) == 2 * passes
     for index, batch in enumerate(batches(expected, data)[0]):
-        offsets = [offset for _, offset in heard[index * passes : (index + 1) * passes]]
-        assert not offsets[0].any()
+        deltas = [delta for _, delta in heard[index * passes : (index + 1) * passes]]
+        assert not deltas[0].any()
         start = random_start(expected, batch, 0, **kind) if anywhere else zeros(expected, batch)
         by_hand = ascent_by_hand(expected, batch, start, 3, SIZE, step)
-        for ours, theirs in zip(offsets[passes - 4 :], by_hand, strict=True):
+        for ours, theirs in zip(deltas[passes - 4 :], by_hand, strict=True):
             same(ours, theirs)
         # The projection has work to do.
         assert float(largest_norm(by_hand[-1], step)) == pytest.approx(EPSILON, rel=1e-12)
@@ -77,8 +77,8 @@ def test_every_pass_has_the_offset_of_the_loop_written_out(make_parser, data, na
 def total(mix: str, anywhere: bool) -> Any:
     def of(parser: BiaffineParser, batch: Batch, epoch: int) -> torch.Tensor:
         start = random_start(parser, batch, epoch) if anywhere else zeros(parser, batch)
-        offset = ascent_by_hand(parser, batch, start, 3, SIZE)[-1]
-        clean, adversarial = loss_at(parser, batch, None), loss_at(parser, batch, offset)
+        delta = ascent_by_hand(parser, batch, start, 3, SIZE)[-1]
+        clean, adversarial = loss_at(parser, batch, None), loss_at(parser, batch, delta)
         if mix == "adv":
             return adversarial
         return (clean + WEIGHT * adversarial) * (0.5 if mix == "mean" else 1.0)
@@ -116,7 +116,7 @@ def test_training_equals_the_loss_written_out(make_parser, data, mix, anywhere):
 def test_one_step_from_zero_is_the_fast_gradient_method(make_parser, data, mix):
     ends = []
     for adversary in (
-        GradientAdversary(epsilon=EPSILON, mix=mix),
+        FGM(epsilon=EPSILON, mix=mix),
         PGD(epsilon=EPSILON, steps=1, mix=mix),
     ):
         parser = with_sgd(make_parser(dropout=0.0))
@@ -128,24 +128,24 @@ def test_one_step_from_zero_is_the_fast_gradient_method(make_parser, data, mix):
 
 @pytest.mark.parametrize("mix", ["sum", "adv"])
 def test_an_offset_does_not_depend_on_the_rest_of_the_batch(make_parser, data, mix):
-    offsets: list[dict[int, torch.Tensor]] = []
+    deltas: list[dict[int, torch.Tensor]] = []
     for batch_words in (15, 8):
         data.batch_words = batch_words
         parser = with_sgd(make_parser(dropout=0.0), rate=0.0)  # the weights stay
         heard = listen(parser)
         adversary = PGD(epsilon=EPSILON, random_start=True, mix=mix)
         trainer(adversary).fit(parser, datamodule=data)
-        offsets.append({})
+        deltas.append({})
         passes = 5 if mix == "sum" else 4
-        for batch, offset in heard[passes - 1 :: passes]:
+        for batch, delta in heard[passes - 1 :: passes]:
             for row, (id_, length) in enumerate(zip(batch.ids, batch.lengths, strict=True)):
-                assert not offset[row, 0].any()
-                assert not offset[row, 1 + length :].any()
-                offsets[-1][int(id_)] = offset[row, : 1 + length]
-    together, apart = offsets
+                assert not delta[row, 0].any()
+                assert not delta[row, 1 + length :].any()
+                deltas[-1][int(id_)] = delta[row, : 1 + length]
+    together, apart = deltas
     assert set(together) == set(apart) == {0, 1, 2}
-    for id_, offset in together.items():
-        same(offset, apart[id_])
+    for id_, delta in together.items():
+        same(delta, apart[id_])
 
 
 def test_random_starts_differ_by_seed_epoch_and_sentence(make_parser, data):
@@ -156,7 +156,7 @@ def test_random_starts_differ_by_seed_epoch_and_sentence(make_parser, data):
         heard = listen(parser)
         adversary = PGD(epsilon=1.0, steps=1, step_size=1e-9, random_start=True, seed=seed)
         trainer(adversary, max_epochs=2).fit(parser, datamodule=data)
-        starts += [offset[row, 1] for _, offset in heard[1::3] for row in range(3)]
+        starts += [delta[row, 1] for _, delta in heard[1::3] for row in range(3)]
     assert len(starts) == 12
     for index, start in enumerate(starts):
         assert all((start - other).abs().max() > 1e-3 for other in starts[:index])
@@ -176,8 +176,8 @@ def test_the_inner_steps_leave_no_gradient_on_parameters(make_parser, data):
 def test_signs_of_the_largest_norm(make_parser, data):
     parser = make_parser(dropout=0.0)
     heard = listen(parser)
-    adversary = GradientAdversary(epsilon=0.25, norm="linf")
+    adversary = FGM(epsilon=0.25, norm="linf")
     assert isinstance(adversary.ball, LinfBall)
     trainer(adversary).fit(parser, datamodule=data)
-    for batch, offset in heard[1::2]:
-        assert (offset[:, 1:][batch.mask].abs() == 0.25).double().mean() > 0.99
+    for batch, delta in heard[1::2]:
+        assert (delta[:, 1:][batch.mask].abs() == 0.25).double().mean() > 0.99

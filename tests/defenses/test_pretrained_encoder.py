@@ -6,15 +6,15 @@ import pytest
 import pytorch_lightning as pl
 import torch
 
-from robustparse.attacks.results import Adversary
+from robustparse.attacks.results import AdversarialExample
 from robustparse.data.datamodule import TreebankDataModule
 from robustparse.data.vocab import Vocabulary
 from robustparse.defenses.pgd import PGD
 from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.errors import InputError
-from robustparse.parsers.biaffine import BiaffineParser
-from robustparse.parsers.optimization import Optimization
-from robustparse.parsers.transformer import TransformerEncoder
+from robustparse.models.dependency.biaffine import BiaffineParser
+from robustparse.models.encoders.transformer import TransformerEncoder
+from robustparse.models.optimization import Optimization
 from sample_runs import lexicon_attack, trainer, write_sample
 from tiny_models import examples, save_bert
 
@@ -50,12 +50,12 @@ def test_a_gradient_adversary_trains_the_network_where_it_is_tuned(folder, data,
     heard: list[float] = []
     scored = parser.scored
 
-    def listening(batch, offset=None):
-        mask = parser.offset_mask(batch)
-        if offset is not None:
-            assert not (offset * (1 - mask)).any()
-            heard.append(float(offset.detach().abs().max()))
-        return scored(batch, offset)
+    def listening(batch, delta=None):
+        mask = parser.delta_mask(batch)
+        if delta is not None:
+            assert not (delta * (1 - mask)).any()
+            heard.append(float(delta.detach().abs().max()))
+        return scored(batch, delta)
 
     parser.scored = listening
     run = trainer(PGD(epsilon=0.5, steps=2), max_epochs=4)
@@ -80,7 +80,7 @@ def test_a_word_that_lengthens_a_sentence_beyond_the_limit_is_trained_on(folder,
     longer = ("the", "cat" + "s" * 11, "saw", "the", "dog")
 
     def lengthened(chosen, victim):
-        return [Adversary(one, longer, 1) for one in chosen if len(one.sentence) == 5]
+        return [AdversarialExample(one, longer, 1) for one in chosen if len(one.sentence) == 5]
 
     adversary.attack.adversaries = lengthened
     parser.log = lambda *_, **__: None

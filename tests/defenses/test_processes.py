@@ -8,12 +8,12 @@ import pytorch_lightning as pl
 import torch
 
 from robustparse.data.datamodule import TreebankDataModule
+from robustparse.defenses.fgm import FGM
 from robustparse.defenses.freelb import FreeLB
-from robustparse.defenses.gradient import GradientAdversary
 from robustparse.defenses.monitor import RobustnessEvaluation
 from robustparse.defenses.pgd import PGD
 from robustparse.defenses.substitution import SubstitutionAdversary
-from robustparse.parsers.biaffine import BiaffineParser
+from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.tracking.csv import CsvLogger
 from robustparse.tracking.examples import FOLDER
 from sample_runs import lexicon_attack, sentences, trained_parser, trainer, write_sample
@@ -39,7 +39,7 @@ def parser_without_dropout() -> BiaffineParser:
 def defense(name: str) -> list[pl.Callback]:
     substitution = SubstitutionAdversary(lexicon_attack(CHEAP), share=0.4, budget=6, seed=2)
     return {
-        "gradient": [GradientAdversary(epsilon=1.5, weight=0.7)],
+        "gradient": [FGM(epsilon=1.5, weight=0.7)],
         "pgd": [PGD(epsilon=1.5, random_start=True, mix="mean", seed=4)],
         "pgd alone": [PGD(epsilon=1.5, random_start=True, mix="adv", seed=4)],
         "freelb": [FreeLB(epsilon=1.5, seed=4)],

@@ -11,13 +11,13 @@ from pytorch_lightning.demos.boring_classes import BoringModel
 from substitution_stage import CHEAP, SENTENCES, Stage, sample_data
 
 from robustparse.attacks.candidates.casing import in_casing_of
-from robustparse.attacks.constraints.tags import ZHENG_2020_TAGS, AttackableTags
+from robustparse.attacks.constraints.tagging.tags import ZHENG_2020_TAGS, AttackableTags
 from robustparse.data.batch import Batch
 from robustparse.data.datamodule import TreebankDataModule
-from robustparse.data.sample import attack_lexicon
+from robustparse.data.sample.treebank import attack_lexicon
 from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.errors import InputError
-from robustparse.parsers.biaffine import BiaffineParser
+from robustparse.models.dependency.biaffine import BiaffineParser
 from sample_runs import lexicon_attack, trained_parser, trainer
 
 

@@ -8,7 +8,7 @@ import pytorch_lightning as pl
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.training_words import TrainingWords
-from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.data.datamodule import TreebankDataModule
 from robustparse.defenses.monitor import RobustnessEvaluation

@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from robustparse.evaluation.robustness import attack_into
+from robustparse.evaluation.attack_folder import attack_into
 from robustparse.evaluation.tally import Tally
-from robustparse.parsers.victim import ParserVictim
+from robustparse.models.victim import ModelVictim
 from robustparse.types import Example
 from sample_runs import lexicon_attack, sentences, trained_parser
 
@@ -29,7 +29,7 @@ def attack(
     on_sentence: Callable[[Tally], None] = lambda tally: None,
     **settings: Any,
 ) -> dict[str, Any]:
-    victim = ParserVictim(trained_parser())
+    victim = ModelVictim(trained_parser())
     chosen = lexicon_attack({"psi": 8}, seed=3, **{"live": 4, **settings})
     return attack_into(folder, chosen, examples, victim, dict(RUN), on_sentence)
 

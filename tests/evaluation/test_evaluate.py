@@ -8,7 +8,7 @@ import pytorch_lightning as pl
 import torch
 
 from robustparse.data.datamodule import TreebankDataModule
-from robustparse.evaluation.evaluate import evaluate, predictions
+from robustparse.evaluation.clean import evaluate, predictions
 from robustparse.metrics import counted_words
 from robustparse.types import DependencyTree, Example, Sentence
 from sample_runs import sentences, trained_parser

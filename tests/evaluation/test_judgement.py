@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from blind_pairs import answer, exported, rows, write
 
+from robustparse.annotation.judgement import judge
+from robustparse.annotation.questionnaire import COLUMNS
 from robustparse.errors import InputError
-from robustparse.evaluation.judgement import judge
-from robustparse.evaluation.questionnaire import COLUMNS
 
 
 def first(id_: int, original: str) -> tuple[str, str]:

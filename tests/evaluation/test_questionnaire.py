@@ -5,8 +5,8 @@ import json
 import pytest
 from blind_pairs import PAIRS, exported, rows, text, write
 
+from robustparse.annotation.questionnaire import COLUMNS, export, read_key
 from robustparse.errors import InputError
-from robustparse.evaluation.questionnaire import COLUMNS, export, read_key
 
 BY_ID = {pair.id: pair for pair in PAIRS}
 

@@ -11,10 +11,10 @@ import pytest
 from attack_folders import FILES, RUN, attack, contents, some
 
 from robustparse.errors import InputError
+from robustparse.evaluation.attack_folder import attack_into
 from robustparse.evaluation.lines import json_line, read_lines
-from robustparse.evaluation.robustness import attack_into
 from robustparse.evaluation.tally import Tally
-from robustparse.parsers.victim import ParserVictim
+from robustparse.models.victim import ModelVictim
 from sample_runs import SPEED, lexicon_attack, trained_parser
 
 
@@ -161,7 +161,7 @@ def test_the_folder_of_another_run_is_refused_and_left_alone(whole, key, value, 
             whole,
             lexicon_attack(),
             some(12),
-            ParserVictim(trained_parser()),
+            ModelVictim(trained_parser()),
             {**RUN, key: value},
         )
     assert contents(whole) == before

@@ -8,14 +8,14 @@ import pytest
 import torch
 from attack_folders import FILES, RUN, attack, contents, some
 
-from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.data.conllu import read_treebank
 from robustparse.errors import InputError
-from robustparse.evaluation.evaluate import evaluate
+from robustparse.evaluation.attack_folder import attack_into
+from robustparse.evaluation.clean import evaluate
 from robustparse.evaluation.lines import read_lines
-from robustparse.evaluation.robustness import attack_into
 from robustparse.evaluation.tally import Tally
-from robustparse.parsers.victim import ParserVictim
+from robustparse.models.victim import ModelVictim
 from sample_runs import SPEED, lexicon_attack, trained_parser
 
 
@@ -106,7 +106,7 @@ def test_reported_scores_are_those_of_the_files_parsed_again(tmp_path, punctuati
     parser, examples = trained_parser(), some(50)
     chosen = lexicon_attack(seed=3)
     chosen.goal = AttachmentDrop(punctuation=punctuation)
-    summary = attack_into(tmp_path, chosen, examples, ParserVictim(parser), dict(RUN))
+    summary = attack_into(tmp_path, chosen, examples, ModelVictim(parser), dict(RUN))
     adversarial = read_treebank(tmp_path / "adversarial.conllu")
     for which, those in (("clean", examples), ("attacked", adversarial)):
         scores = evaluate(parser, those, punctuation, batch_words=77)
@@ -161,7 +161,7 @@ def test_the_victim_is_left_as_it_was_found(tmp_path, stops):
             raise KeyboardInterrupt
 
     try:
-        attack_into(tmp_path, lexicon_attack(), some(9), ParserVictim(parser), dict(RUN), stop)
+        attack_into(tmp_path, lexicon_attack(), some(9), ModelVictim(parser), dict(RUN), stop)
     except KeyboardInterrupt:
         assert stops
     assert torch.is_grad_enabled()

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from attack_folders import FILES, RUN, attack, contents, some
 
+from robustparse.evaluation.attack_folder import collect_into
 from robustparse.evaluation.lines import held_lines, part_file, read_lines, tidy
-from robustparse.evaluation.robustness import collect_into
 from robustparse.evaluation.shards import Lines, attacked_lines, drain, shard
 from robustparse.evaluation.speed import Speed
-from robustparse.parsers.victim import ParserVictim
+from robustparse.models.victim import ModelVictim
 from robustparse.types import Example
 from sample_runs import SPEED, lexicon_attack, trained_parser
 
@@ -37,7 +37,7 @@ def test_every_sentence_goes_to_one_process_and_lengths_are_balanced(count):
 
 def own_lines(examples: Sequence[Example], **settings: Any) -> Lines:
     chosen = lexicon_attack({"psi": 8}, seed=3, **{"live": 4, **settings})
-    return attacked_lines(chosen, ParserVictim(trained_parser()), examples)
+    return attacked_lines(chosen, ModelVictim(trained_parser()), examples)
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 12])

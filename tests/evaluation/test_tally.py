@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robustparse.attacks.counting import CandidateCounts
+from robustparse.attacks.engine.funnel import CandidateCounts
 from robustparse.attacks.results import AttackResult, ScoredParse
 from robustparse.attacks.unseen import Unseen
 from robustparse.evaluation.tally import Tally, result_line

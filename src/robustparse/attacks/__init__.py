@@ -1,1 +1,8 @@
-"""The attack engine: problems, goals, candidates, constraints, searches, and one scheduler."""
+"""Attack texts and parses: goals, candidates, constraints and searches behind one engine.
+
+Public names are listed in ``__init__.pyi`` and imported on first use.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.attacks.building import ProblemBuilder
 from robustparse.attacks.candidates.generator import CandidateGenerator
 from robustparse.attacks.constraints.constraint import Constraint
-from robustparse.attacks.goals import Goal, Parse
-from robustparse.attacks.live import LiveSentence
+from robustparse.attacks.engine.problem_builder import ProblemBuilder
+from robustparse.attacks.engine.scheduler import Scheduler
+from robustparse.attacks.engine.search_run import SearchRun
+from robustparse.attacks.engine.statistics import Statistics
+from robustparse.attacks.goals.attachment import Goal, Parse
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.results import Adversary, AttackResult, ScoredParse, Status
-from robustparse.attacks.scheduler import Scheduler
+from robustparse.attacks.results import AdversarialExample, AttackResult, ScoredParse, Status
 from robustparse.attacks.search.requests import Search
-from robustparse.attacks.statistics import Statistics
 from robustparse.attacks.unseen import unseen_words
 from robustparse.attacks.victim import Predictions, Victim
 from robustparse.types import DependencyTree, Example
@@ -93,8 +93,9 @@ class Attack:
         """
         return AttackRun(self, examples, victim)
 
-    def adversaries(self, examples: Sequence[Example], victim: Victim) -> list[Adversary]:
-        """What the attack makes of each sentence; nothing is parsed but what the search asks.
+    def adversaries(self, examples: Sequence[Example], victim: Victim) -> list[AdversarialExample]:
+        """Return what the attack makes of each sentence; nothing is parsed but what the search
+        asks.
 
         Args:
             examples: sentences with distinct ids.
@@ -106,7 +107,7 @@ class Attack:
         by_id = {example.id: example for example in examples}
         found = self.sentences(examples, victim, Statistics(), reported=False)
         return [
-            Adversary(by_id[one.problem.id], one.problem.text(one.outcome), one.charged)
+            AdversarialExample(by_id[one.problem.id], one.problem.text(one.outcome), one.charged)
             for one in found
         ]
 
@@ -116,8 +117,8 @@ class Attack:
         victim: Victim,
         statistics: Statistics,
         reported: bool = True,
-    ) -> Generator[LiveSentence, None, None]:
-        """What becomes of each sentence, against any kind of victim; `run` is for parsers.
+    ) -> Generator[SearchRun, None, None]:
+        """Return what becomes of each sentence, against any kind of victim; `run` is for parsers.
 
         Args:
             examples: sentences with distinct ids, and gold answers that the goal can judge by.
@@ -155,7 +156,7 @@ class Attack:
         victim: Victim,
         builder: ProblemBuilder,
         scheduler: Scheduler,
-    ) -> Generator[LiveSentence, None, None]:
+    ) -> Generator[SearchRun, None, None]:
         def problems() -> Iterator[Problem]:
             while chunk := list(islice(examples, _CHUNK)):
                 self.check(chunk)
@@ -190,12 +191,12 @@ class AttackRun(Iterator[AttackResult]):
         self._sentences.close()
 
     def _kept(self, examples: Iterable[Example]) -> Iterator[Example]:
-        """The examples, each kept until its result is there."""
+        """Yield the examples, each kept until its result is there."""
         for example in examples:
             self._examples.setdefault(example.id, example)
             yield example
 
-    def _result(self, sentence: LiveSentence) -> AttackResult:
+    def _result(self, sentence: SearchRun) -> AttackResult:
         problem = sentence.problem
         edited = tuple(np.flatnonzero(sentence.outcome).tolist())
         words = problem.text(sentence.outcome)
@@ -228,7 +229,7 @@ class AttackRun(Iterator[AttackResult]):
 
 
 def _distinct(problems: Iterable[Problem]) -> Iterator[Problem]:
-    """The problems, as long as their ids differ."""
+    """Yield the problems, as long as their ids differ."""
     seen: set[int] = set()
     for problem in problems:
         if problem.id in seen:

@@ -27,7 +27,7 @@ def check_gamma(gamma: float, owner: str = "search") -> None:
 
 
 def edit_budget(gamma: float, length: int, *, up: bool = False) -> int:
-    """The words that may be changed, at least one.
+    """Return the words that may be changed, at least one.
 
     Args:
         gamma: their share, in (0, 1].

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.attacks.counting import CandidateCounts
+from robustparse.attacks.engine.funnel import CandidateCounts
 from robustparse.types import Sentence
 
 UNKNOWN = -1
@@ -51,7 +51,7 @@ class Problem:
         counted: which words enter the scores, `bool (words,)`, decided on the original sentence.
         sources: which generators proposed each candidate, `bool (candidates, generators)`.
         counts: how many candidates were made, and how many constraints have left.
-        once: whether no word that has been changed may be changed again (`SentenceFilter.once`).
+        once: whether no changed word may be changed again (`SentenceConstraint.once`).
         most_edits: words that filters let differ from the original's; None: any number of them.
     """
 
@@ -80,7 +80,7 @@ class Problem:
         return Source(self.original, self.tags, self.unknown, self.ptr, self.rows)
 
     def start(self) -> State:
-        """The sentence as it is."""
+        """Return the sentence as it is."""
         return np.zeros(len(self.original), dtype=np.int16)
 
     def changeable(self, states: NDArray[np.int16]) -> NDArray[np.bool_]:
@@ -97,14 +97,16 @@ class Problem:
         return kappa if self.most_edits is None else min(kappa, self.most_edits)
 
     def word(self, state: State, position: int) -> str:
-        """The word that stands at a position of a state, which is neither unknown nor deleted."""
+        """Return the word that stands at a position of a state, which is neither unknown nor
+        deleted.
+        """
         choice = int(state[position])
         if not choice:
             return self.sentence.words[position]
         return self.words[int(self.ptr[position]) + choice - 1]
 
     def text(self, state: State) -> tuple[str, ...]:
-        """The words of a state.
+        """Return the words of a state.
 
         Raises:
             ValueError: the state holds the unknown word, which has no spelling, or lacks a word.
@@ -118,7 +120,7 @@ class Problem:
 
 
 def one_changed(state: State, positions: NDArray[np.int64], choice: int) -> NDArray[np.int16]:
-    """The state with one choice at each position alone, `(positions, words)`."""
+    """Return the state with one choice at each position alone, `(positions, words)`."""
     states = np.repeat(state[None], len(positions), axis=0)
     states[np.arange(len(positions)), positions] = choice
     return states

@@ -11,7 +11,7 @@ _WORD = (1 << 64) - 1
 
 
 def stream(seed: int, sentence: int, part: int = 0) -> np.random.Generator:
-    """The generator of one sentence.
+    """Return the generator of one sentence.
 
     Args:
         seed: the run's seed, see `errors.check_seed`: larger ones are others modulo 2**64.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import Enum
 
-from robustparse.attacks.counting import CandidateCounts
+from robustparse.attacks.engine.funnel import CandidateCounts
 from robustparse.attacks.unseen import Unseen
 from robustparse.types import DependencyTree, Example
 
@@ -73,7 +73,7 @@ class AttackResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Adversary:
+class AdversarialExample:
     """A sentence as an attack leaves it, to be trained on.
 
     Args:

@@ -22,7 +22,7 @@ def check_tags(examples: Sequence[Example]) -> None:
 
 
 def tag_dictionary(victim: Victim, part: str) -> Mapping[str, str]:
-    """The victim's words and their Penn tags, without which a part would leave no candidate.
+    """Return the victim's words and their Penn tags, without which a part would leave no candidate.
 
     Args:
         victim: as it was trained.

@@ -21,7 +21,7 @@ arcs; `cross_entropy` is the loss the victim was trained with."""
 
 
 def joined(parts: Sequence[Predictions]) -> Predictions:
-    """The predictions of all parts, in their order; there is one part at least."""
+    """Return the predictions of all parts, in their order; there is one part at least."""
     if len(parts) == 1:
         return parts[0]
     return tuple(map(np.concatenate, zip(*parts, strict=True)))
@@ -87,7 +87,7 @@ class Victim(Protocol):
         ...
 
     def evaluating(self) -> AbstractContextManager[None]:
-        """Evaluation mode without gradients; on exit the victim is as it was found."""
+        """Return evaluation mode without gradients; on exit the victim is as it was found."""
         ...
 
 
@@ -145,7 +145,7 @@ class DifferentiableVictim(Victim, Protocol):
 
 
 @runtime_checkable
-class SpellingVictim(DifferentiableVictim, Protocol):
+class CharacterVictim(DifferentiableVictim, Protocol):
     """A victim that reads characters, and lets white-box attacks see them too."""
 
     def character_gradient(

@@ -7,11 +7,11 @@ from typing import Any
 from rich.console import Console
 
 from robustparse.attacks.attack import Attack
-from robustparse.cli.job import Job
-from robustparse.cli.tables import summary_table
+from robustparse.cli.common.job import Job
+from robustparse.cli.common.tables import summary_table
 from robustparse.data.datamodule import MAX_LENGTH
-from robustparse.parsers.decoders import Decoder
-from robustparse.parsers.victim import Precision
+from robustparse.models.dependency.decoders import Decoder
+from robustparse.models.victim import Precision
 
 
 def attack(

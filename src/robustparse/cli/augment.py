@@ -13,16 +13,16 @@ from typing import Any, Literal
 from rich.console import Console
 
 from robustparse.attacks.attack import Attack
-from robustparse.cli.job import Job
-from robustparse.cli.tables import summary_table
+from robustparse.cli.common.job import Job
+from robustparse.cli.common.tables import summary_table
 from robustparse.data.conllu import file_ending, write_treebank
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.errors import InputError
+from robustparse.evaluation.attack_folder import Summary, perturbed_blocks
 from robustparse.evaluation.lines import EXAMPLES, read_lines
-from robustparse.evaluation.robustness import Summary, perturbed_blocks
 from robustparse.files import write_text
-from robustparse.parsers.decoders import Decoder
-from robustparse.parsers.victim import Precision
+from robustparse.models.dependency.decoders import Decoder
+from robustparse.models.victim import Precision
 from robustparse.types import Example
 
 

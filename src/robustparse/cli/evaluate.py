@@ -11,7 +11,7 @@ import torch
 from rich.console import Console
 
 from robustparse import __version__
-from robustparse.cli.inputs import (
+from robustparse.cli.common.inputs import (
     instantiate_options,
     load_examples,
     load_parser,
@@ -19,14 +19,14 @@ from robustparse.cli.inputs import (
     parse_options,
     remarks_on,
 )
-from robustparse.cli.tables import score_table
+from robustparse.cli.common.tables import score_table
 from robustparse.data.conllu import block_of, file_ending, with_parse, write_treebank
 from robustparse.data.datamodule import MAX_LENGTH
-from robustparse.evaluation.evaluate import predictions, scores_of
+from robustparse.evaluation.clean import predictions, scores_of
 from robustparse.files import make_folder, write_text
 from robustparse.metrics import PunctuationPolicy
-from robustparse.parsers.decoders import Decoder
-from robustparse.parsers.victim import Precision
+from robustparse.models.dependency.decoders import Decoder
+from robustparse.models.victim import Precision
 from robustparse.types import Example, Prediction
 
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from robustparse.cli.inputs import instantiate_options, options_of, parse_options
-from robustparse.evaluation import questionnaire
-from robustparse.evaluation.pairs import read_pairs
+from robustparse.annotation import questionnaire
+from robustparse.annotation.pairs import read_pairs
+from robustparse.cli.common.inputs import instantiate_options, options_of, parse_options
 
 
 def export(

@@ -8,9 +8,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from robustparse.cli.inputs import instantiate_options, options_of, parse_options
-from robustparse.evaluation.judgement import judge as sum_up
-from robustparse.evaluation.questionnaire import QUESTIONS
+from robustparse.annotation.judgement import judge as sum_up
+from robustparse.annotation.questionnaire import QUESTIONS
+from robustparse.cli.common.inputs import instantiate_options, options_of, parse_options
 from robustparse.files import write_text
 
 

@@ -16,13 +16,18 @@ from pytorch_lightning.callbacks import Checkpoint
 from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 from pytorch_lightning.utilities import rank_zero_only
 
-from robustparse.cli import outputs
-from robustparse.cli.config_errors import check_config_file, config_files, mistake_in, shorten
-from robustparse.cli.noise import quiet
-from robustparse.cli.predictions import PredictionFile
+from robustparse.cli.common import outputs
+from robustparse.cli.common.config_errors import (
+    check_config_file,
+    config_files,
+    mistake_in,
+    shorten,
+)
+from robustparse.cli.common.noise import quiet
+from robustparse.cli.common.predictions import PredictionFile
 from robustparse.errors import InputError
 from robustparse.files import make_folder
-from robustparse.parsers.base import ParserModule
+from robustparse.models.base import Model
 from robustparse.tracking.finite import SkipNonFinite
 from robustparse.tracking.last import FILE as LAST
 from robustparse.tracking.last import OLD, LastCheckpoint, NoCheckpoint
@@ -38,7 +43,7 @@ class Cli(LightningCLI):
     """
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
-        """The vocabulary is known once the data module has read its training file."""
+        """Return the vocabulary is known once the data module has read its training file."""
         parser.link_arguments(
             "data.vocabulary", "model.init_args.vocabulary", apply_on="instantiate"
         )
@@ -131,7 +136,7 @@ def run(arguments: Sequence[str]) -> None:
     with quiet():
         try:
             Cli(
-                ParserModule,
+                Model,
                 pl.LightningDataModule,
                 save_config_callback=outputs.ConfigFile,
                 save_config_kwargs={"save_to_log_dir": False},

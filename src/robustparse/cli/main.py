@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from robustparse import __version__
-from robustparse.cli.freed_memory import keep_freed_memory
+from robustparse.cli.common.freed_memory import keep_freed_memory
 from robustparse.errors import InputError, ProcessDiedError
 
 LIGHTNING = {

@@ -10,8 +10,8 @@ from rich.table import Table
 from robustparse.attacks.constraints.language_model import LanguageModel
 from robustparse.attacks.constraints.similarity import SentenceSimilarity
 from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
-from robustparse.cli.inputs import instantiate_options, options_of, parse_options
-from robustparse.cli.progress import reading_progress
+from robustparse.cli.common.inputs import instantiate_options, options_of, parse_options
+from robustparse.cli.common.progress import reading_progress
 from robustparse.devices import check_device
 from robustparse.errors import InputError
 from robustparse.evaluation.quality import measure

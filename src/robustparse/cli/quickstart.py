@@ -16,29 +16,29 @@ from rich.console import Console
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
-from robustparse.attacks.constraints.tags import AttackableTags
-from robustparse.attacks.goals import AttachmentDrop
+from robustparse.attacks.constraints.tagging.tags import AttackableTags
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.random_substitution import RandomSubstitution
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.search.zheng2020 import Zheng2020
-from robustparse.cli.inputs import instantiate_options, options_of, parse_options
-from robustparse.cli.noise import quiet
-from robustparse.cli.progress import attack_progress
-from robustparse.cli.tables import summary_table
+from robustparse.cli.common.inputs import instantiate_options, options_of, parse_options
+from robustparse.cli.common.noise import quiet
+from robustparse.cli.common.progress import attack_progress
+from robustparse.cli.common.tables import summary_table
 from robustparse.data.datamodule import SAMPLE, TreebankDataModule
-from robustparse.data.sample import attack_lexicon, sample_treebank
+from robustparse.data.sample.treebank import attack_lexicon, sample_treebank
 from robustparse.defenses.monitor import RobustnessEvaluation
 from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.errors import check_seed
+from robustparse.evaluation.attack_folder import Summary, attack_into
 from robustparse.evaluation.lines import EXAMPLES, RUN, SUMMARY, read_lines
-from robustparse.evaluation.robustness import Summary, attack_into
 from robustparse.evaluation.tally import Tally
 from robustparse.files import make_folder, write_text
-from robustparse.parsers.biaffine import BiaffineParser
-from robustparse.parsers.encoders import LSTMEncoder
-from robustparse.parsers.load import load
-from robustparse.parsers.optimization import Optimization
-from robustparse.parsers.victim import ParserVictim
+from robustparse.models.dependency.biaffine import BiaffineParser
+from robustparse.models.encoders.bilstm import LSTMEncoder
+from robustparse.models.load import load
+from robustparse.models.optimization import Optimization
+from robustparse.models.victim import ModelVictim
 from robustparse.report.page import build_report
 from robustparse.tracking.checkpoint_io import VerifiedCheckpointIO
 from robustparse.tracking.csv import CsvLogger
@@ -148,7 +148,7 @@ def _fit(
 
 def _attacked(folder: Path, attack: Attack, seed: int) -> Summary:
     """Attack the folder's parser on the test split at 15 %, and for the curve at other budgets."""
-    victim = ParserVictim(load(folder / "parser.ckpt"))
+    victim = ModelVictim(load(folder / "parser.ckpt"))
     test = sample_treebank(seed).test
     for name in (RUN, EXAMPLES, SUMMARY):
         (folder / name).unlink(missing_ok=True)  # of an earlier quickstart, with another parser
@@ -171,7 +171,7 @@ def _attacked(folder: Path, attack: Attack, seed: int) -> Summary:
     return summary
 
 
-def _robust_las(attack: Attack, victim: ParserVictim, examples: Sequence[Any]) -> float:
+def _robust_las(attack: Attack, victim: ModelVictim, examples: Sequence[Any]) -> float:
     results = list(attack.run(examples[:CURVE_SENTENCES], victim))
     right = sum(result.attacked.correct_labelled for result in results)
     return 100.0 * right / sum(result.counted for result in results)

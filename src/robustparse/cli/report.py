@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from robustparse.cli.inputs import instantiate_options, options_of, parse_options
+from robustparse.cli.common.inputs import instantiate_options, options_of, parse_options
 from robustparse.report.page import build_report
 
 

@@ -1,4 +1,4 @@
-"""Numbered sentences and the batches cut from them.
+"""EncodedCorpus sentences and the batches cut from them.
 
 A word is a *row* of the parser's own growing table (what the encoder needs of one word form), so a
 batch looks the same for every encoder, in training and under attack. Sentences are numbered once;
@@ -46,7 +46,7 @@ class Batch:
         return len(self.lengths)
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> "Batch":
-        """A copy on a device."""
+        """Return a copy on a device."""
         moved = {
             f.name: getattr(self, f.name).to(device, non_blocking=non_blocking)
             for f in fields(self)
@@ -60,7 +60,7 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Numbered:
+class EncodedCorpus:
     """All sentences of a split in flat arrays: sentence i is ``start[i]:start[i + 1]``.
 
     Args:
@@ -86,7 +86,7 @@ class Numbered:
         return np.diff(self.start)
 
     def batch(self, indices: Sequence[int] | NDArray[np.int64], weight: float) -> Batch:
-        """The sentences at these indices as one padded batch."""
+        """Return the sentences at these indices as one padded batch."""
         chosen = np.asarray(indices, dtype=np.int64)
         lengths = self.lengths[chosen]
         columns = np.arange(lengths.max(initial=0))
@@ -111,7 +111,7 @@ class Numbered:
 
 
 def join(first: Batch, second: Batch, words: float) -> Batch:
-    """A batch with another one's sentences appended, padded to the longer.
+    """Return a batch with another one's sentences appended, padded to the longer.
 
     Args:
         first: gives the weight.

@@ -32,7 +32,7 @@ def read_treebank(
     parsed: bool = True,
     limit: str = "max_length",
 ) -> list[Example]:
-    """The examples of a file, from the cache where its content was read before.
+    """Return the examples of a file, from the cache where its content was read before.
 
     Args:
         path: the file; CoNLL-X if it ends in ``.conllx`` or ``.conll``, otherwise CoNLL-U.
@@ -107,7 +107,8 @@ def unknown_label(
 def unknown_labels(
     examples: Sequence[Example], path: str | Path, known: Collection[str], effect: str
 ) -> str:
-    """A remark on labels that a parser never saw, and on what comes of them; empty without any.
+    """Return a remark on labels that a parser never saw, and on what comes of them; empty without
+    any.
 
     Other arguments as in ``check_labels``.
 
@@ -165,7 +166,7 @@ def _place(example: Example, word: int, path: Path) -> str:
 
 
 def with_parse(block: str, tree: DependencyTree, words: Sequence[str] | None = None) -> str:
-    """The lines of a sentence with another parse, and other forms where ``words`` is given.
+    """Return the lines of a sentence with another parse, and other forms where ``words`` is given.
 
     Heads (column 7) and labels (column 8) are replaced. Enhanced dependencies (column 9) of words
     are blanked, since they would contradict the new parse; so is the lemma of a replaced form, and
@@ -191,7 +192,7 @@ def with_parse(block: str, tree: DependencyTree, words: Sequence[str] | None = N
 
 
 def block_of(sentence: Sentence, tree: DependencyTree) -> str:
-    """The CoNLL-U lines of a sentence made in memory."""
+    """Return the CoNLL-U lines of a sentence made in memory."""
     blank = ("_",) * len(sentence)
     rows = zip(
         sentence.words,
@@ -219,7 +220,7 @@ def file_ending(path: str | Path) -> str:
 
 
 def find_split(folder: str | Path, split: str) -> Path:
-    """The one ``*{split}.conllu``, ``.conllx`` or ``.conll`` file of a folder.
+    """Return the one ``*{split}.conllu``, ``.conllx`` or ``.conll`` file of a folder.
 
     Raises:
         InputError: none or several.

@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 def cached_rows(path: Path, key: str, parsed: bool) -> list[dict[str, Any]]:
-    """The rows of ``parse_rows``, whose arguments these are.
+    """Return the rows of ``parse_rows``, whose arguments these are.
 
     Raises:
         InputError: see ``read_treebank``.

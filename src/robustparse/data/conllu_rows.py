@@ -47,7 +47,7 @@ def parse_rows(path: str, key: str, parsed: bool) -> Iterator[dict[str, Any]]:
 
 
 def blocks(content: str) -> Iterator[tuple[int, list[str]]]:
-    """The lines of each sentence, with the number of the first."""
+    """Yield the lines of each sentence, with the number of the first."""
     start = 1
     block: list[str] = []
     for number, line in enumerate(content.split("\n"), start=1):
@@ -68,7 +68,7 @@ def is_word(line: str) -> bool:
 
 
 def without_second_parse(line: str) -> str:
-    """A word of CoNLL-X with columns 9 and 10 blank."""
+    """Return a word of CoNLL-X with columns 9 and 10 blank."""
     return "\t".join([*line.split("\t")[:8], "_", "_"])
 
 

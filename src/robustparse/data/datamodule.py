@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 
 import pytorch_lightning as pl
 
-from robustparse.data.batch import Numbered
+from robustparse.data.batch import EncodedCorpus
 from robustparse.data.conllu import (
     UNLEARNED,
     check_labels,
@@ -47,12 +47,12 @@ class Numberer(Protocol):
         ...
 
     def unmatched(self, examples: Sequence[Example]) -> str:
-        """A remark where it reads tags and knows no tag of these sentences; otherwise empty."""
+        """Return a remark where it reads tags and knows no tag of these sentences; otherwise empty."""
         ...
 
     def number(
         self, examples: Sequence[Example], punctuation: PunctuationPolicy, checked: bool
-    ) -> Numbered:
+    ) -> EncodedCorpus:
         """Words as rows of the parser's table, labels as its ids; checked first, if asked."""
         ...
 
@@ -79,8 +79,9 @@ class TreebankDataModule(pl.LightningDataModule):
         augmented_unit: what the share counts, ``sentences`` or ``tokens`` (Wang et al. 2021).
         vocabulary_of: the ``train`` file alone, as with Zheng et al. (2020); or of the ``merged``
             data, copies included, as with Wang et al. (2021).
-        other_processes: let a parser with dropout go on from a checkpoint of another number of
-            processes, whose masks it does not draw again. Without dropout that is always allowed.
+        allow_world_size_change: let a parser with dropout resume from a checkpoint of another
+            number of processes, whose masks it does not draw again. Without dropout that is always
+            allowed.
 
     Raises:
         InputError: see ``read_treebank``; or a setting is out of range.
@@ -102,7 +103,7 @@ class TreebankDataModule(pl.LightningDataModule):
         augmented_share: float = 1.0,
         augmented_unit: Unit = "sentences",
         vocabulary_of: Source = "train",
-        other_processes: bool = False,
+        allow_world_size_change: bool = False,
     ) -> None:
         super().__init__()
         check_least("data", batch_words=batch_words, eval_batch_words=eval_batch_words)
@@ -116,20 +117,22 @@ class TreebankDataModule(pl.LightningDataModule):
         self.max_length, self.min_count = max_length, min_count
         self.punctuation, self.seed = punctuation, seed
         self.augmented_share, self.augmented_unit = augmented_share, augmented_unit
-        self.vocabulary_of, self.other_processes = vocabulary_of, other_processes
+        self.vocabulary_of, self.allow_world_size_change = vocabulary_of, allow_world_size_change
         self._warned: set[str] = set()
 
     def examples(self, split: str, parsed: bool = True) -> list[Example]:
-        """The examples of ``train``, ``dev`` or ``test``; ``parsed`` as in ``read_treebank``."""
+        """Return the examples of ``train``, ``dev`` or ``test``; ``parsed`` as in
+        ``read_treebank``.
+        """
         path = self.path(split)
         if path is None:
-            from robustparse.data.sample import sample_treebank
+            from robustparse.data.sample.treebank import sample_treebank
 
             return getattr(sample_treebank(self.seed), split)  # type: ignore[no-any-return]
         return read_treebank(path, self.max_length, parsed, _LIMIT)
 
     def path(self, split: str) -> Path | None:
-        """The file of a split; None for the embedded sample.
+        """Return the file of a split; None for the embedded sample.
 
         Raises:
             InputError: no file is named, or the folder has none.
@@ -181,7 +184,7 @@ class TreebankDataModule(pl.LightningDataModule):
         return self.trainer.lightning_module  # type: ignore[union-attr, return-value]
 
     def _read(self, split: str, parsed: bool = True) -> list[Example]:
-        """The sentences of a split, every one of which the parser can read."""
+        """Return the sentences of a split, every one of which the parser can read."""
         examples = self.train_examples if split == "train" else self.examples(split, parsed)
         path = self.path(split) or SAMPLE
         check_readable(examples, path, self._parser.check, self.punctuation if parsed else "none")
@@ -207,13 +210,13 @@ class TreebankDataModule(pl.LightningDataModule):
         self._warn_of_labels("train", examples, "teach heads alone")
         data = self._parser.number(examples, self.punctuation, checked=False)
         module = self.trainer.lightning_module  # type: ignore[union-attr]
-        may_change = self.other_processes or not drops_out(module)
+        may_change = self.allow_world_size_change or not drops_out(module)
         words = "\n".join("\t".join(example.sentence.words) for example in examples)
         digest = hashlib.sha256(words.encode()).hexdigest()
         return TrainingLoader(data, self.batch_words, self.seed, *self._place(), may_change, digest)
 
     def val_dataloader(self) -> EvaluationLoader:
-        """The development sentences."""
+        """Return the development sentences."""
         return self._evaluation(self._scored("dev"), self.punctuation)
 
     def test_dataloader(self) -> EvaluationLoader:
@@ -221,11 +224,11 @@ class TreebankDataModule(pl.LightningDataModule):
         return self._evaluation(self._scored("test"), self.punctuation)
 
     def predict_dataloader(self) -> EvaluationLoader:
-        """The test sentences; neither parses nor labels of theirs are looked at."""
+        """Return the test sentences; neither parses nor labels of theirs are looked at."""
         return self._evaluation(self._read("test", parsed=False), "none")
 
     def _scored(self, split: str) -> list[Example]:
-        """The sentences of a split; a warning if a label of theirs cannot be right."""
+        """Return the sentences of a split; a warning if a label of theirs cannot be right."""
         examples = self._read(split)
         self._warn_of_labels(split, examples, UNLEARNED)
         remark = unmatched_punctuation(examples, self.punctuation)

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from robustparse.data.batch import Batch, Numbered
+from robustparse.data.batch import Batch, EncodedCorpus
 from robustparse.errors import InputError
 
 # The last batch, of what is left over, takes sentences from its neighbour until it has this many
@@ -25,7 +25,7 @@ MIN_SENTENCES = 16
 def plan_batches(
     lengths: NDArray[np.int64], batch_words: int, seed: int, epoch: int
 ) -> list[NDArray[np.int64]]:
-    """The global batches of an epoch, as indices of sentences.
+    """Return the global batches of an epoch, as indices of sentences.
 
     The number of batches and the lengths in them are the same in every epoch; which of the
     sentences of equal length stand together, and the order of the batches, change.
@@ -64,7 +64,7 @@ class EpochSampler:
         self.epoch = 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Called by Lightning at the start of every epoch."""
+        """Return called by Lightning at the start of every epoch."""
         self.epoch = epoch
 
 
@@ -76,22 +76,26 @@ class TrainingLoader:
         batch_words: the limit of a global batch, in words over all processes.
         seed: of the plan.
         rank, world_size: this process among all.
-        other_processes: whether training may go on that was begun by another number of them.
+        allow_world_size_change: whether training may resume that another number of them began.
         words: identifies the words of the sentences, whose rows depend on what was read before.
     """
 
     def __init__(
         self,
-        data: Numbered,
+        data: EncodedCorpus,
         batch_words: int,
         seed: int,
         rank: int = 0,
         world_size: int = 1,
-        other_processes: bool = True,
+        allow_world_size_change: bool = True,
         words: str = "",
     ) -> None:
         self.data, self.batch_words, self.seed = data, batch_words, seed
-        self.rank, self.world_size, self.other_processes = rank, world_size, other_processes
+        self.rank, self.world_size, self.allow_world_size_change = (
+            rank,
+            world_size,
+            allow_world_size_change,
+        )
         columns = b"".join(column.tobytes() for column in (data.tags, data.heads, data.labels))
         self._content = {"words": words, "trees": hashlib.sha256(columns).hexdigest()}
         self.sampler = EpochSampler()
@@ -145,11 +149,11 @@ class TrainingLoader:
                     "the same data, or start anew with model.init_args.init_from"
                 )
         before = state.get("world_size", self.world_size)
-        if before != self.world_size and not self.other_processes:
+        if before != self.world_size and not self.allow_world_size_change:
             raise InputError(
                 f"the checkpoint was trained with {before} processes, now there are "
                 f"{self.world_size}, for which dropout would draw other masks; resume with "
-                f"{before} processes, or let it draw them with data.init_args.other_processes true"
+                f"{before} processes, or set data.init_args.allow_world_size_change to true"
             )
         self.sampler.epoch, self._start = state["epoch"], state["position"]
         self._handed_out = self._start
@@ -160,7 +164,7 @@ class TrainingLoader:
 
 
 def forward_words(device: torch.device, given: int | None) -> int:
-    """Padded words of a forward pass: as many as given, else what suits the device.
+    """Return padded words of a forward pass: as many as given, else what suits the device.
 
     On a CPU few: activations stay in its cache, and sentences of nearly the same length need little
     padding (about a third faster than 8000 for a BiLSTM on UD English EWT). A GPU wants many.
@@ -188,7 +192,7 @@ class EvaluationLoader:
     """
 
     def __init__(
-        self, data: Numbered, batch_words: int, rank: int = 0, world_size: int = 1
+        self, data: EncodedCorpus, batch_words: int, rank: int = 0, world_size: int = 1
     ) -> None:
         if world_size > max(len(data), 1):
             raise InputError(

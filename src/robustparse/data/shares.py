@@ -29,7 +29,7 @@ def check_share(share: float, name: str = "a share") -> None:
 
 
 def draw_share(lengths: Sequence[int], share: float, unit: Unit, seed: int) -> list[int]:
-    """The indices of a share of some sentences, rising.
+    """Return the indices of a share of some sentences, rising.
 
     They are the front of one order that follows from (seed, number of sentences) alone: the 10 %
     are among the 20 %.

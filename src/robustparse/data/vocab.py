@@ -76,7 +76,7 @@ class Vocabulary:
 
     @classmethod
     def from_lists(cls, lists: Mapping[str, list[str]]) -> "Vocabulary":
-        """The inverse of ``to_lists``.
+        """Return the inverse of ``to_lists``.
 
         Raises:
             InputError: a list is missing or unknown.

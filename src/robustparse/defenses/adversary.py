@@ -1,8 +1,8 @@
 """What gradient adversaries have in common: the hooks, the schedule, the ascent step.
 
-An adversary trains on offsets of the embeddings that gradient ascent has found. The trainer's own
-step is the first pass over a batch: it runs with an offset that requires a gradient, so its one
-backward pass gives the gradients of parameters and offset together. What comes after it
+An adversary trains on deltas of the embeddings that gradient ascent has found. The trainer's own
+step is the first pass over a batch: it runs with a delta that requires a gradient, so its one
+backward pass gives the gradients of parameters and delta together. What comes after it
 (``later``) accumulates into the same gradients before they are clipped.
 
 By then the first pass's gradients lie on top of those of earlier batches that one optimiser step
@@ -24,20 +24,20 @@ from robustparse.defenses.norms import Norm, Per, ball
 from robustparse.defenses.passes import Passes
 from robustparse.defenses.requirements import parser_of
 from robustparse.errors import InputError, check_least, check_seed
-from robustparse.parsers.base import ParserModule
+from robustparse.models.base import Model
 
 WHO = "a gradient adversary"
 
 
 class EmbeddingAdversary(pl.Callback, ABC):
-    """Trains on offsets of the embeddings inside a ball, found by gradient ascent.
+    """Trains on deltas of the embeddings inside a ball, found by gradient ascent.
 
     The schedule counts optimiser steps, so it holds for all batches that one step accumulates, and
     a resumed run goes on with it. Steps without the adversary are ordinary clean ones. A random
     start follows from (seed, epoch, sentence id).
 
     Args:
-        epsilon: norm of an offset, in embedding units.
+        epsilon: norm of a delta, in embedding units.
         steps: of gradient ascent.
         step_size: norm of one of them; none: 2.5 epsilon / steps, which can reach the rim from any
             start (Madry et al. 2018, section 5).
@@ -46,7 +46,7 @@ class EmbeddingAdversary(pl.Callback, ABC):
             works on the network that is trained (Zhu et al. 2020, section 3.3), or fresh ones in
             each, from the step's own seed.
         norm: ``l2``, or ``linf`` (the largest absolute value).
-        per: whose L2 norm: that of a ``sentence``'s whole offset (Miyato et al. 2017) or that of
+        per: whose L2 norm: that of a ``sentence``'s whole delta (Miyato et al. 2017) or that of
             each ``token``, that is word or word piece.
         seed: of random starts.
         start_step: the first optimiser step with the adversary, from 0.
@@ -90,19 +90,19 @@ class EmbeddingAdversary(pl.Callback, ABC):
 
     @property
     @abstractmethod
-    def first_share(self) -> float:
+    def clean_weight(self) -> float:
         """What the loss of the first pass is multiplied by in the total."""
 
     @abstractmethod
     def first(self, passes: Passes) -> Tensor:
-        """The offset of the first pass, ``(batch, units, dim)``."""
+        """Return the delta of the first pass, ``(batch, units, dim)``."""
 
     @abstractmethod
     def later(self, passes: Passes) -> None:
-        """What is done after the backward pass of the first."""
+        """Return what is done after the backward pass of the first."""
 
     def draw(self, rng: np.random.Generator, units: int, dim: int) -> NDArray[np.float64]:
-        """The random start of a sentence for epsilon 1, ``(units, dim)``."""
+        """Return the random start of a sentence for epsilon 1, ``(units, dim)``."""
         return self.ball.draw(rng, units, dim)
 
     def start(self, passes: Passes) -> Tensor:
@@ -119,13 +119,13 @@ class EmbeddingAdversary(pl.Callback, ABC):
             drawn[row, units[row]] = self.draw(rng, int(units[row].sum()), zeros.shape[2])
         return torch.from_numpy(drawn).to(zeros) * passes.epsilon
 
-    def step(self, passes: Passes, offset: Tensor, gradient: Tensor) -> Tensor:
+    def step(self, passes: Passes, delta: Tensor, gradient: Tensor) -> Tensor:
         """One step up the gradient and back into the ball, all ``(batch, units, dim)``."""
-        moved = offset.detach() + passes.step_size * self.ball.normalize(gradient)
+        moved = delta.detach() + passes.step_size * self.ball.normalize(gradient)
         return self.ball.project(moved, passes.epsilon)
 
     def strength(self, step: int) -> float:
-        """What epsilon is multiplied by in an optimiser step; 0 leaves the adversary out."""
+        """Return what epsilon is multiplied by in an optimiser step; 0 leaves the adversary out."""
         since = step - self.start_step
         if since < 0 or since % self.every:
             return 0.0
@@ -137,7 +137,7 @@ class EmbeddingAdversary(pl.Callback, ABC):
         """Refuse what cannot work, before anything takes time.
 
         Raises:
-            InputError: the module has no offset interface, or another adversary wants it too.
+            InputError: the module has no delta interface, or another adversary wants it too.
         """
         parser_of(pl_module, WHO)
         found = [c for c in trainer.callbacks if isinstance(c, EmbeddingAdversary)]  # type: ignore[attr-defined]
@@ -145,28 +145,28 @@ class EmbeddingAdversary(pl.Callback, ABC):
             names = " and ".join(type(callback).__name__ for callback in found)
             raise InputError(
                 f"trainer.callbacks has {len(found)} gradient adversaries ({names}), but a pass "
-                "over a batch has one offset; keep one of them"
+                "over a batch has one delta; keep one of them"
             )
 
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
     ) -> None:
-        """Ask the parser to add our offset to the coming batch."""
+        """Ask the parser to add our delta to the coming batch."""
         strength = self.strength(trainer.global_step)
         if strength == 0.0:
             return
         parser = parser_of(pl_module, WHO)
         sizes = (strength * self.epsilon, strength * self.step_size)
         self._passes = Passes(trainer, parser, batch, batch_idx, *sizes, self.same_dropout)
-        parser.offset_source = self._passes.source(self.first)
+        parser.delta_source = self._passes.source(self.first)
 
     def on_before_backward(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, loss: Tensor
     ) -> None:
         """Scale the first pass before its backward pass."""
-        if self._passes is not None and not self._passes.further and self.first_share != 1.0:
+        if self._passes is not None and not self._passes.further and self.clean_weight != 1.0:
             loss.register_hook(  # type: ignore[no-untyped-call]
-                lambda gradient: gradient * self.first_share
+                lambda gradient: gradient * self.clean_weight
             )
 
     def on_after_backward(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -199,8 +199,8 @@ class EmbeddingAdversary(pl.Callback, ABC):
         self._release(pl_module)
 
     def _release(self, module: pl.LightningModule) -> None:
-        if isinstance(module, ParserModule):
-            module.offset_source = None
+        if isinstance(module, Model):
+            module.delta_source = None
         self._passes = None
 
 

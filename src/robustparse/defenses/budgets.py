@@ -8,7 +8,7 @@ from robustparse.errors import InputError
 
 
 def at_budgets(attack: Attack, gammas: Sequence[float]) -> dict[float, Attack]:
-    """The attack at each budget over 0, rising; budget 0 is no attack.
+    """Return the attack at each budget over 0, rising; budget 0 is no attack.
 
     Args:
         attack: left as it is.
@@ -36,5 +36,5 @@ def _with_gamma(attack: Attack, gamma: float) -> Attack:
 
 
 def percent_name(name: str, gamma: float) -> str:
-    """What a figure at a budget is logged as: ``robust/uas@15``."""
+    """Return what a figure at a budget is logged as: ``robust/uas@15``."""
     return f"{name}@{100 * gamma:g}"

@@ -1,10 +1,10 @@
 """FreeLB: free large-batch adversarial training (Zhu et al. 2020, algorithm 1).
 
-Gradient ascent on the offset and the parameters' gradients share their passes: each of the K
-passes, at offsets r_0 to r_{K-1}, gives both, and the optimiser steps once along the average of the
+Gradient ascent on the delta and the parameters' gradients share their passes: each of the K
+passes, at deltas r_0 to r_{K-1}, gives both, and the optimiser steps once along the average of the
 parameters' gradients,
 
-    r_0 ~ uniform(-epsilon, epsilon) / sqrt(N), N the numbers in a sentence's offset
+    r_0 ~ uniform(-epsilon, epsilon) / sqrt(N), N the numbers in a sentence's delta
     g_t = g_{t-1} + 1/K * d loss(x + r_{t-1}) / d parameters
     r_t = project(r_{t-1} + step_size * normalize(d loss(x + r_{t-1}) / d r), epsilon)
 """
@@ -20,13 +20,13 @@ from robustparse.defenses.passes import Passes
 
 
 class FreeLB(EmbeddingAdversary):
-    """Trains on all offsets of one ascent, their gradients averaged.
+    """Trains on all deltas of one ascent, their gradients averaged.
 
     A training step costs K clean ones. There is no clean pass; ``train/loss`` shows the loss at
     the start of the ascent.
 
     Args:
-        epsilon: norm of an offset, in embedding units.
+        epsilon: norm of a delta, in embedding units.
         steps: K, passes over a batch (3).
         step_size: norm of one ascent step; none: 2.5 epsilon / steps (Madry et al. 2018).
         start_size: takes the place of epsilon in r_0; none: epsilon, as in algorithm 1. The
@@ -35,7 +35,7 @@ class FreeLB(EmbeddingAdversary):
         same_dropout: the same dropout masks in all passes over a batch (section 3.3), or fresh
             ones, which is ascent on another thinned-out network in each.
         common: ``norm``, ``per``, ``seed``, ``start_step``, ``every``, ``epsilon_warmup_steps``,
-            as in ``EmbeddingAdversary``. By token, N counts the numbers in a token's offset; under
+            as in ``EmbeddingAdversary``. By token, N counts the numbers in a token's delta; under
             ``linf`` nothing is divided by its root.
 
     Raises:
@@ -66,7 +66,7 @@ class FreeLB(EmbeddingAdversary):
         self.start_size = start_size
 
     @property
-    def first_share(self) -> float:
+    def clean_weight(self) -> float:
         """Of every pass."""
         return 1.0 / self.steps
 
@@ -80,7 +80,7 @@ class FreeLB(EmbeddingAdversary):
         return self.start(passes).requires_grad_()
 
     def later(self, passes: Passes) -> None:
-        """The passes at r_1 to r_{K-1}."""
+        """Return the passes at r_1 to r_{K-1}."""
         for _ in range(self.steps - 1):
-            offset = self.step(passes, *passes.latest()).requires_grad_()
-            passes.learn(offset, 1.0 / self.steps)
+            delta = self.step(passes, *passes.latest()).requires_grad_()
+            passes.learn(delta, 1.0 / self.steps)

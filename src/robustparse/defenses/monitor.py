@@ -16,7 +16,7 @@ from robustparse.defenses.requirements import data_of, parser_of, tell_unmatched
 from robustparse.errors import InputError, check_least, check_seed
 from robustparse.evaluation.record import RecordLogger, RobustnessRecord
 from robustparse.evaluation.tally import Line, Tally, result_line
-from robustparse.parsers.victim import ParserVictim
+from robustparse.models.victim import ModelVictim
 from robustparse.types import Example
 
 WHO = "a robustness evaluation"
@@ -93,7 +93,7 @@ class RobustnessEvaluation(pl.Callback):
         """Attack with the current weights and log."""
         if (trainer.current_epoch + 1) % self.every_n_epochs:
             return
-        victim = ParserVictim(parser_of(pl_module, WHO))
+        victim = ModelVictim(parser_of(pl_module, WHO))
         own = self._sample[trainer.global_rank :: trainer.world_size]
         as_given = getattr(self.attack.search, "gamma", None)
         with trainer.precision_plugin.forward_context():
@@ -138,7 +138,7 @@ def _tally(lines: Iterable[Line]) -> Tally:
 def _summed(
     trainer: pl.Trainer, module: pl.LightningModule, tallies: list[Tally]
 ) -> list[dict[str, Any]]:
-    """The scores of tallies, each added up over the processes."""
+    """Return the scores of tallies, each added up over the processes."""
     rows = [[tally.sums[name] for name in Tally.NAMES] for tally in tallies]
     total = trainer.strategy.reduce(torch.tensor(rows, device=module.device), reduce_op="sum")
     if not isinstance(total, torch.Tensor):
@@ -147,7 +147,7 @@ def _summed(
 
 
 def _told(lines: Iterable[Line], count: int) -> list[Line]:
-    """The first of the sentences, over all processes, that the attack succeeded on."""
+    """Return the first of the sentences, over all processes, that the attack succeeded on."""
     found = sorted((line for line in lines if line["success"]), key=lambda line: line["id"])
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         parts: list[list[Line]] = [[] for _ in range(torch.distributed.get_world_size())]
@@ -163,7 +163,7 @@ def _log(module: pl.LightningModule, figures: dict[str, float | None]) -> None:
 
 
 def _figures(scores: dict[str, Any]) -> dict[str, float | None]:
-    """The tally's scores by the names they are logged under."""
+    """Return the tally's scores by the names they are logged under."""
     return {
         "clean/uas": scores["clean"]["uas"],
         "clean/las": scores["clean"]["las"],

@@ -1,7 +1,7 @@
-"""Balls that offsets stay in, and what gradient ascent inside one is made of.
+"""Balls that deltas stay in, and what gradient ascent inside one is made of.
 
 Its nouns are those of every such ascent: a random start (``draw``), ``normalize``, ``project``. A
-ball holds the offsets whose norm is at most epsilon, the norm being that of a sentence's offset as
+ball holds the deltas whose norm is at most epsilon, the norm being that of a sentence's delta as
 a whole (Miyato et al. 2017, section 3) or of each of its units, words or word pieces, alone. Rows
 without a unit (ROOT, padding) are zero and stay zero.
 """
@@ -21,7 +21,7 @@ Per = Literal["sentence", "token"]
 
 
 class Ball(ABC):
-    """The offsets of norm at most epsilon."""
+    """The deltas of norm at most epsilon."""
 
     @abstractmethod
     def draw(self, rng: np.random.Generator, units: int, dim: int) -> NDArray[np.float64]:
@@ -40,15 +40,15 @@ class Ball(ABC):
         """
 
     @abstractmethod
-    def project(self, offset: Tensor, epsilon: float) -> Tensor:
-        """The nearest offset in the ball, for each ``(batch, units, dim)``."""
+    def project(self, delta: Tensor, epsilon: float) -> Tensor:
+        """Return the nearest delta in the ball, for each ``(batch, units, dim)``."""
 
 
 class L2Ball(Ball):
     """Euclidean.
 
     Args:
-        per: what has the norm: the offset of a ``sentence``, or of each ``token``.
+        per: what has the norm: the delta of a ``sentence``, or of each ``token``.
     """
 
     def __init__(self, per: Per) -> None:
@@ -56,7 +56,7 @@ class L2Ball(Ball):
         self._dims = (1, 2) if per == "sentence" else (2,)
 
     def draw(self, rng: np.random.Generator, units: int, dim: int) -> NDArray[np.float64]:
-        """A direction, times a radius whose power of the dimension is uniform."""
+        """Return a direction, times a radius whose power of the dimension is uniform."""
         direction = rng.standard_normal((units, dim))
         if self.per == "sentence":
             norm = np.linalg.norm(direction)
@@ -69,16 +69,16 @@ class L2Ball(Ball):
         return float((units * dim if self.per == "sentence" else dim) ** -0.5)
 
     def normalize(self, gradient: Tensor) -> Tensor:
-        """The gradient over its norm."""
+        """Return the gradient over its norm."""
         # Multiplying by one over the smallest number, which is infinite, would make zero no number.
         return gradient / self._norm(gradient).clamp(min=torch.finfo(gradient.dtype).tiny)
 
-    def project(self, offset: Tensor, epsilon: float) -> Tensor:
+    def project(self, delta: Tensor, epsilon: float) -> Tensor:
         """Scaled down to the norm epsilon where it is longer."""
-        return offset * (epsilon / self._norm(offset).clamp(min=epsilon))
+        return delta * (epsilon / self._norm(delta).clamp(min=epsilon))
 
-    def _norm(self, offset: Tensor) -> Tensor:
-        norm: Tensor = torch.linalg.vector_norm(offset, dim=self._dims, keepdim=True)
+    def _norm(self, delta: Tensor) -> Tensor:
+        norm: Tensor = torch.linalg.vector_norm(delta, dim=self._dims, keepdim=True)
         return norm
 
 
@@ -90,20 +90,20 @@ class LinfBall(Ball):
         return rng.uniform(-1.0, 1.0, (units, dim))
 
     def half_side(self, units: int, dim: int) -> float:
-        """The ball is the cube."""
+        """Return the ball is the cube."""
         return 1.0
 
     def normalize(self, gradient: Tensor) -> Tensor:
-        """The gradient's signs."""
+        """Return the gradient's signs."""
         return gradient.sign()
 
-    def project(self, offset: Tensor, epsilon: float) -> Tensor:
+    def project(self, delta: Tensor, epsilon: float) -> Tensor:
         """Every number cut off at epsilon."""
-        return offset.clamp(-epsilon, epsilon)
+        return delta.clamp(-epsilon, epsilon)
 
 
 def ball(norm: Norm, per: Per) -> Ball:
-    """The ball of a norm.
+    """Return the ball of a norm.
 
     Raises:
         InputError: there is none of that name.

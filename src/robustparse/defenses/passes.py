@@ -1,9 +1,9 @@
-"""The passes of a gradient adversary over one training batch, each with an offset of its own.
+"""The passes of a gradient adversary over one training batch, each with a delta of its own.
 
-The first pass is the trainer's own step, which asks for its offset (``source``). Passes that train
+The first pass is the trainer's own step, which asks for its delta (``source``). Passes that train
 go through the trainer's strategy, so that precision, accumulation and gradient averaging hold for
 them as for the first, and leave their parameter gradients on top of those already there. Passes
-that only look for an offset run the bare parser and reach no parameter's gradient, hence no
+that only look for a delta run the bare parser and reach no parameter's gradient, hence no
 process waits in them for another.
 """
 
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from robustparse.data.batch import Batch
-from robustparse.parsers.base import ParserModule
+from robustparse.models.base import Model
 
 
 class Passes:
@@ -25,12 +25,12 @@ class Passes:
         parser: is trained.
         batch: the batch; others may still append to it in place until the first pass.
         index: of the batch in its epoch.
-        epsilon: norm of an offset in this step.
+        epsilon: norm of a delta in this step.
         step_size: norm of one ascent step in this step.
         same_dropout: draw the first pass's dropout masks in every pass, or fresh ones.
 
     Attributes:
-        offset: of the pass that runs, or ran last, ``(batch, units, dim)``; none before the first.
+        delta: of the pass that runs, or ran last, ``(batch, units, dim)``; none before the first.
         loss: of the latest further training pass.
         further: a training pass after the first is running.
     """
@@ -38,7 +38,7 @@ class Passes:
     def __init__(
         self,
         trainer: pl.Trainer,
-        parser: ParserModule,
+        parser: Model,
         batch: Batch,
         index: int,
         epsilon: float,
@@ -47,60 +47,60 @@ class Passes:
     ) -> None:
         self.trainer, self.parser, self.batch, self.index = trainer, parser, batch, index
         self.epsilon, self.step_size, self.same_dropout = epsilon, step_size, same_dropout
-        self.offset: Tensor | None = None
+        self.delta: Tensor | None = None
         self.loss: Tensor | None = None
         self.further = False
 
     def source(self, first: Callable[["Passes"], Tensor]) -> Callable[[Batch], Tensor]:
-        """What the parser calls for the offset of a pass; ``first`` gives that of the first."""
+        """Return what the parser calls for the delta of a pass; ``first`` gives that of the first."""
 
-        def offset_of(_: Batch) -> Tensor:
-            if self.offset is None:
-                self.offset = first(self)
+        def delta_of(_: Batch) -> Tensor:
+            if self.delta is None:
+                self.delta = first(self)
             self._seed_dropout()
-            return self.offset
+            return self.delta
 
-        return offset_of
+        return delta_of
 
     def zeros(self) -> Tensor:
         """``(batch, units, dim)``."""
-        return self.parser.zero_offset(self.batch)
+        return self.parser.zero_delta(self.batch)
 
     def mask(self) -> Tensor:
-        """``(batch, units, 1)``: 1 where an offset may stand."""
-        return self.parser.offset_mask(self.batch)
+        """``(batch, units, 1)``: 1 where a delta may stand."""
+        return self.parser.delta_mask(self.batch)
 
     def latest(self) -> tuple[Tensor, Tensor]:
-        """The offset of the latest training pass and the gradient that it has left there.
+        """Return the delta of the latest training pass and the gradient that it has left there.
 
         Both ``(batch, units, dim)``, zero off the units; the gradient is scaled like the loss.
         """
-        if self.offset is None or self.offset.grad is None:
-            raise RuntimeError("the backward pass left no gradient on the offset")
-        return self.offset.detach(), self.offset.grad * self.mask()
+        if self.delta is None or self.delta.grad is None:
+            raise RuntimeError("the backward pass left no gradient on the delta")
+        return self.delta.detach(), self.delta.grad * self.mask()
 
-    def gradient(self, offset: Tensor) -> Tensor:
-        """Of the sum of the sentences' losses towards an offset: ``(batch, units, dim)``.
+    def gradient(self, delta: Tensor) -> Tensor:
+        """Of the sum of the sentences' losses towards a delta: ``(batch, units, dim)``.
 
         Of a sum, so that a sentence's gradient does not depend on the rest of its batch; under
         ``16-mixed`` times the scaler's factor, below which half precision would round it to zero.
         """
-        offset = offset.detach().requires_grad_()
+        delta = delta.detach().requires_grad_()
         self._seed_dropout()
         with self.trainer.precision_plugin.forward_context():
-            sums, _ = self.parser.loss(self.batch, offset)
+            sums, _ = self.parser.loss(self.batch, delta)
         loss = sums.sum()
         if (scaler := getattr(self.trainer.precision_plugin, "scaler", None)) is not None:
             loss = scaler.scale(loss)
-        (gradient,) = torch.autograd.grad(loss, offset)
+        (gradient,) = torch.autograd.grad(loss, delta)
         return gradient * self.mask()
 
-    def learn(self, offset: Tensor, share: float) -> None:
-        """One more training pass: adds the gradients of ``share`` times the loss at an offset.
+    def learn(self, delta: Tensor, share: float) -> None:
+        """One more training pass: adds the gradients of ``share`` times the loss at a delta.
 
-        An offset that requires a gradient gets one, as in the first pass.
+        A delta that requires a gradient gets one, as in the first pass.
         """
-        self.offset, self.further = offset, True
+        self.delta, self.further = delta, True
         try:
             loss = self.trainer.strategy.training_step(self.batch, self.index)
             if not isinstance(loss, Tensor):

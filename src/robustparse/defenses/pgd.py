@@ -25,19 +25,19 @@ SHARES: dict[str, float] = {"sum": 1.0, "mean": 0.5, "adv": 1.0}
 
 
 class PGD(EmbeddingAdversary):
-    """Trains on offsets found by several steps of projected gradient ascent.
+    """Trains on deltas found by several steps of projected gradient ascent.
 
     From zero, the clean backward pass gives the gradient of the first step: a training step of
-    K ascent steps costs one clean step, K - 1 passes towards the offset alone and one adversarial
+    K ascent steps costs one clean step, K - 1 passes towards the delta alone and one adversarial
     step. From a random start it costs one such pass more; under ``mix: adv``, which has no clean
     pass, K passes and the adversarial step.
 
     Dropout is on in all passes. With fresh masks in each, an ascent step goes up the gradient of
-    another thinned-out network than the next, and the offset suits their average; see
+    another thinned-out network than the next, and the delta suits their average; see
     ``same_dropout``.
 
     Args:
-        epsilon: norm of an offset, in embedding units.
+        epsilon: norm of a delta, in embedding units.
         steps: of gradient ascent (3).
         step_size: norm of one of them; none: 2.5 epsilon / steps (Madry et al. 2018).
         random_start: start anywhere in the ball, or at zero.
@@ -82,29 +82,29 @@ class PGD(EmbeddingAdversary):
         self.mix, self.weight = mix, weight
 
     @property
-    def first_share(self) -> float:
+    def clean_weight(self) -> float:
         """That of the clean loss; under ``adv`` the first pass is the adversarial one."""
         return SHARES[self.mix]
 
     def first(self, passes: Passes) -> Tensor:
-        """A zero offset whose gradient is wanted; under ``adv`` the adversarial offset."""
+        """Return a zero delta whose gradient is wanted; under ``adv`` the adversarial delta."""
         if self.mix == "adv":
             return self.ascend(passes, self.start(passes), self.steps)
         return passes.zeros().requires_grad_()
 
     def later(self, passes: Passes) -> None:
-        """Form the offset, add the adversarial loss's gradients."""
+        """Form the delta, add the adversarial loss's gradients."""
         if self.mix == "adv":
             return
         if self.random_start:
-            offset = self.ascend(passes, self.start(passes), self.steps)
+            delta = self.ascend(passes, self.start(passes), self.steps)
         else:
-            offset = self.step(passes, *passes.latest())
-            offset = self.ascend(passes, offset, self.steps - 1)
-        passes.learn(offset, SHARES[self.mix] * self.weight)
+            delta = self.step(passes, *passes.latest())
+            delta = self.ascend(passes, delta, self.steps - 1)
+        passes.learn(delta, SHARES[self.mix] * self.weight)
 
-    def ascend(self, passes: Passes, offset: Tensor, steps: int) -> Tensor:
-        """So many steps from an offset, ``(batch, units, dim)``."""
+    def ascend(self, passes: Passes, delta: Tensor, steps: int) -> Tensor:
+        """So many steps from a delta, ``(batch, units, dim)``."""
         for _ in range(steps):
-            offset = self.step(passes, offset, passes.gradient(offset))
-        return offset
+            delta = self.step(passes, delta, passes.gradient(delta))
+        return delta

@@ -9,14 +9,14 @@ from pytorch_lightning.utilities import rank_zero_only
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.data.datamodule import TreebankDataModule
 from robustparse.errors import InputError
-from robustparse.parsers.base import ParserModule
+from robustparse.models.base import Model
 from robustparse.types import Example
 
 log = logging.getLogger(__name__)
 
 
-def parser_of(module: pl.LightningModule, who: str) -> ParserModule:
-    """The module that is trained.
+def parser_of(module: pl.LightningModule, who: str) -> Model:
+    """Return the module that is trained.
 
     Args:
         module: what Lightning hands to the callback.
@@ -25,13 +25,13 @@ def parser_of(module: pl.LightningModule, who: str) -> ParserModule:
     Raises:
         InputError: it is none of our parsers.
     """
-    if not isinstance(module, ParserModule):
+    if not isinstance(module, Model):
         raise InputError(f"{who} needs a robustparse parser, got {type(module).__name__}")
     return module
 
 
 def data_of(trainer: pl.Trainer, who: str) -> TreebankDataModule:
-    """The data module that is trained on.
+    """Return the data module that is trained on.
 
     Args:
         trainer: what Lightning hands to the callback.

@@ -20,14 +20,14 @@ from pytorch_lightning.utilities import rank_zero_only
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.randomness import stream
-from robustparse.attacks.results import Adversary
+from robustparse.attacks.results import AdversarialExample
 from robustparse.data.batch import Batch, join
 from robustparse.data.conllu import check_readable
 from robustparse.data.datamodule import SAMPLE
 from robustparse.defenses.requirements import data_of, parser_of, tell_unmatched
 from robustparse.errors import InputError, check_choice, check_least, check_seed
-from robustparse.parsers.base import ParserModule
-from robustparse.parsers.victim import ParserVictim
+from robustparse.models.base import Model
+from robustparse.models.victim import ModelVictim
 from robustparse.types import DependencyTree, Example, Sentence
 
 WHO = "a substitution adversary"
@@ -139,16 +139,14 @@ class SubstitutionAdversary(pl.Callback):
         # Lightning would write the figures of the last attacked batch again.
         self._log_cost(pl_module)
 
-    def _attack(self, trainer: pl.Trainer, parser: ParserModule, batch: Batch) -> Cost:
+    def _attack(self, trainer: pl.Trainer, parser: Model, batch: Batch) -> Cost:
         """Put copies into a batch; what they cost."""
         # Each once: another adversary may have appended copies.
         ids = dict.fromkeys(batch.ids.tolist())
         chosen = [id_ for id_ in ids if self._draw(trainer.current_epoch, id_)]
         self.attack.seed = _mixed(self.seed, trainer.current_epoch, 0)
         with trainer.precision_plugin.forward_context():
-            made = self.attack.adversaries(
-                [self._examples[i] for i in chosen], ParserVictim(parser)
-            )
+            made = self.attack.adversaries([self._examples[i] for i in chosen], ModelVictim(parser))
         edited = (one for one in made if one.words != one.example.sentence.words)
         changed = sorted(edited, key=lambda one: one.example.id)
         if self.mode == "append":
@@ -189,7 +187,7 @@ def _mixed(*numbers: int) -> int:
     return int(np.random.SeedSequence(numbers).generate_state(1, np.uint32)[0])
 
 
-def _numbered(parser: ParserModule, changed: Sequence[Adversary], batch: Batch) -> Batch:
+def _numbered(parser: Model, changed: Sequence[AdversarialExample], batch: Batch) -> Batch:
     """Adversarial sentences with their originals' gold trees, on the batch's device."""
     copies = [_copy(one.example, one.words) for one in changed]
     # Nobody wrote them: one over an encoder's limit is read in windows, as the attack has read it.

@@ -34,7 +34,8 @@ NOT_MEASURED: dict[str, Any] = {
 
 
 def breakdown(lines: Iterable[Line]) -> dict[str, Any]:
-    """The keys of ``summary.json`` beyond `Tally.scores`; None where a line lacks what is needed.
+    """Return the keys of ``summary.json`` beyond `Tally.scores`; None where a line lacks what is
+    needed.
 
     Args:
         lines: of ``examples.jsonl``, read once.
@@ -83,7 +84,7 @@ class Candidates:
             self.sums.setdefault(generator, Counter()).update(counts)
 
     def figures(self) -> dict[str, Any] | None:
-        """Sums, and means over the slots that candidates were made for."""
+        """Return sums, and means over the slots that candidates were made for."""
         if not self.complete:
             return None
         slots = self.slots
@@ -120,7 +121,7 @@ class UnseenWords:
                 self.sums[name, when] += count
 
     def figures(self) -> dict[str, Any] | None:
-        """Counts before and after the attack."""
+        """Return counts before and after the attack."""
         if "oot" in self.missing:
             return None
         figures: dict[str, Any] = {"changed": self.changed}
@@ -170,7 +171,7 @@ class Tags:
 
 
 def tag_class(tag: str) -> str:
-    """The class of a Penn tag."""
+    """Return the class of a Penn tag."""
     return next((name for name, tags in TAG_CLASSES.items() if tag in tags), OTHER)
 
 

@@ -14,7 +14,7 @@ EXAMPLES, SUMMARY, RUN = "examples.jsonl", "summary.json", "run.json"
 
 
 def json_line(line: dict[str, Any]) -> str:
-    """A sentence as it stands in the file."""
+    """Return a sentence as it stands in the file."""
     return json.dumps(line, ensure_ascii=False) + "\n"
 
 
@@ -24,7 +24,7 @@ def part_file(folder: Path, rank: int) -> Path:
 
 
 def held_lines(folder: Path) -> Iterator[dict[str, Any]]:
-    """The lines of a folder, those in parts included, each sentence once.
+    """Yield the lines of a folder, those in parts included, each sentence once.
 
     Raises:
         InputError: see `read_lines`.
@@ -66,7 +66,7 @@ def _held(folder: Path) -> Iterator[tuple[Path, int, dict[str, Any]]]:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """The whole lines of an ``examples.jsonl``; a last line torn by a kill is left out.
+    """Return the whole lines of an ``examples.jsonl``; a last line torn by a kill is left out.
 
     Raises:
         InputError: a whole line is no JSON object with an id.
@@ -75,7 +75,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def each_line(path: Path) -> Iterator[dict[str, Any]]:
-    """The same, one at a time."""
+    """Yield the same, one at a time."""
     for _, line in _lines_at(path):
         yield line
 

@@ -30,7 +30,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def _acquired(path: Path) -> int:
-    """The open, locked file."""
+    """Return the open, locked file."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:

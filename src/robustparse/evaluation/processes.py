@@ -67,7 +67,7 @@ def lines_of_processes(worker: Worker, count: int, examples: Sequence[Example]) 
 def _started(
     worker: Worker, rank: int, count: int, ids: Sequence[int]
 ) -> tuple[SpawnProcess, Connection]:
-    """A worker's process, and the pipe in which its messages arrive."""
+    """Return a worker's process, and the pipe in which its messages arrive."""
     context = get_context("spawn")  # a fork of a process with threads or a GPU may hang
     here, there = context.Pipe(duplex=False)
     process = context.Process(target=_work, args=(worker, rank, count, ids, there))
@@ -101,7 +101,7 @@ def _collected(processes: Sequence[SpawnProcess], ranks: dict[Connection, int]) 
 
 
 def _work(worker: Worker, rank: int, count: int, ids: Sequence[int], pipe: Connection) -> None:
-    """What a worker's process runs."""
+    """Return what a worker's process runs."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started it ends it,
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that checkers it started end too
     torch.set_num_threads(max(1, torch.get_num_threads() // count))
@@ -122,7 +122,7 @@ def _send(pipe: Connection, kind: str, content: Any) -> None:
 
 
 def _received(pipe: Connection) -> dict[str, Any]:
-    """A message, or an empty one where the process has died."""
+    """Return a message, or an empty one where the process has died."""
     try:
         message: dict[str, Any] = json.loads(pipe.recv_bytes())
     except (EOFError, OSError):

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse import __version__
+from robustparse.annotation.pairs import Pair, read_pairs, read_summary
 from robustparse.attacks.constraints.language_model import LanguageModel
 from robustparse.attacks.constraints.similarity import SentenceSimilarity
 from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
 from robustparse.errors import InputError
 from robustparse.evaluation.breakdown import NOT_MEASURED
 from robustparse.evaluation.lines import EXAMPLES, SUMMARY
-from robustparse.evaluation.pairs import Pair, read_pairs, read_summary
 from robustparse.files import read_text, write_text
 
 QUALITY = "quality.json"
@@ -135,7 +135,9 @@ def sentence_similarity(pairs: Sequence[Pair], encoder: SentenceSimilarity) -> d
 
 
 def in_summary(measures: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The means that ``summary.json`` repeats: perplexity over all, similarities over changes."""
+    """Return the means that ``summary.json`` repeats: perplexity over all, similarities over
+    changes.
+    """
     short: dict[str, Any] = {}
     if found := measures.get("perplexity"):
         means = {when: found["all"][when]["mean"] for when in ("clean", "attacked")}
@@ -164,7 +166,7 @@ def _length(words: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
 
 
 def _held(folder: Path) -> Measures:
-    """What was measured of the same examples before."""
+    """Return what was measured of the same examples before."""
     path = folder / QUALITY
     if not path.exists():
         return {}

@@ -141,12 +141,12 @@ class Ranks:
         self._store.set(_PENDING, json.dumps([example.id for example in pending]))
 
     def _speeds(self) -> list[Speed]:
-        """What the others took, once they are done."""
+        """Return what the others took, once they are done."""
         others = range(1, self.rank.count)
         return [Speed(**json.loads(self._store.get(f"{_SPEED}/{rank}"))) for rank in others]
 
     def _share(self, attacked: Source, pending: Sequence[Example]) -> Lines:
-        """The lines of one rank, as long as its launcher lives."""
+        """Yield the lines of one rank, as long as its launcher lives."""
         lines = attacked(shard(pending, self.rank.rank, self.rank.count))
         try:
             while True:

@@ -17,7 +17,7 @@ Source = Callable[[Sequence[Example]], Lines]
 
 
 def shard(examples: Sequence[Example], rank: int, count: int) -> list[Example]:
-    """What one of several processes attacks: every sentence goes to exactly one.
+    """Return what one of several processes attacks: every sentence goes to exactly one.
 
     They are dealt by falling length, so that each gets as many long ones. As all that becomes of a
     sentence follows from (seed, id), outcomes do not depend on the deal.

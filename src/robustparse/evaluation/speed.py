@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from robustparse.attacks.statistics import Statistics, victim_seconds_alone
+from robustparse.attacks.engine.statistics import Statistics, victim_seconds_alone
 from robustparse.attacks.victim import Victim
 
 
@@ -57,7 +57,7 @@ class Speed:
         )
 
     def figures(self, sentences: int) -> dict[str, Any]:
-        """The keys of ``summary.json``; None where no sentence was attacked."""
+        """Return the keys of ``summary.json``; None where no sentence was attacked."""
         own = self.process_seconds - sum(self.model_seconds.values())
         figures = {
             "victim_forwards": self.forwards,

@@ -11,7 +11,7 @@ Line = Mapping[str, Any]
 
 
 def result_line(result: AttackResult) -> dict[str, Any]:
-    """A finished sentence as ``examples.jsonl`` holds it.
+    """Return a finished sentence as ``examples.jsonl`` holds it.
 
     ``clean`` and ``attacked`` are parses with their scores against gold; ``counted`` is the number
     of words that enter the scores; ``targeted`` says whether the goal finds anything to attack in
@@ -103,7 +103,9 @@ class Tally:
             self.sums[name] += amount
 
     def scores(self) -> dict[str, Any]:
-        """The keys of ``summary.json`` that follow from the lines; scores and rates in percent."""
+        """Return the keys of ``summary.json`` that follow from the lines; scores and rates in
+        percent.
+        """
         s = self.sums
         n, tried = s["sentences"], s["sentences"] - s["skipped"]
         return {

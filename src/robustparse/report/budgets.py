@@ -22,7 +22,7 @@ TITLE = "LAS against edit budget, by attack"
 def with_budget_curves(
     systems: Sequence[AttackFolder], folders: Sequence[Path]
 ) -> list[AttackFolder]:
-    """The systems; the first of those that belong to a curve has its plot besides.
+    """Return the systems; the first of those that belong to a curve has its plot besides.
 
     Args:
         systems: what was read from ``folders``, in their order.
@@ -56,7 +56,7 @@ def _curve(name: str, members: dict[float, int], systems: Sequence[AttackFolder]
 
 
 def _take_gamma(run: dict[str, Any]) -> float | None:
-    """The search's budget, taken out of the run so that the rest can be compared."""
+    """Return the search's budget, taken out of the run so that the rest can be compared."""
     part: Any = run
     for key in ("settings", "init_args", "search", "init_args"):
         part = part.get(key) if isinstance(part, dict) else None
@@ -67,7 +67,7 @@ def _take_gamma(run: dict[str, Any]) -> float | None:
 
 
 def _victim_name(run: dict[str, Any]) -> str:
-    """The victim's run folder."""
+    """Return the victim's run folder."""
     victims = run.get("victims")
     first = victims[0] if isinstance(victims, list) and victims else ""
     return Path(str(first)).parent.name

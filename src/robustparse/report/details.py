@@ -42,13 +42,13 @@ class _Part(NamedTuple):
     where: str
 
     def part(self, key: str) -> Self:
-        """The object under a key; an empty one where nothing is."""
+        """Return the object under a key; an empty one where nothing is."""
         there = self.fields.get(key) is not None
         found = get(self.fields, key, dict, self.where) if there else {}
         return self._replace(fields=found, where=f"{self.where}: {key}")
 
     def number(self, *keys: str) -> float | None:
-        """A figure by its keys; None where there is none."""
+        """Return a figure by its keys; None where there is none."""
         part = self
         for key in keys[:-1]:
             part = part.part(key)
@@ -56,7 +56,7 @@ class _Part(NamedTuple):
 
 
 def details(systems: Sequence[tuple[str, Json]]) -> list[str]:
-    """The tables, as pieces of HTML; none where no summary holds anything to show.
+    """Return the tables, as pieces of HTML; none where no summary holds anything to show.
 
     Args:
         systems: name and `summary.json` of each.
@@ -112,7 +112,7 @@ def _effort(systems: Sequence[tuple[str, _Part]]) -> str:
 
 
 def _model(system: tuple[str, _Part]) -> str:
-    """The language model that gave a system's perplexities, by the last part of its path."""
+    """Return the language model that gave a system's perplexities, by the last part of its path."""
     found = system[1].part("perplexity").fields
     if not found.get("model"):
         return ""
@@ -146,7 +146,7 @@ def _candidates(name: str, counts: _Part) -> str:
 def _panel(
     label: str, heads: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]], title: str = ""
 ) -> str:
-    """A table whose first column names its rows; headings and cells are HTML."""
+    """Return a table whose first column names its rows; headings and cells are HTML."""
     title = f"<h3>{escape(title)}</h3>" if title else ""
     head = "".join(
         f'<th scope="col"{"" if column else " class=text"}>{text}</th>'

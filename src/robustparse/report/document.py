@@ -13,7 +13,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def document(title: str, parts: Iterable[str]) -> str:
-    """The page's text.
+    """Return the page's text.
 
     Args:
         title: plain text, of the window and as the first heading.

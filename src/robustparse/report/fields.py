@@ -4,8 +4,8 @@ import json
 import math
 from typing import Any, TypeVar
 
+from robustparse.annotation.pairs import REMEDY
 from robustparse.errors import InputError
-from robustparse.evaluation.pairs import REMEDY
 
 Json = dict[str, Any]
 T = TypeVar("T")
@@ -22,7 +22,7 @@ def is_number(value: object) -> bool:
 
 
 def figure(record: Json, key: str, where: str) -> float | None:
-    """A number, or null.
+    """Return a number, or null.
 
     Raises:
         InputError: it is neither, or missing.
@@ -34,7 +34,7 @@ def figure(record: Json, key: str, where: str) -> float | None:
 
 
 def get(record: Json, key: str, kind: type[T], where: str) -> T:
-    """A value of a type.
+    """Return a value of a type.
 
     Raises:
         InputError: it is of another one, or missing.
@@ -47,7 +47,7 @@ def get(record: Json, key: str, kind: type[T], where: str) -> T:
 
 
 def parsed(text: str, where: str) -> Json:
-    """The JSON object of a text.
+    """Return the JSON object of a text.
 
     Raises:
         InputError: it is none.

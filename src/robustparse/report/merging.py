@@ -30,7 +30,7 @@ def merge_plots(systems: Sequence[AttackFolder], runs: Sequence[TrainingRun] = (
 
 
 def _told_apart(members: Sequence[tuple[str, Plot]]) -> list[tuple[Curve, ...]]:
-    """The curves of each plot to be made, by names that differ."""
+    """Return the curves of each plot to be made, by names that differ."""
     names = [curve.name for _, plot in members for curve in plot.curves]
     if len(set(names)) == len(names):
         return _fitting([plot.curves for _, plot in members])

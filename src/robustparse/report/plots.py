@@ -70,7 +70,7 @@ class Plot:
 
 
 def epoch_ends(curves: Sequence[Curve]) -> list[tuple[float, float]]:
-    """Steps and the epochs that they end.
+    """Return steps and the epochs that they end.
 
     There are none where a curve does not know its epochs, or where they end at different steps.
     """

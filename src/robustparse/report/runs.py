@@ -12,7 +12,7 @@ _COMPARED = ("attack", "settings", "seed", "limit", "share", "share_of")
 
 
 def read_run(folder: Path) -> dict[str, Any]:
-    """What an attack was run with; nothing where that is not known."""
+    """Return what an attack was run with; nothing where that is not known."""
     try:
         run = json.loads((folder / RUN).read_text("utf-8"))
     except (OSError, ValueError):  # the page can do without
@@ -21,7 +21,7 @@ def read_run(folder: Path) -> dict[str, Any]:
 
 
 def attack_key(run: dict[str, Any]) -> str | None:
-    """The same text for runs that differ in the parser alone; None where nothing is known."""
+    """Return the same text for runs that differ in the parser alone; None where nothing is known."""
     if not run:
         return None
     digests = run.get("sha256")
@@ -30,7 +30,7 @@ def attack_key(run: dict[str, Any]) -> str | None:
 
 
 def parser_key(run: dict[str, Any]) -> str | None:
-    """The same text for runs against one parser; None where that is not known."""
+    """Return the same text for runs against one parser; None where that is not known."""
     digests = run.get("sha256")
     checkpoint = digests.get("checkpoint") if isinstance(digests, dict) else None
     return None if checkpoint is None else json.dumps([checkpoint, run.get("decoder")])

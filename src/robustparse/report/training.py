@@ -39,7 +39,7 @@ class TrainingRun:
 
 
 def read_training(folder: Path, name: str) -> TrainingRun:
-    """The curves of a run; none where nothing was evaluated.
+    """Return the curves of a run; none where nothing was evaluated.
 
     Raises:
         InputError: there is no ``metrics.csv``, or it is none of ours.
@@ -50,7 +50,7 @@ def read_training(folder: Path, name: str) -> TrainingRun:
 
 
 def over_epochs(plot: Plot) -> list[Plot]:
-    """The same over epochs, if those are known and the plot over steps cannot show them."""
+    """Return the same over epochs, if those are known and the plot over steps cannot show them."""
     if not all(curve.epochs for curve in plot.curves) or epoch_ends(plot.curves):
         return []
     curves = (Curve(curve.name, curve.epochs, curve.y) for curve in plot.curves)

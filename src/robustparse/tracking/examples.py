@@ -23,7 +23,7 @@ _MARK = '<style>mark{background:#fff1c2;font-weight:700}</style><body style="bac
 
 
 def tree_pair(line: Line) -> TreePair:
-    """A line of ``examples.jsonl`` as a picture needs it."""
+    """Return a line of ``examples.jsonl`` as a picture needs it."""
     gold, clean, attacked = (
         DependencyTree(tuple(line[key]["heads"]), tuple(line[key]["labels"]))
         for key in ("gold", "clean", "attacked")
@@ -33,7 +33,7 @@ def tree_pair(line: Line) -> TreePair:
 
 
 def marked(words: Sequence[str], edited: Sequence[int]) -> str:
-    """A sentence as HTML, its edited words in ``<mark>``."""
+    """Return a sentence as HTML, its edited words in ``<mark>``."""
     shown = [
         f"<mark>{escape(word)}</mark>" if position in edited else escape(word)
         for position, word in enumerate(words)
@@ -42,7 +42,7 @@ def marked(words: Sequence[str], edited: Sequence[int]) -> str:
 
 
 def bracketed(words: Sequence[str], edited: Sequence[int]) -> str:
-    """A sentence as plain text, its edited words in brackets."""
+    """Return a sentence as plain text, its edited words in brackets."""
     return " ".join(f"[{w}]" if position in edited else w for position, w in enumerate(words))
 
 
@@ -54,7 +54,7 @@ def picture(line: Line) -> str:
 
 
 def example_rows(lines: Sequence[Line], pictures: Sequence[Any]) -> list[list[Any]]:
-    """A row of ``COLUMNS`` for each line, ending with its picture."""
+    """Return a row of ``COLUMNS`` for each line, ending with its picture."""
     return [
         [
             line["id"],
@@ -70,7 +70,9 @@ def example_rows(lines: Sequence[Line], pictures: Sequence[Any]) -> list[list[An
 
 
 def example_media(record: RobustnessRecord, step: int) -> dict[str, Any]:
-    """What W&B shows of a record: examples as a table and as a page, the curve over the budgets."""
+    """Return what W&B shows of a record: examples as a table and as a page, the curve over the
+    budgets.
+    """
     import wandb
 
     media: dict[str, Any] = {}
@@ -125,7 +127,7 @@ def _name(step: int) -> str:
 
 
 def page(lines: Sequence[Line], step: int) -> str:
-    """A self-contained page about some adversarial examples."""
+    """Return a self-contained page about some adversarial examples."""
     figures = [
         f'<figure class="panel"><figcaption>Sentence {line["id"]}: LAS {line["clean"]["las"]:.1f} '
         f"before, {line['attacked']['las']:.1f} after</figcaption>{picture(line)}</figure>"

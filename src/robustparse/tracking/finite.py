@@ -25,17 +25,17 @@ class SkipNonFinite(Callback):
     In 16-mixed precision the loss scaler leaves such steps out itself; here they are counted.
 
     Args:
-        most_in_a_row: the run ends with an error after so many (20; a loss scale of 2^16 needs at
+        max_consecutive: the run ends with an error after so many (20; a loss scale of 2^16 needs at
             most 16 to come down to 1).
 
     Raises:
-        InputError: ``most_in_a_row`` is below 1.
+        InputError: ``max_consecutive`` is below 1.
     """
 
-    def __init__(self, most_in_a_row: int = 20) -> None:
+    def __init__(self, max_consecutive: int = 20) -> None:
         super().__init__()
-        check_least("skip_non_finite", most_in_a_row=most_in_a_row)
-        self.most_in_a_row = most_in_a_row
+        check_least("skip_non_finite", max_consecutive=max_consecutive)
+        self.max_consecutive = max_consecutive
         self.skipped = self.in_a_row = 0
 
     def on_before_backward(
@@ -59,7 +59,7 @@ class SkipNonFinite(Callback):
             self.in_a_row = 0
             return
         self.skipped, self.in_a_row = self.skipped + 1, self.in_a_row + 1
-        if self.in_a_row >= self.most_in_a_row:
+        if self.in_a_row >= self.max_consecutive:
             raise InputError(
                 f"the gradient was infinite or NaN in {self.in_a_row} steps in a row, the last of "
                 f"them step {trainer.global_step}; the weights are those before them: lower the "
@@ -88,7 +88,7 @@ class SkipNonFinite(Callback):
             pl_module.log("train/skipped_steps", float(self.skipped))
 
     def state_dict(self) -> dict[str, int]:
-        """The counts, which a resumed run goes on with."""
+        """Return the counts, which a resumed run goes on with."""
         return {"skipped": self.skipped, "in_a_row": self.in_a_row}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

@@ -82,7 +82,9 @@ class LastCheckpoint(Callback):
             )
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """The folder's own file need not be saved again; no other run's is left in its place."""
+        """Return the folder's own file need not be saved again; no other run's is left in its
+        place.
+        """
         # Lightning has emptied the figures after it loaded the checkpoint.
         trainer.callback_metrics.update(self._figures)
         self._saved_step = trainer.global_step

@@ -85,12 +85,12 @@ def _table(rows: Iterable[Iterable[object]]) -> str:
 
 
 def as_text(value: object) -> str:
-    """A number as Python prints it, ``nan`` and ``inf`` included; of anything else its type."""
+    """Return a number as Python prints it, ``nan`` and ``inf`` included; of anything else its type."""
     return repr(float(value)) if isinstance(value, int | float) else type(value).__name__
 
 
 def read_ledger(path: Path) -> list[Row]:
-    """The rows of a file, without a torn last line.
+    """Return the rows of a file, without a torn last line.
 
     Raises:
         InputError: it has another header.
@@ -119,7 +119,7 @@ def _row(line: str) -> Row | None:
 
 
 def _sound_length(path: Path) -> int:
-    """The file's length in bytes without lines at its end that are no rows."""
+    """Return the file's length in bytes without lines at its end that are no rows."""
     content = path.read_bytes()
     end = content.rfind(b"\n") + 1
     while end:

@@ -47,12 +47,12 @@ class Point:
 
 
 def segments(folder: Path, run_id: str) -> list[Path]:
-    """The log files of a run, one for each time it was started, the oldest first."""
+    """Return the log files of a run, one for each time it was started, the oldest first."""
     return sorted(folder.glob(f"wandb/*run-*-{run_id}/run-{run_id}.wandb"))
 
 
 def read_points(path: Path) -> list[Point]:
-    """The points of a log file, as far as it is whole."""
+    """Return the points of a log file, as far as it is whole."""
     from wandb.proto import wandb_internal_pb2 as protocol
 
     points = []

@@ -195,7 +195,7 @@ class WandbLogger(LightningWandbLogger):
         dataframe: Any = None,
         step: int | None = None,
     ) -> None:
-        """A table, see ``LightningWandbLogger.log_table``."""
+        """Return a table, see ``LightningWandbLogger.log_table``."""
         import wandb
 
         self._log({key: wandb.Table(columns=columns, data=data, dataframe=dataframe)}, step)
@@ -215,14 +215,14 @@ class WandbLogger(LightningWandbLogger):
 
     @guarded("logging media")
     def log_html(self, key: str, html: str, step: int | None = None) -> None:
-        """A page or a fragment of HTML."""
+        """Return a page or a fragment of HTML."""
         import wandb
 
         self._log({key: wandb.Html(html)}, step)
 
     @guarded("logging media")
     def log_robustness(self, record: RobustnessRecord, step: int) -> None:
-        """A table of adversarial examples with their trees, and the curve over the budgets."""
+        """Return a table of adversarial examples with their trees, and the curve over the budgets."""
         if media := example_media(record, step):
             self._log(media, step)
 

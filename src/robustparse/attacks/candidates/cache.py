@@ -95,7 +95,7 @@ class CachedCandidates(CandidateGenerator):
 
     @contextmanager
     def _database(self) -> Iterator[sqlite3.Connection]:
-        """An open connection; SQLite's errors become the user's."""
+        """Give an open connection; SQLite's errors become the user's."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with closing(sqlite3.connect(self.path, timeout=60.0)) as database:

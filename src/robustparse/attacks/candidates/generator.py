@@ -56,11 +56,13 @@ class CandidateGenerator(Protocol):
         return False
 
     def for_victim(self, victim: Victim) -> "CandidateGenerator":
-        """The generator to use against a victim; it differs only where candidates depend on it."""
+        """Return the generator to use against a victim; it differs only where candidates depend on
+        it.
+        """
         return self
 
     def name(self) -> str:
-        """What figures about its candidates are called by."""
+        """Return what figures about its candidates are called by."""
         return type(self).__name__
 
     @abstractmethod
@@ -69,7 +71,7 @@ class CandidateGenerator(Protocol):
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """A text that changes with every setting and file the candidates depend on."""
+        """Return a text that changes with every setting and file the candidates depend on."""
 
     @abstractmethod
     def draws(self) -> bool:

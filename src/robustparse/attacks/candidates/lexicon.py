@@ -84,7 +84,7 @@ def _read(path: Path, source: str) -> object:
 
 
 def _checked(raw: object, source: str) -> dict[str, tuple[str, ...]]:
-    """The table with the words of its keys lower-cased."""
+    """Return the table with the words of its keys lower-cased."""
     if not isinstance(raw, Mapping):
         raise InputError(
             f"{source}: found {type(raw).__name__}, expected a JSON object of lists of words"

@@ -168,7 +168,7 @@ class _Pieces:
         return ids, len(self._first) + len(before)
 
     def _whole_word(self, token: str) -> str:
-        """The word a piece stands for, or "" where it is no whole word."""
+        """Return the word a piece stands for, or "" where it is no whole word."""
         if self._marker == "##":
             word = "" if token.startswith("##") else token
         elif token.startswith(self._marker):

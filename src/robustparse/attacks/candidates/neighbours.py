@@ -118,7 +118,7 @@ class EmbeddingNeighbours(CandidateGenerator):
         return [words[row] for row in rows], nearest(vectors[rows], self.k)
 
     def _from_disk(self, cache: Path) -> tuple[list[str], NDArray[np.int32]]:
-        """The table in the cache, built if it is not there yet."""
+        """Return the table in the cache, built if it is not there yet."""
         name = hashlib.sha256(self.fingerprint().encode()).hexdigest()[:32]
         folder = cache.expanduser() / name
         if not folder.is_dir():
@@ -137,7 +137,7 @@ class EmbeddingNeighbours(CandidateGenerator):
 
 
 def nearest(vectors: NDArray[np.float32], k: int) -> NDArray[np.int32]:
-    """The k other rows with the highest cosine, the highest first, ties by row.
+    """Return the k other rows with the highest cosine, the highest first, ties by row.
 
     Args:
         vectors: `(words, dim)`, no row of zeros.

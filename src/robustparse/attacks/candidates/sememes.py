@@ -173,7 +173,7 @@ class _Dictionary:
 
 
 def _inflection(tag: str) -> str:
-    """The tag where it names an inflected form, else nothing."""
+    """Return the tag where it names an inflected form, else nothing."""
     return "" if tag in _UNINFLECTED else tag
 
 

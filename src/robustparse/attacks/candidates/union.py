@@ -16,13 +16,13 @@ from robustparse.types import Example
 def cased(
     generator: CandidateGenerator, slots: Sequence[Slot], proposals: Sequence[Sequence[str]]
 ) -> list[list[str]]:
-    """What a generator proposed, in the casing of the originals unless it wants it as it is."""
+    """Return what a generator proposed, in the casing of the originals unless it wants it as it is."""
     fitted = as_they_are if generator.verbatim() else in_casing_of
     return [fitted(slot.word, some) for slot, some in zip(slots, proposals, strict=True)]
 
 
 def unite(proposals: Sequence[Sequence[Sequence[str]]]) -> list[list[str]]:
-    """The candidates of each slot from those of each generator, the first of all casings."""
+    """Return the candidates of each slot from those of each generator, the first of all casings."""
     united = []
     for several in zip(*proposals, strict=True):
         words: dict[str, str] = {}  # lower-cased word to the word

@@ -70,7 +70,7 @@ class VocabularyWords(CandidateGenerator):
 
 
 def read_words(path: Path) -> list[str]:
-    """The distinct words of a text file with one word a line, in its order.
+    """Return the distinct words of a text file with one word a line, in its order.
 
     Raises:
         InputError: the file cannot be read, or a line holds more than one word.

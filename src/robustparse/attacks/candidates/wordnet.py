@@ -94,7 +94,7 @@ def load_wordnet() -> Any:
 
 
 def base_form(wordnet: Any, word: str, part: str) -> str:
-    """The shortest base form WordNet's rules give a lower-cased word, or the word itself."""
+    """Return the shortest base form WordNet's rules give a lower-cased word, or the word itself."""
     forms = wordnet._morphy(word, part)
     return str(min(forms, key=len)) if forms else word
 

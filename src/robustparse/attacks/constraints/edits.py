@@ -10,11 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.attacks.constraints.sentence_filter import Edit, SentenceFilter
+from robustparse.attacks.constraints.sentence_constraint import Edit, SentenceConstraint
 from robustparse.attacks.edit_budget import check_gamma, edit_budget
 
 
-class EditBudget(SentenceFilter):
+class EditBudget(SentenceConstraint):
     """No more than max(1, floor(gamma n)) of a sentence's n words differ from the original's.
 
     Compares with the *original* sentence.
@@ -31,7 +31,7 @@ class EditBudget(SentenceFilter):
         self.gamma = gamma
 
     def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
-        """See `SentenceFilter.admits`."""
+        """See `SentenceConstraint.admits`."""
         return np.array([self._within(edit) for edit in edits], dtype=np.bool_)
 
     def _within(self, edit: Edit) -> bool:
@@ -40,7 +40,7 @@ class EditBudget(SentenceFilter):
         return sum(one != other for one, other in pairs) <= edit_budget(self.gamma, len(original))
 
     def most_edits(self, words: int) -> int:
-        """See `SentenceFilter.most_edits`."""
+        """See `SentenceConstraint.most_edits`."""
         return edit_budget(self.gamma, words)
 
     def is_model(self) -> bool:
@@ -48,7 +48,7 @@ class EditBudget(SentenceFilter):
         return False
 
 
-class Repeat(SentenceFilter):
+class Repeat(SentenceConstraint):
     """No word is changed that has been changed already.
 
     Compares the word that is about to be changed with the *original* one: that of a sentence which
@@ -56,14 +56,14 @@ class Repeat(SentenceFilter):
     """
 
     def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
-        """See `SentenceFilter.admits`."""
+        """See `SentenceConstraint.admits`."""
         untouched = [
             edit.current[edit.position] == edit.sentence.words[edit.position] for edit in edits
         ]
         return np.array(untouched, dtype=np.bool_)
 
     def once(self) -> bool:
-        """See `SentenceFilter.once`."""
+        """See `SentenceConstraint.once`."""
         return True
 
     def is_model(self) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.attacks.constraints.recent import Recent
-from robustparse.attacks.constraints.sentence_filter import Edit, SentenceFilter
+from robustparse.attacks.constraints.sentence_constraint import Edit, SentenceConstraint
 from robustparse.errors import InputError, check_least
 
 _REMEMBERED = 1 << 16  # texts
@@ -37,7 +37,7 @@ class GrammarChecker(Protocol):
         ...
 
 
-class GrammarErrors(SentenceFilter):
+class GrammarErrors(SentenceConstraint):
     """A change adds no error, by the count of a checker.
 
     Compares with the *current* sentence, just before the change (Wang et al. 2021).
@@ -59,7 +59,7 @@ class GrammarErrors(SentenceFilter):
         self._known: Recent[str, int] = Recent(_REMEMBERED)
 
     def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
-        """See `SentenceFilter.admits`."""
+        """See `SentenceConstraint.admits`."""
         texts = [written(edit.changed) for edit in edits]
         texts += [written(edit.current) for edit in edits]
         counts = np.array(self._known.of(texts, self.checker.errors), dtype=np.int64)
@@ -151,7 +151,8 @@ class LanguageTool(GrammarChecker):
 
 
 def _local_copy() -> dict[str, str]:
-    """What makes the library start the copy that is there: without, it fetches its own version.
+    """Return what makes the library start the copy that is there: without, it fetches its own
+    version.
 
     Raises:
         InputError: there is none.
@@ -172,7 +173,7 @@ def _local_copy() -> dict[str, str]:
 
 
 def within(seconds: float | None, call: Callable[[], Any]) -> Any:
-    """What a call returns or raises; None waits for ever.
+    """Return what a call returns or raises; None waits for ever.
 
     Raises:
         TimeoutError: it takes longer than `seconds`; the call is left behind.

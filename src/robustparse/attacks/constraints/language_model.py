@@ -59,7 +59,7 @@ class LanguageModel:
         self.download = download
 
     def perplexities(self, texts: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-        """The perplexity of each list of words, joined by blanks, `(texts,)`.
+        """Return the perplexity of each list of words, joined by blanks, `(texts,)`.
 
         A causal model has nothing to predict in a text of one piece: its perplexity is then 1.
         """

@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from robustparse.attacks.constraints.language_model import LanguageModel
 from robustparse.attacks.constraints.recent import Recent
-from robustparse.attacks.constraints.sentence_filter import Edit, SentenceFilter
+from robustparse.attacks.constraints.sentence_constraint import Edit, SentenceConstraint
 from robustparse.errors import InputError
 
 _REMEMBERED = 1 << 16  # texts
 
 
-class PerplexityRise(SentenceFilter):
+class PerplexityRise(SentenceConstraint):
     """A change raises the sentence's perplexity by no more than `most`.
 
     Compares with the *current* sentence, just before the change, so that several changes may add up
@@ -35,7 +35,7 @@ class PerplexityRise(SentenceFilter):
         self._known: Recent[tuple[str, ...], float] = Recent(_REMEMBERED)
 
     def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
-        """See `SentenceFilter.admits`."""
+        """See `SentenceConstraint.admits`."""
         texts = [edit.changed for edit in edits] + [edit.current for edit in edits]
         found = self._known.of(texts, lambda new: self.language_model.perplexities(new).tolist())
         changed, current = np.array(found).reshape(2, len(edits))

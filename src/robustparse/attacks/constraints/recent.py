@@ -20,7 +20,7 @@ class Recent(Generic[K, V]):
         self._values: dict[K, V] = {}
 
     def of(self, keys: Sequence[K], compute: Callable[[list[K]], Sequence[V]]) -> list[V]:
-        """The values of the keys.
+        """Return the values of the keys.
 
         Args:
             keys: they may repeat.

@@ -15,14 +15,14 @@ import torch
 from numpy.typing import NDArray
 
 from robustparse.attacks.constraints.recent import Recent
-from robustparse.attacks.constraints.sentence_filter import Edit, SentenceFilter
+from robustparse.attacks.constraints.sentence_constraint import Edit, SentenceConstraint
 from robustparse.errors import InputError, check_choice, check_least
 from robustparse.pretrained import Precision, first_line, named_device, quiet
 
 _REMEMBERED = 1 << 14  # texts, some kilobytes each
 
 
-class SentenceSimilarity(SentenceFilter):
+class SentenceSimilarity(SentenceConstraint):
     """The changed sentence is similar enough to its reference.
 
     With theta the angle between the two embeddings, in radians, the measures are `cosine`:
@@ -85,14 +85,14 @@ class SentenceSimilarity(SentenceFilter):
         self._known: Recent[str, NDArray[np.float64]] = Recent(_REMEMBERED)
 
     def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
-        """See `SentenceFilter.admits`."""
+        """See `SentenceConstraint.admits`."""
         passed = np.array([self._passes_unchecked(edit) for edit in edits], dtype=np.bool_)
         checked = [edit for edit, free in zip(edits, passed.tolist(), strict=True) if not free]
         passed[~passed] = self.similarities(checked) >= self.minimum
         return passed
 
     def similarities(self, edits: Sequence[Edit]) -> NDArray[np.float64]:
-        """The similarity of each changed sentence to its reference, `(edits,)`.
+        """Return the similarity of each changed sentence to its reference, `(edits,)`.
 
         Short sentences that pass unchecked are measured too, whole.
         """
@@ -106,7 +106,7 @@ class SentenceSimilarity(SentenceFilter):
         )
 
     def between(self, texts: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
-        """The similarity of each text to its other, `(texts,)`, by the measure chosen."""
+        """Return the similarity of each text to its other, `(texts,)`, by the measure chosen."""
         if not texts:
             return np.zeros(0)
         vectors = np.stack(self._known.of([*texts, *others], self._embed))
@@ -123,7 +123,7 @@ class SentenceSimilarity(SentenceFilter):
         return small and self.short == "pass"
 
     def _text(self, edit: Edit, words: Sequence[str]) -> str:
-        """The part of the words that is compared; at the ends it keeps its size."""
+        """Return the part of the words that is compared; at the ends it keeps its size."""
         if self.window is None:
             return " ".join(words)
         begin = min(edit.position - self.window // 2, len(words) - self.window)
@@ -131,7 +131,7 @@ class SentenceSimilarity(SentenceFilter):
         return " ".join(words[begin : begin + self.window])
 
     def _embed(self, texts: list[str]) -> list[NDArray[np.float64]]:
-        """Unit vectors."""
+        """Return unit vectors."""
         vectors = self._encoder.encode(
             texts, batch_size=self.batch_texts, convert_to_numpy=True, show_progress_bar=False
         ).astype(np.float64)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.attacks.constraints.sentence_filter import Edit
+from robustparse.attacks.constraints.sentence_constraint import Edit
 from robustparse.attacks.problem import Problem, State
 
 
@@ -29,7 +29,7 @@ class Compare:
     states: NDArray[np.int16]
 
     def edits(self, problem: Problem) -> list[Edit]:
-        """The changes, as filters see them."""
+        """Return the changes, as filters see them."""
         current = problem.text(self.state)
         positions = (self.states != self.state).argmax(axis=1).tolist()
         return [

@@ -74,7 +74,7 @@ class GreedyByImportance(Search):
 
 
 def _most_similar(state: State, answer: Answer) -> Generator[Request, Answer, int]:
-    """The row of the most similar success, the first one on ties."""
+    """Yield the row of the most similar success, the first one on ties."""
     rows = np.flatnonzero(answer.success)
     if len(rows) > 1:
         similarities = (yield Compare(state, answer.states[rows])).similarities
@@ -83,7 +83,7 @@ def _most_similar(state: State, answer: Answer) -> Generator[Request, Answer, in
     return answer.best()
 
 
-class WeightedSaliencySearch(Search):
+class PWWS(Search):
     """PWWS (Ren et al. 2019): each word's best candidate, cumulatively, until the goal is reached.
 
     Candidates are chosen once, in the original sentence; every step asks about one state, and there

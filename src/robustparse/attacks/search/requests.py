@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.search.comparing import Compare
-from robustparse.attacks.search.slopes import Slope
+from robustparse.attacks.search.white_box.gradients import Slope
 from robustparse.attacks.victim import Loss
 
 
@@ -32,7 +32,7 @@ class Score:
     base: State | None = None
 
     def asked(self, problem: Problem) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
-        """The states asked about, `(n, words)`, and which of `states` each row is, `(n,)`."""
+        """Return the states asked about, `(n, words)`, and which of `states` each row is, `(n,)`."""
         return self.states, np.arange(len(self.states))
 
 
@@ -57,14 +57,16 @@ class Expand:
     distinct: bool = False
 
     def asked(self, problem: Problem) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
-        """The states asked about, `(n, words)`, and which of `positions` each changes, rising."""
+        """Return the states asked about, `(n, words)`, and which of `positions` each changes,
+        rising.
+        """
         _, states, places = self.changes(problem)
         return self.first(states, places)
 
     def first(
         self, states: NDArray[np.int16], places: NDArray[np.int64]
     ) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
-        """What is asked about of the changes that are left, and their places."""
+        """Return what is asked about of the changes that are left, and their places."""
         if self.limits is not None:
             rank = np.arange(len(places)) - np.searchsorted(places, places)
             kept = rank < self.limits[places]
@@ -101,7 +103,7 @@ class Expand:
     def _changes_of_one(
         self, problem: Problem, position: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int16], NDArray[np.int64]]:
-        """What `changes` gives for one position of one state, without a search for its like."""
+        """Return what `changes` gives for one position of one state, without a search for its like."""
         state = self.state.reshape(-1)
         first, end = problem.ptr[position : position + 2].tolist()
         choices = np.arange(1, end - first + 1, dtype=np.int16)
@@ -184,13 +186,14 @@ class Answer:
         return self.left == 0
 
     def given_slope(self) -> Slope:
-        """The slope, where one was asked for."""
+        """Return the slope, where one was asked for."""
         if self.slope is None:
             raise RuntimeError("a request for a gradient was answered without one")
         return self.slope
 
     def best(self) -> int:
-        """The row with the highest score among those that succeed, or among all if none does.
+        """Return the row with the highest score among those that succeed, or among all if none
+        does.
 
         The first one on ties.
         """
@@ -199,7 +202,7 @@ class Answer:
         return int(np.where(self.success, self.scores, -np.inf).argmax())
 
     def best_of_each(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The places answered, rising, and the row with the highest score of each.
+        """Return the places answered, rising, and the row with the highest score of each.
 
         The first one on ties.
         """

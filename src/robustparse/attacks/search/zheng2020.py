@@ -116,7 +116,7 @@ class Zheng2020(Search):
         return limits
 
     def _choose(self, start: State, answer: Answer, clean_score: float) -> State:
-        """The best candidate of each position evaluated, the first one on ties."""
+        """Return the best candidate of each position evaluated, the first one on ties."""
         state = start.copy()
         where, chosen = np.nonzero(answer.states)[1], answer.states.max(axis=1, initial=0)
         for position in np.unique(where).tolist():

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.attacks.phrases import PhraseParse
+from robustparse.attacks.goals.phrases import PhraseParse
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.search.requests import (
     Answer,
@@ -23,8 +23,8 @@ from robustparse.attacks.search.requests import (
     Score,
     Search,
 )
-from robustparse.attacks.search.substitutions import NearestWord, Substitution
-from robustparse.attacks.search.zheng2020_whitebox import by_norm, replaced, within_budget
+from robustparse.attacks.search.white_box.substitutions import NearestWord, Substitution
+from robustparse.attacks.search.white_box.zheng2020_whitebox import by_norm, replaced, within_budget
 from robustparse.attacks.victim import Loss
 from robustparse.errors import InputError, check_choice, check_least
 
@@ -181,14 +181,14 @@ class PhraseWhiteBox(Search):
 def _phrases_of(problem: Problem) -> PhraseParse:
     if not isinstance(problem.gold, PhraseParse):
         raise InputError(
-            "search: phrase-level attacks need the goal robustparse.attacks.phrases.PhraseDrop, "
+            "search: phrase-level attacks need the goal robustparse.attacks.PhraseDrop, "
             "which says what the phrases of a sentence are"
         )
     return problem.gold
 
 
 def _within(problem: Problem, source: int) -> NDArray[np.bool_]:
-    """The words of a phrase that may be changed, `(words,)`."""
+    """Return the words of a phrase that may be changed, `(words,)`."""
     inside = np.zeros(len(problem), dtype=np.bool_)
     inside[_phrases_of(problem).spans[source].words()] = True
     return inside & problem.eligible

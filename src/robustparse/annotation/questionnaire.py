@@ -1,0 +1,180 @@
+"""Human judgement of adversarial examples: blind pairs for annotators, and the key to them.
+
+Annotators see two sentences, A and B, and do not know which is the original. Two questions are
+asked (Wang et al. 2021 on fluency and syntax, Zheng et al. 2020 on structure): which reads more
+fluently, and whether both have the same syntactic structure. Every annotator gets the same pairs in
+an order and on sides of their own, all drawn from (seed, annotator); annotator 0 stands for the
+choice of pairs.
+"""
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from robustparse.annotation.pairs import Pair
+from robustparse.attacks.randomness import stream
+from robustparse.errors import InputError, check_seed
+from robustparse.files import read_text, write_text
+
+ITEM = "item"
+QUESTIONS = {
+    "more_fluent": ("A", "B", "same"),
+    "same_structure": ("yes", "no"),
+}
+COLUMNS = (ITEM, "A", "B", *QUESTIONS)
+ORIGINAL, ADVERSARIAL = "original", "adversarial"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A row of an annotator's file, unblinded.
+
+    Args:
+        annotator: from 1.
+        id: the sentence's id in the attack.
+        original: the side the original stands on, `A` or `B`.
+    """
+
+    annotator: int
+    id: int
+    original: str
+
+
+def export(
+    pairs: Sequence[Pair], out: Path, key: Path, annotators: int, seed: int, limit: int | None
+) -> list[Path]:
+    """Write a CSV file an annotator, and the key that tells the sides.
+
+    Args:
+        pairs: what to judge.
+        out: the file of a single annotator; of several, `_1`, `_2` … goes behind its stem.
+        key: where the key goes; annotators must not see it.
+        annotators: how many.
+        seed: of the choice of pairs, their order and their sides.
+        limit: at most so many pairs, drawn at random; None takes all.
+
+    Returns:
+        The annotators' files.
+
+    Raises:
+        InputError: there is nothing to judge, a number is too small, files would overwrite each
+            other, or one that an annotator has begun to fill in.
+    """
+    for name, value in (("annotators", annotators), ("limit", 1 if limit is None else limit)):
+        if value < 1:
+            raise InputError(f"--{name} must be >= 1, got {value}")
+    check_seed("--seed", seed)
+    if not pairs:
+        raise InputError("there is no pair to judge: the attack changed no such sentence")
+    names = [out.with_name(f"{out.stem}_{n}{out.suffix}") for n in range(1, annotators + 1)]
+    files = [out] if annotators == 1 else names
+    if key.resolve() in {path.resolve() for path in files}:
+        raise InputError(f"--key {key}: is an annotator's file; choose another name")
+    for path in files:
+        _check_unanswered(path)
+    drawn = stream(seed, 0).permutation(len(pairs))
+    chosen = [pairs[index] for index in sorted(drawn[:limit].tolist())]
+    code = _code(chosen, annotators, seed)
+    items: dict[str, dict[str, Any]] = {}
+    for annotator, path in enumerate(files, start=1):
+        rows = _rows(chosen, annotator, seed)
+        named = {f"{code}-{annotator}-{n:03}": row for n, row in enumerate(rows, start=1)}
+        write_text(path, _csv(named))
+        for name, (pair, side) in named.items():
+            items[name] = {"annotator": annotator, "id": pair.id, ORIGINAL: side}
+    write_text(key, json.dumps({"seed": seed, "items": items}, indent=1) + "\n")
+    return files
+
+
+def _check_unanswered(path: Path) -> None:
+    """Refuse to overwrite what an annotator has filled in, or what is no annotator's file."""
+    if not path.exists():
+        return
+    remedy = "give another --out, or move the file away"
+    try:
+        rows = list(read_rows(path))
+    except InputError as error:
+        raise InputError(f"{error}, so `export` did not write it; {remedy}") from None
+    for line, row in rows:
+        if any(row[question].strip() for question in QUESTIONS):
+            raise InputError(f"{path}:{line}: holds an answer; {remedy}")
+
+
+def _rows(pairs: Sequence[Pair], annotator: int, seed: int) -> list[tuple[Pair, str]]:
+    """Return the pairs in the annotator's order, each with the side of its original."""
+    rng = stream(seed, annotator)
+    order = rng.permutation(len(pairs)).tolist()
+    sides = rng.integers(2, size=len(pairs)).tolist()
+    return [(pairs[index], "AB"[side]) for index, side in zip(order, sides, strict=True)]
+
+
+def _code(pairs: Sequence[Pair], annotators: int, seed: int) -> str:
+    """Tells items of different exports apart; a letter first, lest a spreadsheet reads a date."""
+    content = json.dumps([[pair.id, pair.before, pair.after] for pair in pairs])
+    digest = hashlib.sha256(f"{seed} {annotators} {content}".encode()).hexdigest()
+    return f"p{digest[:6]}"
+
+
+def _csv(rows: Mapping[str, tuple[Pair, str]]) -> str:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for name, (pair, side) in rows.items():
+        sides = [" ".join(pair.before), " ".join(pair.after)]
+        writer.writerow([name, *(sides if side == "A" else sides[::-1]), *("" for _ in QUESTIONS)])
+    return text.getvalue()
+
+
+def read_key(path: Path) -> dict[str, Item]:
+    """Return the items of a key by their names.
+
+    Raises:
+        InputError: it is no key as `export` writes it.
+    """
+    text = read_text(path)
+    try:
+        items = json.loads(text)["items"].items()
+        read = {str(name): _item(one) for name, one in items}
+    except (ValueError, LookupError, TypeError, AttributeError):
+        read = {}
+    if not read:
+        raise InputError(f"{path}: no key as `robustparse export` writes it")
+    return read
+
+
+def _item(record: Mapping[str, Any]) -> Item:
+    side = {"A": "A", "B": "B"}[record[ORIGINAL]]
+    return Item(int(record["annotator"]), int(record["id"]), side)
+
+
+def read_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the rows of an annotator's file as a spreadsheet may have saved it, each with its first
+    line.
+
+    Raises:
+        InputError: names file and line of what is no CSV, or the column that is missing.
+    """
+    text = read_text(path)
+    heading = text.split("\n", 1)[0]
+    separator = max(",;\t", key=heading.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    columns: list[str] = []
+    begin = 1
+    try:
+        for cells in reader:
+            if not columns:
+                columns = [cell.strip() for cell in cells]
+                if missing := [name for name in COLUMNS if name not in columns]:
+                    raise InputError(f"{path}:1: the column {missing[0]} is missing")
+            elif any(cell.strip() for cell in cells):
+                if len(cells) < len(columns):
+                    cells += [""] * (len(columns) - len(cells))
+                yield begin, dict(zip(columns, cells, strict=False))
+            begin = reader.line_num + 1
+    except csv.Error as error:
+        raise InputError(f"{path}:{begin}: not CSV: {error}") from None

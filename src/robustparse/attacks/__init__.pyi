@@ -1,0 +1,121 @@
+from .attack import Attack
+from .candidates.cache import CachedCandidates
+from .candidates.characters import CharacterEdits, CharacterVariant
+from .candidates.generator import CandidateGenerator
+from .candidates.lexicon import Lexicon
+from .candidates.masked_lm import MaskedLM
+from .candidates.neighbours import EmbeddingNeighbours
+from .candidates.sememes import Sememes
+from .candidates.training_words import TrainingWords
+from .candidates.union import Union
+from .candidates.vocabulary import VocabularyWords
+from .candidates.wordnet import WordNetSynonyms
+from .constraints.constraint import Constraint
+from .constraints.edits import EditBudget, Repeat
+from .constraints.grammar import GrammarChecker, GrammarErrors, LanguageTool
+from .constraints.language_model import LanguageModel
+from .constraints.link_grammar import LinkGrammar
+from .constraints.perplexity import PerplexityRise
+from .constraints.sentence_constraint import SentenceConstraint
+from .constraints.similarity import SentenceSimilarity
+from .constraints.tagging.perceptron import PerceptronTags
+from .constraints.tagging.pipeline_tag import PipelineTag
+from .constraints.tagging.same_tag import DictionaryTag, TaggerTag
+from .constraints.tagging.tags import AttackableTags, ForbiddenRelations, ForbiddenTags
+from .constraints.vector_cosine import WordVectorCosine
+from .constraints.words import (
+    MinimumLength,
+    ProtectedPositions,
+    ProtectedSpans,
+    SeenInTraining,
+    StopWords,
+)
+from .goals.attachment import AttachmentDrop, Goal
+from .goals.label_flip import LabelFlip
+from .goals.phrases import PhraseDrop
+from .goals.targets import TargetedArc, TargetedSubtree
+from .problem import Problem
+from .results import AdversarialExample, AttackResult
+from .search.beam import Beam, Greedy
+from .search.importance import PWWS, GreedyByImportance
+from .search.population.genetic import Genetic
+from .search.population.particle_swarm import ParticleSwarm
+from .search.random_substitution import RandomSubstitution
+from .search.rankings import DeletedWord, GradientNorm, RandomOrder, UnknownWord, WeightedSaliency
+from .search.requests import Search
+from .search.wang2021 import Wang2021
+from .search.white_box.substitutions import NearestCharacter, NearestWord
+from .search.white_box.zheng2020_whitebox import Zheng2020WhiteBox
+from .search.zheng2020 import Zheng2020
+from .search.zheng2020_phrase import PhraseBlackBox, PhraseWhiteBox
+from .victim import Victim
+
+__all__ = [
+    "PWWS",
+    "AdversarialExample",
+    "AttachmentDrop",
+    "Attack",
+    "AttackResult",
+    "AttackableTags",
+    "Beam",
+    "CachedCandidates",
+    "CandidateGenerator",
+    "CharacterEdits",
+    "CharacterVariant",
+    "Constraint",
+    "DeletedWord",
+    "DictionaryTag",
+    "EditBudget",
+    "EmbeddingNeighbours",
+    "ForbiddenRelations",
+    "ForbiddenTags",
+    "Genetic",
+    "Goal",
+    "GradientNorm",
+    "GrammarChecker",
+    "GrammarErrors",
+    "Greedy",
+    "GreedyByImportance",
+    "LabelFlip",
+    "LanguageModel",
+    "LanguageTool",
+    "Lexicon",
+    "LinkGrammar",
+    "MaskedLM",
+    "MinimumLength",
+    "NearestCharacter",
+    "NearestWord",
+    "ParticleSwarm",
+    "PerceptronTags",
+    "PerplexityRise",
+    "PhraseBlackBox",
+    "PhraseDrop",
+    "PhraseWhiteBox",
+    "PipelineTag",
+    "Problem",
+    "ProtectedPositions",
+    "ProtectedSpans",
+    "RandomOrder",
+    "RandomSubstitution",
+    "Repeat",
+    "Search",
+    "SeenInTraining",
+    "Sememes",
+    "SentenceConstraint",
+    "SentenceSimilarity",
+    "StopWords",
+    "TaggerTag",
+    "TargetedArc",
+    "TargetedSubtree",
+    "TrainingWords",
+    "Union",
+    "UnknownWord",
+    "Victim",
+    "VocabularyWords",
+    "Wang2021",
+    "WeightedSaliency",
+    "WordNetSynonyms",
+    "WordVectorCosine",
+    "Zheng2020",
+    "Zheng2020WhiteBox",
+]

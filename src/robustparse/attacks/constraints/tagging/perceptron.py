@@ -1,0 +1,226 @@
+"""NLTK's averaged perceptron tagger, evaluated for many one-word changes at once.
+
+The tagger goes from left to right; a word's tag depends on the two words on either side and the two
+tags before it. A change at position i therefore leaves all tags before i - 2 as they were, and the
+tag at i follows from re-tagging i - 2, i - 1 and i alone: the result equals that of tagging the
+whole changed sentence, exactly, as weights are added in NLTK's order.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustparse.errors import InputError
+
+Ids = NDArray[np.int64]
+
+_CONTEXT = ("-START-", "-START2-", "-END-", "-END2-")
+_ROWS_AT_ONCE = 4096  # rows whose scores stay in the processor's cache
+
+# The tagger's features, by the name and the neighbour (offset from the word) each reads.
+_WORD_FEATURES = {"i word": 0, "i-1 word": -1, "i-2 word": -2, "i+1 word": 1, "i+2 word": 2}
+_SUFFIX_FEATURES = {"i-1 suffix": -1, "i+1 suffix": 1}
+
+
+class PerceptronTags:
+    """Tags of changed sentences.
+
+    Args:
+        weights: feature to tag to weight.
+        tag_dict: words whose tag is certain.
+        classes: all tags.
+    """
+
+    def __init__(
+        self,
+        weights: Mapping[str, Mapping[str, float]],
+        tag_dict: Mapping[str, str],
+        classes: Sequence[str],
+    ) -> None:
+        # Sorted, since NLTK breaks ties in favour of the alphabetically last tag.
+        self._classes = sorted(classes)
+        self._class_id = {tag: number for number, tag in enumerate(self._classes)}
+        self._certain = {word: self._class_id[tag] for word, tag in tag_dict.items() if tag}
+        self._row = {feature: row for row, feature in enumerate(weights)}
+        # The last row, all zero, is that of every feature never seen in training.
+        self._weights = np.zeros((len(weights) + 1, len(self._classes)))
+        for row, by_tag in enumerate(weights.values()):
+            for tag, weight in by_tag.items():
+                self._weights[row, self._class_id[tag]] = weight
+        names = [*self._classes, "-START-", "-START2-"]
+        self._tag_names = names
+        self._tag_rows = self._rows([f"i-1 tag {tag}" for tag in names])
+        self._tag2_rows = self._rows([f"i-2 tag {tag}" for tag in names])
+        self._pair_rows = self._rows(
+            [f"i tag+i-2 tag {tag} {before}" for tag in names for before in names]
+        ).reshape(len(names), len(names))
+
+    @classmethod
+    def load(cls) -> "PerceptronTags":
+        """Return the English tagger in NLTK's data folders.
+
+        Raises:
+            InputError: it is not there.
+        """
+        from nltk.tag.perceptron import PerceptronTagger
+
+        try:
+            tagger = PerceptronTagger()
+        except (LookupError, OSError, ValueError) as error:
+            raise InputError(
+                "tagger filter: NLTK's averaged_perceptron_tagger_eng cannot be loaded; run "
+                "`python -m nltk.downloader averaged_perceptron_tagger_eng`, or set NLTK_DATA to a "
+                "folder that holds taggers/averaged_perceptron_tagger_eng"
+            ) from error
+        return cls(tagger.model.weights, tagger.tagdict, list(tagger.classes))
+
+    def substituted(
+        self,
+        places: Sequence[tuple[tuple[str, ...], int]],
+        candidates: Sequence[Sequence[str]],
+    ) -> list[list[str]]:
+        """Return the tag each candidate gets in its place.
+
+        Args:
+            places: (words of the sentence, position) of each place.
+            candidates: the words put there, one list a place.
+        """
+        sentences = list(dict.fromkeys(words for words, _ in places))
+        text = _Text(self, sentences, candidates)
+        tags = self._tag_all(text)
+        offset = dict(zip(sentences, text.offsets, strict=True))
+        counts = [len(words) for words in candidates]
+        centre = np.repeat([offset[words] + position for words, position in places], counts)
+        candidate = text.ids([word for words in candidates for word in words])
+        found = text.certain[candidate]
+        for begin in range(0, len(candidate), _ROWS_AT_ONCE):
+            rows = begin + np.flatnonzero(found[begin : begin + _ROWS_AT_ONCE] < 0)
+            found[rows] = self._tag_centres(text, tags, centre[rows], candidate[rows])
+        names = [self._classes[tag] for tag in found.tolist()]
+        ends = np.cumsum(counts).tolist()
+        return [names[end - count : end] for count, end in zip(counts, ends, strict=True)]
+
+    def _tag_all(self, text: "_Text") -> Ids:
+        """Tags of the unchanged sentences, one position of all sentences at a time."""
+        tags = np.full(len(text.words), -1, dtype=np.int64)
+        first = np.array(text.offsets, dtype=np.int64)
+        tags[first - 1] = len(self._classes)  # -START- is the tag before the first word,
+        tags[first - 2] = len(self._classes) + 1  # -START2- the one before that
+        lengths = np.array(text.lengths, dtype=np.int64)
+        for position in range(int(lengths.max(initial=0))):
+            at = first[lengths > position] + position
+            window = [text.words[at + shift] for shift in range(-2, 3)]
+            tags[at] = self._predict(text, window, tags[at - 1], tags[at - 2])
+        return tags
+
+    def _tag_centres(self, text: "_Text", tags: Ids, centre: Ids, candidate: Ids) -> Ids:
+        """Tags of candidates `(rows,)` put at `centre (rows,)`."""
+        before2, before = tags[centre - 4], tags[centre - 3]
+        for step in (-2, -1, 0):
+            at = centre + step
+            tag = tags[at]
+            inside = np.flatnonzero(tag < len(self._classes))
+            window = [
+                candidate[inside] if step + shift == 0 else text.words[at[inside] + shift]
+                for shift in range(-2, 3)
+            ]
+            tag[inside] = self._predict(text, window, before[inside], before2[inside])
+            before2, before = before, tag
+        return before
+
+    def _predict(self, text: "_Text", window: Sequence[Ids], before: Ids, before2: Ids) -> Ids:
+        """Tags of words, given two neighbours on either side and the two tags before, `(rows,)`."""
+        word = window[2]
+        row = partial(text.rows_of, window)
+        features = (
+            text.bias,
+            text.suffix[word],
+            text.prefix[word],
+            self._tag_rows[before],
+            self._tag2_rows[before2],
+            self._pair_rows[before, before2],
+            row("i word"),
+            text.tag_word_rows(before, word),
+            row("i-1 word"),
+            row("i-1 suffix"),
+            row("i-2 word"),
+            row("i+1 word"),
+            row("i+1 suffix"),
+            row("i+2 word"),
+        )
+        scores = np.zeros((len(word), len(self._classes)))
+        for rows in features:
+            scores += self._weights[rows]
+        last_best = len(self._classes) - 1 - scores[:, ::-1].argmax(axis=1)
+        certain = text.certain[word]
+        return np.where(certain >= 0, certain, last_best)
+
+    def _rows(self, features: Sequence[str]) -> Ids:
+        missing = len(self._row)
+        return np.array([self._row.get(feature, missing) for feature in features], dtype=np.int64)
+
+
+class _Text:
+    """Sentences as one array of word ids with two marks on either side, and the words' features."""
+
+    def __init__(
+        self,
+        tagger: PerceptronTags,
+        sentences: Sequence[tuple[str, ...]],
+        candidates: Sequence[Sequence[str]],
+    ) -> None:
+        forms = dict.fromkeys(word for words in (*sentences, *candidates) for word in words)
+        self._number = {word: number for number, word in enumerate(forms, start=len(_CONTEXT))}
+        plain = [*_CONTEXT, *forms]
+        self._normal = [*_CONTEXT, *map(_normal, forms)]
+        self._tagger = tagger
+        rows = tagger._rows
+        self.certain = np.array([-1] * 4 + [tagger._certain.get(word, -1) for word in forms])
+        self.bias = rows(["bias"])
+        self.suffix = rows([f"i suffix {word[-3:]}" for word in plain])
+        self.prefix = rows([f"i pref1 {word[:1]}" for word in plain])
+        self._context = {
+            name: rows([f"{name} {word}" for word in self._normal]) for name in _WORD_FEATURES
+        } | {
+            name: rows([f"{name} {word[-3:]}" for word in self._normal])
+            for name in _SUFFIX_FEATURES
+        }
+        self.offsets: list[int] = []
+        self.lengths = [len(words) for words in sentences]
+        flat: list[int] = []
+        for words in sentences:
+            self.offsets.append(len(flat) + 2)
+            flat += [0, 1, *(self._number[word] for word in words), 2, 3]
+        self.words = np.array(flat, dtype=np.int64)
+
+    def ids(self, words: Sequence[str]) -> Ids:
+        """Numbers of words, `(words,)`."""
+        return np.array([self._number[word] for word in words], dtype=np.int64)
+
+    def rows_of(self, window: Sequence[Ids], name: str) -> Ids:
+        """Weight rows of the feature `name` for windows of five words."""
+        shift = _WORD_FEATURES[name] if name in _WORD_FEATURES else _SUFFIX_FEATURES[name]
+        return self._context[name][window[2 + shift]]
+
+    def tag_word_rows(self, before: Ids, word: Ids) -> Ids:
+        """Weight rows of the feature that joins the tag before with the word."""
+        pairs, inverse = np.unique(before * len(self._normal) + word, return_inverse=True)
+        names, normal = self._tagger._tag_names, self._normal
+        features = [
+            f"i-1 tag+i word {names[pair // len(normal)]} {normal[pair % len(normal)]}"
+            for pair in pairs.tolist()
+        ]
+        return self._tagger._rows(features)[inverse]
+
+
+def _normal(word: str) -> str:
+    """NLTK's normal form of a word: hyphenated words, years and other numbers fall together."""
+    if "-" in word and word[0] != "-":
+        return "!HYPHEN"
+    if word.isdigit() and len(word) == 4:
+        return "!YEAR"
+    if word and word[0].isdigit():
+        return "!DIGITS"
+    return word.lower()

@@ -1,0 +1,132 @@
+"""Candidates must keep their tag by the judgement of spaCy or Stanza, if one is installed.
+
+Wang et al. 2021 use the Stanford tagger on the whole changed sentence and offer these two.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from importlib import import_module
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustparse.attacks.candidates.generator import Slot
+from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.attacks.tagged import check_tags
+from robustparse.attacks.victim import Victim
+from robustparse.errors import InputError, check_choice, check_least
+from robustparse.types import Example
+
+
+class PipelineTag(Constraint):
+    """A neural tagger gives the candidate, in the changed sentence, the Penn tag of the slot.
+
+    The sentence tagged is the original with the one word changed.
+
+    Args:
+        library: `spacy` or `stanza`; words are handed over as they are, never split anew.
+        model: spaCy's pipeline, a name or a folder (`en_core_web_sm`), or Stanza's language (`en`),
+            whose model must have been downloaded.
+        reference: compares with the `corpus` tag of the original word, or with the tag the `tagger`
+            gives it in the original sentence.
+        window: words on either side of the change that the tagger sees; None is the whole sentence.
+
+    Raises:
+        InputError: a setting is out of range; when first used: the library or model is missing.
+    """
+
+    def __init__(
+        self,
+        library: Literal["spacy", "stanza"],
+        model: str = "",
+        *,
+        reference: Literal["corpus", "tagger"] = "corpus",
+        window: int | None = None,
+    ) -> None:
+        check_choice("tagger: library", library, _DEFAULT_MODELS)
+        check_choice("tagger: reference", reference, ("corpus", "tagger"))
+        check_least("tagger", 0, window=window)
+        self.package = library
+        self.model = model or _DEFAULT_MODELS[library]
+        self.reference = reference
+        self.window = window
+
+    def check(self, examples: Sequence[Example]) -> None:
+        """See `Constraint.check`."""
+        if self.reference == "corpus":
+            check_tags(examples)
+
+    def accept(
+        self, slots: Sequence[Slot], candidates: Sequence[Sequence[str]], victim: Victim
+    ) -> list[NDArray[np.bool_]]:
+        """See `Constraint.accept`."""
+        places = [
+            self._place(slot, word)
+            for slot, words in zip(slots, candidates, strict=True)
+            for word in words
+        ]
+        originals = [self._place(slot, slot.word) for slot in slots]
+        by_tagger = self.reference == "tagger"
+        texts = dict.fromkeys(text for text, _ in places + (originals if by_tagger else []))
+        tags = dict(zip(texts, self._tag(list(texts)), strict=True)) if texts else {}
+        found = iter([tags[text][at] for text, at in places])
+        masks = []
+        for slot, (text, at), words in zip(slots, originals, candidates, strict=True):
+            expected = tags[text][at] if by_tagger else slot.tag
+            masks.append(np.array([next(found) == expected for _ in words], dtype=np.bool_))
+        return masks
+
+    def is_model(self) -> bool:
+        """See `Constraint.is_model`."""
+        return True
+
+    def _place(self, slot: Slot, word: str) -> tuple[tuple[str, ...], int]:
+        """Return what the tagger sees of a changed sentence, and where in it the change is."""
+        words, at = slot.sentence.words, slot.position
+        begin = 0 if self.window is None else max(0, at - self.window)
+        end = len(words) if self.window is None else at + self.window + 1
+        return (*words[begin:at], word, *words[at + 1 : end]), at - begin
+
+    def _tag(self, texts: Sequence[tuple[str, ...]]) -> list[list[str]]:
+        """Return the Penn tag of every word of every text."""
+        pipeline = self._pipeline
+        if self.package == "stanza":
+            sentences = pipeline([list(text) for text in texts]).sentences
+            return [[word.xpos for word in sentence.words] for sentence in sentences]
+        doc = import_module("spacy.tokens").Doc
+        docs = pipeline.pipe(doc(pipeline.vocab, words=list(text)) for text in texts)
+        return [[token.tag_ for token in tagged] for tagged in docs]
+
+    @cached_property
+    def _pipeline(self) -> Any:
+        try:
+            library = import_module(self.package)
+        except ImportError as error:
+            raise InputError(
+                f"tagger: {self.package} cannot be imported ({error}); run `pip install "
+                f"{self.package}`, or use tag_filter.TaggerTag, which needs NLTK only"
+            ) from error
+        try:
+            if self.package == "stanza":
+                return library.Pipeline(
+                    self.model,
+                    processors="tokenize,pos",
+                    tokenize_pretokenized=True,
+                    download_method=None,
+                    verbose=False,
+                )
+            return library.load(self.model, exclude=["parser", "ner", "lemmatizer"])
+        except Exception as error:  # each library raises types of its own for a missing model
+            command = (
+                f"python -m spacy download {self.model}"
+                if self.package == "spacy"
+                else f"python -c \"import stanza; stanza.download('{self.model}')\""
+            )
+            raise InputError(
+                f"tagger: {self.package} cannot load {self.model!r} ({error}); run `{command}`, or "
+                "give the folder of a model"
+            ) from error
+
+
+_DEFAULT_MODELS = {"spacy": "en_core_web_sm", "stanza": "en"}

@@ -1,0 +1,109 @@
+"""Candidates must keep the tag of the word they replace: two tests of Zheng et al. 2020.
+
+`DictionaryTag` looks the candidate up out of context; `TaggerTag` tags the changed sentence. Both
+compare with the corpus' tag of the original word (the released code leaves the choice open).
+Jin et al. 2020 compare parts of speech instead of tags.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustparse.attacks.candidates.generator import Slot
+from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.attacks.constraints.tagging.perceptron import PerceptronTags
+from robustparse.attacks.constraints.tagging.universal_tags import universal
+from robustparse.attacks.tagged import check_tags, tag_dictionary
+from robustparse.attacks.victim import Victim
+from robustparse.errors import InputError, check_choice
+from robustparse.types import Example
+
+
+class DictionaryTag(Constraint):
+    """The candidate's most frequent tag in the victim's training data equals the slot's tag.
+
+    Compares with the corpus tag of the original word. Candidates seen less than twice in training
+    have no tag and are rejected; sentences without corpus tags are refused.
+    """
+
+    def check(self, examples: Sequence[Example]) -> None:
+        """See `Constraint.check`."""
+        check_tags(examples)
+
+    def accept(
+        self, slots: Sequence[Slot], candidates: Sequence[Sequence[str]], victim: Victim
+    ) -> list[NDArray[np.bool_]]:
+        """See `Constraint.accept`.
+
+        Raises:
+            InputError: the victim knows no word's tag.
+        """
+        tag_of = tag_dictionary(victim, "dictionary filter").get
+        return [
+            np.array([tag_of(word.lower()) == slot.tag for word in words], dtype=np.bool_)
+            for slot, words in zip(slots, candidates, strict=True)
+        ]
+
+
+class TaggerTag(Constraint):
+    """NLTK's perceptron tagger gives the candidate, in the changed sentence, the slot's tag.
+
+    Compares with the corpus tag of the original word; the sentence tagged is the original with the
+    one word changed. The paper's tagger (97.2% on its test set) is not the one NLTK ships.
+    Sentences without corpus tags are refused.
+
+    Args:
+        tagset: what must be equal: the `penn` tags (Zheng et al. 2020), or the `universal` ones
+            they map to (Jin et al. 2020).
+        noun_verb: whether a noun may replace a verb and a verb a noun too, as Jin et al. 2020 have
+            it; needs the universal tags.
+
+    Raises:
+        InputError: a setting is out of range; when first used: NLTK's tagger data is missing.
+    """
+
+    def __init__(
+        self, *, tagset: Literal["penn", "universal"] = "penn", noun_verb: bool = False
+    ) -> None:
+        check_choice("tagger: tagset", tagset, ("penn", "universal"))
+        if noun_verb and tagset != "universal":
+            raise InputError(
+                f"tagger: noun_verb compares universal tags, got tagset: {tagset}; set "
+                "`tagset: universal`, or leave noun_verb out"
+            )
+        self.tagset = tagset
+        self.noun_verb = noun_verb
+
+    def check(self, examples: Sequence[Example]) -> None:
+        """See `Constraint.check`."""
+        check_tags(examples)
+
+    def accept(
+        self, slots: Sequence[Slot], candidates: Sequence[Sequence[str]], victim: Victim
+    ) -> list[NDArray[np.bool_]]:
+        """See `Constraint.accept`."""
+        tags = self._tagger.substituted(
+            [(slot.sentence.words, slot.position) for slot in slots], candidates
+        )
+        return [
+            np.array([self._kept(slot.tag, tag) for tag in found], dtype=np.bool_)
+            for slot, found in zip(slots, tags, strict=True)
+        ]
+
+    def is_model(self) -> bool:
+        """See `Constraint.is_model`."""
+        return True
+
+    def _kept(self, tag: str, found: str) -> bool:
+        """Whether the candidate's tag is as good as the slot's."""
+        if self.tagset == "penn" or not tag:
+            return found == tag
+        parts = {universal(tag), universal(found)}
+        return len(parts) == 1 or (self.noun_verb and parts == {"NOUN", "VERB"})
+
+    @cached_property
+    def _tagger(self) -> PerceptronTags:
+        return PerceptronTags.load()

@@ -1,0 +1,153 @@
+"""From states to what the victim reads.
+
+A deleted word is left out of its text, so that the words after it move up; a text that loses all
+its words is read as the unknown word alone, as a victim needs something to read.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustparse.attacks.problem import DELETED, UNKNOWN, Source
+from robustparse.attacks.victim import Predictions
+
+Asked = tuple[Source, NDArray[np.int16]]
+"""States of one sentence, `(n, words)`, and what they are read from."""
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """Texts as a victim reads them.
+
+    Args:
+        words: the victim's rows, `int32 (n, words)`, 0 beyond a text's length.
+        tags: the victim's tag ids, `int32 (n, words)`.
+        lengths: words of each text, `int32 (n,)`.
+    """
+
+    words: NDArray[np.int32]
+    tags: NDArray[np.int32]
+    lengths: NDArray[np.int32]
+
+
+def read(parts: Sequence[Asked]) -> Texts:
+    """Return the texts of states of several sentences, in their order.
+
+    All are made at once: what is done sentence by sentence costs more than it reads.
+
+    Args:
+        parts: states with what they are read from; there is one state at least.
+    """
+    sources = [source for source, _ in parts]
+    widths = np.array([len(source.original) for source in sources])
+    part = np.repeat(np.arange(len(parts)), [len(states) for _, states in parts])
+    lengths = widths[part]
+    words, tags = _originals(sources, widths)
+    words, tags = words[part], tags[part]
+    # Few words of a state are changed: only they are looked up.
+    flat = np.concatenate([states.ravel() for _, states in parts])
+    changed = np.flatnonzero(flat)
+    choice, ends = flat[changed], np.cumsum(lengths)
+    row = np.searchsorted(ends, changed, side="right")
+    column = changed - (ends - lengths)[row]
+    words[row, column] = _rows(sources, widths, part[row], column, choice)
+    deleted = choice == DELETED
+    if deleted.any():
+        kept = np.arange(words.shape[1]) < lengths[:, None]
+        kept[row[deleted], column[deleted]] = False
+        lengths = kept.sum(axis=1)
+        words, tags = _moved_up(words, kept, lengths), _moved_up(tags, kept, lengths)
+    empty = lengths == 0
+    if empty.any():
+        words[empty, 0] = np.array([source.unknown for source in sources])[part[empty]]
+        lengths = np.maximum(lengths, 1)
+    longest = int(lengths.max())  # all texts may have lost words
+    return Texts(words[:, :longest], tags[:, :longest], lengths.astype(np.int32))
+
+
+def _originals(
+    sources: Sequence[Source], widths: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Words and tags of the sentences as they are, `(sources, longest)`."""
+    words = np.zeros((len(sources), max(1, int(widths.max()))), dtype=np.int32)
+    tags = np.zeros_like(words)
+    inside = np.arange(words.shape[1]) < widths[:, None]
+    words[inside] = np.concatenate([source.original for source in sources])
+    tags[inside] = np.concatenate([source.tags for source in sources])
+    return words, tags
+
+
+def _rows(
+    sources: Sequence[Source],
+    widths: NDArray[np.int64],
+    part: NDArray[np.int64],
+    position: NDArray[np.int64],
+    choice: NDArray[np.int16],
+) -> NDArray[np.int32]:
+    """Return the victim's rows of choices other than the original, `(choices,)`; 0 for a deleted
+    word.
+
+    Each choice is made at a position of one of the sources, `part`, which rises.
+    """
+    unknown = np.array([source.unknown for source in sources], dtype=np.int32)
+    rows = np.where(choice == UNKNOWN, unknown[part], np.int32(0))
+    put = choice > 0
+    if put.any():
+        part, position = part[put], position[put]
+        first = np.concatenate([source.ptr[:-1] for source in sources])
+        word = (np.cumsum(widths) - widths)[part] + position
+        index = first[word] + choice[put] - 1
+        # Candidates may be many: they are looked up where they are, source by source.
+        ends = np.bincount(part, minlength=len(sources)).cumsum().tolist()
+        begins = [0, *ends[:-1]]
+        rows[put] = np.concatenate(
+            [
+                source.rows[index[begin:end]]
+                for source, begin, end in zip(sources, begins, ends, strict=True)
+            ]
+        )
+    return rows
+
+
+def _moved_up(
+    values: NDArray[np.int32], kept: NDArray[np.bool_], lengths: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """Return the values kept `(n, words)`, without gaps between them; 0 stands beyond the last."""
+    moved = np.zeros_like(values)
+    moved[np.arange(values.shape[1]) < lengths[:, None]] = values[kept]
+    return moved
+
+
+def restored(
+    clean: Predictions, states: NDArray[np.int16], predictions: Predictions
+) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
+    """Return a parser's predictions for states with deleted words, by positions of the whole
+    sentence.
+
+    A deleted word keeps its arc of the clean parse, so that its deletion is judged by what it does
+    to the others.
+
+    Args:
+        clean: heads and label ids of the clean parse, `(1, words)`.
+        states: `(n, words)`.
+        predictions: heads and label ids, `(n, words)`, in the positions of the words left.
+
+    Returns:
+        Heads and label ids, `(n, words)`.
+    """
+    heads, labels = predictions
+    shortened = np.flatnonzero((states == DELETED).any(axis=1))
+    if not len(shortened):
+        return heads, labels
+    heads, labels = heads.copy(), labels.copy()
+    for row in shortened.tolist():
+        kept = np.flatnonzero(states[row] != DELETED)
+        # Where ROOT and each word that was left stand in the original sentence.
+        places = np.concatenate([[0], kept + 1]).astype(heads.dtype)
+        new_heads = places[heads[row, : len(kept)]]
+        new_labels = labels[row, : len(kept)].copy()
+        heads[row], labels[row] = clean[0][0], clean[1][0]
+        heads[row, kept], labels[row, kept] = new_heads, new_labels
+    return heads, labels

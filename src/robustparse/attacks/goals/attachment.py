@@ -1,0 +1,191 @@
+"""Goals: what an attack wants of the victim's answers, judged many at a time.
+
+The reproduction default is the criterion of Zheng et al. 2020 as their released code applies it:
+an attack succeeds when the parse of the changed sentence has fewer correct heads than the victim's
+own parse of the original, both against the gold tree.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Protocol, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustparse.attacks.engine.texts import restored
+from robustparse.attacks.problem import Problem
+from robustparse.attacks.victim import Predictions, Victim
+from robustparse.errors import InputError, check_choice, check_least
+from robustparse.metrics import PunctuationPolicy
+from robustparse.types import DependencyTree
+
+
+@dataclass(eq=False, slots=True)
+class Verdict:
+    """Scores `float64 (n,)`, higher is nearer the goal, and success `bool (n,)`."""
+
+    scores: NDArray[np.float64]
+    success: NDArray[np.bool_]
+
+
+class Goal(Protocol):
+    """Judges a victim's predictions.
+
+    A sentence whose clean prediction reaches the goal already is skipped.
+
+    Attributes:
+        punctuation: which words count (`metrics.counted_words`).
+        per_word: whether the predictions have one column a word.
+    """
+
+    punctuation: PunctuationPolicy
+    per_word: bool
+
+    def gold(self, examples: Sequence[Any], victim: Victim) -> list[Any]:
+        """Return what the predictions of each example are compared with, as `Problem.gold` keeps
+        it.
+        """
+        ...
+
+    def applies(self, problem: Problem) -> bool:
+        """Whether there is anything in the sentence for the goal to be reached at; if not, the
+        search does not begin.
+        """
+        return True
+
+    def judge(
+        self,
+        problem: Problem,
+        clean: Predictions,
+        states: NDArray[np.int16],
+        predictions: Predictions,
+    ) -> Verdict:
+        """Judge n predictions for one sentence.
+
+        Args:
+            problem: the sentence.
+            clean: the victim's prediction for the original sentence, arrays of one row.
+            states: what was asked about, `(n, words)`.
+            predictions: the victim's, arrays of n rows; of a text with deleted words, the columns
+                are those of the words left.
+        """
+        ...
+
+
+class Parse(NamedTuple):
+    """The parse of one sentence: heads `(words,)` (0 is ROOT) and label ids `(words,)`."""
+
+    heads: NDArray[np.int16]
+    labels: NDArray[np.int32]
+
+
+class TreeGoal(Goal, Protocol):
+    """A goal against parsers; the gold answer of a problem is a `Parse`."""
+
+    punctuation: PunctuationPolicy
+    per_word: bool = True
+
+    def gold(self, examples: Sequence[Any], victim: Victim) -> list[Any]:
+        """Gold heads and the victim's ids of the gold labels, -1 for an unseen label.
+
+        Raises:
+            InputError: an example has another gold answer than a dependency tree.
+        """
+        for example in examples:
+            if not isinstance(example.gold, DependencyTree):
+                raise InputError(
+                    f"sentence {example.id}: its gold answer is a {type(example.gold).__name__}, "
+                    f"and {type(self).__name__} judges dependency trees; choose another goal"
+                )
+        labels = victim.label_ids([label for example in examples for label in example.gold.labels])
+        golds, begin = [], 0
+        for example in examples:
+            end = begin + len(example.gold.heads)
+            golds.append(Parse(np.array(example.gold.heads, np.int16), labels[begin:end]))
+            begin = end
+        return golds
+
+
+class AttachmentDrop(TreeGoal):
+    """Lower the attachment score of the sentence.
+
+    The score is the number of wrong arcs among the counted words; an attack succeeds when it
+    exceeds that of the clean parse.
+
+    Args:
+        metric: `uas` (an arc is wrong when its head is), `las` (or its label), or `mean`: scores
+            are the mean of both counts (Wang et al. 2021, equation 3), success is that of `las`.
+        success: `reported` compares all counted arcs (Zheng et al. 2020, released code, the
+            published figures). `strict` follows the paper's text and leaves out every arc connected
+            to a changed word: an arc is compared only if none of its dependent, its gold head, its
+            head in the clean parse and its head in the attacked parse was changed. The same arcs
+            are counted on both sides; the score is then the wrong arcs of the clean parse plus
+            the further errors among the arcs compared, which agrees with `reported` where
+            nothing is left out.
+        least: further wrong arcs that make a success.
+        punctuation: which words count: `none` excludes nothing (Universal Dependencies), `penn`
+            excludes by tag (Wang et al. 2021), `unicode` by form (Zheng et al. 2020).
+
+    Raises:
+        InputError: a setting is none of these.
+    """
+
+    def __init__(
+        self,
+        *,
+        metric: Literal["uas", "las", "mean"] = "uas",
+        success: Literal["reported", "strict"] = "reported",
+        least: int = 1,
+        punctuation: PunctuationPolicy = "none",
+    ) -> None:
+        check_choice("goal: metric", metric, ("uas", "las", "mean"))
+        check_choice("goal: success", success, ("reported", "strict"))
+        check_choice("goal: punctuation", punctuation, get_args(PunctuationPolicy))
+        check_least("goal", least=least)
+        self.metric = metric
+        self.success = success
+        self.least = least
+        self.punctuation = punctuation
+
+    def judge(
+        self,
+        problem: Problem,
+        clean: Predictions,
+        states: NDArray[np.int16],
+        predictions: Predictions,
+    ) -> Verdict:
+        """See `Goal.judge`."""
+        before = Parse(clean[0][0], clean[1][0])
+        heads, labels = restored(clean, states, predictions)
+        compared = np.broadcast_to(problem.counted, heads.shape)
+        if self.success == "strict":
+            compared = compared & _untouched_arcs(problem, before, states, heads)
+        counts = []
+        for metric in ("uas", "las") if self.metric == "mean" else (self.metric,):
+            wrong_before = _wrong(problem, metric, *before)
+            further = (_wrong(problem, metric, heads, labels) & compared).sum(axis=1)
+            further = further - (wrong_before & compared).sum(axis=1)
+            counts.append(((wrong_before & problem.counted).sum(), further))
+        scores = np.mean([errors + further for errors, further in counts], axis=0)
+        return Verdict(scores, counts[-1][1] >= self.least)
+
+
+def _wrong(
+    problem: Problem, metric: str, heads: NDArray[Any], labels: NDArray[Any]
+) -> NDArray[np.bool_]:
+    """Which arcs differ from gold; heads and labels `(words,)` or `(n, words)`."""
+    wrong: NDArray[np.bool_] = heads != problem.gold.heads
+    if metric == "las":
+        wrong = wrong | (labels != problem.gold.labels)
+    return wrong
+
+
+def _untouched_arcs(
+    problem: Problem, clean: Parse, states: NDArray[np.int16], heads: NDArray[np.int16]
+) -> NDArray[np.bool_]:
+    """Arcs with no changed word at either end, in gold, clean and attacked parse, `(n, words)`."""
+    # Column 0 is ROOT, which is never changed, so that heads index the columns directly.
+    changed = np.zeros((len(states), len(problem) + 1), dtype=np.bool_)
+    changed[:, 1:] = states != 0
+    touched = changed[:, 1:] | changed[:, problem.gold.heads] | changed[:, clean.heads]
+    return ~(touched | np.take_along_axis(changed, heads.astype(np.int64), axis=1))

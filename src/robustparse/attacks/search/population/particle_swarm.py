@@ -1,0 +1,218 @@
+"""Particle swarm optimisation over words (Zang et al. 2020, section 3.3; Yoo et al. 2020).
+
+Every particle is a state with a velocity for each of its words. In each iteration it turns towards
+the best state it has been in, then towards the best state of all, where a velocity says how
+likely each word comes along; particles that are still close to the sentence as it was are then
+changed in one more word. A word's velocity falls where particle and elite agree and rises where
+they differ.
+
+A turn of states that keep every constraint on single words keeps them too. Filters on whole
+sentences judge the words of a turned particle from left to right in the original sentence: it goes
+without those that do not pass. One that would keep none of its words stays where it was.
+"""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustparse.attacks.problem import Problem
+from robustparse.attacks.search.population.population import Population, draw
+from robustparse.attacks.search.requests import (
+    Answer,
+    Expand,
+    Outcome,
+    Propose,
+    Request,
+    Score,
+    Search,
+)
+from robustparse.errors import check_choice, check_least
+
+_FASTEST = 3.0  # velocities begin in (-3, 3), and each elite pulls by this much
+_SLOW, _FAST = 0.2, 0.8  # ends of the inertia's and of both elites' schedules
+
+
+@dataclass(frozen=True, eq=False)
+class _Neighbourhood:
+    """The best single changes of some states.
+
+    Args:
+        judged: all single changes.
+        best: which of them is the best at each word, `int64 (states, words)`, -1 where there is
+            none.
+        gains: how far it raises the score, at least 0, `float64 (states, words)`; all 1 for a
+            state that no change helps.
+    """
+
+    judged: Population
+    best: NDArray[np.int64]
+    gains: NDArray[np.float64]
+
+    def drawn(
+        self, states: Population, bases: NDArray[np.int64], rng: np.random.Generator
+    ) -> Population:
+        """Return the states at `bases`, each changed in one word drawn in proportion to the gains.
+
+        One that draws a word without a change stays as it is.
+        """
+        words = draw(self.gains[bases], rng)
+        rows = self.best[bases, words]
+        result, changed = states.part(bases), np.flatnonzero(rows >= 0)
+        result.put(changed, self.judged, rows[changed])
+        return result
+
+
+class ParticleSwarm(Search):
+    """Moves changed sentences towards the best ones found.
+
+    A sentence without any candidate costs no query, unless directions are those of TextAttack.
+
+    Figures are those of the authors' released code (thunlp/SememePSO-Attack): an elite pulls by 3,
+    all words of a particle begin with one velocity, and velocities are not cut off. The code draws
+    the word that a first particle or a mutant changes in two ways: for IMDB by the gain of the
+    word's best candidate, as here, but words may be changed again; for SST by the number of its
+    candidates, up to ten.
+
+    Args:
+        population: particles (60).
+        iterations: how often they move (20).
+        direction: how a particle turns towards an elite: `paper`, as in the authors' code, keeps
+            the particle and takes each word of the elite with probability sigmoid(velocity);
+            `textattack` keeps the elite and takes each word of the particle with that probability,
+            and returns the best particle where the budget ends, not the best state asked about.
+
+    Raises:
+        InputError: a setting is out of range.
+    """
+
+    def __init__(
+        self,
+        *,
+        population: int = 60,
+        iterations: int = 20,
+        direction: Literal["paper", "textattack"] = "paper",
+    ) -> None:
+        check_least("search", population=population, iterations=iterations)
+        check_choice("search: direction", direction, ("paper", "textattack"))
+        self.population, self.iterations, self.direction = population, iterations, direction
+
+    def run(
+        self, problem: Problem, clean: Answer, rng: np.random.Generator
+    ) -> Generator[Request, Answer, Outcome]:
+        """See `Search.run`."""
+        start = problem.start()
+        problem = (yield Propose(np.flatnonzero(problem.eligible))).problem
+        if not len(problem.rows) and self.direction == "paper":
+            return Outcome(start)  # nothing to ask about, a thousand times
+        alone = Population(start[None], clean.scores, clean.success)
+        around, over = yield from _neighbourhood(problem, alone)
+        particles = around.drawn(alone, np.zeros(self.population, dtype=np.int64), rng)
+        leader, known = particles.best(), _best_of(alone, around.judged)
+        if over or particles.success[leader]:
+            return self._end(particles, known)
+        elites = particles.part(np.arange(len(particles)))
+        velocities = np.repeat(
+            rng.uniform(-_FASTEST, _FASTEST, (self.population, 1)), len(start), axis=1
+        )
+        for iteration in range(self.iterations):
+            lead = elites.states[leader]
+            turned = self._turned(iteration, particles, velocities, elites, lead, rng)
+            answer = yield Score(turned, base=start)
+            particles = _arrived(particles, answer)
+            known = _best_of(known, particles)
+            if answer.over or particles.success.any():
+                return self._end(particles, known)
+            changed = (particles.states != 0).mean(axis=1)
+            mutating = np.flatnonzero(rng.random(len(particles)) < 1 - 2 * changed)
+            chosen = particles.part(mutating)
+            around, over = yield from _neighbourhood(problem, chosen)
+            mutants = around.drawn(chosen, np.arange(len(chosen)), rng)
+            particles.put(mutating, mutants, np.arange(len(chosen)))
+            best, known = particles.best(), _best_of(known, around.judged)
+            if over or particles.success[best]:
+                return self._end(particles, known)
+            # The leader's own elite is the best state that any particle has been in.
+            if particles.scores[best] > elites.scores[leader]:
+                leader = best
+            better = np.flatnonzero(particles.scores > elites.scores)
+            elites.put(better, particles, better)
+        return Outcome(elites.states[leader])
+
+    def _end(self, particles: Population, known: Population) -> Outcome:
+        """Return the particle that succeeds, or, where the budget is spent, the best state known.
+
+        TextAttack returns the best particle in either case.
+        """
+        best = particles.best()
+        if particles.success[best] or self.direction == "textattack":
+            return Outcome(particles.states[best])
+        return Outcome(known.states[0])
+
+    def _turned(
+        self,
+        iteration: int,
+        particles: Population,
+        velocities: NDArray[np.float64],
+        elites: Population,
+        leader: NDArray[np.int16],
+        rng: np.random.Generator,
+    ) -> NDArray[np.int16]:
+        """Where the particles turn to, `(particles, words)`; velocities change in place."""
+        done = iteration / self.iterations
+        inertia = _FAST - (_FAST - _SLOW) * done
+        own, common = _FAST - (_FAST - _SLOW) * done, _SLOW + (_FAST - _SLOW) * done
+        states = particles.states.copy()
+        pull = _pull(states, elites.states) + _pull(states, leader[None])
+        velocities[:] = inertia * velocities + (1 - inertia) * pull
+        likely = 1 / (1 + np.exp(-velocities))
+        for chance, elite in ((own, elites.states), (common, leader[None])):
+            turning = rng.random(len(particles)) < chance
+            drawn = rng.random(likely.shape) < likely
+            from_elite = drawn if self.direction == "paper" else ~drawn
+            turned = np.where(from_elite, elite, states)
+            states[turning] = turned[turning]
+        return states
+
+
+def _arrived(particles: Population, answer: Answer) -> Population:
+    """Return the particles where filters let them turn to; without those that the budget cut off."""
+    places = answer.places
+    end = len(particles) if not answer.over else int(places.max(initial=-1)) + 1
+    arrived = particles.part(np.arange(end))
+    judged = Population(answer.states, answer.scores, answer.success)
+    arrived.put(places, judged, np.arange(len(places)))
+    return arrived
+
+
+def _best_of(known: Population, asked: Population) -> Population:
+    """Return the best state of two populations, alone; the first of them has one, and wins ties."""
+    if not len(asked):
+        return known
+    found = asked.part(np.array([asked.best()]))
+    better = (found.success[0], found.scores[0]) > (known.success[0], known.scores[0])
+    return found if better else known
+
+
+def _pull(states: NDArray[np.int16], elites: NDArray[np.int16]) -> NDArray[np.float64]:
+    """How an elite changes velocities: down where the words agree, up where they differ."""
+    return np.where(states == elites, -_FASTEST, _FASTEST)
+
+
+def _neighbourhood(
+    problem: Problem, states: Population
+) -> Generator[Request, Answer, tuple[_Neighbourhood, bool]]:
+    """Yield the best change at every word of each state; and whether the budget is spent."""
+    bases, positions = np.nonzero(problem.changeable(states.states))
+    answer = yield Expand(states.states, positions, bases=bases)
+    places, rows = answer.best_of_each()
+    bases, positions = bases[places], positions[places]
+    best = np.full(states.states.shape, -1, dtype=np.int64)
+    best[bases, positions] = rows
+    gains = np.zeros(states.states.shape)
+    gains[bases, positions] = np.maximum(0.0, answer.scores[rows] - states.scores[bases])
+    gains[~gains.any(axis=1)] = 1.0
+    judged = Population(answer.states, answer.scores, answer.success)
+    return _Neighbourhood(judged, best, gains), answer.over

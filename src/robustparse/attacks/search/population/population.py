@@ -1,0 +1,90 @@
+"""What the population-based searches work with: members as arrays, and draws."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+_REDRAWS = 20  # as in TextAttack, after the first draw
+
+
+@dataclass(eq=False)
+class Population:
+    """States with their scores.
+
+    Args:
+        states: `int16 (members, words)`.
+        scores: `float64 (members,)`.
+        success: `bool (members,)`.
+    """
+
+    states: NDArray[np.int16]
+    scores: NDArray[np.float64]
+    success: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def part(self, members: NDArray[np.int64]) -> "Population":
+        """Return some members, free to change; one may come more than once."""
+        return Population(self.states[members], self.scores[members], self.success[members])
+
+    def best(self) -> int:
+        """Return the member with the highest score among those that succeed, or among all if none
+        does.
+
+        The first one on ties.
+        """
+        among = self.success if self.success.any() else np.ones(len(self), dtype=np.bool_)
+        return int(np.where(among, self.scores, -np.inf).argmax())
+
+    def put(self, where: NDArray[np.int64], other: "Population", rows: NDArray[np.int64]) -> None:
+        """Replace some members by rows of another population."""
+        self.states[where] = other.states[rows]
+        self.scores[where] = other.scores[rows]
+        self.success[where] = other.success[rows]
+
+
+def draw(weights: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """One column of each row in proportion to its weights `(rows, columns)`, `(rows,)`.
+
+    Every row has a weight above 0.
+    """
+    heights = np.cumsum(weights, axis=1)
+    points = rng.random(len(weights)) * heights[:, -1]
+    # A point may be rounded up to the last height: then the last column with a weight is meant.
+    last = weights.shape[1] - 1 - (weights[:, ::-1] > 0).argmax(axis=1)
+    columns: NDArray[np.int64] = np.minimum((heights <= points[:, None]).sum(axis=1), last)
+    return columns
+
+
+def redraw_repeats(
+    of_second: NDArray[np.bool_],
+    first: NDArray[np.int16],
+    second: NDArray[np.int16],
+    rng: np.random.Generator,
+) -> NDArray[np.bool_]:
+    """Redraw, in place, the words of children that are no different from a parent.
+
+    The parent is the first one if it is changed at all, else the second; two unchanged parents may
+    have an unchanged child. Arguments are `(children, words)`.
+
+    Returns:
+        Which children are still the same after so many tries, `(children,)`.
+    """
+    changed = (first != 0).any(axis=1)
+    parent = np.where(changed[:, None], first, second)
+    checked = changed | (second != 0).any(axis=1)
+    differ = (first != second).any(axis=1)
+
+    def same() -> NDArray[np.bool_]:
+        children = np.where(of_second, second, first)
+        equal: NDArray[np.bool_] = (children == parent).all(axis=1) & checked
+        return equal
+
+    for _ in range(_REDRAWS):
+        again = np.flatnonzero(same() & differ)
+        if not len(again):
+            break
+        of_second[again] = rng.random((len(again), first.shape[1])) < 0.5
+    return same()

@@ -1,0 +1,169 @@
+"""White-box word substitution of Zheng et al. 2020, section 3.2 (sentence level).
+
+A trial takes the gradient of F (equation 4) in the sentence as it stands, and replaces the word
+with the largest gradient by the candidate that the gradient points to, whether that does harm or
+not. Up to kappa words may be changed, each as often as one likes, or once with the filter `Repeat`.
+The outcome is the sentence with the lowest attachment score that was met on the way.
+
+The paper and its released code differ in these, each an option (in brackets the code's):
+`positions` (2), `trials` with `count` (39 in all), `length` (`rooted`), and alpha of the
+substitution (10). The code leaves sentences of fewer than four words out of its figures; here they
+stay in.
+"""
+
+from collections.abc import Generator
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustparse.attacks.edit_budget import check_gamma, edit_budget
+from robustparse.attacks.problem import Problem, State
+from robustparse.attacks.search.requests import (
+    Answer,
+    Gradient,
+    Outcome,
+    Propose,
+    Request,
+    Score,
+    Search,
+)
+from robustparse.attacks.search.white_box.gradients import Slope
+from robustparse.attacks.search.white_box.substitutions import (
+    NearestWord,
+    Substitutes,
+    Substitution,
+)
+from robustparse.attacks.victim import Loss
+from robustparse.errors import InputError, check_choice, check_least
+
+
+class Zheng2020WhiteBox(Search):
+    """Follow the gradient; keep the sentence with the highest score, the earliest one on ties.
+
+    A goal whose score is a number of errors, such as `AttachmentDrop`, is expected. The search ends
+    early where all gradients are zero or none of the words in turn has an admissible candidate:
+    filters on sentences judge one candidate after the other, the nearest first.
+
+    Args:
+        gamma: share of the words that may be changed; kappa = max(1, floor(gamma * L)). The paper
+            uses 0.05, 0.10 and 0.15.
+        trials: how many (40).
+        count: what they are: `fruitless`, trials since the score last rose above all before
+            (paper), or `all` (released code).
+        positions: words replaced in one trial (paper: 1; released code: 2).
+        drop: the search ends once the attachment score is lower by more than this share (0.3).
+        length: what L is: `words` (paper), or `rooted`, one more for ROOT (released code).
+        loss: `margin` (equation 4) or `cross_entropy`.
+        substitution: what a word is replaced by; by default `NearestWord`.
+
+    Raises:
+        InputError: a setting is out of range.
+    """
+
+    def __init__(
+        self,
+        *,
+        gamma: float = 0.15,
+        trials: int = 40,
+        count: Literal["fruitless", "all"] = "fruitless",
+        positions: int = 1,
+        drop: float = 0.3,
+        length: Literal["words", "rooted"] = "words",
+        loss: Loss = "margin",
+        substitution: Substitution | None = None,
+    ) -> None:
+        check_gamma(gamma)
+        if not 0.0 < drop <= 1.0:
+            raise InputError(f"search: drop must be in (0, 1], got {drop}")
+        check_least("search", trials=trials, positions=positions)
+        check_choice("search: count", count, ("fruitless", "all"))
+        check_choice("search: length", length, ("words", "rooted"))
+        check_choice("search: loss", loss, get_args(Loss))
+        self.gamma, self.trials, self.count, self.positions = gamma, trials, count, positions
+        self.drop, self.length = drop, length
+        self.loss: Loss = loss
+        self.substitution = substitution or NearestWord()
+
+    def run(
+        self, problem: Problem, clean: Answer, rng: np.random.Generator
+    ) -> Generator[Request, Answer, Outcome]:
+        """See `Search.run`."""
+        state = best = problem.start()
+        clean_score = highest = float(clean.scores[0])
+        substitutes = self.substitution.start()
+        kappa, spent = problem.edits(self._kappa(len(problem))), 0
+        while spent < self.trials:
+            request = Gradient(state, self.loss, characters=self.substitution.characters)
+            slope = (yield request).given_slope()
+            ranked = by_norm(slope, problem.eligible)
+            chosen = within_budget(ranked, state, kappa, once=problem.once)[: self.positions]
+            answer = yield from replaced(problem, state, chosen, slope, substitutes)
+            if answer is None:
+                break
+            state = answer.states[0]
+            spent += 1
+            if answer.scores[0] > highest:
+                best, highest = state, float(answer.scores[0])
+                spent = 0 if self.count == "fruitless" else spent
+            if answer.over or highest - clean_score > self.drop * problem.counted.sum():
+                break
+        return Outcome(best)
+
+    def _kappa(self, words: int) -> int:
+        length = words + (self.length == "rooted")
+        return edit_budget(self.gamma, length)
+
+
+def by_norm(slope: Slope, among: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return some of the words by falling norm of their gradients, the leftmost one on ties."""
+    positions = np.flatnonzero(among)
+    order = np.argsort(-slope.norms[positions], kind="stable")
+    return positions[order]
+
+
+def within_budget(
+    ranked: NDArray[np.int64], state: State, most: int, *, once: bool = False
+) -> NDArray[np.int64]:
+    """Return the ranked positions that may be changed if no more than `most` words are to differ.
+
+    Words that were changed before may be changed again, unless each may be changed only `once`.
+    """
+    fresh = state[ranked] == 0
+    room = most - np.count_nonzero(state)
+    allowed = np.where(fresh, np.cumsum(fresh) <= room, not once)
+    return ranked[allowed]
+
+
+def replaced(
+    problem: Problem,
+    state: State,
+    positions: NDArray[np.int64],
+    slope: Slope,
+    substitutes: Substitutes,
+) -> Generator[Request, Answer, Answer | None]:
+    """Yield the verdict on the state with substitutes at the positions, as far as there are any.
+
+    Where filters on sentences admit none of the changes, the next nearest substitutes are tried.
+
+    Returns:
+        The answer, about one state; None where nothing can be replaced.
+    """
+    if not len(positions):
+        return None
+    problem = (yield Propose(positions)).problem
+    refused: dict[int, set[int]] = {position: set() for position in positions.tolist()}
+    while True:
+        changed = state.copy()
+        for position, barred in refused.items():
+            choice = substitutes.choose(problem, state, position, slope, barred)
+            changed[position] = choice or state[position]
+        if (changed == state).all():
+            return None
+        answer = yield Score(changed[None], base=state)
+        admitted = answer.states[0] if len(answer.states) else state
+        substitutes.settle(np.flatnonzero(admitted != state).tolist())
+        if len(answer.states):
+            return answer
+        for position in np.flatnonzero(changed != state).tolist():
+            refused[position].add(int(changed[position]))

@@ -1,0 +1,150 @@
+"""What every run gets without asking: its folder, tracking, checkpoints, its configuration."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytorch_lightning as pl
+from pytorch_lightning.callbacks import Callback, Checkpoint, ModelCheckpoint
+from pytorch_lightning.cli import SaveConfigCallback
+from pytorch_lightning.loggers import Logger
+from pytorch_lightning.plugins.io import CheckpointIO
+
+from robustparse.errors import InputError
+from robustparse.files import write_text
+from robustparse.models.checkpoint import read_checkpoint
+from robustparse.tracking.checkpoint_io import VerifiedCheckpointIO
+from robustparse.tracking.csv import CsvLogger
+from robustparse.tracking.last import FILE as LAST
+from robustparse.tracking.last import LastCheckpoint
+
+BEST = "best.ckpt"
+
+
+class ConfigFile(SaveConfigCallback):
+    """Writes ``config.yaml`` beside the checkpoints, without the checkpoint resumed from.
+
+    When training starts: before, a checkpoint may yet be refused, and the file is another run's.
+    """
+
+    def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        """Nothing yet."""
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Write it, on the first process."""
+        if trainer.is_global_zero:
+            self.save_config(trainer, pl_module, "fit")
+
+    def save_config(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        """Return what Lightning's class wants to be overridden."""
+        config = self.config.clone()
+        config["ckpt_path"] = None
+        path = Path(trainer.default_root_dir) / self.config_filename
+        write_text(path, self.parser.dump(config, skip_none=False))
+
+
+@dataclass(frozen=True)
+class Start:
+    """The checkpoint that a command starts from, and the optimiser steps it has seen."""
+
+    path: Path
+    step: int
+
+    def elsewhere(self, folder: Path) -> bool:
+        """Whether it is another place than where the last run in a folder was left.
+
+        Figures there from ``step`` on are then those of another run.
+        """
+        return self.path.resolve() != (folder / LAST).resolve()
+
+
+def resolve_checkpoint(command: str, wished: str | None, folder: Path) -> Start | None:
+    """Return the checkpoint a command starts from; None trains from scratch.
+
+    Args:
+        command: ``fit`` or one of those that need a trained parser.
+        wished: a path, ``last``, ``best`` or None.
+        folder: of the run, where ``last.ckpt`` and ``best.ckpt`` lie.
+
+    Raises:
+        InputError: there is none, or it cannot be used for this.
+    """
+    if wished is None:
+        if command == "fit":
+            return None
+        raise InputError(f"{command} needs a trained parser: --ckpt_path best, last or a file")
+    path = folder / f"{wished}.ckpt" if wished in ("best", "last") else Path(wished)
+    if command == "fit" and wished == "last" and not path.exists():
+        return None
+    content = read_checkpoint(path)
+    if command == "fit" and not {"loops", "optimizer_states", "lr_schedulers"} <= set(content):
+        raise InputError(
+            f"{path}: holds weights alone, no optimiser to resume with; start from it with "
+            "--model.init_args.init_from"
+        )
+    return Start(path, int(content.get("global_step", 0)))
+
+
+def loggers(wished: Any, folder: Path, fits: bool, start: Start | None) -> list[Logger]:
+    """Return the wished loggers, told where they are and whether a run is continued.
+
+    Args:
+        wished: ``trainer.logger``.
+        folder: of the run.
+        fits: it trains, and gets a ``metrics.csv``; otherwise it is only looked at.
+        start: where training goes on from.
+    """
+    chosen = [] if wished in (None, True, False) else as_list(wished)
+    chosen += [CsvLogger(str(folder))] if fits else []
+    resumed = start is not None or not fits
+    before = start.step if fits and start is not None else None
+    elsewhere = fits and start is not None and start.elsewhere(folder)
+    for logger in chosen:
+        if hasattr(logger, "begin"):
+            logger.begin(str(folder), resumed, before, elsewhere)
+    return chosen
+
+
+def callbacks(
+    wished: Any, last: LastCheckpoint, folder: Path, monitor: str | None
+) -> list[Callback]:
+    """``last.ckpt`` first; ``best.ckpt`` unless the user configured a checkpoint callback.
+
+    A ModelCheckpoint without a folder writes into the run's, except one whose own ``last.ckpt``
+    would take the place of ours.
+
+    Args:
+        wished: ``trainer.callbacks``.
+        last: writes ``last.ckpt``.
+        folder: of the run.
+        monitor: the figure that ``best.ckpt`` is best in; None where nothing is validated.
+    """
+    chosen: list[Callback] = [last, *as_list(wished)]
+    for saver in (callback for callback in chosen if isinstance(callback, ModelCheckpoint)):
+        if saver.dirpath is None and not saver.save_last:
+            saver.dirpath = str(folder.resolve())
+    if monitor is not None and not any(isinstance(callback, Checkpoint) for callback in chosen):
+        best = ModelCheckpoint(
+            dirpath=folder,
+            filename=BEST.removesuffix(".ckpt"),
+            monitor=monitor,
+            mode="max",
+            enable_version_counter=False,
+        )
+        chosen.append(best)
+    return chosen
+
+
+def plugins(wished: Any) -> list[Any]:
+    """Return the wished plugins, and checkpoints that are written whole."""
+    chosen = as_list(wished)
+    if any(isinstance(plugin, CheckpointIO) for plugin in chosen):
+        return chosen
+    return [*chosen, VerifiedCheckpointIO()]
+
+
+def as_list(value: Any) -> list[Any]:
+    """Return what the Trainer takes alone or in a list, as a list."""
+    if value is None:
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]

@@ -1,0 +1,55 @@
+"""The progress bars of commands; in a log file there are none."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from robustparse.evaluation.tally import Tally
+
+
+@contextmanager
+def attack_progress(total: int, name: str) -> Iterator[Callable[[Tally], None]]:
+    """Give yields what to call with the sums after every sentence; shows scores besides."""
+    with _bar(name, total) as update:
+
+        def show(tally: Tally) -> None:
+            if update is not None:
+                scores = tally.scores()
+                clean, robust = scores["clean"]["las"], scores["attacked"]["las"]
+                note = "" if clean is None else f"LAS clean {clean:.1f}, attacked {robust:.1f}"
+                update(completed=scores["n_sentences"], note=note)
+
+        yield show
+
+
+@contextmanager
+def reading_progress() -> Iterator[Callable[[int, int], None]]:
+    """Give yields what to call with the sentences read and their number."""
+    with _bar("sentences read", None) as update:
+
+        def show(done: int, of: int) -> None:
+            if update is not None:
+                update(completed=done, total=of)
+
+        yield show
+
+
+@contextmanager
+def _bar(name: str, total: int | None) -> Iterator[Callable[..., None] | None]:
+    """Give yields what changes ``completed``, ``total`` and ``note``; None where no bar is shown."""
+    console = Console(stderr=True)
+    if not console.is_interactive:
+        yield None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        yield partial(progress.update, progress.add_task(name, total=total, note=""))

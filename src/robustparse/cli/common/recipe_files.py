@@ -1,0 +1,62 @@
+"""The files and folders that a recipe names, by content: with others it is another attack.
+
+A recipe is plain values, of which any free text may be a path: a table of synonyms, word vectors,
+a list of stop words, the folder of a model. What is there under that name counts; a model that is
+read by name from the hub's cache does not.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from pydoc import locate
+from typing import Any, get_args, get_type_hints
+
+from robustparse.errors import InputError
+from robustparse.files import file_digest, folder_digest
+
+
+def recipe_digests(settings: dict[str, Any]) -> dict[str, str]:
+    """SHA-256 of every file and folder that a recipe names, by its name there.
+
+    Args:
+        settings: ``class_path`` and ``init_args`` of the attack.
+
+    Raises:
+        InputError: one of them cannot be read.
+    """
+    return {name: _digest(Path(name).expanduser()) for name in sorted(set(_named(settings)))}
+
+
+def _named(part: dict[str, Any]) -> Iterator[str]:
+    """Yield the arguments of a class that are paths of what is there, and those of the classes in
+    it.
+
+    Arguments that offer a choice of words are left out, lest a folder happen to be called so, and
+    what a class writes itself (``CACHES``), which grows with the run.
+    """
+    named = locate(str(part.get("class_path")))
+    try:
+        hints = get_type_hints(getattr(named, "__init__", None))
+    except NameError:  # of names that its file imports for type checkers alone
+        hints = {}
+    for key, value in part.get("init_args", {}).items():
+        text = key not in getattr(named, "CACHES", ()) and _is_text(hints.get(key, str))
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, dict):
+                yield from _named(one)
+            elif text and isinstance(one, str) and os.path.exists(os.path.expanduser(one)):
+                yield one
+
+
+def _is_text(hint: Any) -> bool:
+    """Whether a type allows any text; ``Literal`` does not."""
+    return hint in (str, Path, Any) or any(map(_is_text, get_args(hint)))
+
+
+def _digest(path: Path) -> str:
+    try:
+        return file_digest(path) if path.is_file() else folder_digest(path)
+    except OSError as error:
+        raise InputError(
+            f"{path}: the recipe names it, and it cannot be read ({error.strerror})"
+        ) from None

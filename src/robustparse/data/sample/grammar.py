@@ -1,0 +1,210 @@
+"""Reading the rules of the sample treebank, and deriving a sentence's tree from its words.
+
+The derivation is a memoised top-down chart over the lexical classes of the words: all ways in
+which each phrase can start at each word, with no stored answers. Words of one class have one set
+of classes, so replacing one by another leaves every derivation as it was.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+from robustparse.data.sample.function_words import CLOSED
+from robustparse.data.sample.rules import RULES
+from robustparse.data.sample.words import OPEN
+from robustparse.errors import InputError
+from robustparse.types import DependencyTree
+
+
+class Child(NamedTuple):
+    """One child of a rule: a phrase (upper case) or a lexical class, `label` empty on the head."""
+
+    symbol: str
+    label: str
+    decisive: bool
+
+
+class Rule(NamedTuple):
+    """One way to build a phrase."""
+
+    weight: float
+    children: tuple[Child, ...]
+
+
+class Entry(NamedTuple):
+    """One reading of a word: its lexical class (`class.TAG` where a class has two) and tags."""
+
+    word_class: str
+    upos: str
+    xpos: str
+
+
+class Span(NamedTuple):
+    """One derivation of a phrase: the word after it, its head word and its arcs, from 0."""
+
+    end: int
+    head: int
+    arcs: tuple[tuple[int, int, str], ...]
+    readings: tuple[Entry, ...]
+
+
+@cache
+def rules() -> dict[str, tuple[Rule, ...]]:
+    """Return the rules by the phrase they build."""
+    table: dict[str, list[Rule]] = defaultdict(list)
+    for line in RULES.strip().splitlines():
+        if line:
+            left, right = line.split(":", 1)
+            parent, weight = left.split()
+            table[parent].append(Rule(float(weight), tuple(map(_child, right.split()))))
+    return {parent: tuple(options) for parent, options in table.items()}
+
+
+def _child(text: str) -> Child:
+    name, _, label = text.partition("/")
+    return Child(name.rstrip("!"), label, name.endswith("!"))
+
+
+@cache
+def lexicon() -> dict[str, tuple[Entry, ...]]:
+    """Return the readings of every lower-cased word of the treebank."""
+    table: dict[str, list[Entry]] = defaultdict(list)
+    for word_class, (upos, tags, words) in [*CLOSED.items(), *OPEN.items()]:
+        for tag in tags:
+            name = word_class if len(tags) == 1 else f"{word_class}.{tag}"
+            entry = Entry(name, upos_of(upos, tag), tag)
+            for word in words.split():
+                table[word.lower()].append(entry)
+    return {word: tuple(entries) for word, entries in table.items()}
+
+
+def upos_of(upos: str | Sequence[str], tag: str) -> str:
+    """Return the universal tag of a class under one of its Penn tags."""
+    if isinstance(upos, str):
+        return upos
+    return "NOUN" if tag.startswith("NN") else "VERB"
+
+
+@cache
+def first_classes(symbol: str) -> frozenset[str]:
+    """Return the lexical classes a phrase can start with (no phrase is empty or starts with
+    itself).
+    """
+    if symbol not in rules():
+        return frozenset((symbol,))
+    return frozenset().union(*(first_classes(r.children[0].symbol) for r in rules()[symbol]))
+
+
+class _Chart:
+    """All derivations over one sentence, filled on demand."""
+
+    def __init__(self, entries: Sequence[tuple[Entry, ...]]) -> None:
+        self.entries = entries
+        self.memo: dict[tuple[str, int], list[Span]] = {}
+
+    def spans(self, symbol: str, start: int) -> list[Span]:
+        """Return the derivations of a phrase or class that start at a word."""
+        if start >= len(self.entries):
+            return []
+        key = (symbol, start)
+        if key not in self.memo:
+            here = [e for e in self.entries[start] if e.word_class in first_classes(symbol)]
+            if not here:
+                self.memo[key] = []
+            elif symbol in rules():
+                self.memo[key] = [s for r in rules()[symbol] for s in self._apply(r, start)]
+            else:
+                self.memo[key] = [Span(start + 1, start, (), (e,)) for e in here]
+        return self.memo[key]
+
+    def _apply(self, rule: Rule, start: int) -> list[Span]:
+        partial: list[tuple[int, tuple[Span, ...]]] = [(start, ())]
+        for child in rule.children:
+            partial = [
+                (span.end, (*done, span))
+                for end, done in partial
+                for span in self.spans(child.symbol, end)
+            ]
+        return [_join(rule, spans) for _, spans in partial]
+
+
+def _join(rule: Rule, spans: tuple[Span, ...]) -> Span:
+    labels = [child.label for child in rule.children]
+    head = spans[labels.index("")].head
+    arcs = [(s.head, head, label) for s, label in zip(spans, labels, strict=True) if label]
+    inner = [arc for s in spans for arc in s.arcs]
+    readings = tuple(r for s in spans for r in s.readings)
+    return Span(spans[-1].end, head, (*inner, *arcs), readings)
+
+
+class Reading(NamedTuple):
+    """A sentence's one derivation: its tags, its tree and the class of each word."""
+
+    upos: tuple[str, ...]
+    xpos: tuple[str, ...]
+    classes: tuple[str, ...]
+    tree: DependencyTree
+
+
+def read(words: Sequence[str], xpos: Sequence[str] | None = None) -> Reading:
+    """Derive a sentence by the grammar.
+
+    Args:
+        words: the forms, final punctuation included; case does not matter.
+        xpos: Penn tags that restrict the readings of the words; not needed.
+
+    Raises:
+        InputError: a word is unknown, or the sentence has no derivation or several.
+    """
+    entries = _entries(words, xpos)
+    found = {
+        (span.head, tuple(sorted(span.arcs)), span.readings)
+        for span in _Chart(entries).spans("TOP", 0)
+        if span.end == len(entries)
+    }
+    if len(found) != 1:
+        raise InputError(
+            f"the sample grammar derives {' '.join(words)!r} in {len(found)} ways, expected 1; "
+            "substitute words only by others of their class (attack_lexicon)"
+        )
+    _, arcs, readings = found.pop()
+    heads, labels = [0] * len(entries), ["root"] * len(entries)
+    for dependent, head, label in arcs:
+        heads[dependent], labels[dependent] = head + 1, label
+    return Reading(
+        tuple(entry.upos for entry in readings),
+        tuple(entry.xpos for entry in readings),
+        tuple(entry.word_class for entry in readings),
+        DependencyTree(tuple(heads), tuple(labels)),
+    )
+
+
+def _entries(words: Sequence[str], xpos: Sequence[str] | None) -> list[tuple[Entry, ...]]:
+    """Return the readings of each word; arguments and errors as in ``read``."""
+    entries = []
+    for position, word in enumerate(words):
+        here = lexicon().get(word.lower(), ())
+        if xpos is not None:
+            here = tuple(entry for entry in here if entry.xpos == xpos[position])
+        if not here:
+            tag = "" if xpos is None else f" tagged {xpos[position]}"
+            raise InputError(
+                f"word {position + 1}, {word!r}{tag}, is not in the sample treebank's lexicon; "
+                "only its own words can be derived"
+            )
+        entries.append(here)
+    return entries
+
+
+def derive(words: Sequence[str], xpos: Sequence[str] | None = None) -> DependencyTree:
+    """Return the gold tree of a sentence of the sample treebank, from its words alone.
+
+    Args:
+        words: the forms, final punctuation included; case does not matter.
+        xpos: Penn tags that restrict the readings of the words; not needed.
+
+    Raises:
+        InputError: a word is unknown, or the sentence has no derivation or several.
+    """
+    return read(words, xpos).tree

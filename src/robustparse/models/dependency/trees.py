@@ -1,0 +1,169 @@
+"""From arc scores to dependency trees: greedy, maximum spanning tree, Eisner.
+
+Every function takes numpy arrays for a whole batch: `scores` of shape
+`(batch, length + 1, length + 1)`, indexed `[sentence, dependent, head]`, float32 or float64, with
+ROOT at position 0, and `lengths` of shape `(batch,)`, in words without ROOT. Heads come back as
+int16 of shape `(batch, length)`: entry `[b, i]` is the head of word `i + 1`, 0 is ROOT, and entries
+beyond a sentence's length are 0. What stands in padding, on the diagonal and in ROOT's own row is
+never read, and a sentence's tree does not depend on the other sentences of the batch.
+
+A score of -inf, or of -1e30 and below (as `torch.finfo(torch.float32).min` in a mask), forbids an
+arc. Where no tree avoids all forbidden arcs, the trees with the fewest of them compete. Sums are
+taken in float64. Of heads that score the same, `greedy` takes the lowest; the other decoders are
+deterministic functions of the one sentence's scores.
+
+The compiled loops are in `mst` and `eisner`; they are imported at their first call, so that
+importing this module does not load numba.
+"""
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
+
+FORBIDDEN = -1e30
+
+
+def is_tree(
+    heads: NDArray[np.integer], lengths: ArrayLike, *, single_root: bool = True
+) -> NDArray[np.bool_]:
+    """Tell which head sequences are dependency trees.
+
+    Args:
+        heads: shape `(n, length)`, the head of each word, 0 for ROOT.
+        lengths: shape `(n,)`, in words.
+        single_root: require exactly one word whose head is ROOT; otherwise one or more.
+
+    Returns:
+        Shape `(n,)`. A head outside 0..length makes a sequence no tree; so does having no word.
+    """
+    if heads.ndim != 2:
+        raise ValueError(f"heads must have shape (n, length), got {heads.shape}")
+    n, length = heads.shape
+    sizes = _checked_lengths(lengths, n, length)
+    inside = np.arange(length) < sizes[:, None]
+    in_range = ((heads >= 0) & (heads <= sizes[:, None])) | ~inside
+    roots: NDArray[np.int64] = ((heads == 0) & inside).sum(axis=1)
+    # ancestor[b, i]: ROOT and padding stand still, and every round doubles the steps taken upwards.
+    ancestor = np.zeros((n, length + 1), dtype=np.int64)
+    ancestor[:, 1:] = np.where(inside & in_range, heads, 0)
+    for _ in range(int(length).bit_length()):
+        ancestor = np.take_along_axis(ancestor, ancestor, axis=1)
+    well_formed: NDArray[np.bool_] = in_range.all(axis=1) & (ancestor == 0).all(axis=1)
+    return well_formed & ((roots == 1) if single_root else (roots >= 1))
+
+
+def greedy(scores: Floats, lengths: ArrayLike) -> NDArray[np.int16]:
+    """Give each word its best head other than itself; the result need not be a tree."""
+    sizes = _checked_scores(scores, lengths)
+    masked = np.where(_legal(scores, sizes), scores, -np.inf)[:, 1:]
+    heads = masked.argmax(axis=2)
+    # argmax stops at a NaN, so looking at the chosen scores finds every sentence that has one.
+    chosen = np.take_along_axis(masked, heads[:, :, None], axis=2)[:, :, 0]
+    _refuse(np.isnan(chosen) | (chosen == np.inf))
+    inside = np.arange(heads.shape[1]) < sizes[:, None]
+    return np.where(inside, heads, 0).astype(np.int16)
+
+
+def greedy_with_repair(scores: Floats, lengths: ArrayLike) -> NDArray[np.int16]:
+    """Greedy heads where they form a single-root tree, the best such tree for the other sentences.
+
+    Greedy heads that form a tree are already the best tree, so this equals `mst` up to ties.
+    """
+    sizes = _checked_scores(scores, lengths)
+    heads = greedy(scores, sizes)
+    broken = ~is_tree(heads, sizes) & (sizes > 0)
+    if broken.any():
+        heads[broken] = mst(scores[broken], sizes[broken])
+    return heads
+
+
+def mst(scores: Floats, lengths: ArrayLike, *, single_root: bool = True) -> NDArray[np.int16]:
+    """Find the highest-scoring tree, projective or not (Chu and Liu 1965, Edmonds 1967).
+
+    Args:
+        scores: shape `(batch, length + 1, length + 1)`, `[sentence, dependent, head]`.
+        lengths: shape `(batch,)`, in words.
+        single_root: only trees in which one word hangs from ROOT, exactly as by trying each root.
+
+    Returns:
+        Heads, shape `(batch, length)`.
+
+    Raises:
+        ValueError: a shape does not fit, or an arc's score is NaN or +inf.
+    """
+    from robustparse.models.dependency.mst import decode_batch
+
+    sizes, values, forbidden = _prepared(scores, lengths)
+    heads = np.zeros((len(sizes), values.shape[1] - 1), dtype=np.int16)
+    decode_batch(values, forbidden, sizes, single_root, heads)
+    return heads
+
+
+def eisner(scores: Floats, lengths: ArrayLike, *, single_root: bool = True) -> NDArray[np.int16]:
+    """Find the highest-scoring projective tree (Eisner 1996).
+
+    Args:
+        scores: shape `(batch, length + 1, length + 1)`, `[sentence, dependent, head]`.
+        lengths: shape `(batch,)`, in words.
+        single_root: only trees in which one word hangs from ROOT.
+
+    Returns:
+        Heads, shape `(batch, length)`.
+
+    Raises:
+        ValueError: a shape does not fit, or an arc's score is NaN or +inf.
+    """
+    from robustparse.models.dependency.eisner import decode_batch
+
+    sizes, values, forbidden = _prepared(scores, lengths)
+    heads = np.zeros((len(sizes), values.shape[1] - 1), dtype=np.int16)
+    decode_batch(values, forbidden, sizes, single_root, heads)
+    return heads
+
+
+def _prepared(
+    scores: Floats, lengths: ArrayLike
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_]]:
+    """Lengths, float64 scores with 0 at forbidden arcs, and the mask of forbidden arcs."""
+    sizes = _checked_scores(scores, lengths)
+    legal = _legal(scores, sizes)
+    _refuse(legal & (np.isnan(scores) | (scores == np.inf)))
+    allowed = legal & (scores > FORBIDDEN)
+    return sizes, np.where(allowed, scores, 0.0).astype(np.float64), ~allowed
+
+
+def _legal(scores: Floats, sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Arcs between two places of the sentence, not from a word to itself, not into ROOT."""
+    places = np.arange(scores.shape[1])
+    inside = places <= sizes[:, None]
+    legal: NDArray[np.bool_] = inside[:, :, None] & inside[:, None, :] & (places[:, None] != places)
+    legal[:, 0] = False
+    return legal
+
+
+def _refuse(bad: NDArray[np.bool_]) -> None:
+    if bad.any():
+        sentence = int(np.argwhere(bad)[0, 0])
+        raise ValueError(f"arc scores must be below +inf, got NaN or +inf in sentence {sentence}")
+
+
+def _checked_scores(scores: Floats, lengths: ArrayLike) -> NDArray[np.int64]:
+    if scores.ndim != 3 or scores.shape[1] != scores.shape[2] or scores.shape[1] < 1:
+        raise ValueError(
+            f"scores must have shape (batch, length + 1, length + 1), got {scores.shape}"
+        )
+    if scores.dtype not in (np.float32, np.float64):
+        raise ValueError(f"scores must be float32 or float64, got {scores.dtype}")
+    return _checked_lengths(lengths, scores.shape[0], scores.shape[1] - 1)
+
+
+def _checked_lengths(lengths: ArrayLike, batch: int, longest: int) -> NDArray[np.int64]:
+    sizes = np.asarray(lengths, dtype=np.int64)
+    if sizes.shape != (batch,) or ((sizes < 0) | (sizes > longest)).any():
+        raise ValueError(
+            f"lengths must be {batch} integers in 0..{longest}, got {sizes.tolist()[:10]}"
+        )
+    return sizes

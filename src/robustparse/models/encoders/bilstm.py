@@ -1,0 +1,220 @@
+"""The LSTM encoder: words, characters, tags and static vectors, read by a stacked BiLSTM."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from robustparse.data.vocab import Vocabulary
+from robustparse.errors import InputError
+from robustparse.models.encoders.base import Encoder
+from robustparse.models.encoders.dropout import shared_dropout, word_dropout
+from robustparse.models.encoders.lstm import BiLSTM
+from robustparse.models.encoders.word_table import (
+    PADDING,
+    RESERVED,
+    ROOT,
+    UNKNOWN,
+    WordTable,
+    in_order_met,
+    trimmed,
+)
+from robustparse.types import Sentence
+from robustparse.vectors import read_vectors
+
+
+class LSTMEncoder(Encoder):
+    """Word, character and tag embeddings, read by a stacked BiLSTM (Dozat and Manning 2017).
+
+    Zheng et al. (2020) call their parsers word (the default without characters), word + POS
+    (``tag_dim: 100``) and character (``word_dim: 0``, ``character_dim: 100``,
+    ``character_out: 200``). A word's character vector is the last states of a BiLSTM over its
+    characters, computed once for each different word of a batch.
+
+    Args:
+        word_dim: of the word embeddings (100); 0 leaves words out. The first ``word_dim`` of
+            ``dim`` are the word's.
+        character_dim: of the character embeddings (50, SuPar); 0 leaves characters out.
+        character_out: of a word's character vector (100, SuPar).
+        hidden: LSTM units a direction (400).
+        layers: of the LSTM (3).
+        dropout: of whole embeddings and, with masks shared over time, between layers (0.33).
+        tag_dim: of the embeddings of part-of-speech tags (0: tags are not read).
+        vectors: a text file of word vectors, plain or .gz. They are divided by their standard
+            deviation and added to the trained embeddings, which then start at zero (SuPar).
+        max_vectors: how many of the file's vectors are taken, from its front; None takes all.
+        tune_vectors: train them too.
+        vector_words: the words of the vectors, where a checkpoint holds them; the file is then not
+            read again.
+
+    Raises:
+        InputError: a size is out of range, no embedding is left, or settings of vectors are given
+            without vectors; or, once it is built, the vectors cannot be used.
+    """
+
+    def __init__(
+        self,
+        word_dim: int = 100,
+        character_dim: int = 50,
+        character_out: int = 100,
+        hidden: int = 400,
+        layers: int = 3,
+        dropout: float = 0.33,
+        tag_dim: int = 0,
+        vectors: str | None = None,
+        max_vectors: int | None = None,
+        tune_vectors: bool = False,
+        vector_words: list[str] | None = None,
+    ) -> None:
+        super().__init__()
+        if min(hidden, layers) < 1 or min(word_dim, character_dim, tag_dim) < 0:
+            raise InputError(
+                "hidden and layers must be >= 1, word_dim, character_dim and tag_dim >= 0, got "
+                f"{hidden}, {layers}, {word_dim}, {character_dim} and {tag_dim}"
+            )
+        if not word_dim and not character_dim:
+            raise InputError("word_dim and character_dim are both 0: nothing tells words apart")
+        if character_dim and (character_out < 2 or character_out % 2):
+            raise InputError(f"character_out must be even and >= 2, got {character_out}")
+        if not 0.0 <= dropout < 1.0:
+            raise InputError(f"dropout must be in [0, 1), got {dropout}")
+        _check_vectors(vectors, word_dim, max_vectors, tune_vectors)
+        self.word_dim, self.hidden, self.layers = word_dim, hidden, layers
+        self.character_dim, self.character_out = character_dim, character_out
+        self.dropout, self.tag_dim = dropout, tag_dim
+        self.vectors, self.max_vectors, self.tune_vectors = vectors, max_vectors, tune_vectors
+        self.vector_words = vector_words
+        self.reads_tags = tag_dim > 0
+        self.form_dim = word_dim + (character_out if character_dim else 0)
+        self.dim = self.form_dim + tag_dim
+        self.out_dim = 2 * hidden
+
+    def build(self, vocabulary: Vocabulary) -> None:
+        """Make the layers."""
+        if self.word_dim:
+            size = RESERVED + len(vocabulary.words)
+            self.words = nn.Embedding(size, self.word_dim, padding_idx=PADDING)
+        if self.character_dim:
+            size = RESERVED + len(vocabulary.characters)
+            self.characters = nn.Embedding(size, self.character_dim, padding_idx=PADDING)
+            self.character_lstm = BiLSTM(self.character_dim, self.character_out // 2)
+        self.lstm = BiLSTM(self.dim, self.hidden, self.layers, self.dropout)
+        if self.tag_dim:
+            self._tag_ids = {tag: RESERVED + i for i, tag in enumerate(vocabulary.xpos)}
+            size = RESERVED + len(vocabulary.xpos)
+            self.tags = nn.Embedding(size, self.tag_dim, padding_idx=PADDING)
+        if self.vectors is not None:
+            self._add_vectors(self.vectors)
+        self.table = WordTable(vocabulary, self.vector_words or ())
+
+    def _add_vectors(self, path: str) -> None:
+        matrix: NDArray[np.float32] = np.zeros((0, self.word_dim), dtype=np.float32)
+        if self.vector_words is None:
+            self.vector_words, matrix = read_vectors(Path(path), self.max_vectors)
+            if matrix.shape[1] != self.word_dim:
+                raise InputError(
+                    f"{path}: vectors of {matrix.shape[1]} numbers, and word_dim is "
+                    f"{self.word_dim}; set word_dim to {matrix.shape[1]}"
+                )
+            matrix = _divided_by_deviation(matrix, path)
+        self.static = nn.Embedding(1 + len(self.vector_words), self.word_dim, padding_idx=0)
+        with torch.no_grad():
+            self.static.weight[1 : 1 + len(matrix)] = torch.from_numpy(matrix)
+        self.static.requires_grad_(self.tune_vectors)
+        nn.init.zeros_(self.words.weight)
+
+    def take(self, held: Mapping[str, Any]) -> None:
+        """Take the words of the vectors; these themselves are among the weights."""
+        if self.vectors is not None:
+            self.vector_words = held.get("vector_words")
+
+    def differences(self, held: Mapping[str, Any]) -> list[str]:
+        """Vectors of other words, or in another order."""
+        same = held.get("vector_words") == self.vector_words
+        return [] if same else [f"the words of its vectors (vectors: {self.vectors})"]
+
+    def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
+        """Rows of the word table."""
+        return self.table.intern(words)
+
+    def embedded(self, words: Sequence[str]) -> NDArray[np.bool_] | None:
+        """Words of the vocabulary or the vector file; None for characters alone."""
+        return self.table.known(words) if self.word_dim else None
+
+    def intern_tags(self, tags: Sequence[str]) -> NDArray[np.int32]:
+        """Ids of tags; one never seen in training is the unknown tag."""
+        if not self.tag_dim:
+            return super().intern_tags(tags)
+        return np.array([self._tag_ids.get(tag, UNKNOWN) for tag in tags], dtype=np.int32)
+
+    def unmatched(self, sentences: Iterable[Sentence]) -> str:
+        """See ``Encoder.unmatched``."""
+        there = {tag for sentence in sentences for tag in sentence.tags}
+        if not self.tag_dim or not there or there & self._tag_ids.keys():
+            return ""
+        return (
+            "the parser reads part-of-speech tags, and no tag of these sentences is known to it: "
+            f"{', '.join(sorted(there))}; expected some of {', '.join(sorted(self._tag_ids))} in "
+            "column 5 (or in column 4, of a sentence with none in column 5)"
+        )
+
+    def embed(self, words: Tensor, tags: Tensor) -> Tensor:
+        """Look words, characters and tags up, joined in this order."""
+        rows = nn.functional.pad(words, (1, 0), value=ROOT)
+        word_ids, character_ids, vector_rows = self.table.tensors(words.device)
+        parts = []
+        if self.word_dim:
+            parts.append(self.words(word_ids[rows, 0]))
+        if self.vectors is not None:
+            parts[0] = parts[0] + self.static(vector_rows[rows, 0])
+        if self.character_dim:
+            different, where = in_order_met(rows)
+            ids, counts = trimmed(character_ids[different])
+            parts.append(self.spell(self.characters(ids), counts)[where])
+        if self.tag_dim:
+            parts.append(self.tags(nn.functional.pad(tags, (1, 0), value=ROOT)))
+        return torch.cat(parts, dim=-1)
+
+    def spell(self, characters: Tensor, lengths: Tensor) -> Tensor:
+        """Embedded characters ``(words, width, character_dim)`` -> ``(words, character_out)``."""
+        spelled = self.character_lstm.last_states(characters, lengths)
+        return spelled.to(self.characters.weight.dtype)
+
+    def forward(self, embeddings: Tensor, words: Tensor, lengths: Tensor) -> Tensor:
+        """Drop whole embeddings, read the sentence."""
+        sizes = [self.word_dim, self.character_out if self.character_dim else 0, self.tag_dim]
+        parts = list(torch.split(embeddings, [size for size in sizes if size], dim=-1))
+        kept = torch.cat(word_dropout(parts, self.dropout, self.training), dim=-1)
+        states = self.lstm(kept, lengths + 1)
+        return shared_dropout(states, self.dropout, self.training)
+
+
+def _divided_by_deviation(matrix: NDArray[np.float32], path: str) -> NDArray[np.float32]:
+    """Vectors ``(words, dim)`` divided by the standard deviation of all their values."""
+    # In float64, since the square of a float32 may be none.
+    deviation = np.float32(matrix.std(dtype=np.float64))
+    if matrix.min() == matrix.max() or not 0 < deviation < np.inf:
+        raise InputError(
+            f"{path}: the values have a standard deviation of {deviation:g}, by which they cannot "
+            "be divided; give vectors whose values differ, or leave vectors out"
+        )
+    return matrix / deviation
+
+
+def _check_vectors(
+    vectors: str | None, word_dim: int, max_vectors: int | None, tune_vectors: bool
+) -> None:
+    """Check the settings of vectors; raises InputError if one is out of range or of no use."""
+    if vectors is not None and not word_dim:
+        raise InputError("vectors are added to word embeddings: set word_dim to their width")
+    if vectors is None and (max_vectors is not None or tune_vectors):
+        found = "tune_vectors" if max_vectors is None else f"max_vectors ({max_vectors})"
+        raise InputError(f"{found} is of no use without vectors: set vectors, or leave it out")
+    if max_vectors is not None and max_vectors < 1:
+        raise InputError(
+            f"max_vectors must be >= 1, got {max_vectors}; leave it out to take all vectors"
+        )

@@ -1,0 +1,96 @@
+"""Bidirectional LSTM as two unpacked ``nn.LSTM`` passes, joined by index.
+
+Packed sequences take a slow native path whose backward adds into every weight at every time step;
+two plain passes over padded batches, the second over each sentence reversed within its own length,
+use one fused kernel a layer. Padding stands behind the words in both directions, so it never
+reaches them.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from robustparse.models.encoders.dropout import shared_dropout
+
+_ROWS, _FEW = 8, 256  # see `_read`
+
+
+def reversed_rows(lengths: Tensor, width: int) -> Tensor:
+    """``(batch * width,)``: from which row of ``(batch * width, dim)`` each one comes.
+
+    Sentences are reversed in place; padding stays where it is.
+    """
+    positions = torch.arange(width, device=lengths.device)
+    reverse = lengths[:, None] - 1 - positions
+    sentences = width * torch.arange(len(lengths), device=lengths.device)[:, None]
+    return (sentences + torch.where(reverse >= 0, reverse, positions)).flatten()
+
+
+class BiLSTM(nn.Module):
+    """Stacked bidirectional LSTM with variational dropout before every layer but the first.
+
+    Dozat and Manning (2017) drop recurrent connections too. Here nothing is dropped from hidden
+    state to hidden state: the fused kernel runs all time steps at once and takes no mask in
+    between. Encoders put a mask of the same kind on the output.
+
+    Args:
+        input_dim: of the inputs.
+        hidden: units a direction (400 in Dozat and Manning 2017).
+        layers: how many (3 there).
+        dropout: of the inputs of layers 2 and up; masks are shared over time.
+    """
+
+    def __init__(self, input_dim: int, hidden: int, layers: int = 1, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.hidden, self.dropout = hidden, dropout
+        dims = [input_dim] + [2 * hidden] * (layers - 1)
+        self.forwards = nn.ModuleList(nn.LSTM(dim, hidden, batch_first=True) for dim in dims)
+        self.backwards = nn.ModuleList(nn.LSTM(dim, hidden, batch_first=True) for dim in dims)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Orthogonal weights, zero biases (Dozat and Manning 2017, released code)."""
+        for name, parameter in self.named_parameters():
+            if "weight" in name:
+                nn.init.orthogonal_(parameter)
+            else:
+                nn.init.zeros_(parameter)
+
+    def forward(self, inputs: Tensor, lengths: Tensor) -> Tensor:
+        """``(batch, length, input_dim)`` -> ``(batch, length, 2 * hidden)``."""
+        rows = reversed_rows(lengths, inputs.shape[1])
+        states = inputs
+        for layer, (left, right) in enumerate(zip(self.forwards, self.backwards, strict=True)):
+            if layer:
+                states = shared_dropout(states, self.dropout, self.training)
+            forward_states = _read(left, states)
+            backward_states = _read(right, _take(states, rows))
+            states = torch.cat([forward_states, _take(backward_states, rows)], dim=-1)
+        return states
+
+    def last_states(self, inputs: Tensor, lengths: Tensor) -> Tensor:
+        """Return the last forward and the last backward state, ``(batch, 2 * hidden)``."""
+        states = self(inputs, lengths)
+        last = (lengths - 1).clamp(min=0)
+        rows = torch.arange(len(states), device=states.device)
+        return torch.cat([states[rows, last, : self.hidden], states[:, 0, self.hidden :]], dim=-1)
+
+
+def _read(lstm: nn.Module, states: Tensor) -> Tensor:
+    """``(batch, length, input_dim)`` -> ``(batch, length, hidden)``, its states.
+
+    Of a prime number of rows, from 661 on where looked for, oneDNN's backward pass in bfloat16 on
+    several threads reads memory that nothing was written to, and gradients are whatever stood there
+    (torch 2.13, an AMD EPYC). Rows of zeros, which nothing is asked of, make the number composite.
+    """
+    mixed = states.dtype is torch.bfloat16 or torch.is_autocast_enabled(states.device.type)
+    added = -len(states) % _ROWS if len(states) > _FEW else 0
+    if not (added and mixed and torch.is_grad_enabled() and states.device.type == "cpu"):
+        read: Tensor = lstm(states)[0]
+        return read
+    padded: Tensor = lstm(nn.functional.pad(states, (0, 0, 0, 0, 0, added)))[0]
+    return padded[: len(states)]
+
+
+def _take(states: Tensor, rows: Tensor) -> Tensor:
+    """``(batch, length, dim)`` with its rows in that order; ``gather`` takes four times as long."""
+    return states.flatten(0, 1).index_select(0, rows).view_as(states)

@@ -1,0 +1,171 @@
+"""Words as sub-word pieces: which pieces a word has, and where they stand in a sentence.
+
+A sentence's units are ``[CLS] pieces [SEP]``; ROOT takes [CLS] (Wang et al. 2021). A sentence over
+the network's limit is either cut off, or read in windows with a [CLS] and [SEP] each, one behind
+the other in the units.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from robustparse.models.encoders.word_table import RESERVED, FormTable
+
+# The Penn Treebank's names of brackets, which no pretrained network has read as such.
+_BRACKETS = {
+    "-LRB-": "(",
+    "-RRB-": ")",
+    "-LSB-": "[",
+    "-RSB-": "]",
+    "-LCB-": "{",
+    "-RCB-": "}",
+}
+
+# Of one word; what stands behind is cut, so that a pathological token cannot fill the memory.
+MAX_PIECES = 16
+
+
+class SpecialPieces(NamedTuple):
+    """Ids of the pieces that belong to no word."""
+
+    padding: int
+    unknown: int
+    first: int
+    last: int
+
+
+class SubwordTable(FormTable):
+    """Row -> piece ids and how many there are; a word without a piece gets the unknown piece.
+
+    Args:
+        tokenizer: of the network; padding and truncation, if its file asks for them, are switched
+            off: words come many at once, and a longer word's pieces are no word's padding.
+        special: its special pieces.
+        max_pieces: of one word, see ``MAX_PIECES``.
+    """
+
+    def __init__(
+        self, tokenizer: Tokenizer, special: SpecialPieces, max_pieces: int = MAX_PIECES
+    ) -> None:
+        pieces = np.full((RESERVED, max_pieces), special.padding)
+        pieces[1, 0] = special.unknown
+        super().__init__([pieces, np.array([[0], [1], [0]])])
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        self._tokenizer, self.special = tokenizer, special
+
+    def describe(self, words: Sequence[str]) -> list[NDArray[np.int64]]:
+        """Piece ids ``(words, max_pieces)`` and counts ``(words, 1)``; ``-LRB-`` is a bracket."""
+        encoded = self._tokenizer.encode_batch(
+            [[_BRACKETS.get(word) or _readable(word)] for word in words],
+            is_pretokenized=True,
+            add_special_tokens=False,
+        )
+        width = self._columns[0].shape[1]
+        pieces = np.full((len(words), width), self.special.padding, dtype=np.int64)
+        counts = np.ones((len(words), 1), dtype=np.int64)
+        for row, one in enumerate(encoded):
+            ids = one.ids[:width] or [self.special.unknown]
+            pieces[row, : len(ids)], counts[row] = ids, len(ids)
+        return [pieces, counts]
+
+    def known(self, words: Sequence[str]) -> NDArray[np.bool_]:
+        """Which words have no unknown piece, ``(words,)``; none gets a row."""
+        known: NDArray[np.bool_] = (self.describe(words)[0] != self.special.unknown).all(axis=1)
+        return known
+
+    def count(self, rows: NDArray[np.int32]) -> int:
+        """Return the pieces of these words together."""
+        return int(self._columns[1][rows].sum())
+
+
+def _readable(word: str) -> str:
+    """Return the word without lone surrogates, halves of characters, of which tokenizers read none."""
+    return word.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the pieces of a batch stand.
+
+    Args:
+        units: ``(batch, units)`` piece ids.
+        word: ``(batch, units)`` the word a unit belongs to, counted from 1, ROOT's is 0, and
+            1 + length stands for none (separators, padding).
+        sizes: ``(batch,)`` units in use.
+        cuts: ``(windows, 3)`` sentence, first unit and size of each window, where a sentence has
+            more than one; otherwise None.
+    """
+
+    units: Tensor
+    word: Tensor
+    sizes: Tensor
+    cuts: NDArray[np.int64] | None
+
+
+def lay_out(
+    pieces: Tensor, counts: Tensor, special: SpecialPieces, limit: int, split: bool
+) -> Layout:
+    """Place the pieces of words.
+
+    Args:
+        pieces: ``(batch, length, max_pieces)``.
+        counts: ``(batch, length)``, 0 on padding.
+        special: ids of what stands around them.
+        limit: pieces of one window, [CLS] and [SEP] not counted.
+        split: read what is longer in windows; otherwise words behind the limit have no piece.
+    """
+    device = counts.device
+    window = torch.zeros_like(counts)
+    if int(counts.sum(1).max()) > limit:
+        if split:
+            window = torch.from_numpy(_windows(counts.cpu().numpy(), limit)).to(device)
+        else:
+            counts = counts * (counts.cumsum(1) <= limit)
+    batch, length = counts.shape
+    # The first unit of a word: [CLS], the pieces before it, two more units a window before it.
+    start = 1 + counts.cumsum(1) - counts + 2 * window
+    sizes = counts.sum(1) + 2 * (window.amax(1) + 1)
+    width = int(sizes.max())
+    places = torch.arange(width, device=device)
+    units = torch.where(places < sizes[:, None], special.last, special.padding)
+    word = torch.full((batch, width), 1 + length, device=device)
+    inside = torch.arange(pieces.shape[2], device=device) < counts[..., None]
+    row, at, piece = inside.nonzero(as_tuple=True)
+    unit = start[row, at] + piece
+    units[row, unit], word[row, unit] = pieces[row, at, piece], at + 1
+    units[:, 0], word[:, 0] = special.first, 0
+    cuts = None
+    if bool(window.any()):
+        opens = (window[:, 1:] > window[:, :-1]).nonzero(as_tuple=True)
+        units[opens[0], start[:, 1:][opens] - 1] = special.first
+        cuts = _cuts(opens[0], start[:, 1:][opens] - 1, sizes)
+    return Layout(units, word, sizes, cuts)
+
+
+def _windows(counts: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
+    """Return the window of each word, filled from the front, ``(batch, length)``."""
+    windows = np.zeros_like(counts)
+    for row in np.flatnonzero(counts.sum(1) > limit):
+        window = filled = 0
+        for at, count in enumerate(counts[row]):
+            if filled + count > limit:
+                window, filled = window + 1, 0
+            filled += count
+            windows[row, at] = window
+    return windows
+
+
+def _cuts(rows: Tensor, starts: Tensor, sizes: Tensor) -> NDArray[np.int64]:
+    cuts = []
+    for row, size in enumerate(sizes.tolist()):
+        edges = [0, *starts[rows == row].tolist(), size]
+        cuts += [(row, a, b - a) for a, b in pairwise(edges)]
+    return np.array(cuts, dtype=np.int64)

@@ -1,0 +1,68 @@
+"""The optimiser of every parser, as plain numbers, and its learning rate over a run's steps."""
+
+import math
+from typing import Literal, get_args
+
+from robustparse.errors import InputError, check_choice
+
+Schedule = Literal["exponential", "linear", "constant"]
+
+
+class Optimization:
+    """Adam and its learning rate (Dozat and Manning 2017; defaults as in Zheng et al. 2020).
+
+    Args:
+        learning_rate: at its peak (2e-3).
+        betas: of Adam (0.9, 0.9).
+        eps: of Adam (1e-12).
+        decay: the exponential schedule multiplies by ``decay ** (step / decay_steps)`` (0.75).
+        decay_steps: see ``decay`` (5000).
+        warmup_steps: the rate rises linearly over so many steps (0).
+        schedule: ``exponential``, ``linear`` (down to 0 at the last step of the run) or
+            ``constant``.
+        pretrained_learning_rate: of a pretrained encoder's own weights, at its peak (5e-5, SuPar);
+            None takes ``learning_rate``.
+
+    Raises:
+        InputError: a number is out of range, or there is no such schedule.
+    """
+
+    def __init__(
+        self,
+        learning_rate: float = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.9),
+        eps: float = 1e-12,
+        decay: float = 0.75,
+        decay_steps: int = 5000,
+        warmup_steps: int = 0,
+        schedule: Schedule = "exponential",
+        pretrained_learning_rate: float | None = 5e-5,
+    ) -> None:
+        rates = 0 < learning_rate < math.inf and 0 < decay <= 1
+        if not (rates and decay_steps >= 1 and warmup_steps >= 0):
+            raise InputError(
+                "learning_rate must be > 0, decay in (0, 1], decay_steps >= 1 and warmup_steps >= "
+                f"0, got {learning_rate}, {decay}, {decay_steps} and {warmup_steps}"
+            )
+        if not (all(0 <= beta < 1 for beta in betas) and eps >= 0):
+            raise InputError(f"betas must be in [0, 1) and eps >= 0, got {list(betas)} and {eps}")
+        if pretrained_learning_rate is not None and not 0 < pretrained_learning_rate < math.inf:
+            raise InputError(
+                f"pretrained_learning_rate must be > 0 or null, got {pretrained_learning_rate}"
+            )
+        check_choice("schedule", schedule, get_args(Schedule))
+        self.pretrained_learning_rate = pretrained_learning_rate
+        self.learning_rate, self.betas, self.eps = learning_rate, betas, eps
+        self.decay, self.decay_steps = decay, decay_steps
+        self.warmup_steps, self.schedule = warmup_steps, schedule
+
+    def factor(self, step: int, total: float) -> float:
+        """Return what the learning rate is multiplied by at a step of ``total``."""
+        if step < self.warmup_steps:
+            return (step + 1) / self.warmup_steps
+        if self.schedule == "linear":
+            left = max(total - self.warmup_steps, 1)
+            return max(0.0, 1.0 - (step - self.warmup_steps) / left)
+        if self.schedule == "exponential":
+            return float(self.decay ** (step / self.decay_steps))
+        return 1.0

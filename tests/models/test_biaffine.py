@@ -1,0 +1,224 @@
+"""Scores, losses and parses of the biaffine parser against loops over single words."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from robustparse.data.batch import Batch
+from robustparse.models.dependency.biaffine import BiaffineParser
+from robustparse.models.dependency.trees import is_tree
+from robustparse.models.encoders.bilstm import LSTMEncoder
+from robustparse.types import DependencyTree, Example, Sentence
+
+
+def made_up(seed: int, sentences: int = 12) -> list[Example]:
+    """Random sentences of 1 to 9 words, known and unknown, with chains for trees."""
+    rng = np.random.default_rng(seed)
+    words = ["the", "cats", "Cats", "saw", "zebra", "dogs", "!", "feed", "xyzzy"]
+    labels = ["det", "obj", "punct", "nsubj"]
+    made = []
+    for id_ in range(sentences):
+        length = int(rng.integers(1, 10))
+        tree = DependencyTree(
+            tuple(range(length)), ("root", *rng.choice(labels, length - 1).tolist())
+        )
+        made.append(Example(id_, Sentence(tuple(rng.choice(words, length).tolist())), tree))
+    return made
+
+
+def batch_of(parser: BiaffineParser, examples: list[Example]) -> Batch:
+    return parser.number(examples).batch(range(len(examples)), 1.0)
+
+
+def states_of(parser: BiaffineParser, batch: Batch) -> torch.Tensor:
+    return parser.encoder(parser.embed(batch), batch.words, batch.lengths)
+
+
+def mlp(parser: BiaffineParser, name: str, state: torch.Tensor) -> torch.Tensor:
+    linear = getattr(parser, name).linear
+    out = linear.weight @ state + linear.bias
+    return torch.where(out > 0, out, 0.1 * out)
+
+
+def naive_arc(parser, state, head_state) -> float:
+    """Equation 6: a score of both vectors and a prior of the head."""
+    dependent, head = mlp(parser, "arc_dep", state), mlp(parser, "arc_head", head_state)
+    total = 0.0
+    for i in range(len(dependent)):
+        for j in range(len(head)):
+            total += float(dependent[i] * parser.arc_weight[i, j] * head[j])
+    return total + float(parser.arc_weight[len(dependent)] @ head)
+
+
+def naive_labels(parser, state, head_state) -> list[float]:
+    """Equation 7: for each label a bilinear form of both vectors with 1 appended."""
+    one = torch.ones(1, dtype=state.dtype)
+    dependent = torch.cat([mlp(parser, "mlp_label_dep", state), one])
+    head = torch.cat([mlp(parser, "mlp_label_head", head_state), one])
+    return [float(dependent @ weight @ head) for weight in parser.label_weight]
+
+
+@torch.no_grad()
+def test_arc_scores_equal_a_loop(parser):
+    batch = batch_of(parser, made_up(0, 3))
+    states = states_of(parser, batch)
+    arcs = parser.score(states, batch.lengths).arcs
+    for row, length in enumerate(batch.lengths.tolist()):
+        for word in range(length + 1):
+            for head in range(arcs.shape[2]):
+                expected = -math.inf
+                if head <= length:
+                    expected = naive_arc(parser, states[row, word], states[row, head])
+                assert float(arcs[row, word, head]) == pytest.approx(expected, abs=1e-10)
+
+
+@torch.no_grad()
+def test_losses_equal_a_loop(parser):
+    examples = made_up(1, 5)
+    unknown = DependencyTree(examples[0].gold.heads, ("never-seen", *examples[0].gold.labels[1:]))
+    examples[0] = Example(0, examples[0].sentence, unknown)
+    batch = batch_of(parser, examples)
+    assert batch.labels[0, 0] == -1
+    states = states_of(parser, batch)
+    losses, words = parser.loss(batch)
+    assert words.tolist() == [len(example.sentence) for example in examples]
+    for row, example in enumerate(examples):
+        total = 0.0
+        length = len(example.sentence)
+        for word, (head, label) in enumerate(
+            zip(example.gold.heads, example.gold.labels, strict=True), start=1
+        ):
+            state = states[row, word]
+            arcs = [naive_arc(parser, state, states[row, at]) for at in range(length + 1)]
+            total += math.log(sum(map(math.exp, arcs))) - arcs[head]
+            if label != "never-seen":  # such a label has no score, its head still counts
+                labels = naive_labels(parser, state, states[row, head])
+                at = parser.vocabulary.label_ids[label]
+                total += math.log(sum(map(math.exp, labels))) - labels[at]
+        assert float(losses[row]) == pytest.approx(total, abs=1e-9)
+
+
+@torch.no_grad()
+def test_predicted_labels_are_the_best_of_a_loop(parser):
+    examples = made_up(2, 4)
+    batch = batch_of(parser, examples)
+    states = states_of(parser, batch)
+    for row, prediction in enumerate(parser.decode(batch)):
+        assert prediction.id == examples[row].id
+        tree = prediction.tree
+        assert len(tree.heads) == len(tree.labels) == len(examples[row].sentence)
+        for word, (head, label) in enumerate(zip(tree.heads, tree.labels, strict=True), start=1):
+            labels = naive_labels(parser, states[row, word], states[row, head])
+            assert parser.vocabulary.labels[int(np.argmax(labels))] == label
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_parse_alone_is_the_parse_in_a_batch(make_parser, seed):
+    parser = make_parser(seed)
+    examples = made_up(seed, 25)
+    together = parser.decode(batch_of(parser, examples))
+    alone = [parser.decode(batch_of(parser, [example]))[0] for example in examples]
+    assert together == alone
+    backwards = parser.decode(batch_of(parser, examples[::-1]))
+    assert backwards[::-1] == together
+    assert len({prediction.tree.labels for prediction in together}) > 5  # no constant answer
+
+
+def test_every_parse_is_a_tree_with_one_root(make_parser):
+    for seed in range(5):
+        parser = make_parser(seed)
+        batch = batch_of(parser, made_up(seed, 25))
+        heads, labels = parser.parse_ids(batch.words, batch.tags, batch.lengths)
+        assert is_tree(heads, batch.lengths.numpy()).all()
+        assert not heads[~batch.mask.numpy()].any()
+        assert labels.min() >= 0
+        assert labels.max() < len(parser.vocabulary.labels)
+
+
+def test_losses_alone_are_those_in_a_batch(parser):
+    examples = made_up(3)
+    together, _ = parser.loss(batch_of(parser, examples))
+    alone = torch.cat([parser.loss(batch_of(parser, [example]))[0] for example in examples])
+    torch.testing.assert_close(together, alone, rtol=0, atol=1e-10)
+
+
+def test_a_zero_offset_changes_nothing(parser):
+    batch = batch_of(parser, made_up(4))
+    plain, _ = parser.loss(batch)
+    delta = parser.zero_delta(batch)
+    assert delta.shape == parser.embed(batch).shape
+    assert not delta.any()
+    assert torch.equal(parser.loss(batch, delta)[0], plain)
+    moved, _ = parser.loss(batch, delta + 0.1)
+    assert (moved - plain).abs().min() > 1e-6
+
+
+def test_the_offset_mask_leaves_out_root_and_padding(parser):
+    batch = batch_of(parser, made_up(4))
+    mask = parser.delta_mask(batch)
+    expected = [[0.0, *([1.0] * n), *([0.0] * (batch.words.shape[1] - n))] for n in batch.lengths]
+    assert mask.squeeze(-1).tolist() == expected
+    assert mask.dtype == torch.float64
+
+
+def test_the_gradient_towards_the_offset_equals_finite_differences(parser):
+    batch = batch_of(parser, made_up(5, 3))
+    generator = torch.Generator().manual_seed(0)
+    at = torch.randn(parser.zero_delta(batch).shape, generator=generator, dtype=torch.float64)
+    at = (0.1 * at).requires_grad_()
+    (gradient,) = torch.autograd.grad(parser.loss(batch, at)[0].sum(), at)
+    assert gradient[0].abs().max() > 1e-3
+    step = 1e-6
+    with torch.no_grad():
+        for index in np.ndindex(*at.shape):
+            up, down = at.clone(), at.clone()
+            up[index] += step
+            down[index] -= step
+            difference = parser.loss(batch, up)[0].sum() - parser.loss(batch, down)[0].sum()
+            assert float(difference) / (2 * step) == pytest.approx(float(gradient[index]), abs=1e-6)
+    padding = torch.arange(at.shape[1]) > batch.lengths[:, None]
+    assert padding.any()
+    assert not gradient[padding].any()
+
+
+def test_an_offset_moves_its_own_sentence_alone(parser):
+    batch = batch_of(parser, made_up(6))
+    delta = parser.zero_delta(batch)
+    delta[2, 1] = 0.5
+    changed = parser.loss(batch, delta)[0] != parser.loss(batch)[0]
+    assert changed.nonzero().flatten().tolist() == [2]
+
+
+def test_dropout_is_in_the_layers_above_too(make_parser):
+    parser = make_parser()
+    batch = batch_of(parser, made_up(7))
+    states = states_of(parser, batch).detach()
+    calm = parser.score(states, batch.lengths).arcs
+    assert torch.equal(parser.score(states, batch.lengths).arcs, calm)
+    parser.train()
+    assert not torch.equal(parser.score(states, batch.lengths).arcs, calm)
+
+
+def test_weights_follow_from_the_seed_and_leave_the_global_generator_alone(vocabulary):
+    state = torch.get_rng_state()
+    first, same, other = (
+        BiaffineParser(LSTMEncoder(hidden=4, layers=1), 8, 4, seed=seed, vocabulary=vocabulary)
+        for seed in (1, 1, 2)
+    )
+    assert torch.equal(torch.get_rng_state(), state)
+    weights = [parser.state_dict()["arc_dep.linear.weight"] for parser in (first, same, other)]
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+
+
+def test_numbering_keeps_ids_heads_and_what_counts(parser, examples):
+    data = parser.number(examples, "unicode")
+    assert data.ids.tolist() == [0, 1, 2]
+    assert data.lengths.tolist() == [6, 1, 8]
+    assert data.heads.tolist() == [head for example in examples for head in example.gold.heads]
+    names = [parser.vocabulary.labels[label] for label in data.labels]
+    assert names == [label for example in examples for label in example.gold.labels]
+    assert data.counted.tolist() == [True] * 5 + [False] + [True] * 9
+    assert len(parser.number([])) == 0

@@ -1,0 +1,224 @@
+"""What holds for every encoder: batches, deltas, checkpoints, learning."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from robustparse.data.batch import Batch
+from robustparse.data.vocab import Vocabulary
+from robustparse.errors import InputError
+from robustparse.models.checkpoint import instantiate, specification
+from robustparse.models.dependency.biaffine import BiaffineParser
+from robustparse.models.encoders.base import Encoder
+from robustparse.models.encoders.bilstm import LSTMEncoder
+from robustparse.models.encoders.normalized import NormalizedLSTMEncoder
+from robustparse.models.encoders.transformer import TransformerEncoder
+from robustparse.models.victim import ModelVictim
+from robustparse.types import DependencyTree, Example, Sentence
+from tiny_models import TEXTS, examples, save_bert
+
+SIZES = {"hidden": 6, "layers": 2, "word_dim": 5}
+CHARACTERS = {"character_dim": 3, "character_out": 4}
+MADE: dict[str, Callable[[Path], Encoder]] = {
+    "word": lambda _: LSTMEncoder(**SIZES, character_dim=0),
+    "word+POS": lambda _: LSTMEncoder(**SIZES, character_dim=0, tag_dim=3),
+    "character": lambda _: LSTMEncoder(**{**SIZES, "word_dim": 0}, **CHARACTERS),
+    "word+character": lambda _: LSTMEncoder(**SIZES, **CHARACTERS),
+    "word+character+POS": lambda _: LSTMEncoder(**SIZES, **CHARACTERS, tag_dim=2),
+    "normalized": lambda _: NormalizedLSTMEncoder(**SIZES, **CHARACTERS),
+    "vectors": lambda folder: LSTMEncoder(
+        **SIZES, character_dim=0, vectors=str(folder / "vectors.txt")
+    ),
+    "transformer": lambda folder: TransformerEncoder(str(folder), mix=2),
+    "transformer, split, LSTM": lambda folder: TransformerEncoder(
+        str(folder), mix=1, pooling="first", lstm_layers=1, hidden=6, long_sentences="split"
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = save_bert(tmp_path_factory.mktemp("bert"), positions=14)
+    rows = [("dog", 1.0), ("cats", -2.0), ("the", 0.5), ("Saw", 3.0)]
+    lines = [" ".join([word, *(f"{value + i}" for i in range(5))]) for word, value in rows]
+    (path / "vectors.txt").write_text("\n".join(lines))
+    return path
+
+
+@pytest.fixture(params=MADE)
+def parser(request, folder) -> BiaffineParser:
+    """Untrained, in float64, every weight random."""
+    encoder = MADE[request.param](folder)
+    if request.param == "transformer":
+        encoder.long_sentences = "truncate"
+    made = BiaffineParser(
+        encoder, arc_dim=7, label_dim=4, vocabulary=Vocabulary.from_examples(examples())
+    ).double()
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for parameter in made.parameters():
+            noise = torch.randn(parameter.shape, generator=generator, dtype=parameter.dtype)
+            parameter.add_(0.5 * noise)
+    return made.eval()
+
+
+def batch_of(parser: BiaffineParser) -> Batch:
+    return parser.number(examples()).batch(range(len(TEXTS)), 1.0)
+
+
+def test_a_parse_never_depends_on_its_batch_mates(parser):
+    made = examples()
+    together = parser.decode(batch_of(parser))
+    alone = [parser.decode(parser.number([one]).batch([0], 1.0))[0] for one in made]
+    assert together == alone
+    sums, _ = parser.loss(batch_of(parser))
+    each = [parser.loss(parser.number([one]).batch([0], 1.0))[0] for one in made]
+    torch.testing.assert_close(sums, torch.cat(each), rtol=0, atol=1e-10)
+
+
+def test_python_gets_the_trees_that_predict_writes(parser):
+    sentences = [example.sentence for example in examples()]
+    expected = [prediction.tree for prediction in parser.decode(batch_of(parser))]
+    parser.train()
+    assert parser.parse(sentences, batch_words=7) == expected
+    assert all(module.training for module in parser.modules())  # left as it was found
+    assert parser.parse([]) == []
+
+
+def test_a_sentence_is_a_list_of_strings(parser):
+    for given in ("The cat sleeps", Sentence("dog")):
+        with pytest.raises(
+            InputError, match=r"^sentence 2 is the string '.*expected a list of wor"
+        ):
+            parser.parse([Sentence(("dog",), xpos=("NN",)), given])
+    with pytest.raises(InputError, match=r"^sentence 1 is the string 'T'"):
+        parser.parse("The cat sleeps")
+    for wrong in (7, None, b"cats", ["cats"]):
+        with pytest.raises(InputError, match=r"^sentence 1, word 2: expected a string, got "):
+            parser.parse([["dog", wrong]])
+        with pytest.raises(InputError, match=r"^sentence 1, word 2: expected a string, got "):
+            parser.parse([Sentence(("dog", wrong), xpos=("NN", "NN"))])
+    for none in (None, 3):
+        with pytest.raises(InputError, match=rf"^sentence 1 is {none}; expected a list of words"):
+            parser.parse([none])
+    for alone in (None, Sentence(("dog",), xpos=("NN",))):
+        with pytest.raises(InputError, match=r"expected a list of sentences, got .*into a list"):
+            parser.parse(alone)
+    with pytest.raises(InputError, match=r"^sentence 1 has no words"):
+        parser.parse([()])
+    with pytest.raises(InputError, match="batch_words must be >= 1, got 0"):
+        parser.parse([["dog"]], batch_words=0)
+
+
+def test_offsets_reach_the_loss_on_words_alone(parser):
+    batch = batch_of(parser)
+    delta = parser.zero_delta(batch).requires_grad_()
+    assert delta.shape == parser.embed(batch).shape
+    clean, _ = parser.loss(batch)
+    with_zero, _ = parser.loss(batch, delta)
+    assert torch.equal(clean, with_zero)
+    (gradient,) = torch.autograd.grad(with_zero.sum(), delta)
+    mask = parser.delta_mask(batch)
+    assert mask.shape == (*delta.shape[:2], 1)
+    # Every word of every sentence is felt, unless it stands behind the encoder's limit.
+    felt = (gradient * mask).abs().sum(-1) > 0
+    assert torch.equal(felt, mask[..., 0].bool())
+    # The gradient is that of the loss: a small step changes it by the inner product.
+    step = torch.randn(delta.shape, generator=torch.Generator().manual_seed(1)).double()
+    step = 1e-6 * step * mask
+    moved, _ = parser.loss(batch, step)
+    difference = float((moved - clean).sum())
+    assert difference == pytest.approx(float((gradient * step).sum()), rel=1e-3)
+
+
+def test_a_checkpoint_makes_the_same_parser(parser):
+    again = instantiate(specification(parser), vocabulary=parser.vocabulary).double().eval()
+    again.load_state_dict(parser.state_dict())
+    assert again.decode(batch_of(again)) == parser.decode(batch_of(parser))
+
+
+def test_it_learns(parser):
+    batch = batch_of(parser)
+    before = float(parser.loss(batch)[0].sum())
+    optimizer = torch.optim.Adam([p for p in parser.parameters() if p.requires_grad], 1e-2)
+    for _ in range(60):  # without dropout, which slows so small a network down
+        optimizer.zero_grad()
+        parser.loss(batch)[0].sum().backward()
+        optimizer.step()
+    assert float(parser.loss(batch)[0].sum()) < 0.6 * before
+
+
+def test_attacks_see_the_same_parser(parser):
+    batch, victim = batch_of(parser), ModelVictim(parser)
+    made = examples()
+    rows = victim.intern([word for one in made for word in one.sentence.words])
+    tags = victim.intern_tags([tag for one in made for tag in one.sentence.tags])
+    assert rows.tolist() == batch.words[batch.mask].tolist()
+    assert tags.tolist() == batch.tags[batch.mask].tolist()
+    with victim.evaluating():
+        unknown = batch.words.masked_fill(batch.mask, victim.unknown)
+        heads, _ = parser.parse_ids(unknown, batch.tags, batch.lengths)
+    assert heads.shape == batch.words.shape
+
+
+def test_tags_are_part_of_the_input_where_they_are_read(folder):
+    parser = BiaffineParser(
+        MADE["word+POS"](folder), arc_dim=7, vocabulary=Vocabulary.from_examples(examples())
+    ).eval()
+    words = ("dog", "saw", "cats")
+
+    def embedded(*tags: str) -> torch.Tensor:
+        ids = torch.from_numpy(parser.encoder.intern_tags(tags).astype("int64"))[None]
+        rows = torch.from_numpy(parser.encoder.intern(words).astype("int64"))[None]
+        return parser.encoder.embed(rows, ids)
+
+    seen, other = embedded("NN", "XX", "NN"), embedded("NN", "NN", "NN")
+    assert not torch.equal(seen[0, 2], other[0, 2])
+    assert torch.equal(seen[0, 1], other[0, 1])
+    # Tags never seen in training are all alike.
+    assert torch.equal(embedded("??", "!!", "NN")[0, :, 5:], embedded("!!", "??", "NN")[0, :, 5:])
+    for missing in (["a", "dog"], Sentence(("a", "dog"))):
+        with pytest.raises(InputError, match="sentence 1: the parser reads part-of-speech tags"):
+            parser.parse([missing])
+    assert len(parser.parse([Sentence(("a", "dog"), upos=("NN", "NN"))])) == 1
+
+
+def test_every_word_has_one_tag(parser):
+    words, tags = ("dog", "saw", "cats"), ("NN", "XX", "NN")
+    whole = Sentence(words, xpos=tags)
+    for wrong in (tags[:2], (*tags, "NN")):
+        said = rf"^sentence 2 has 3 words and {len(wrong)} tags in"
+        for given in (Sentence(words, xpos=wrong), Sentence(words, upos=wrong, xpos=tags)):
+            with pytest.raises(InputError, match=said):
+                parser.parse([whole, given])
+    # One tag too few in a sentence and one too many in the next are as many as words.
+    parted = [Sentence(words, xpos=tags[:2]), Sentence(words, xpos=(*tags, "NN"))]
+    tree = DependencyTree((0, 1, 2), ("root", "obj", "obj"))
+    shifted = [Example(id_, sentence, tree) for id_, sentence in enumerate(parted)]
+    if parser.encoder.reads_tags:
+        with pytest.raises(InputError, match=r"sentence 1: the sentence has 3 words and 2 part-of"):
+            parser.number(shifted)
+    else:
+        assert not parser.number(shifted).tags.any()
+
+
+def test_static_vectors_are_added_to_what_is_trained(folder):
+    encoder = MADE["vectors"](folder)
+    encoder.build(Vocabulary.from_examples(examples()))
+    rows = torch.from_numpy(encoder.intern(["dog", "CATS", "Saw", "saw", "zebra"]).astype("int64"))
+    embedded = encoder.embed(rows[None], rows[None])[0, 1:]
+    values = torch.tensor([[1.0], [-2.0], [0.5], [3.0]]) + torch.arange(5.0)
+    values = values / values.std(unbiased=False)
+    torch.testing.assert_close(embedded[0], values[0])
+    torch.testing.assert_close(embedded[1], values[1])  # found in lower case
+    torch.testing.assert_close(embedded[2], values[3])  # found as it is
+    assert not embedded[3:].any()  # not in the file; what is trained starts at zero
+    assert not encoder.static.weight.requires_grad
+    capped = LSTMEncoder(**SIZES, vectors=str(folder / "vectors.txt"), max_vectors=2)
+    capped.build(Vocabulary.from_examples(examples()))
+    assert capped.vector_words == ["dog", "cats"]
+    wrong = LSTMEncoder(**{**SIZES, "word_dim": 4}, vectors=str(folder / "vectors.txt"))
+    with pytest.raises(InputError, match="vectors of 5 numbers, and word_dim is 4"):
+        wrong.build(Vocabulary.from_examples(examples()))

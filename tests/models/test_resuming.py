@@ -1,0 +1,86 @@
+"""A plain Trainer, without ``last.ckpt``, goes on with the batches that come next."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytorch_lightning as pl
+from pytorch_lightning.callbacks import ModelCheckpoint
+
+from robustparse.data.batch import Batch
+from robustparse.data.datamodule import TreebankDataModule
+from robustparse.errors import InputError
+from robustparse.models.dependency.biaffine import BiaffineParser
+from robustparse.models.encoders.bilstm import LSTMEncoder
+from robustparse.types import DependencyTree
+from sample_runs import sentences, trainer, write_sample
+
+
+class Seen(pl.Callback):
+    """The sentences of each step, by the step's number."""
+
+    def __init__(self) -> None:
+        self.ids: dict[int, list[int]] = {}
+
+    def on_train_batch_start(
+        self, trainer: Any, pl_module: Any, batch: Batch, batch_idx: int
+    ) -> None:
+        self.ids[trainer.global_step] = batch.ids.tolist()
+
+
+@pytest.fixture(scope="module")
+def train_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_sample(tmp_path_factory.mktemp("train") / "train.conllu", sentences(120))
+
+
+def trained(train_file: Path, start: Path | None = None, **settings: Any) -> dict[int, list[int]]:
+    data = TreebankDataModule(train_file=str(train_file), batch_words=200)
+    encoder = LSTMEncoder(word_dim=3, character_dim=0, hidden=3, layers=1)
+    parser = BiaffineParser(encoder, arc_dim=3, label_dim=3, vocabulary=data.vocabulary)
+    seen = Seen()
+    callbacks = settings.pop("callbacks", [])
+    fitted = trainer(seen, *callbacks, **{"limit_train_batches": 3, "max_epochs": 3, **settings})
+    fitted.fit(parser, datamodule=data, ckpt_path=start)
+    return seen.ids
+
+
+@pytest.mark.parametrize("limit", [3, 1.0])
+def test_every_checkpoint_goes_on_with_the_next_batch(
+    train_file: Path, tmp_path: Path, limit: float
+) -> None:
+    every = ModelCheckpoint(
+        tmp_path, "{step}", every_n_train_steps=1, save_top_k=-1, auto_insert_metric_name=False
+    )
+    ends = ModelCheckpoint(tmp_path / "ends", save_last=True)
+    settings = {"limit_train_batches": limit}
+    whole = trained(train_file, callbacks=[every, ends], enable_checkpointing=True, **settings)
+    assert len(whole) % 3 == 0
+    epoch = len(whole) // 3
+    starts = {1, epoch - 1, epoch, epoch + 1}
+    for step in starts:
+        resumed = trained(train_file, tmp_path / f"{step}.ckpt", **settings)
+        assert resumed == {at: ids for at, ids in whole.items() if at >= step}, step
+    longer = trained(train_file, max_epochs=4, **settings)
+    resumed = trained(train_file, tmp_path / "ends" / "last.ckpt", max_epochs=4, **settings)
+    assert resumed == {at: ids for at, ids in longer.items() if at >= len(whole)}
+
+
+def test_the_same_data_go_on_and_other_sentences_are_refused(
+    train_file: Path, tmp_path: Path
+) -> None:
+    """Though they have the same vocabulary, and as many words in each sentence."""
+    ends = ModelCheckpoint(tmp_path, save_last=True)
+    trained(train_file, callbacks=[ends], enable_checkpointing=True, max_epochs=1)
+    last = tmp_path / "last.ckpt"
+    assert trained(train_file, last, max_epochs=2)
+    turned = write_sample(tmp_path / "turned.conllu", sentences(120)[::-1])
+    with pytest.raises(InputError, match="the checkpoint was trained on other sentences"):
+        trained(turned, last, max_epochs=2)
+    chains = [
+        replace(one, gold=DependencyTree(tuple(range(len(one.sentence))), one.gold.labels))
+        for one in sentences(120)
+    ]
+    chained = write_sample(tmp_path / "chained.conllu", chains)
+    with pytest.raises(InputError, match="on other heads, labels or tags of its sentences"):
+        trained(chained, last, max_epochs=2)

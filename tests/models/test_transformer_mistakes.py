@@ -1,0 +1,162 @@
+"""Models and settings that cannot be a pretrained encoder."""
+
+import json
+import shutil
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import (
+    BartConfig,
+    BartModel,
+    BertConfig,
+    BertModel,
+    BertTokenizer,
+    ByT5Tokenizer,
+    CanineConfig,
+    CanineModel,
+    CanineTokenizer,
+)
+
+from robustparse.errors import InputError
+from robustparse.models.checkpoint import KEY
+from robustparse.models.dependency.biaffine import BiaffineParser
+from robustparse.models.encoders.transformer import TransformerEncoder
+from robustparse.models.load import load
+from tiny_models import PIECES, save_bert
+
+
+def test_wrong_models_are_said(tmp_path, vocabulary):
+    def build(path, **options):
+        TransformerEncoder(str(path), **options).build(vocabulary)
+
+    with pytest.raises(InputError, match="neither a folder nor a model in the local cache"):
+        build(tmp_path / "nowhere")
+    folder = save_bert(tmp_path / "bert")
+    with pytest.raises(InputError, match=r"mix is 3, and .* has 2 layers"):
+        build(folder, mix=3)
+    shutil.copytree(folder, tmp_path / "mute")
+    for path in (tmp_path / "mute").glob("*token*"):
+        path.unlink()
+    with pytest.raises(InputError, match=r"mute: .*tokenizer"):
+        build(tmp_path / "mute", mix=1)
+    weights = load_file(folder / "model.safetensors")
+    weights["embeddings.word_embeddings.weight"] = weights["embeddings.word_embeddings.weight"][:6]
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "vocab_size": 6}))
+    with pytest.raises(InputError, match=r"has piece ids up to 10, its weights rows up to 5; exp"):
+        build(folder, mix=1)
+
+
+def test_models_that_are_no_encoder_of_pieces_are_refused_in_one_error(tmp_path, vocabulary):
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    tiny = {**sizes, "intermediate_size": 16}
+    both = BartConfig(
+        vocab_size=len(PIECES),
+        d_model=16,
+        encoder_layers=1,
+        decoder_layers=1,
+        encoder_attention_heads=2,
+        decoder_attention_heads=2,
+        encoder_ffn_dim=16,
+        decoder_ffn_dim=16,
+        max_position_embeddings=24,
+    )
+    BartModel(both).save_pretrained(tmp_path / "bart")
+    BertTokenizer(vocab={p: i for i, p in enumerate(PIECES)}).save_pretrained(tmp_path / "bart")
+    BertModel(BertConfig(vocab_size=384, **tiny)).save_pretrained(tmp_path / "bytes")
+    ByT5Tokenizer().save_pretrained(tmp_path / "bytes")
+    CanineModel(CanineConfig(**tiny, num_hash_buckets=64)).save_pretrained(tmp_path / "canine")
+    CanineTokenizer().save_pretrained(tmp_path / "canine")
+    for name, message in {
+        "bart": "it is an encoder with a decoder; expected an encoder such as BERT",
+        "bytes": "ByT5Tokenizer is a tokenizer without a fast version",
+        "canine": r"its config\.json has no vocab_size",
+    }.items():
+        with pytest.raises(InputError, match=rf"^pretrained encoder .*{name}: {message}"):
+            TransformerEncoder(str(tmp_path / name), mix=1).build(vocabulary)
+
+
+@pytest.mark.parametrize("spare", [1024, 1025])
+def test_a_tokenizer_far_smaller_than_the_table_has_another_vocabulary(tmp_path, vocabulary, spare):
+    rows = len(PIECES) + spare
+    folder = save_bert(tmp_path / "bert", layers=1, rows=rows)
+    encoder = TransformerEncoder(str(folder), mix=1)
+    if spare == 1024:  # as tables are padded to round sizes
+        encoder.build(vocabulary)
+        assert len(encoder.network.get_input_embeddings().weight) == rows
+        return
+    with pytest.raises(InputError, match=f"another vocabulary: {len(PIECES)} pieces for.* {rows}"):
+        encoder.build(vocabulary)
+
+
+def test_a_tokenizer_may_leave_ids_out_but_not_pass_the_last_row(tmp_path, vocabulary):
+    ids = {piece: id_ for id_, piece in enumerate(PIECES)} | {"dog": 40}
+    for rows in (41, 40):
+        folder = save_bert(tmp_path / str(rows), layers=1, rows=rows)
+        BertTokenizer(vocab=ids).save_pretrained(folder)
+        encoder = TransformerEncoder(str(folder), mix=1)
+        if rows == 41:
+            encoder.build(vocabulary)
+            assert encoder.table.describe(["dog"])[0][0, 0] == 40
+            continue
+        with pytest.raises(InputError, match="has piece ids up to 40, its weights rows up to 39"):
+            encoder.build(vocabulary)
+
+
+def test_a_real_model_is_accepted(shared, vocabulary):
+    encoder = TransformerEncoder(str(shared / "models" / "minilm-mlm"), mix=1)
+    encoder.build(vocabulary)
+    assert len(encoder.network.get_input_embeddings().weight) == 30522
+
+
+@pytest.mark.parametrize("wrong", [{"mix": 0}, {"lstm_layers": -1}, {"dropout": 1.0}])
+def test_impossible_sizes_are_refused(wrong):
+    with pytest.raises(InputError, match="mix and hidden must be >= 1"):
+        TransformerEncoder("anything", **wrong)
+
+
+@pytest.mark.parametrize(
+    ("setting", "allowed"),
+    [("pooling", "first, mean, last"), ("long_sentences", "error, split, truncate")],
+)
+def test_unknown_choices_are_refused(setting, allowed):
+    said = f"TransformerEncoder: {setting} must be one of {allowed}, got 'all'"
+    with pytest.raises(InputError, match=said):
+        TransformerEncoder("anything", **{setting: "all"})
+
+
+@pytest.mark.parametrize(
+    ("part", "garbage", "says"),
+    [
+        ("config", "no JSON", "configuration"),
+        ("config", '{"model_type": "unheard"}', "configuration"),
+        ("config", '{"model_type": "bert", "hidden_size": "much"}', "configuration"),
+        ("tokenizer", "{}", "tokenizer"),
+        ("special", '{"padding": 0, "unknown": 1, "first": 2, "last": "3"}', "special pieces"),
+        ("special", '{"padding": 0}', "special pieces"),
+    ],
+)
+def test_garbage_that_a_checkpoint_holds_of_an_encoder_is_said(
+    part, garbage, says, tmp_path, vocabulary
+):
+    folder = save_bert(tmp_path / "bert")
+    parser = BiaffineParser(TransformerEncoder(str(folder), mix=1), vocabulary=vocabulary)
+    held: dict[str, Any] = {"state_dict": parser.state_dict()}
+    parser.on_save_checkpoint(held)
+    path = tmp_path / "parser.ckpt"
+    torch.save(held, path)
+    assert load(path).encoder.special == parser.encoder.special
+    stored = held[KEY]["parser"]["init_args"]["encoder"]["init_args"]["stored"]
+    torch.save({**held, KEY: _with(held[KEY], stored, {**stored, part: garbage})}, path)
+    with pytest.raises(InputError, match=f"the {says} that the checkpoint holds of it is broken"):
+        load(path)
+
+
+def _with(node: Any, old: Any, new: Any) -> Any:
+    """A copy of nested dictionaries with one of them in place of another."""
+    if node is old:
+        return new
+    return {k: _with(v, old, new) for k, v in node.items()} if isinstance(node, dict) else node

@@ -1,0 +1,187 @@
+"""A parser under attack answers as it would alone and is left as it was found."""
+
+import numpy as np
+import pytest
+import torch
+
+from robustparse.attacks.victim import LexicalVictim
+from robustparse.errors import InputError
+from robustparse.models.victim import ModelVictim
+
+
+def arrays(victim: ModelVictim, *texts: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    split = [text.split() for text in texts]
+    words = np.zeros((len(split), max(map(len, split))), dtype=np.int32)
+    for row, forms in enumerate(split):
+        words[row, : len(forms)] = victim.intern(forms)
+    return words, np.zeros_like(words), np.array([len(forms) for forms in split], dtype=np.int32)
+
+
+TEXTS = ("the cats saw the dog", "Yes", "zebra feed cats", "saw saw saw saw saw saw saw")
+
+
+def test_a_parse_is_the_parsers_own(parser, examples):
+    victim = ModelVictim(parser)
+    texts = [" ".join(example.sentence.words) for example in examples]
+    with victim.evaluating():
+        heads, labels = victim.parse(*arrays(victim, *texts))
+    expected = parser.decode(parser.number(examples).batch(range(len(examples)), 1.0))
+    for row, (example, prediction) in enumerate(zip(examples, expected, strict=True)):
+        length = len(example.sentence)
+        assert tuple(heads[row, :length]) == prediction.tree.heads
+        assert tuple(victim.label_names(labels[row, :length])) == prediction.tree.labels
+
+
+def test_a_text_is_parsed_the_same_in_any_company(parser):
+    victim = ModelVictim(parser)
+    with victim.evaluating():
+        together = victim.parse(*arrays(victim, *TEXTS))
+        for row, text in enumerate(TEXTS):
+            alone = victim.parse(*arrays(victim, text))
+            for part, whole in zip(alone, together, strict=True):
+                assert part[0].tolist() == whole[row, : len(text.split())].tolist()
+
+
+def test_the_unknown_row_parses_as_the_unknown_word(make_parser):
+    victim = ModelVictim(make_parser(character_dim=0))
+    words, tags, lengths = arrays(victim, "the zebra saw the dog")
+    unknown = words.copy()
+    unknown[0, 1] = victim.unknown
+    with victim.evaluating():
+        # Without characters a word never seen is nothing but the unknown word.
+        first, second = victim.parse(words, tags, lengths), victim.parse(unknown, tags, lengths)
+    assert all(np.array_equal(*parts) for parts in zip(first, second, strict=True))
+
+
+def test_words_it_knows(make_parser, vocabulary, tmp_path):
+    # "cats" and "the" are there twice; "saw" once, and has no row.
+    words = ["the", "Cats", "saw", "zebra"]
+    known = [word.lower() in vocabulary.words for word in words]
+    assert known == [True, True, False, False]
+    victim = ModelVictim(make_parser())
+    rows = len(victim.parser.encoder.table)
+    assert isinstance(victim, LexicalVictim)
+    assert victim.embedded(words).tolist() == known
+    assert victim.seen_in_training(words).tolist() == known
+    assert len(victim.parser.encoder.table) == rows  # asking leaves no trace
+    (tmp_path / "vectors.txt").write_text("saw 1 0 0 0 0\nZebra 0 1 0 0 0\n")
+    static = ModelVictim(make_parser(vectors=str(tmp_path / "vectors.txt")))
+    # A vector is looked up as the word is, then lower-cased.
+    assert static.embedded([*words, "Saw", "Zebra"]).tolist() == [
+        *known[:2],
+        True,
+        False,
+        True,
+        True,
+    ]
+    assert static.seen_in_training(words).tolist() == known
+    assert ModelVictim(make_parser(word_dim=0)).embedded(words) is None
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_victim_is_left_as_it_was_found(parser, fails):
+    victim = ModelVictim(parser)
+    parser.train()
+    parser.encoder.eval()
+    parser.encoder.lstm.train()
+    parser.arc_dep.linear.eval()
+    frozen = parser.arc_head.linear.weight.requires_grad_(False)
+    parser.arc_weight.grad = torch.ones_like(parser.arc_weight)
+    modes = {name: module.training for name, module in parser.named_modules()}
+    weights = {name: weight.clone() for name, weight in parser.state_dict().items()}
+    torch_state, numpy_state = torch.get_rng_state(), np.random.get_state()[1].copy()
+    assert torch.is_grad_enabled()
+
+    try:
+        with victim.evaluating():
+            assert not torch.is_grad_enabled()
+            assert not any(module.training for module in parser.modules())
+            first = victim.parse(*arrays(victim, *TEXTS))
+            second = victim.parse(*arrays(victim, *TEXTS))
+            if fails:
+                raise RuntimeError("interrupted")
+    except RuntimeError:
+        assert fails
+    assert all(np.array_equal(*parts) for parts in zip(first, second, strict=True))
+
+    assert torch.is_grad_enabled()
+    assert {name: module.training for name, module in parser.named_modules()} == modes
+    for name, weight in parser.state_dict().items():
+        assert torch.equal(weight, weights[name]), name
+    gradients = {name for name, weight in parser.named_parameters() if weight.grad is not None}
+    assert gradients == {"arc_weight"}
+    assert (parser.arc_weight.grad == 1).all()
+    assert [w for w in parser.parameters() if not w.requires_grad] == [frozen]
+    assert parser.dtype == torch.float64
+    assert torch.equal(torch.get_rng_state(), torch_state)
+    assert np.array_equal(np.random.get_state()[1], numpy_state)
+
+
+def test_labels_have_ids_and_names(parser):
+    victim = ModelVictim(parser)
+    names = list(parser.vocabulary.labels)
+    ids = victim.label_ids([*names, "never-seen"])
+    assert ids.tolist() == [*range(len(names)), -1]
+    assert victim.label_names(ids[:-1]) == names
+
+
+def test_words_tags_and_the_training_dictionary(parser):
+    victim = ModelVictim(parser)
+    assert (
+        victim.intern(["cats", "Cats", "cats"]).tolist()
+        == parser.encoder.intern(["cats", "Cats", "cats"]).tolist()
+    )
+    assert victim.intern_tags(["NN", "DT"]).shape == (2,)
+    assert victim.training_tags == {"cats": "NNS", "the": "DT"}
+    assert list(victim.training_words) == list(victim.training_tags)
+
+
+def test_gradients_are_those_of_the_loss_by_finite_differences(parser, examples):
+    victim = ModelVictim(parser)
+    numbered = parser.number(examples)
+    batch = numbered.batch(range(len(examples)), 1.0)
+    arrays_ = (
+        batch.words.numpy().astype(np.int32),
+        batch.tags.numpy().astype(np.int32),
+        batch.lengths.numpy().astype(np.int32),
+    )
+    lengths = batch.lengths.tolist()
+    gold = [
+        (batch.heads[row, :length].numpy(), batch.labels[row, :length].numpy())
+        for row, length in enumerate(lengths)
+    ]
+    with victim.evaluating():
+        every = [np.ones(length, dtype=np.bool_) for length in lengths]
+        gradient, vectors, norms = victim.gradient(*arrays_, gold, "cross_entropy", every)
+        assert not torch.is_grad_enabled()
+        embedded = parser.embed(batch)[:, 1:].numpy()
+        assert vectors.shape == gradient.shape == embedded.shape
+        rng = np.random.default_rng(0)
+        for row, length in enumerate(lengths):
+            assert np.array_equal(vectors[row, :length], embedded[row, :length])
+            assert np.allclose(norms[row], np.linalg.norm(gradient[row], axis=1))
+            delta = parser.zero_delta(batch)
+            step = torch.from_numpy(rng.normal(size=gradient.shape[2]))
+            word = int(rng.integers(length))
+            delta[row, 1 + word] = 1e-5 * step
+            up, down = parser.loss(batch, delta)[0][row], parser.loss(batch, -delta)[0][row]
+            slope = float(up - down) / 2e-5
+            assert slope == pytest.approx(float(step.numpy() @ gradient[row, word]), abs=1e-6)
+    assert all(weight.grad is None for weight in parser.parameters())
+
+
+def test_mixed_precision_holds_while_evaluating(parser, examples):
+    victim, seen = ModelVictim(parser.float(), "bf16-mixed"), []
+    parser.arc_dep.linear.register_forward_hook(lambda *call: seen.append(call[2].dtype))
+    texts = [" ".join(example.sentence.words) for example in examples]
+    with victim.evaluating():
+        heads, _ = victim.parse(*arrays(victim, *texts))
+    victim.parse(*arrays(victim, *texts))
+    assert seen == [torch.bfloat16, torch.float32]
+    with ModelVictim(parser).evaluating(), torch.autocast("cpu", torch.bfloat16):
+        assert np.array_equal(victim.parse(*arrays(victim, *texts))[0], heads)
+
+
+def test_a_precision_that_is_none(parser):
+    with pytest.raises(InputError, match=r"precision must be one of .*bf16-mixed.*'fp8'"):
+        ModelVictim(parser, "fp8")
