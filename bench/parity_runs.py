@@ -26,7 +26,7 @@ FILES = {"victim": "victim.pt", "synonyms": "synonyms.json", "stopwords": "stopw
 
 
 def laid_out(options: argparse.Namespace) -> Path:
-    """Return the folder of the problem as TextAttack's side reads it, a folder of its own for each."""
+    """Return the folder of the problem as TextAttack's side reads it, one for each problem."""
     given = [getattr(options, name).read_bytes() for name in (*FILES, "texts")]
     digest = sha256(b"".join(sha256(content).digest() for content in given))
     digest.update(str(options.limit).encode())

@@ -149,7 +149,7 @@ def parse(options: argparse.Namespace) -> dict[str, Any]:
         examples = read_treebank(source)
         middle = time.perf_counter()
         parses = predictions(parser, examples, precision=options.precision)
-        trees = {each.id: each.tree for each in parses}
+        trees = {each.id: each.answer for each in parses}
         inner = time.perf_counter() - middle
         write_treebank(target, (with_parse(each.block, trees[each.id]) for each in examples))
         seconds, cpu = time.perf_counter() - begin, time.process_time() - begin_cpu

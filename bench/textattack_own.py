@@ -58,7 +58,7 @@ class TimedVictim(ClassifierVictim):
 
 
 def outcome(sentence: SearchRun) -> dict[str, Any]:
-    """Return what became of a text, as ``parity.py`` says it, and its probability of another label."""
+    """Return a text's outcome, as ``parity.py`` says it, and its probability of another label."""
     score = float(sentence.verdict.scores[0])
     return {**line(sentence), "score": score}
 
@@ -66,7 +66,7 @@ def outcome(sentence: SearchRun) -> dict[str, Any]:
 def attacked(
     attack: Attack, texts: Sequence[Text], victim: TimedVictim
 ) -> tuple[list[dict[str, Any]], dict[str, float]]:
-    """Return the outcomes by index, and the seconds of the attack by each clock and of its victim."""
+    """Return the outcomes by index, and the attack's and its victim's seconds by each clock."""
     victim.reset()
     # The processor's clock can take a fifth of a millisecond to read: never within the wall's time.
     begin_cpu, begin = time.process_time(), time.perf_counter()

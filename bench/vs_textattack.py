@@ -92,7 +92,7 @@ def peer_python(given: Path | None) -> Path:
 
 
 def prepared(options: argparse.Namespace, work: Path) -> Path:
-    """Return the folder of the problem, made if it is not there: texts, table, stop words, victim."""
+    """Return the problem's folder, made if it is not there: texts, table, stop words, victim."""
     files = [options.folder / f"{split}.tsv" for split in ("train", "test")]
     files += [options.vectors] if options.vectors else []
     content = b"".join(sha256(path.read_bytes()).digest() for path in files)

@@ -1,6 +1,7 @@
 """What commands answer with one message and no traceback, and checks that end so."""
 
 from collections.abc import Collection
+from os import PathLike
 
 _SEEDS = 1 << 64  # that random streams tell apart, see `attacks.randomness`
 
@@ -8,10 +9,39 @@ _SEEDS = 1 << 64  # that random streams tell apart, see `attacks.randomness`
 class InputError(ValueError):
     """A file, setting or argument that cannot be used as given.
 
-    The message names the file and line or the key, what was found, what was expected, and what to
-    do. Commands print it on standard error and exit with 2; every other exception is a fault of
-    robustparse itself and exits with 1.
+    Commands print it on standard error and exit with 2; every other exception is a fault of
+    robustparse itself and exits with 1. The message is made of the fields that are set:
+    ``PATH:LINE: KEY: FOUND; expected EXPECTED; REMEDY``. Where FOUND begins with "must", the key is
+    its subject, and no colon divides them.
+
+    Args:
+        found: what is wrong, with the value that was given.
+        path: the file or folder that cannot be used.
+        line: the line in it, from 1.
+        key: the option, setting or argument.
+        expected: the values that would do, or the limit.
+        remedy: what the user can do, as an imperative.
     """
+
+    def __init__(
+        self,
+        found: str,
+        *,
+        path: str | PathLike[str] | None = None,
+        line: int | None = None,
+        key: str | None = None,
+        expected: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        self.found, self.key, self.line = found, key, line
+        self.path = None if path is None else str(path)
+        self.expected, self.remedy = expected, remedy
+        place = self.path if line is None else f"{self.path}:{line}"
+        if key:
+            found = f"{key} {found}" if found.startswith("must ") else f"{key}: {found}"
+        message = f"{place}: {found}" if place else found
+        message += f"; expected {expected}" if expected else ""
+        super().__init__(message + (f"; {remedy}" if remedy else ""))
 
 
 class ProcessDiedError(RuntimeError):
@@ -38,7 +68,7 @@ def check_choice(setting: str, value: object, allowed: Collection[str]) -> None:
         InputError: names the value and those allowed.
     """
     if value not in allowed:
-        raise InputError(f"{setting} must be one of {', '.join(allowed)}, got {value!r}")
+        raise InputError(f"must be one of {', '.join(allowed)}, got {value!r}", key=setting)
 
 
 def check_seed(setting: str, seed: int) -> None:
@@ -52,7 +82,7 @@ def check_seed(setting: str, seed: int) -> None:
         InputError: the number is below 0, or 2**64 or more.
     """
     if not 0 <= seed < _SEEDS:
-        raise InputError(f"{setting} must be >= 0 and below 2**64, got {seed}")
+        raise InputError(f"must be >= 0 and below 2**64, got {seed}", key=setting)
 
 
 def check_least(owner: str, least: int = 1, /, **settings: int | None) -> None:
@@ -68,4 +98,4 @@ def check_least(owner: str, least: int = 1, /, **settings: int | None) -> None:
     """
     for name, value in settings.items():
         if value is not None and value < least:
-            raise InputError(f"{owner}: {name} must be >= {least}, got {value}")
+            raise InputError(f"must be >= {least}, got {value}", key=f"{owner}: {name}")

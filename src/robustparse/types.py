@@ -1,6 +1,7 @@
 """The data every part of robustparse speaks in: frozen, plain, without behaviour beyond checks."""
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,11 +12,13 @@ class Sentence:
         words: the forms, in order.
         upos: universal part-of-speech tags, one a word, or empty where the sentence has none.
         xpos: Penn tags, one a word, or empty.
+        context: the words of the other text of a pair, which is never edited, or empty.
     """
 
     words: tuple[str, ...]
     upos: tuple[str, ...] = ()
     xpos: tuple[str, ...] = ()
+    context: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.words)
@@ -41,12 +44,13 @@ class DependencyTree:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A sentence with its gold parse.
+    """A sentence with its gold answer.
 
     Args:
         id: position in its file, from 0. Random choices follow from (seed, id).
         sentence: the words and tags.
-        gold: the gold parse.
+        gold: the gold answer; its type is the task's, as `DependencyTree` of a parser or a label
+            (`str`) of a classifier.
         block: the sentence's lines as they stand in its file (comments, ranges and empty nodes
             included), so that a writer can restore what a parse leaves out; empty if made in
             memory.
@@ -54,22 +58,22 @@ class Example:
 
     id: int
     sentence: Sentence
-    gold: DependencyTree
+    gold: Any
     block: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A parser's answer for one sentence.
+    """A model's answer for one sentence.
 
     Args:
         id: the example's id.
-        tree: the predicted parse.
+        answer: of the task's type, as `Example.gold`.
     """
 
     id: int
-    tree: DependencyTree
+    answer: Any
 
     def to(self, *_: object, **__: object) -> "Prediction":
-        """Itself: Lightning moves to the CPU all that a step returns."""
+        """Return itself: Lightning moves to the CPU all that a step returns."""
         return self

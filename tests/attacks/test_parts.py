@@ -1,4 +1,4 @@
-"""docs/attacks.md names every class that a recipe may name, by the path it has."""
+"""docs/attacks.md names every class that a recipe may name, by its public name."""
 
 import inspect
 import pkgutil
@@ -19,28 +19,28 @@ from robustparse.attacks.search.white_box.substitutions import Substitution
 PAGE = Path(__file__).parents[2] / "docs" / "attacks.md"
 KINDS = (Goal, CandidateGenerator, Constraint, GrammarChecker, Search, Substitution, Ranking)
 BASES = {*KINDS, SentenceConstraint, TreeGoal}
-BESIDE = {"robustparse.attacks.LanguageModel"}
+BESIDE = {"LanguageModel"}
 
 
 def listed() -> list[str]:
-    """The paths in the section on parts."""
-    section = PAGE.read_text().split("## Parts\n")[1].split("\n## ")[0]
-    rows = re.findall(r"^\| `(robustparse\.attacks\.\S*)` \| (.*) \|$", section, re.MULTILINE)
-    return [start + end for start, ends in rows for end in re.findall(r"`(\S+)`", ends)]
+    """The names in the section on parts."""
+    table = PAGE.read_text().split("| kind | names |\n")[1].split("\n\n")[0]
+    return re.findall(r"`(\S+)`", table)
 
 
 def concrete() -> set[str]:
-    """The paths of all classes that are one of the kinds of parts, and no base of others."""
+    """The names of all classes that are one of the kinds of parts, and no base of others."""
     found = set()
     for module in pkgutil.walk_packages(attacks.__path__, "robustparse.attacks."):
         for name, one in inspect.getmembers(import_module(module.name), inspect.isclass):
             own = one.__module__ == module.name and not name.startswith("_")
             if own and set(inspect.getmro(one)) & set(KINDS) and one not in BASES:
-                found.add(f"{module.name}.{name}")
+                found.add(name)
     return found
 
 
-def test_every_part_is_listed_by_its_path() -> None:
+def test_every_part_is_listed_and_public() -> None:
     paths = listed()
     assert len(set(paths)) == len(paths)
     assert set(paths) == concrete() | BESIDE
+    assert set(paths) <= set(attacks.__all__)

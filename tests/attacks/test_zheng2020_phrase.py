@@ -127,9 +127,7 @@ def test_a_sentence_without_pairs_is_told_apart() -> None:
 @pytest.mark.parametrize("search", [PhraseBlackBox(), PhraseWhiteBox()])
 def test_another_goal_names_no_phrases(search: Search) -> None:
     attack = Attack(AttachmentDrop(), Lexicon({}), search, [AttackableTags()])
-    with pytest.raises(
-        InputError, match=r"need the goal robustparse\.attacks\.phrases\.PhraseDrop"
-    ):
+    with pytest.raises(InputError, match=r"need the goal robustparse\.attacks\.PhraseDrop"):
         list(attack.run([example("a b", "NN NN", (0, 1))], SlopedVictim((0, 1), {}, {}, {})))
 
 

@@ -22,7 +22,7 @@ def by_hand(parser, examples, punctuation: str) -> dict[str, float]:
     """One sentence at a time, one word at a time."""
     heads = labels = words = complete = complete_with_labels = 0
     for example in examples:
-        tree = parser.decode(parser.number([example]).batch([0], 1.0))[0].tree
+        tree = parser.decode(parser.number([example]).batch([0], 1.0))[0].answer
         counted = np.flatnonzero(counted_words(example.sentence, punctuation))
         right = [tree.heads[word] == example.gold.heads[word] for word in counted]
         both = [
@@ -46,7 +46,7 @@ def test_scores_equal_a_count_word_by_word(punctuation, batch_words):
 
 
 def test_a_label_never_seen_is_a_wrong_one(parser):
-    tree = parser.decode(parser.number([UNKNOWN_LABEL]).batch([0], 1.0))[0].tree
+    tree = parser.decode(parser.number([UNKNOWN_LABEL]).batch([0], 1.0))[0].answer
     gold = DependencyTree(tree.heads, ("never", tree.labels[1]))
     scores = evaluate(parser, [Example(1, UNKNOWN_LABEL.sentence, gold)])
     assert scores == {"uas": 100.0, "las": 50.0, "ucm": 100.0, "lcm": 0.0}
@@ -62,11 +62,11 @@ def test_nothing_counted_is_no_number(parser):
 
 def test_predictions_are_each_sentences_own():
     parser, examples = trained_parser(), sentences(30, "test")
-    found = {prediction.id: prediction.tree for prediction in predictions(parser, examples, 50)}
+    found = {prediction.id: prediction.answer for prediction in predictions(parser, examples, 50)}
     assert len(found) == 30
     for example in examples:
         alone = parser.decode(parser.number([example]).batch([0], 1.0))[0]
-        assert found[example.id] == alone.tree
+        assert found[example.id] == alone.answer
 
 
 @pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])

@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 from pair_folders import SENTENCES, write_folder
 
-from robustparse.annotation.pairs import read_pairs
 from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
 from robustparse.errors import InputError
+from robustparse.evaluation.pairs import read_pairs
 from robustparse.evaluation.quality import measure
 
 PERPLEXITIES = {

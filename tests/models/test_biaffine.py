@@ -107,7 +107,7 @@ def test_predicted_labels_are_the_best_of_a_loop(parser):
     states = states_of(parser, batch)
     for row, prediction in enumerate(parser.decode(batch)):
         assert prediction.id == examples[row].id
-        tree = prediction.tree
+        tree = prediction.answer
         assert len(tree.heads) == len(tree.labels) == len(examples[row].sentence)
         for word, (head, label) in enumerate(zip(tree.heads, tree.labels, strict=True), start=1):
             labels = naive_labels(parser, states[row, word], states[row, head])
@@ -123,7 +123,7 @@ def test_a_parse_alone_is_the_parse_in_a_batch(make_parser, seed):
     assert together == alone
     backwards = parser.decode(batch_of(parser, examples[::-1]))
     assert backwards[::-1] == together
-    assert len({prediction.tree.labels for prediction in together}) > 5  # no constant answer
+    assert len({prediction.answer.labels for prediction in together}) > 5  # no constant answer
 
 
 def test_every_parse_is_a_tree_with_one_root(make_parser):

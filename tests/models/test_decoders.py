@@ -74,7 +74,7 @@ def test_the_best_of_all_head_sequences(make_parser, decoder, labelled):
                 sequences = allowed(decoder, words)
                 totals = scores[np.arange(1, words + 1), sequences].sum(axis=1)
                 best = tuple(sequences[totals.argmax()].tolist())
-                assert answer.tree.heads == best
+                assert answer.answer.heads == best
                 found.add(best)
     assert len(found) > 5
 

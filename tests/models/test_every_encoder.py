@@ -80,7 +80,7 @@ def test_a_parse_never_depends_on_its_batch_mates(parser):
 
 def test_python_gets_the_trees_that_predict_writes(parser):
     sentences = [example.sentence for example in examples()]
-    expected = [prediction.tree for prediction in parser.decode(batch_of(parser))]
+    expected = [prediction.answer for prediction in parser.decode(batch_of(parser))]
     parser.train()
     assert parser.parse(sentences, batch_words=7) == expected
     assert all(module.training for module in parser.modules())  # left as it was found

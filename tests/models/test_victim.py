@@ -28,8 +28,8 @@ def test_a_parse_is_the_parsers_own(parser, examples):
     expected = parser.decode(parser.number(examples).batch(range(len(examples)), 1.0))
     for row, (example, prediction) in enumerate(zip(examples, expected, strict=True)):
         length = len(example.sentence)
-        assert tuple(heads[row, :length]) == prediction.tree.heads
-        assert tuple(victim.label_names(labels[row, :length])) == prediction.tree.labels
+        assert tuple(heads[row, :length]) == prediction.answer.heads
+        assert tuple(victim.label_names(labels[row, :length])) == prediction.answer.labels
 
 
 def test_a_text_is_parsed_the_same_in_any_company(parser):

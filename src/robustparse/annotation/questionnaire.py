@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from robustparse.annotation.pairs import Pair
 from robustparse.attacks.randomness import stream
 from robustparse.errors import InputError, check_seed
+from robustparse.evaluation.pairs import Pair
 from robustparse.files import read_text, write_text
 
 ITEM = "item"

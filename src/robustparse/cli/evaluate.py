@@ -87,7 +87,7 @@ def evaluate(
 
 
 def _write_parses(path: Path, examples: Sequence[Example], parses: Iterable[Prediction]) -> None:
-    trees = {prediction.id: prediction.tree for prediction in parses}
+    trees = {prediction.id: prediction.answer for prediction in parses}
     blocks = (each.block or block_of(each.sentence, each.gold) for each in examples)
     write_treebank(path, map(with_parse, blocks, (trees[each.id] for each in examples)))
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Literal
 
 from robustparse.annotation import questionnaire
-from robustparse.annotation.pairs import read_pairs
 from robustparse.cli.common.inputs import instantiate_options, options_of, parse_options
+from robustparse.evaluation.pairs import read_pairs
 
 
 def export(

@@ -47,7 +47,7 @@ class Numberer(Protocol):
         ...
 
     def unmatched(self, examples: Sequence[Example]) -> str:
-        """Return a remark where it reads tags and knows no tag of these sentences; otherwise empty."""
+        """Return a warning where it reads tags and knows none of these sentences', else nothing."""
         ...
 
     def number(

@@ -52,7 +52,7 @@ class Passes:
         self.further = False
 
     def source(self, first: Callable[["Passes"], Tensor]) -> Callable[[Batch], Tensor]:
-        """Return what the parser calls for the delta of a pass; ``first`` gives that of the first."""
+        """Return what the model calls for a pass's delta; ``first`` gives that of the first."""
 
         def delta_of(_: Batch) -> Tensor:
             if self.delta is None:

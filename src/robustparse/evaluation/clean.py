@@ -49,8 +49,8 @@ def scores_of(
         counted[row, : len(one.sentence)] = counted_words(one.sentence, punctuation)
     rows = {one.id: row for row, one in enumerate(examples)}
     for parse in parses:
-        row, length = rows[parse.id], len(parse.tree.heads)
-        right = right_words(parse.tree, examples[row].gold)
+        row, length = rows[parse.id], len(parse.answer.heads)
+        right = right_words(parse.answer, examples[row].gold)
         heads[row, :length], labels[row, :length] = right
     score = AttachmentScore()
     score.update(*map(torch.from_numpy, (heads, labels, counted)))

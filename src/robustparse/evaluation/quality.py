@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse import __version__
-from robustparse.annotation.pairs import Pair, read_pairs, read_summary
 from robustparse.attacks.constraints.language_model import LanguageModel
 from robustparse.attacks.constraints.similarity import SentenceSimilarity
 from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
 from robustparse.errors import InputError
 from robustparse.evaluation.breakdown import NOT_MEASURED
 from robustparse.evaluation.lines import EXAMPLES, SUMMARY
+from robustparse.evaluation.pairs import Pair, read_pairs, read_summary
 from robustparse.files import read_text, write_text
 
 QUALITY = "quality.json"

@@ -186,7 +186,7 @@ class Model(LearningModule):
         size = forward_words(self.device, batch_words)
         with evaluating(self):
             for batch in EvaluationLoader(self.number(examples), size):
-                trees.update((p.id, p.tree) for p in self.decode(batch.to(self.device)))
+                trees.update((p.id, p.answer) for p in self.decode(batch.to(self.device)))
         return [trees[index] for index in range(len(examples))]
 
     # Data

@@ -4,8 +4,8 @@ import json
 import math
 from typing import Any, TypeVar
 
-from robustparse.annotation.pairs import REMEDY
 from robustparse.errors import InputError
+from robustparse.evaluation.pairs import REMEDY
 
 Json = dict[str, Any]
 T = TypeVar("T")

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from robustparse.annotation.pairs import REMEDY
 from robustparse.errors import InputError
 from robustparse.evaluation.lines import EXAMPLES, SUMMARY
+from robustparse.evaluation.pairs import REMEDY
 from robustparse.files import read_text
 from robustparse.report.fields import Json, figure, get, is_number, parsed, parsed_any
 from robustparse.report.plots import Curve, Plot

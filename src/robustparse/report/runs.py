@@ -21,7 +21,7 @@ def read_run(folder: Path) -> dict[str, Any]:
 
 
 def attack_key(run: dict[str, Any]) -> str | None:
-    """Return the same text for runs that differ in the parser alone; None where nothing is known."""
+    """Return the same text for runs that differ only in the parser; None where unknown."""
     if not run:
         return None
     digests = run.get("sha256")

@@ -85,7 +85,7 @@ def _table(rows: Iterable[Iterable[object]]) -> str:
 
 
 def as_text(value: object) -> str:
-    """Return a number as Python prints it, ``nan`` and ``inf`` included; of anything else its type."""
+    """Return a number as Python prints it, ``nan`` and ``inf`` included; else its type."""
     return repr(float(value)) if isinstance(value, int | float) else type(value).__name__
 
 

@@ -59,7 +59,7 @@ class StopRequest:
                 signal.signal(number, self._note)
 
     def agreed(self, trainer: pl.Trainer) -> int:
-        """Return the number of the signal that any process got, 0 for none; called by all of them."""
+        """Return the number of the signal that any process got, 0 for none; called by all."""
         if trainer.world_size == 1:
             return self._received
         highest = torch.tensor(self._received, device=trainer.strategy.root_device)

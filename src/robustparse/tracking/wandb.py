@@ -222,7 +222,7 @@ class WandbLogger(LightningWandbLogger):
 
     @guarded("logging media")
     def log_robustness(self, record: RobustnessRecord, step: int) -> None:
-        """Return a table of adversarial examples with their trees, and the curve over the budgets."""
+        """Log a table of adversarial examples, drawn, and the curve over the budgets."""
         if media := example_media(record, step):
             self._log(media, step)
 

@@ -16,7 +16,7 @@ from robustparse.types import Example
 def cased(
     generator: CandidateGenerator, slots: Sequence[Slot], proposals: Sequence[Sequence[str]]
 ) -> list[list[str]]:
-    """Return what a generator proposed, in the casing of the originals unless it wants it as it is."""
+    """Return a generator's proposals in the casing of the originals, unless it is verbatim."""
     fitted = as_they_are if generator.verbatim() else in_casing_of
     return [fitted(slot.word, some) for slot, some in zip(slots, proposals, strict=True)]
 

@@ -37,7 +37,7 @@ class Constraint(Protocol):
         return [np.ones(len(words), dtype=np.bool_) for words in candidates]
 
     def unmatched(self, examples: Sequence[Example]) -> str:
-        """Return a remark on what it lists and the data does not have; empty where there is none."""
+        """Return a warning about what it lists and the data does not have, or an empty text."""
         return ""
 
     def is_model(self) -> bool:

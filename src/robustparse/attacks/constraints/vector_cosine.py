@@ -64,7 +64,7 @@ class WordVectorCosine(Constraint):
         return np.split(accepted, np.cumsum(counts)[:-1])
 
     def cosines(self, words: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
-        """Return the cosine of each word and its other, `(words,)`; NaN where either has no vector."""
+        """Return the cosine of each word and its other, `(words,)`; NaN where one has no vector."""
         return self._between(self._rows(words), self._rows(others))
 
     def _between(self, rows: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -85,7 +85,7 @@ class AdmissibleStates:
     def _ask(
         self, problem: Problem, bases: NDArray[np.int16], states: NDArray[np.int16]
     ) -> list[Edit]:
-        """Return what must be judged of changes of one word each, from and to states `(n, words)`."""
+        """Return the edits to judge among changes of one word each, between states `(n, words)`."""
         self._reached.add(problem.start().tobytes())
         positions = (states != bases).argmax(axis=1).tolist()
         whole: NDArray[np.bool_] = bases >= 0

@@ -184,7 +184,7 @@ class ProblemBuilder:
         return min((most for most in told if most is not None), default=None)
 
     def _accepted(self, slots: Sequence[Slot]) -> tuple[list[list[str]], CandidateFunnel]:
-        """Return the candidates of each slot that pass all constraints, in the generator's order."""
+        """Return each slot's candidates that pass all constraints, in the generator's order."""
         proposals = []
         for generator in self._stages.members:
             with self._timed(generator):
@@ -245,5 +245,5 @@ def _rows(victim: Victim, words: Sequence[str]) -> NDArray[np.int32]:
 
 
 def _tags(example: Example) -> tuple[str, ...]:
-    """Return the tags a victim may read; one that reads them has been asked whether they are there."""
+    """Return the tags a victim may read; one that reads them has checked for them."""
     return example.sentence.tags or ("_",) * len(example.sentence)

@@ -32,7 +32,7 @@ class Score:
     base: State | None = None
 
     def asked(self, problem: Problem) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
-        """Return the states asked about, `(n, words)`, and which of `states` each row is, `(n,)`."""
+        """Return the states asked about, `(n, words)`, and the row of each in `states`, `(n,)`."""
         return self.states, np.arange(len(self.states))
 
 
@@ -103,7 +103,7 @@ class Expand:
     def _changes_of_one(
         self, problem: Problem, position: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int16], NDArray[np.int64]]:
-        """Return what `changes` gives for one position of one state, without a search for its like."""
+        """Return what `changes` gives for one position of one state, none of them a repeat."""
         state = self.state.reshape(-1)
         first, end = problem.ptr[position : position + 2].tolist()
         choices = np.arange(1, end - first + 1, dtype=np.int16)

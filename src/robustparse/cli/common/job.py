@@ -128,7 +128,7 @@ class Job(ABC):
         return self._over_processes()
 
     def _loaded(self, rank: int, count: int) -> tuple[Source, Data]:
-        """Return what attacks sentences as one of this machine's processes, and all the sentences."""
+        """Return the source of lines in one of this machine's processes, and all the sentences."""
         given = self.given
         device = process_device(given["device"], rank, count)
         module = load_parser(given["checkpoint"], given["decoder"], device)

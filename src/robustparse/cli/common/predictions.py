@@ -56,7 +56,7 @@ class PredictionFile(pl.Callback):
 
     def on_predict_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Gather the predictions of all processes, write them on the first."""
-        trees = {prediction.id: prediction.tree for prediction in _gather(self._own)}
+        trees = {prediction.id: prediction.answer for prediction in _gather(self._own)}
         if trainer.is_global_zero:
             data: TreebankDataModule = trainer.datamodule  # type: ignore[attr-defined]
             whole = data.examples("test", parsed=False)

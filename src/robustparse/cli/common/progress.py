@@ -39,7 +39,7 @@ def reading_progress() -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def _bar(name: str, total: int | None) -> Iterator[Callable[..., None] | None]:
-    """Give yields what changes ``completed``, ``total`` and ``note``; None where no bar is shown."""
+    """Give what changes ``completed``, ``total`` and ``note``; None where no bar is shown."""
     console = Console(stderr=True)
     if not console.is_interactive:
         yield None

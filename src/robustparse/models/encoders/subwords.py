@@ -87,7 +87,7 @@ class SubwordTable(FormTable):
 
 
 def _readable(word: str) -> str:
-    """Return the word without lone surrogates, halves of characters, of which tokenizers read none."""
+    """Return the word without lone surrogates, halves of characters that no tokenizer reads."""
     return word.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

@@ -178,7 +178,7 @@ class ParticleSwarm(Search):
 
 
 def _arrived(particles: Population, answer: Answer) -> Population:
-    """Return the particles where filters let them turn to; without those that the budget cut off."""
+    """Return the particles where constraints let them turn, without those the budget cut off."""
     places = answer.places
     end = len(particles) if not answer.over else int(places.max(initial=-1)) + 1
     arrived = particles.part(np.arange(end))
