@@ -35,7 +35,7 @@ from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.data.batch import Batch
-from robustparse.data.datamodule import TreebankDataModule
+from robustparse.data.treebank import TreebankDataModule
 from robustparse.defenses.pgd import PGD
 from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.models.dependency.biaffine import BiaffineParser

@@ -67,7 +67,7 @@ def attacked(
     module = load_parser(checkpoint, None, "cpu")
     data = SAMPLE if folder is None else str(find_split(folder, "test"))
     examples = repeated(load_examples(data, None, 0, module), sentences)
-    return measured(attack or random_substitution(), ModelVictim(module), examples)
+    return measured(attack or random_substitution(), ModelVictim([module]), examples)
 
 
 def repeated(examples: Sequence[Example], count: int) -> list[Example]:

@@ -22,7 +22,7 @@ import torch
 import yaml
 
 from robustparse.cli import lightning  # noqa: F401 - imported once, for all forks
-from robustparse.data.datamodule import TreebankDataModule
+from robustparse.data.treebank import TreebankDataModule
 from small_runs import RECIPES, Run, recipe, small
 
 KINDS = {"one": 1, "two": 2}

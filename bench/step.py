@@ -19,8 +19,8 @@ import torch
 from torch import Tensor, nn
 
 from robustparse.data.batch import Batch
-from robustparse.data.datamodule import TreebankDataModule
 from robustparse.data.sampler import plan_batches
+from robustparse.data.treebank import TreebankDataModule
 from robustparse.data.vocab import Vocabulary
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.encoders.bilstm import LSTMEncoder
@@ -35,7 +35,7 @@ CLIP = 5.0
 def training_step(parser: BiaffineParser, adam: torch.optim.Optimizer, batch: Batch) -> None:
     """Return what Lightning does with a batch, without Lightning."""
     adam.zero_grad()
-    sums, _ = parser.loss(batch)
+    sums = parser.loss(parser(batch), batch)
     (sums.sum() / batch.weight).backward()
     nn.utils.clip_grad_norm_(parser.parameters(), CLIP)
     adam.step()
@@ -54,7 +54,7 @@ def bare_products(parser: BiaffineParser, batch: Batch) -> list[Kernel]:
     """MLPs, arc scores of every pair, label scores of the gold arcs."""
     rows, length = batch.words.shape[0], 1 + batch.words.shape[1]
     words = int(batch.lengths.sum())
-    arc, label, labels = parser.arc_dim, parser.label_dim + 1, len(parser.label_weight)
+    arc, label, labels = parser.arc_dim, parser.label_dim + 1, len(parser.rel_attn.weight)
     states = (rows, length, parser.encoder.out_dim)
     sizes = (arc, arc, parser.label_dim, parser.label_dim)
     mlps = [nn.Linear(parser.encoder.out_dim, size) for size in sizes]
@@ -107,7 +107,7 @@ def chosen_batches(
     parser: BiaffineParser, examples: list[Example], options: argparse.Namespace
 ) -> list[Batch]:
     """Training batches, evenly from the shortest sentences to the longest."""
-    data = parser.number(examples)
+    data = parser.encode(examples)
     plan = plan_batches(data.lengths, options.batch_words, seed=0, epoch=0)
     plan.sort(key=lambda batch: data.lengths[batch].max())
     places = range(options.batches)

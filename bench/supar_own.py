@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from robustparse.cli.common.freed_memory import keep_freed_memory
 from robustparse.data.batch import Batch, EncodedCorpus
 from robustparse.data.conllu import read_treebank, with_parse, write_treebank
-from robustparse.data.datamodule import TreebankDataModule
 from robustparse.data.sampler import plan_batches
+from robustparse.data.treebank import TreebankDataModule
 from robustparse.evaluation.clean import predictions
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.encoders.bilstm import LSTMEncoder

@@ -97,7 +97,9 @@ MakeParser = Callable[..., BiaffineParser]
 def make_parser(vocabulary: Vocabulary) -> MakeParser:
     """Make untrained parsers in float64 whose every weight is random, so that no score is a tie."""
 
-    def make(seed: int = 0, dropout: float = 0.33, **encoder: int) -> BiaffineParser:
+    def make(
+        seed: int = 0, dropout: float = 0.33, known: Vocabulary = vocabulary, **encoder: int
+    ) -> BiaffineParser:
         sizes = {"word_dim": 5, "character_dim": 3, "character_out": 4, "hidden": 6, "layers": 2}
         parser = BiaffineParser(
             LSTMEncoder(**{**sizes, **encoder}, dropout=dropout),
@@ -105,7 +107,7 @@ def make_parser(vocabulary: Vocabulary) -> MakeParser:
             label_dim=4,
             dropout=dropout,
             seed=seed,
-            vocabulary=vocabulary,
+            vocabulary=known,
         ).double()
         generator = torch.Generator().manual_seed(seed)
         with torch.no_grad():

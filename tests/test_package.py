@@ -13,8 +13,8 @@ def test_a_parser_is_loaded_and_parses_lists_of_words(tmp_path):
     path = save_checkpoint(trained_parser().float(), tmp_path / "tiny.ckpt")
     parser = load(path)
     sentences = [example.sentence for example in sample_treebank(0).test[:5]]
-    trees = parser.parse([list(sentence.words) for sentence in sentences])
-    assert trees == parser.parse(sentences)
+    trees = parser.predict([list(sentence.words) for sentence in sentences])
+    assert trees == parser.predict(sentences)
     assert [len(tree.heads) for tree in trees] == [len(sentence) for sentence in sentences]
     assert all(tree.heads.count(0) == 1 for tree in trees)
 

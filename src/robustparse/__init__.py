@@ -13,7 +13,7 @@ def load(path: str | Path) -> "Model":
     """Return the parser a checkpoint holds, on the CPU, in evaluation mode.
 
     >>> parser = load("runs/ewt_biaffine/best.ckpt")  # doctest: +SKIP
-    >>> parser.parse([["The", "cat", "sleeps"]])  # doctest: +SKIP
+    >>> parser.predict([["The", "cat", "sleeps"]])  # doctest: +SKIP
 
     Raises:
         InputError: the file is missing, broken, or no checkpoint of robustparse.

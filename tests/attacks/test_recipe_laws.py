@@ -71,7 +71,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 def by_id(name: str, attack: Attack, examples: list[Example] | None = None) -> Results:
     examples = examples_of(name) if examples is None else examples
-    return {result.id: result for result in attack.run(examples, ModelVictim(parser_of(name)))}
+    return {result.id: result for result in attack.run(examples, ModelVictim([parser_of(name)]))}
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,7 @@ def test_a_stopped_attack_goes_on_to_the_same_files(name, models, tmp_path) -> N
             if len(calls) == stop:
                 raise KeyboardInterrupt
 
-        victim = ModelVictim(parser_of(name))
+        victim = ModelVictim([parser_of(name)])
         attack_into(
             folder, recipe(name, models, live=3), examples_of(name), victim, dict(RUN), on_sentence
         )
@@ -134,7 +134,7 @@ def test_scores_are_those_of_the_final_text_parsed_once_more(name, models, refer
     parser, punctuation = parser_of(name), recipe(name, models).goal.punctuation
     for result in reference.values():
         sentence, gold = result.example.sentence, result.example.gold
-        (tree,) = parser.parse([replace(sentence, words=result.words)])
+        (tree,) = parser.predict([replace(sentence, words=result.words)])
         assert tree == result.attacked.tree
         counted = counted_words(sentence, punctuation)
         right = (np.array(tree.heads) == np.array(gold.heads)) & counted
@@ -181,21 +181,21 @@ def equal(one: Any, other: Any) -> bool:
 def test_the_victim_is_left_as_it_was_found(name, models) -> None:
     parser = parser_of(name).train()
     next(iter(parser.encoder.children())).eval()  # modes differ from module to module
-    parser.arc_weight.requires_grad_(False)
+    parser.arc_attn.weight.requires_grad_(False)
     loss, words = parser.loss(some_batch(parser))
     (loss.sum() / words.sum()).backward()
     before = snapshot(parser)
-    results = recipe(name, models, live=3).run(examples_of(name), ModelVictim(parser))
+    results = recipe(name, models, live=3).run(examples_of(name), ModelVictim([parser]))
     list(results)
     assert equal(snapshot(parser), before)
-    broken_off = recipe(name, models, live=3).run(examples_of(name), ModelVictim(parser))
+    broken_off = recipe(name, models, live=3).run(examples_of(name), ModelVictim([parser]))
     next(broken_off)
     broken_off.close()
     assert equal(snapshot(parser), before)
 
 
 def some_batch(parser: BiaffineParser) -> Batch:
-    return parser.number(EXAMPLES).batch(range(3), 1.0)
+    return parser.encode(EXAMPLES).batch(range(3), 1.0)
 
 
 def obeys(name: str, attack: Attack, result: AttackResult) -> bool:
@@ -204,7 +204,7 @@ def obeys(name: str, attack: Attack, result: AttackResult) -> bool:
     Constraints on words compare with the original sentence; those on sentences must admit a chain
     of changes, one word at a time, to the final text.
     """
-    victim, example = ModelVictim(parser_of(name)), result.example
+    victim, example = ModelVictim([parser_of(name)]), result.example
     for constraint in attack.constraints:
         (attackable,) = constraint.attackable([example])
         for position in result.edited:

@@ -21,7 +21,7 @@ EXAMPLES = sentences(10, "test")
 def admissible(attack: Attack, count: int) -> set[tuple[int, int, str]]:
     """Sentence, position and word of the changes of one word that the first constraints admit."""
     builder = ProblemBuilder(
-        ModelVictim(trained_parser()),
+        ModelVictim([trained_parser()]),
         attack.candidates,
         attack.constraints[:count],
         attack.goal,

@@ -49,7 +49,7 @@ def attack(name: str, **settings: Any) -> Attack:
 @pytest.mark.parametrize("name", ["words", "phrases", "characters"])
 def test_packing_changes_nothing(name: str) -> None:
     some = sentences(60, "test")[:: 1 if name == "phrases" else 6]
-    victim = ModelVictim(trained_parser(characters=name == "characters"))
+    victim = ModelVictim([trained_parser(characters=name == "characters")])
     reference = {one.id: one for one in attack(name).run(some, victim)}
     assert 0 < sum(one.success for one in reference.values()) < len(some)
     for packing in ({"live": 1}, {"live": 7, "batch_words": 60}):

@@ -11,14 +11,14 @@ from sample_runs import sentences, trained_parser
 
 def test_shares_of_parsing_time() -> None:
     parser, words = trained_parser(), [one.sentence for one in sentences(12, "test")]
-    before, decode = parser.parse(words), biaffine.decode_heads
+    before, decode = parser.predict(words), biaffine.decode_heads
     for labelled in (False, True):
         parser.labelled = labelled
         figures = measured(parser, words)
         assert 0 < figures["decoding_percent"] < 100
         assert (figures["scoring_percent"] > 0) == labelled
     parser.labelled = False
-    assert parser.parse(words) == before
+    assert parser.predict(words) == before
     assert biaffine.decode_heads is decode
 
 

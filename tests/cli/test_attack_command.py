@@ -32,7 +32,7 @@ def expected_lines(
     )
     attack.seed = seed
     data = read_treebank(made / "test.conllu")
-    victim = ModelVictim(load(made / "tiny.ckpt"), precision)
+    victim = ModelVictim([load(made / "tiny.ckpt")], precision)
     return sorted(map(result_line, attack.run(data, victim)), key=lambda line: line["id"])
 
 

@@ -84,7 +84,7 @@ def small_normalized(path: Path) -> Path:
 
 def embedded(parser: Model) -> torch.Tensor:
     """What an offset is added to, of some sentences, ``(batch, 1 + length, dim)``."""
-    batch = parser.number(sentences(5)).batch(range(5), 1.0)
+    batch = parser.encode(sentences(5)).batch(range(5), 1.0)
     found = parser.embed(batch).detach()
     assert found.shape == parser.zero_delta(batch).shape
     return found

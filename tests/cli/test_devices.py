@@ -62,7 +62,7 @@ def test_train_resume_evaluate_and_attack(accelerator, tmp_path, capsys):
 @pytest.mark.skipif(not torch.cuda.is_available(), reason=WITHOUT)
 def test_a_gpu_parses_like_the_cpu(parser, examples, tmp_path):
     sentences = [example.sentence for example in examples]
-    expected = parser.parse(sentences)
+    expected = parser.predict(sentences)
     assert parser.cuda().parse(sentences) == expected
 
 

@@ -67,13 +67,13 @@ def test_conllx_is_scored_like_conllu_and_written_as_conllx(made, tmp_path):
 
 def test_every_sentence_is_parsed_once(made, tmp_path, monkeypatch):
     parsed: list[int] = []
-    parse = BiaffineParser.parse_ids
+    parse = BiaffineParser.decode
 
     def counting(self, words, tags, lengths):
         parsed.append(len(lengths))
         return parse(self, words, tags, lengths)
 
-    monkeypatch.setattr(BiaffineParser, "parse_ids", counting)
+    monkeypatch.setattr(BiaffineParser, "decode", counting)
     options = ["--checkpoint", str(made / "tiny.ckpt"), "--data", str(made / "test.conllu")]
     main(["evaluate", *options, "--out", str(tmp_path)])
     assert sum(parsed) == 25
@@ -97,13 +97,13 @@ def test_options_change_what_is_scored(made, tmp_path, capsys):
 @pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
 def test_precision_is_that_of_the_passes(made, tmp_path, monkeypatch, precision):
     mixed: list[bool] = []
-    parse = BiaffineParser.parse_ids
+    parse = BiaffineParser.decode
 
     def noting(self, words, tags, lengths):
         mixed.append(torch.is_autocast_enabled("cpu"))
         return parse(self, words, tags, lengths)
 
-    monkeypatch.setattr(BiaffineParser, "parse_ids", noting)
+    monkeypatch.setattr(BiaffineParser, "decode", noting)
     options = ["--checkpoint", str(made / "tiny.ckpt"), "--data", str(made / "test.conllu")]
     main(["evaluate", *options, "--precision", precision, "--out", str(tmp_path)])
     assert set(mixed) == {precision == "bf16-mixed"}

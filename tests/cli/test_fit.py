@@ -14,7 +14,7 @@ from tiny_runs import contents, differences, fit, metrics, write_config
 from robustparse import load
 from robustparse.cli.common.outputs import callbacks
 from robustparse.cli.main import main
-from robustparse.data.datamodule import TreebankDataModule
+from robustparse.data.treebank import TreebankDataModule
 from robustparse.tracking.last import LastCheckpoint
 from robustparse.tracking.offline import read_points, segments
 

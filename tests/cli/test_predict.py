@@ -53,7 +53,7 @@ def test_predict_parses_text_alone(
     start = ["--model.init_args.init_from", str(run / "best.ckpt")]
     main(["predict", *options, *data, *start])
     parser = load(run / "best.ckpt")
-    trees = parser.parse([example.sentence for example in gold])
+    trees = parser.predict([example.sentence for example in gold])
     written = read_treebank(tmp_path / "predictions.conllu")
     assert [example.gold for example in written] == trees
     assert [example.sentence.words for example in written] == [

@@ -24,7 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("attack")
     run = {"attack": "zheng2020", "victims": ["x"], "seed": 0}
     attack = lexicon_attack({"gamma": 0.5})
-    attack_into(made, attack, sentences(15, "test"), ModelVictim(trained_parser()), run)
+    attack_into(made, attack, sentences(15, "test"), ModelVictim([trained_parser()]), run)
     return made
 
 

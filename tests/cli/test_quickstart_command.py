@@ -79,7 +79,7 @@ def test_a_second_run_in_the_same_folder_reports_its_own_parsers(tmp_path, monke
         assert ("; adversarial training wins back" in said) == adversarial
         assert ("; training on without an adversary wins back" in said) != adversarial
         parsers = {name: load(tmp_path / name / "parser.ckpt") for name in ("clean", "robust")}
-        found.append({name: parser.arc_weight for name, parser in parsers.items()})
+        found.append({name: parser.arc_attn.weight for name, parser in parsers.items()})
         for name, parser in parsers.items():
             summary = json.loads((tmp_path / name / "summary.json").read_text())
             las = evaluate(parser, sample.sample_treebank(0).test)["las"]

@@ -18,7 +18,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     made = tmp_path_factory.mktemp("attacks")
     for name, gamma in (("weak", 0.05), ("strong", 0.5)):
         run = {"attack": "zheng2020", "victims": [name], "seed": 0}
-        victim = ModelVictim(trained_parser())
+        victim = ModelVictim([trained_parser()])
         attack_into(
             made / name, lexicon_attack({"gamma": gamma}), sentences(15, "test"), victim, run
         )

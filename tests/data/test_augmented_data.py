@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from robustparse.data.conllu import block_of, write_treebank
-from robustparse.data.datamodule import TreebankDataModule
 from robustparse.data.shares import draw_share
+from robustparse.data.treebank import TreebankDataModule
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.types import DependencyTree, Example

@@ -96,7 +96,7 @@ def test_a_short_last_batch_is_filled_up():
 
 
 def test_a_sentence_over_the_limit_is_refused():
-    with pytest.raises(InputError, match="batch_words is 9, and sentence 3 has 10 words"):
+    with pytest.raises(InputError, match="batch_words: 9, and sentence 3 has 10 words"):
         plan_batches(np.array([3, 4, 10]), 9, 0, 0)
 
 
@@ -197,7 +197,7 @@ def test_the_state_is_set_between_making_and_using_an_iterator():
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        ((numbered([5] * 39), 100, 7), "with sentences 40, now it is 39"),
+        ((numbered([5] * 39), 100, 7), "with texts 40, now it is 39"),
         ((numbered([5] * 40), 99, 7), "with batch_words 100, now it is 99"),
         ((numbered([5] * 40), 100, 8), "with seed 7, now it is 8"),
     ],
@@ -209,15 +209,27 @@ def test_a_state_of_other_batches_is_refused(other, message):
         TrainingLoader(*other).load_state_dict(state)
 
 
-def test_a_state_of_other_sentences_is_refused_but_not_one_that_does_not_say():
+def test_a_state_of_other_texts_is_refused():
     def loader(words: str, seed: int = 0) -> TrainingLoader:
         return TrainingLoader(numbered([5] * 40, seed), 100, 7, words=words)
 
     state = loader("a").state_dict()
     loader("a").load_state_dict(state)
-    with pytest.raises(InputError, match="trained on other sentences, though on as many; resume"):
+    with pytest.raises(InputError, match="trained on other texts, though on as many; resume"):
         loader("b").load_state_dict(state)
-    with pytest.raises(InputError, match="on other heads, labels or tags of its sentences"):
+    with pytest.raises(InputError, match="on other gold answers or tags of its texts"):
         loader("a", seed=1).load_state_dict(state)
-    older = {name: value for name, value in state.items() if name not in ("words", "trees")}
-    loader("b", seed=1).load_state_dict(older)
+
+
+@pytest.mark.parametrize("texts", [1, 3, 7])
+def test_batches_may_be_limited_in_texts_and_weigh_what_the_unit_counts(texts):
+    data = numbered(random_lengths(4).tolist())
+    plan = plan_batches(data.lengths, 200, 7, 0, texts)
+    assert max(map(len, plan)) == texts
+    assert max(data.lengths[batch].sum() for batch in plan) <= 200
+    assert sorted(np.concatenate(plan).tolist()) == list(range(len(data)))
+    loader = TrainingLoader(data, 200, 7, unit="texts", batch_texts=texts)
+    assert [float(batch.weight) for batch in loader] == [len(batch) for batch in plan]
+    assert [int(batch.lengths.sum()) for batch in TrainingLoader(data, 200, 7)] == [
+        int(batch.weight) for batch in TrainingLoader(data, 200, 7)
+    ]

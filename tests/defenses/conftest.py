@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from robustparse.data.datamodule import TreebankDataModule
+from robustparse.data.treebank import TreebankDataModule
 
 
 @pytest.fixture

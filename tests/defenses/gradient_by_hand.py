@@ -12,8 +12,8 @@ import pytorch_lightning as pl
 import torch
 
 from robustparse.data.batch import Batch
-from robustparse.data.datamodule import TreebankDataModule
 from robustparse.data.sampler import TrainingLoader
+from robustparse.data.treebank import TreebankDataModule
 from robustparse.models.dependency.biaffine import BiaffineParser
 
 EPSILON, WEIGHT, RATE = 1.7, 0.6, 0.3
@@ -31,7 +31,7 @@ def with_sgd(parser: BiaffineParser, rate: float = RATE) -> BiaffineParser:
 
 def batches(parser: BiaffineParser, data: TreebankDataModule, epochs: int = 1) -> list[list[Batch]]:
     """Those of each epoch."""
-    loader = TrainingLoader(parser.number(data.train_examples), data.batch_words, data.seed)
+    loader = TrainingLoader(parser.encode(data.train_examples), data.batch_words, data.seed)
     found = []
     for epoch in range(epochs):
         loader.sampler.set_epoch(epoch)
@@ -76,7 +76,7 @@ def ascent_by_hand(
         place = torch.zeros_like(start)
         for row, length in enumerate(batch.lengths.tolist()):
             at = places[-1].clone().requires_grad_()
-            (gradient,) = torch.autograd.grad(parser.loss(batch, at)[0][row], at)
+            (gradient,) = torch.autograd.grad(parser.loss(parser(batch, at), batch)[row], at)
             assert gradient[row, 0].abs().max() > 1e-6  # ROOT has a gradient, which must not count
             own = slice(1, 1 + length)
             place[row, own] = step(places[-1][row, own], gradient[row, own], size)
@@ -101,7 +101,7 @@ def start_by_hand(
 
 
 def loss_at(parser: BiaffineParser, batch: Batch, delta: torch.Tensor | None) -> torch.Tensor:
-    return parser.loss(batch, delta)[0].sum() / batch.lengths.sum()
+    return parser.loss(parser(batch, delta), batch).sum() / batch.lengths.sum()
 
 
 def total_by_hand(parser: BiaffineParser, batch: Batch, epoch: int = 0) -> torch.Tensor:

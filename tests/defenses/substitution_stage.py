@@ -7,7 +7,7 @@ from typing import Any
 import pytorch_lightning as pl
 
 from robustparse.data.batch import Batch
-from robustparse.data.datamodule import TreebankDataModule
+from robustparse.data.treebank import TreebankDataModule
 from robustparse.defenses.substitution import SubstitutionAdversary
 from sample_runs import lexicon_attack, sentences, trained_parser, write_sample
 
@@ -32,7 +32,7 @@ class Stage:
         self.trainer: Any = SimpleNamespace(
             current_epoch=0, precision_plugin=pl.plugins.Precision(), datamodule=data
         )
-        self.numbered = self.parser.number(data.train_examples)
+        self.numbered = self.parser.encode(data.train_examples)
         self.adversary.on_fit_start(self.trainer, self.parser)
 
     def batch(self, ids: Any = range(SENTENCES), weight: float = 100.0) -> Batch:

@@ -8,7 +8,7 @@ import pytorch_lightning as pl
 from pytorch_lightning.loggers.logger import DummyLogger
 
 from robustparse.attacks.results import AttackResult
-from robustparse.data.datamodule import TreebankDataModule
+from robustparse.data.treebank import TreebankDataModule
 from robustparse.defenses.budgets import at_budgets, percent_name
 from robustparse.defenses.monitor import RobustnessEvaluation
 from robustparse.errors import InputError
@@ -67,7 +67,7 @@ def test_every_budget_is_the_attack_at_that_budget(data):
     (step,) = memory.figures
     assert step == run.global_step - 1
     figures, record = memory.figures[step], memory.records[step]
-    victim, sample = ModelVictim(parser), data.examples("dev")
+    victim, sample = ModelVictim([parser]), data.examples("dev")
     assert list(record.curve) == GAMMAS
     for gamma in GAMMAS:
         if gamma:

@@ -10,7 +10,7 @@ from pytorch_lightning.demos.boring_classes import BoringModel
 from pytorch_lightning.loggers.logger import DummyLogger
 
 from robustparse.attacks.results import AttackResult
-from robustparse.data.datamodule import TreebankDataModule
+from robustparse.data.treebank import TreebankDataModule
 from robustparse.defenses.monitor import RobustnessEvaluation
 from robustparse.errors import InputError
 from robustparse.models.victim import ModelVictim
@@ -91,7 +91,7 @@ def test_figures_are_those_of_the_attack_run_by_itself(data):
     sample = [data.examples("dev")[index] for index in ids]
     for epoch, row in memory.rows.items():
         parser.load_state_dict(snapshots.weights[epoch])
-        expected = by_hand(list(lexicon_attack(seed=4).run(sample, ModelVictim(parser))))
+        expected = by_hand(list(lexicon_attack(seed=4).run(sample, ModelVictim([parser]))))
         assert row == {name: pytest.approx(expected[name], abs=1e-4) for name in NAMES}
         assert row["robust/las"] < row["clean/las"]
     assert memory.rows[1] != memory.rows[3]

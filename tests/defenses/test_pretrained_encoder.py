@@ -7,7 +7,7 @@ import pytorch_lightning as pl
 import torch
 
 from robustparse.attacks.results import AdversarialExample
-from robustparse.data.datamodule import TreebankDataModule
+from robustparse.data.treebank import TreebankDataModule
 from robustparse.data.vocab import Vocabulary
 from robustparse.defenses.pgd import PGD
 from robustparse.defenses.substitution import SubstitutionAdversary
@@ -87,14 +87,14 @@ def test_a_word_that_lengthens_a_sentence_beyond_the_limit_is_trained_on(folder,
     stage = SimpleNamespace(
         current_epoch=0, precision_plugin=pl.plugins.Precision(), datamodule=data
     )
-    batch = parser.number(data.train_examples).batch(range(len(TEXTS)), 13.0)
+    batch = parser.encode(data.train_examples).batch(range(len(TEXTS)), 13.0)
     adversary.on_fit_start(stage, parser)
     adversary.on_train_batch_start(stage, parser, batch, 0)
     row = len(TEXTS) if mode == "append" else 0
     assert batch.words[row, :5].tolist() == parser.encoder.intern(longer).tolist()
-    assert batch.heads[row, :5].tolist() == list(data.train_examples[0].gold.heads)
+    assert batch.gold["heads"][row, :5].tolist() == list(data.train_examples[0].gold.heads)
     # Its words behind the first window are read, too: no vector is zero.
     parser.eval()
     states = parser.encoder(parser.embed(batch), batch.words, batch.lengths)
     assert (states[row, :6].abs().sum(-1) > 0).all()
-    assert torch.isfinite(parser.loss(batch)[0]).all()
+    assert torch.isfinite(parser.loss(parser(batch), batch)).all()

@@ -13,8 +13,8 @@ from substitution_stage import CHEAP, SENTENCES, Stage, sample_data
 from robustparse.attacks.candidates.casing import in_casing_of
 from robustparse.attacks.constraints.tagging.tags import ZHENG_2020_TAGS, AttackableTags
 from robustparse.data.batch import Batch
-from robustparse.data.datamodule import TreebankDataModule
 from robustparse.data.sample.treebank import attack_lexicon
+from robustparse.data.treebank import TreebankDataModule
 from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.errors import InputError
 from robustparse.models.dependency.biaffine import BiaffineParser
@@ -125,8 +125,8 @@ def test_the_attack_given_is_not_changed():
 def test_the_parser_and_the_generators_are_left_as_they_were(stage):
     parser = stage.parser
     parser.encoder.eval()
-    parser.arc_dep.train()
-    parser.label_weight.grad = torch.ones_like(parser.label_weight)
+    parser.arc_mlp_d.train()
+    parser.rel_attn.weight.grad = torch.ones_like(parser.rel_attn.weight)
     modes = {name: module.training for name, module in parser.named_modules()}
     weights = {name: weight.clone() for name, weight in parser.state_dict().items()}
     torch_state, numpy_state = torch.get_rng_state(), np.random.get_state()[1].copy()
@@ -137,8 +137,8 @@ def test_the_parser_and_the_generators_are_left_as_they_were(stage):
     assert {name: module.training for name, module in parser.named_modules()} == modes
     for name, weight in parser.named_parameters():
         assert torch.equal(weight, weights[name])
-        assert (weight.grad is not None) == (name == "label_weight")
-    assert (parser.label_weight.grad == 1).all()
+        assert (weight.grad is not None) == (name == "rel_attn.weight")
+    assert (parser.rel_attn.weight.grad == 1).all()
 
 
 class Watch(pl.Callback):

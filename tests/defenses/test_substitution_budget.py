@@ -8,7 +8,7 @@ import torch
 from substitution_stage import SENTENCES, Stage, sample_data, spy
 
 from robustparse.attacks.search.zheng2020 import Zheng2020
-from robustparse.data.datamodule import TreebankDataModule
+from robustparse.data.treebank import TreebankDataModule
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import torch
 from substitution_stage import SENTENCES, Stage, sample_data
 
 from robustparse.data.batch import Batch
-from robustparse.data.datamodule import TreebankDataModule
+from robustparse.data.treebank import TreebankDataModule
 from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.errors import InputError
 from sample_runs import lexicon_attack, sentences, trained_parser, trainer, write_sample
@@ -92,7 +92,7 @@ def test_copies_of_an_augmented_corpus_are_attacked_too(data, tmp_path):
     stage.trainer.datamodule = augmented
     stage.adversary.on_fit_start(stage.trainer, stage.parser)
     examples = [*augmented.train_examples, *augmented.augmented_examples]
-    stage.numbered = stage.parser.number(examples)
+    stage.numbered = stage.parser.encode(examples)
     batch = stage.attacked(range(SENTENCES + 9))
     copied = set(batch.ids.tolist()[SENTENCES + 9 :])
     assert len(copied & set(range(SENTENCES, SENTENCES + 9))) > 4

@@ -10,7 +10,7 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.training_words import TrainingWords
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.zheng2020 import Zheng2020
-from robustparse.data.datamodule import TreebankDataModule
+from robustparse.data.treebank import TreebankDataModule
 from robustparse.defenses.monitor import RobustnessEvaluation
 from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.errors import InputError

@@ -29,7 +29,7 @@ def attack(
     on_sentence: Callable[[Tally], None] = lambda tally: None,
     **settings: Any,
 ) -> dict[str, Any]:
-    victim = ModelVictim(trained_parser())
+    victim = ModelVictim([trained_parser()])
     chosen = lexicon_attack({"psi": 8}, seed=3, **{"live": 4, **settings})
     return attack_into(folder, chosen, examples, victim, dict(RUN), on_sentence)
 

@@ -7,7 +7,7 @@ import pytest
 import pytorch_lightning as pl
 import torch
 
-from robustparse.data.datamodule import TreebankDataModule
+from robustparse.data.treebank import TreebankDataModule
 from robustparse.evaluation.clean import evaluate, predictions
 from robustparse.metrics import counted_words
 from robustparse.types import DependencyTree, Example, Sentence
@@ -22,7 +22,7 @@ def by_hand(parser, examples, punctuation: str) -> dict[str, float]:
     """One sentence at a time, one word at a time."""
     heads = labels = words = complete = complete_with_labels = 0
     for example in examples:
-        tree = parser.decode(parser.number([example]).batch([0], 1.0))[0].answer
+        tree = parser.predict_step(parser.encode([example]).batch([0], 1.0), 0)[0].answer
         counted = np.flatnonzero(counted_words(example.sentence, punctuation))
         right = [tree.heads[word] == example.gold.heads[word] for word in counted]
         both = [
@@ -46,7 +46,7 @@ def test_scores_equal_a_count_word_by_word(punctuation, batch_words):
 
 
 def test_a_label_never_seen_is_a_wrong_one(parser):
-    tree = parser.decode(parser.number([UNKNOWN_LABEL]).batch([0], 1.0))[0].answer
+    tree = parser.predict_step(parser.encode([UNKNOWN_LABEL]).batch([0], 1.0), 0)[0].answer
     gold = DependencyTree(tree.heads, ("never", tree.labels[1]))
     scores = evaluate(parser, [Example(1, UNKNOWN_LABEL.sentence, gold)])
     assert scores == {"uas": 100.0, "las": 50.0, "ucm": 100.0, "lcm": 0.0}
@@ -65,7 +65,7 @@ def test_predictions_are_each_sentences_own():
     found = {prediction.id: prediction.answer for prediction in predictions(parser, examples, 50)}
     assert len(found) == 30
     for example in examples:
-        alone = parser.decode(parser.number([example]).batch([0], 1.0))[0]
+        alone = parser.predict_step(parser.encode([example]).batch([0], 1.0), 0)[0]
         assert found[example.id] == alone.answer
 
 
@@ -89,7 +89,7 @@ def test_a_trainer_returns_the_same_predictions(precision):
 def test_the_parser_is_left_as_it_was_found(make_parser, examples):
     parser = make_parser().train()
     parser.encoder.lstm.eval()
-    parser.arc_weight.grad = torch.ones_like(parser.arc_weight)
+    parser.arc_attn.weight.grad = torch.ones_like(parser.arc_attn.weight)
     modes = {name: module.training for name, module in parser.named_modules()}
     state = torch.get_rng_state()
     first = evaluate(parser, examples)
@@ -99,5 +99,5 @@ def test_the_parser_is_left_as_it_was_found(make_parser, examples):
     assert torch.equal(torch.get_rng_state(), state)
     assert torch.is_grad_enabled()
     assert [name for name, weight in parser.named_parameters() if weight.grad is not None] == [
-        "arc_weight"
+        "arc_attn.weight"
     ]

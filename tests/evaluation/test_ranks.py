@@ -37,7 +37,7 @@ def together(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], tuple[list[int
         def lines(examples: Sequence[Example]) -> Lines:
             attacked.extend(example.id for example in examples)
             chosen = lexicon_attack({"psi": 8}, seed=3, live=4)
-            speed = yield from attacked_lines(chosen, ModelVictim(trained_parser()), examples)
+            speed = yield from attacked_lines(chosen, ModelVictim([trained_parser()]), examples)
             forwards.append(speed.forwards)
             return speed
 
@@ -113,7 +113,7 @@ def test_a_rank_ends_when_its_launcher_has_died_and_keeps_what_is_finished(tmp_p
     monkeypatch.setattr(module.os, "getppid", lambda: 1)
 
     def source(mine: Sequence[Example]) -> Lines:
-        return attacked_lines(lexicon_attack({"psi": 8}), ModelVictim(trained_parser()), mine)
+        return attacked_lines(lexicon_attack({"psi": 8}), ModelVictim([trained_parser()]), mine)
 
     with pytest.raises(RuntimeError, match="rank 1: the launcher has ended"):
         rank.follow(source, examples)

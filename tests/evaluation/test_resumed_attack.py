@@ -161,7 +161,7 @@ def test_the_folder_of_another_run_is_refused_and_left_alone(whole, key, value, 
             whole,
             lexicon_attack(),
             some(12),
-            ModelVictim(trained_parser()),
+            ModelVictim([trained_parser()]),
             {**RUN, key: value},
         )
     assert contents(whole) == before

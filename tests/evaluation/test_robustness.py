@@ -106,7 +106,7 @@ def test_reported_scores_are_those_of_the_files_parsed_again(tmp_path, punctuati
     parser, examples = trained_parser(), some(50)
     chosen = lexicon_attack(seed=3)
     chosen.goal = AttachmentDrop(punctuation=punctuation)
-    summary = attack_into(tmp_path, chosen, examples, ModelVictim(parser), dict(RUN))
+    summary = attack_into(tmp_path, chosen, examples, ModelVictim([parser]), dict(RUN))
     adversarial = read_treebank(tmp_path / "adversarial.conllu")
     for which, those in (("clean", examples), ("attacked", adversarial)):
         scores = evaluate(parser, those, punctuation, batch_words=77)
@@ -149,9 +149,9 @@ def test_the_sentences_of_two_processes_are_those_of_one(tmp_path):
 @pytest.mark.parametrize("stops", [False, True])
 def test_the_victim_is_left_as_it_was_found(tmp_path, stops):
     parser = trained_parser().train()
-    parser.arc_dep.eval()
-    frozen = parser.arc_head.linear.weight.requires_grad_(False)
-    parser.arc_weight.grad = torch.ones_like(parser.arc_weight)
+    parser.arc_mlp_d.eval()
+    frozen = parser.arc_mlp_h.linear.weight.requires_grad_(False)
+    parser.arc_attn.weight.grad = torch.ones_like(parser.arc_attn.weight)
     modes = {name: module.training for name, module in parser.named_modules()}
     weights = {name: weight.clone() for name, weight in parser.state_dict().items()}
     torch_state, numpy_state = torch.get_rng_state(), np.random.get_state()[1].copy()
@@ -161,14 +161,14 @@ def test_the_victim_is_left_as_it_was_found(tmp_path, stops):
             raise KeyboardInterrupt
 
     try:
-        attack_into(tmp_path, lexicon_attack(), some(9), ModelVictim(parser), dict(RUN), stop)
+        attack_into(tmp_path, lexicon_attack(), some(9), ModelVictim([parser]), dict(RUN), stop)
     except KeyboardInterrupt:
         assert stops
     assert torch.is_grad_enabled()
     assert {name: module.training for name, module in parser.named_modules()} == modes
     assert all(torch.equal(w, weights[name]) for name, w in parser.state_dict().items())
-    assert [n for n, w in parser.named_parameters() if w.grad is not None] == ["arc_weight"]
-    assert (parser.arc_weight.grad == 1).all()
+    assert [n for n, w in parser.named_parameters() if w.grad is not None] == ["arc_attn.weight"]
+    assert (parser.arc_attn.weight.grad == 1).all()
     assert [w for w in parser.parameters() if not w.requires_grad] == [frozen]
     assert (parser.dtype, parser.device) == (torch.float64, torch.device("cpu"))
     assert torch.equal(torch.get_rng_state(), torch_state)

@@ -37,7 +37,7 @@ def test_every_sentence_goes_to_one_process_and_lengths_are_balanced(count):
 
 def own_lines(examples: Sequence[Example], **settings: Any) -> Lines:
     chosen = lexicon_attack({"psi": 8}, seed=3, **{"live": 4, **settings})
-    return attacked_lines(chosen, ModelVictim(trained_parser()), examples)
+    return attacked_lines(chosen, ModelVictim([trained_parser()]), examples)
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 12])

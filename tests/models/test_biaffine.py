@@ -29,7 +29,7 @@ def made_up(seed: int, sentences: int = 12) -> list[Example]:
 
 
 def batch_of(parser: BiaffineParser, examples: list[Example]) -> Batch:
-    return parser.number(examples).batch(range(len(examples)), 1.0)
+    return parser.encode(examples).batch(range(len(examples)), 1.0)
 
 
 def states_of(parser: BiaffineParser, batch: Batch) -> torch.Tensor:
@@ -44,27 +44,27 @@ def mlp(parser: BiaffineParser, name: str, state: torch.Tensor) -> torch.Tensor:
 
 def naive_arc(parser, state, head_state) -> float:
     """Equation 6: a score of both vectors and a prior of the head."""
-    dependent, head = mlp(parser, "arc_dep", state), mlp(parser, "arc_head", head_state)
-    total = 0.0
+    dependent, head = mlp(parser, "arc_mlp_d", state), mlp(parser, "arc_mlp_h", head_state)
+    total, weight = 0.0, parser.arc_attn.weight[0]
     for i in range(len(dependent)):
         for j in range(len(head)):
-            total += float(dependent[i] * parser.arc_weight[i, j] * head[j])
-    return total + float(parser.arc_weight[len(dependent)] @ head)
+            total += float(dependent[i] * weight[i, j] * head[j])
+    return total + float(weight[len(dependent)] @ head)
 
 
 def naive_labels(parser, state, head_state) -> list[float]:
     """Equation 7: for each label a bilinear form of both vectors with 1 appended."""
     one = torch.ones(1, dtype=state.dtype)
-    dependent = torch.cat([mlp(parser, "mlp_label_dep", state), one])
-    head = torch.cat([mlp(parser, "mlp_label_head", head_state), one])
-    return [float(dependent @ weight @ head) for weight in parser.label_weight]
+    dependent = torch.cat([mlp(parser, "rel_mlp_d", state), one])
+    head = torch.cat([mlp(parser, "rel_mlp_h", head_state), one])
+    return [float(dependent @ weight @ head) for weight in parser.rel_attn.weight]
 
 
 @torch.no_grad()
 def test_arc_scores_equal_a_loop(parser):
     batch = batch_of(parser, made_up(0, 3))
     states = states_of(parser, batch)
-    arcs = parser.score(states, batch.lengths).arcs
+    arcs = parser(batch).arcs
     for row, length in enumerate(batch.lengths.tolist()):
         for word in range(length + 1):
             for head in range(arcs.shape[2]):
@@ -80,10 +80,9 @@ def test_losses_equal_a_loop(parser):
     unknown = DependencyTree(examples[0].gold.heads, ("never-seen", *examples[0].gold.labels[1:]))
     examples[0] = Example(0, examples[0].sentence, unknown)
     batch = batch_of(parser, examples)
-    assert batch.labels[0, 0] == -1
+    assert batch.gold["labels"][0, 0] == -1
     states = states_of(parser, batch)
-    losses, words = parser.loss(batch)
-    assert words.tolist() == [len(example.sentence) for example in examples]
+    losses = parser.loss(parser(batch), batch)
     for row, example in enumerate(examples):
         total = 0.0
         length = len(example.sentence)
@@ -105,7 +104,7 @@ def test_predicted_labels_are_the_best_of_a_loop(parser):
     examples = made_up(2, 4)
     batch = batch_of(parser, examples)
     states = states_of(parser, batch)
-    for row, prediction in enumerate(parser.decode(batch)):
+    for row, prediction in enumerate(parser.predict_step(batch, 0)):
         assert prediction.id == examples[row].id
         tree = prediction.answer
         assert len(tree.heads) == len(tree.labels) == len(examples[row].sentence)
@@ -118,10 +117,10 @@ def test_predicted_labels_are_the_best_of_a_loop(parser):
 def test_a_parse_alone_is_the_parse_in_a_batch(make_parser, seed):
     parser = make_parser(seed)
     examples = made_up(seed, 25)
-    together = parser.decode(batch_of(parser, examples))
-    alone = [parser.decode(batch_of(parser, [example]))[0] for example in examples]
+    together = parser.predict_step(batch_of(parser, examples), 0)
+    alone = [parser.predict_step(batch_of(parser, [example]), 0)[0] for example in examples]
     assert together == alone
-    backwards = parser.decode(batch_of(parser, examples[::-1]))
+    backwards = parser.predict_step(batch_of(parser, examples[::-1]), 0)
     assert backwards[::-1] == together
     assert len({prediction.answer.labels for prediction in together}) > 5  # no constant answer
 
@@ -130,7 +129,7 @@ def test_every_parse_is_a_tree_with_one_root(make_parser):
     for seed in range(5):
         parser = make_parser(seed)
         batch = batch_of(parser, made_up(seed, 25))
-        heads, labels = parser.parse_ids(batch.words, batch.tags, batch.lengths)
+        heads, labels = parser.predicted(batch)
         assert is_tree(heads, batch.lengths.numpy()).all()
         assert not heads[~batch.mask.numpy()].any()
         assert labels.min() >= 0
@@ -139,19 +138,20 @@ def test_every_parse_is_a_tree_with_one_root(make_parser):
 
 def test_losses_alone_are_those_in_a_batch(parser):
     examples = made_up(3)
-    together, _ = parser.loss(batch_of(parser, examples))
-    alone = torch.cat([parser.loss(batch_of(parser, [example]))[0] for example in examples])
+    together, *single = (batch_of(parser, some) for some in (examples, *([e] for e in examples)))
+    alone = torch.cat([parser.loss(parser(batch), batch) for batch in single])
+    together = parser.loss(parser(together), together)
     torch.testing.assert_close(together, alone, rtol=0, atol=1e-10)
 
 
 def test_a_zero_offset_changes_nothing(parser):
     batch = batch_of(parser, made_up(4))
-    plain, _ = parser.loss(batch)
+    plain = parser.loss(parser(batch), batch)
     delta = parser.zero_delta(batch)
     assert delta.shape == parser.embed(batch).shape
     assert not delta.any()
-    assert torch.equal(parser.loss(batch, delta)[0], plain)
-    moved, _ = parser.loss(batch, delta + 0.1)
+    assert torch.equal(parser.loss(parser(batch, delta), batch), plain)
+    moved = parser.loss(parser(batch, delta + 0.1), batch)
     assert (moved - plain).abs().min() > 1e-6
 
 
@@ -168,7 +168,7 @@ def test_the_gradient_towards_the_offset_equals_finite_differences(parser):
     generator = torch.Generator().manual_seed(0)
     at = torch.randn(parser.zero_delta(batch).shape, generator=generator, dtype=torch.float64)
     at = (0.1 * at).requires_grad_()
-    (gradient,) = torch.autograd.grad(parser.loss(batch, at)[0].sum(), at)
+    (gradient,) = torch.autograd.grad(parser.loss(parser(batch, at), batch).sum(), at)
     assert gradient[0].abs().max() > 1e-3
     step = 1e-6
     with torch.no_grad():
@@ -176,7 +176,10 @@ def test_the_gradient_towards_the_offset_equals_finite_differences(parser):
             up, down = at.clone(), at.clone()
             up[index] += step
             down[index] -= step
-            difference = parser.loss(batch, up)[0].sum() - parser.loss(batch, down)[0].sum()
+            difference = (
+                parser.loss(parser(batch, up), batch).sum()
+                - parser.loss(parser(batch, down), batch).sum()
+            )
             assert float(difference) / (2 * step) == pytest.approx(float(gradient[index]), abs=1e-6)
     padding = torch.arange(at.shape[1]) > batch.lengths[:, None]
     assert padding.any()
@@ -187,18 +190,18 @@ def test_an_offset_moves_its_own_sentence_alone(parser):
     batch = batch_of(parser, made_up(6))
     delta = parser.zero_delta(batch)
     delta[2, 1] = 0.5
-    changed = parser.loss(batch, delta)[0] != parser.loss(batch)[0]
+    changed = parser.loss(parser(batch, delta), batch) != parser.loss(parser(batch), batch)
     assert changed.nonzero().flatten().tolist() == [2]
 
 
 def test_dropout_is_in_the_layers_above_too(make_parser):
     parser = make_parser()
     batch = batch_of(parser, made_up(7))
-    states = states_of(parser, batch).detach()
-    calm = parser.score(states, batch.lengths).arcs
-    assert torch.equal(parser.score(states, batch.lengths).arcs, calm)
+    calm = parser(batch).arcs
+    assert torch.equal(parser(batch).arcs, calm)
     parser.train()
-    assert not torch.equal(parser.score(states, batch.lengths).arcs, calm)
+    parser.encoder.eval()
+    assert not torch.equal(parser(batch).arcs, calm)
 
 
 def test_weights_follow_from_the_seed_and_leave_the_global_generator_alone(vocabulary):
@@ -208,17 +211,19 @@ def test_weights_follow_from_the_seed_and_leave_the_global_generator_alone(vocab
         for seed in (1, 1, 2)
     )
     assert torch.equal(torch.get_rng_state(), state)
-    weights = [parser.state_dict()["arc_dep.linear.weight"] for parser in (first, same, other)]
+    weights = [parser.state_dict()["arc_mlp_d.linear.weight"] for parser in (first, same, other)]
     assert torch.equal(weights[0], weights[1])
     assert not torch.equal(weights[0], weights[2])
 
 
 def test_numbering_keeps_ids_heads_and_what_counts(parser, examples):
-    data = parser.number(examples, "unicode")
+    data = parser.encode(examples, "unicode")
     assert data.ids.tolist() == [0, 1, 2]
     assert data.lengths.tolist() == [6, 1, 8]
-    assert data.heads.tolist() == [head for example in examples for head in example.gold.heads]
-    names = [parser.vocabulary.labels[label] for label in data.labels]
+    assert data.gold["heads"].values.tolist() == [
+        head for example in examples for head in example.gold.heads
+    ]
+    names = [parser.vocabulary.labels[label] for label in data.gold["labels"].values]
     assert names == [label for example in examples for label in example.gold.labels]
-    assert data.counted.tolist() == [True] * 5 + [False] + [True] * 9
-    assert len(parser.number([])) == 0
+    assert data.gold["counted"].values.tolist() == [True] * 5 + [False] + [True] * 9
+    assert len(parser.encode([])) == 0

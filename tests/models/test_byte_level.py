@@ -92,7 +92,7 @@ def test_every_word_begins_one(make, tmp_path, vocabulary):
     again = instantiate(held, vocabulary=vocabulary).eval()
     again.load_state_dict(parser.state_dict())
     assert pieces(again.encoder, "the", "dog", "cats", "dog's") == found
-    assert again.parse([["the", "dog", "cats"]]) == parser.parse([["the", "dog", "cats"]])
+    assert again.predict([["the", "dog", "cats"]]) == parser.predict([["the", "dog", "cats"]])
 
 
 def test_a_checkpoint_from_before_keeps_its_pieces(tmp_path, vocabulary):
@@ -104,6 +104,6 @@ def test_a_checkpoint_from_before_keeps_its_pieces(tmp_path, vocabulary):
     held["init_args"]["encoder"]["init_args"]["stored"]["tokenizer"] = json.dumps(content)
     old = instantiate(held, vocabulary=vocabulary)
     assert pieces(old.encoder, "the", "dog", "cats") == [["th", "e"], ["do", "g"], ["cat", "s"]]
-    checkpoint = {KEY: {"parser": held}, "state_dict": new.state_dict()}
+    checkpoint = {KEY: {"model": held}, "state_dict": new.state_dict()}
     with pytest.raises(InputError, match="differs in its tokenizer"):
         new.on_load_checkpoint(checkpoint)

@@ -54,8 +54,10 @@ def test_a_parser_comes_back_as_it_was(small, saved, examples):
     for name, weight in small.state_dict().items():
         assert torch.equal(loaded.state_dict()[name], weight), name
     assert specification(loaded) == specification(small)
-    batch = loaded.number(examples).batch(range(3), 1.0)
-    assert loaded.decode(batch) == small.decode(small.number(examples).batch(range(3), 1.0))
+    batch = loaded.encode(examples).batch(range(3), 1.0)
+    assert loaded.predict_step(batch, 0) == small.predict_step(
+        small.encode(examples).batch(range(3), 1.0), 0
+    )
 
 
 def test_a_trained_parser_goes_on_from_its_checkpoint(small, saved):
@@ -154,12 +156,21 @@ def test_another_format_names_both_and_the_remedy(saved):
     def change(held: dict[str, Any]) -> None:
         held[KEY].update(format=FORMAT + 1, version="9.9")
 
-    expected = rf"format {FORMAT + 1} \(robustparse 9.9\), this version {__version__} reads format"
-    with pytest.raises(InputError, match=expected + rf" {FORMAT}; load it with the version"):
+    with pytest.raises(InputError) as refused:
         load(rewritten(saved, change))
+    error = refused.value
+    assert error.path == str(saved.with_name("changed.ckpt"))
+    assert error.found == f"format {FORMAT + 1}, and this version {__version__} reads {FORMAT}"
+    assert "robustparse 9.9" in error.remedy
 
 
-@pytest.mark.parametrize("part", ["parser", "vocabulary"])
+def test_a_checkpoint_from_before_the_first_release_is_to_be_trained_again(saved):
+    with pytest.raises(InputError) as refused:
+        load(rewritten(saved, lambda held: held[KEY].update(format=1)))
+    assert "train the model again" in refused.value.remedy
+
+
+@pytest.mark.parametrize("part", ["model", "vocabulary"])
 @pytest.mark.parametrize("value", [None, [], "text"])
 def test_incomplete_checkpoints_are_refused(saved, part, value):
     with pytest.raises(InputError, match="the checkpoint is incomplete"):
@@ -178,7 +189,7 @@ def test_a_checkpoint_without_weights_is_refused(saved):
         "subprocess.Popen",
         "torch.nn.Linear",
         "robustparse.errors.InputError",
-        "robustparse.modelsx.biaffine.BiaffineParser",
+        "robustparse.modelsx.BiaffineParser",
         "robustparse.models.checkpoint.Path",  # imported there, but none of ours
         "robustparse.models.load.load",  # ours, but no class
         "robustparse.models.load.Model.trainer",
@@ -191,18 +202,18 @@ def test_foreign_classes_are_refused(saved, tmp_path, class_path, nested):
     marker = tmp_path / "made"
 
     def change(held: dict[str, Any]) -> None:
-        spec = held[KEY]["parser"]
+        spec = held[KEY]["model"]
         where = spec["init_args"]["encoder"] if nested else spec
         where.update(class_path=class_path, init_args={"path": str(marker)})
 
-    with pytest.raises(InputError, match=r"only classes of robustparse\.models|cannot make"):
+    with pytest.raises(InputError, match=r"only public classes of robustparse\.models"):
         load(rewritten(saved, change))
     assert not marker.exists()
 
 
 def test_a_class_of_ours_that_is_no_parser_is_refused(saved):
     def change(held: dict[str, Any]) -> None:
-        held[KEY]["parser"] = {
+        held[KEY]["model"] = {
             "class_path": "robustparse.models.LSTMEncoder",
             "init_args": {},
         }
@@ -213,24 +224,24 @@ def test_a_class_of_ours_that_is_no_parser_is_refused(saved):
 
 def test_a_class_that_is_gone_and_an_argument_too_many_name_the_class(saved):
     def gone(held: dict[str, Any]) -> None:
-        held[KEY]["parser"]["class_path"] = "robustparse.models.dependency.biaffine.Gone"
+        held[KEY]["model"]["class_path"] = "robustparse.models.Gone"
 
-    with pytest.raises(InputError, match=r"cannot make the checkpoint's .*biaffine\.Gone"):
+    with pytest.raises(InputError, match=r"robustparse\.models\.Gone'; only public classes"):
         load(rewritten(saved, gone))
     with pytest.raises(InputError, match=r"cannot make .*BiaffineParser: .*unexpected"):
-        load(rewritten(saved, lambda held: held[KEY]["parser"]["init_args"].update(wings=2)))
+        load(rewritten(saved, lambda held: held[KEY]["model"]["init_args"].update(wings=2)))
     with pytest.raises(InputError, match="cannot make"):
-        load(rewritten(saved, lambda held: held[KEY]["parser"].pop("init_args")))
+        load(rewritten(saved, lambda held: held[KEY]["model"].pop("init_args")))
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda held: held["state_dict"].update(arc_weight=torch.zeros(2, 2)),
-        lambda held: held["state_dict"].pop("arc_weight"),
+        lambda held: held["state_dict"].update({"arc_attn.weight": torch.zeros(2, 2)}),
+        lambda held: held["state_dict"].pop("arc_attn.weight"),
         lambda held: held["state_dict"].update(extra=torch.zeros(1)),
-        lambda held: held["state_dict"].update(arc_weight="text"),
-        lambda held: held[KEY]["parser"]["init_args"].update(arc_dim=9),
+        lambda held: held["state_dict"].update({"arc_attn.weight": "text"}),
+        lambda held: held[KEY]["model"]["init_args"].update(arc_dim=9),
         lambda held: held[KEY]["vocabulary"]["words"].append("more"),
     ],
 )

@@ -40,9 +40,8 @@ def allowed(decoder: str, words: int) -> np.ndarray:
 
 def table(parser, example: Example) -> np.ndarray:
     """The score of each arc, ``[dependent, head]``, one arc and one label at a time."""
-    batch = parser.number([example]).batch([0], 1.0)
-    states = parser.encoder(parser.embed(batch), batch.words, batch.lengths)
-    scores = parser.score(states, batch.lengths)
+    batch = parser.encode([example]).batch([0], 1.0)
+    scores = parser(batch)
     arcs = scores.arcs[0].log_softmax(-1) if parser.labelled else scores.arcs[0]
     size = len(arcs)
     result = np.zeros((size, size))
@@ -67,8 +66,8 @@ def test_the_best_of_all_head_sequences(make_parser, decoder, labelled):
             for i, length in enumerate(range(1, 7))
         ]
         with torch.no_grad():
-            batch = parser.number(made).batch(range(len(made)), 1.0)
-            answers = parser.decode(batch)
+            batch = parser.encode(made).batch(range(len(made)), 1.0)
+            answers = parser.predict_step(batch, 0)
             for example, answer in zip(made, answers, strict=True):
                 scores, words = table(parser, example), len(example.sentence)
                 sequences = allowed(decoder, words)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -65,26 +66,27 @@ def parser(request, folder) -> BiaffineParser:
 
 
 def batch_of(parser: BiaffineParser) -> Batch:
-    return parser.number(examples()).batch(range(len(TEXTS)), 1.0)
+    return parser.encode(examples()).batch(range(len(TEXTS)), 1.0)
 
 
 def test_a_parse_never_depends_on_its_batch_mates(parser):
     made = examples()
-    together = parser.decode(batch_of(parser))
-    alone = [parser.decode(parser.number([one]).batch([0], 1.0))[0] for one in made]
+    together = parser.predict_step(batch_of(parser), 0)
+    alone = [parser.predict_step(parser.encode([one]).batch([0], 1.0), 0)[0] for one in made]
     assert together == alone
-    sums, _ = parser.loss(batch_of(parser))
-    each = [parser.loss(parser.number([one]).batch([0], 1.0))[0] for one in made]
+    sums = parser.loss(parser(batch_of(parser)), batch_of(parser))
+    single = [parser.encode([one]).batch([0], 1.0) for one in made]
+    each = [parser.loss(parser(batch), batch) for batch in single]
     torch.testing.assert_close(sums, torch.cat(each), rtol=0, atol=1e-10)
 
 
 def test_python_gets_the_trees_that_predict_writes(parser):
     sentences = [example.sentence for example in examples()]
-    expected = [prediction.answer for prediction in parser.decode(batch_of(parser))]
+    expected = [prediction.answer for prediction in parser.predict_step(batch_of(parser), 0)]
     parser.train()
-    assert parser.parse(sentences, batch_words=7) == expected
+    assert parser.predict(sentences, batch_words=7) == expected
     assert all(module.training for module in parser.modules())  # left as it was found
-    assert parser.parse([]) == []
+    assert parser.predict([]) == []
 
 
 def test_a_sentence_is_a_list_of_strings(parser):
@@ -92,32 +94,32 @@ def test_a_sentence_is_a_list_of_strings(parser):
         with pytest.raises(
             InputError, match=r"^sentence 2 is the string '.*expected a list of wor"
         ):
-            parser.parse([Sentence(("dog",), xpos=("NN",)), given])
+            parser.predict([Sentence(("dog",), xpos=("NN",)), given])
     with pytest.raises(InputError, match=r"^sentence 1 is the string 'T'"):
-        parser.parse("The cat sleeps")
+        parser.predict("The cat sleeps")
     for wrong in (7, None, b"cats", ["cats"]):
         with pytest.raises(InputError, match=r"^sentence 1, word 2: expected a string, got "):
-            parser.parse([["dog", wrong]])
+            parser.predict([["dog", wrong]])
         with pytest.raises(InputError, match=r"^sentence 1, word 2: expected a string, got "):
-            parser.parse([Sentence(("dog", wrong), xpos=("NN", "NN"))])
+            parser.predict([Sentence(("dog", wrong), xpos=("NN", "NN"))])
     for none in (None, 3):
         with pytest.raises(InputError, match=rf"^sentence 1 is {none}; expected a list of words"):
-            parser.parse([none])
+            parser.predict([none])
     for alone in (None, Sentence(("dog",), xpos=("NN",))):
         with pytest.raises(InputError, match=r"expected a list of sentences, got .*into a list"):
-            parser.parse(alone)
+            parser.predict(alone)
     with pytest.raises(InputError, match=r"^sentence 1 has no words"):
-        parser.parse([()])
+        parser.predict([()])
     with pytest.raises(InputError, match="batch_words must be >= 1, got 0"):
-        parser.parse([["dog"]], batch_words=0)
+        parser.predict([["dog"]], batch_words=0)
 
 
 def test_offsets_reach_the_loss_on_words_alone(parser):
     batch = batch_of(parser)
     delta = parser.zero_delta(batch).requires_grad_()
     assert delta.shape == parser.embed(batch).shape
-    clean, _ = parser.loss(batch)
-    with_zero, _ = parser.loss(batch, delta)
+    clean = parser.loss(parser(batch), batch)
+    with_zero = parser.loss(parser(batch, delta), batch)
     assert torch.equal(clean, with_zero)
     (gradient,) = torch.autograd.grad(with_zero.sum(), delta)
     mask = parser.delta_mask(batch)
@@ -128,7 +130,7 @@ def test_offsets_reach_the_loss_on_words_alone(parser):
     # The gradient is that of the loss: a small step changes it by the inner product.
     step = torch.randn(delta.shape, generator=torch.Generator().manual_seed(1)).double()
     step = 1e-6 * step * mask
-    moved, _ = parser.loss(batch, step)
+    moved = parser.loss(parser(batch, step), batch)
     difference = float((moved - clean).sum())
     assert difference == pytest.approx(float((gradient * step).sum()), rel=1e-3)
 
@@ -136,31 +138,35 @@ def test_offsets_reach_the_loss_on_words_alone(parser):
 def test_a_checkpoint_makes_the_same_parser(parser):
     again = instantiate(specification(parser), vocabulary=parser.vocabulary).double().eval()
     again.load_state_dict(parser.state_dict())
-    assert again.decode(batch_of(again)) == parser.decode(batch_of(parser))
+    assert again.predict_step(batch_of(again), 0) == parser.predict_step(batch_of(parser), 0)
 
 
 def test_it_learns(parser):
     batch = batch_of(parser)
-    before = float(parser.loss(batch)[0].sum())
+    before = float(parser.loss(parser(batch), batch).sum())
     optimizer = torch.optim.Adam([p for p in parser.parameters() if p.requires_grad], 1e-2)
     for _ in range(60):  # without dropout, which slows so small a network down
         optimizer.zero_grad()
-        parser.loss(batch)[0].sum().backward()
+        parser.loss(parser(batch), batch).sum().backward()
         optimizer.step()
-    assert float(parser.loss(batch)[0].sum()) < 0.6 * before
+    assert float(parser.loss(parser(batch), batch).sum()) < 0.6 * before
 
 
 def test_attacks_see_the_same_parser(parser):
-    batch, victim = batch_of(parser), ModelVictim(parser)
+    batch, victim = batch_of(parser), ModelVictim([parser])
     made = examples()
     rows = victim.intern([word for one in made for word in one.sentence.words])
     tags = victim.intern_tags([tag for one in made for tag in one.sentence.tags])
-    assert rows.tolist() == batch.words[batch.mask].tolist()
-    assert tags.tolist() == batch.tags[batch.mask].tolist()
+    shape, lengths = batch.words.shape, batch.lengths.numpy().astype(np.int32)
+    texts, marks = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
+    texts[batch.mask.numpy()], marks[batch.mask.numpy()] = rows, tags
     with victim.evaluating():
-        unknown = batch.words.masked_fill(batch.mask, victim.unknown)
-        heads, _ = parser.parse_ids(unknown, batch.tags, batch.lengths)
-    assert heads.shape == batch.words.shape
+        predictions = victim.parse(texts, marks, lengths)
+        unknown = np.where(texts > 0, victim.unknown, 0).astype(np.int32)
+        heads, _ = victim.parse(unknown, marks, lengths)
+    expected = [prediction.answer for prediction in parser.predict_step(batch, 0)]
+    assert victim.answers(predictions, lengths.tolist()) == expected
+    assert heads.shape == shape
 
 
 def test_tags_are_part_of_the_input_where_they_are_read(folder):
@@ -181,8 +187,8 @@ def test_tags_are_part_of_the_input_where_they_are_read(folder):
     assert torch.equal(embedded("??", "!!", "NN")[0, :, 5:], embedded("!!", "??", "NN")[0, :, 5:])
     for missing in (["a", "dog"], Sentence(("a", "dog"))):
         with pytest.raises(InputError, match="sentence 1: the parser reads part-of-speech tags"):
-            parser.parse([missing])
-    assert len(parser.parse([Sentence(("a", "dog"), upos=("NN", "NN"))])) == 1
+            parser.predict([missing])
+    assert len(parser.predict([Sentence(("a", "dog"), upos=("NN", "NN"))])) == 1
 
 
 def test_every_word_has_one_tag(parser):
@@ -192,16 +198,16 @@ def test_every_word_has_one_tag(parser):
         said = rf"^sentence 2 has 3 words and {len(wrong)} tags in"
         for given in (Sentence(words, xpos=wrong), Sentence(words, upos=wrong, xpos=tags)):
             with pytest.raises(InputError, match=said):
-                parser.parse([whole, given])
+                parser.predict([whole, given])
     # One tag too few in a sentence and one too many in the next are as many as words.
     parted = [Sentence(words, xpos=tags[:2]), Sentence(words, xpos=(*tags, "NN"))]
     tree = DependencyTree((0, 1, 2), ("root", "obj", "obj"))
     shifted = [Example(id_, sentence, tree) for id_, sentence in enumerate(parted)]
     if parser.encoder.reads_tags:
         with pytest.raises(InputError, match=r"sentence 1: the sentence has 3 words and 2 part-of"):
-            parser.number(shifted)
+            parser.encode(shifted)
     else:
-        assert not parser.number(shifted).tags.any()
+        assert not parser.encode(shifted).marks.values.any()
 
 
 def test_static_vectors_are_added_to_what_is_trained(folder):

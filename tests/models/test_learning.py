@@ -43,7 +43,7 @@ def test_a_tuned_network_learns_at_its_own_rate(folder, vocabulary, mix, rate):
     assert {found[name] for name in found.keys() - network} == {2e-3}
     # What stands on the network is none of it; weights of one layer alone are not learned.
     assert ("encoder.mix_weights" in found) == (mix > 1)
-    assert {"arc_weight", "encoder.lstm.forwards.0.weight_ih_l0"} <= found.keys() - network
+    assert {"arc_attn.weight", "encoder.lstm.forwards.0.weight_ih_l0"} <= found.keys() - network
 
 
 def test_a_frozen_network_is_in_no_group(folder, vocabulary):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from robustparse.data.datamodule import TreebankDataModule
+from robustparse.data.treebank import TreebankDataModule
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.models.checkpoint import KEY
@@ -34,18 +34,23 @@ class OwnParser(BiaffineParser):
     ("kind", "encoder", "settings", "message"),
     [
         (OwnParser, LSTMEncoder(**SIZES), {}, r"no checkpoint of a .*\.OwnParser could be loaded"),
-        (BiaffineParser, OwnEncoder(**SIZES), {}, r"could hold its encoder, a .*\.OwnEncoder; exp"),
+        (
+            BiaffineParser,
+            OwnEncoder(**SIZES),
+            {},
+            r"encoder: no checkpoint could hold a .*\.OwnEncoder; exp",
+        ),
         (
             BiaffineParser,
             LSTMEncoder(**SIZES),
             {"seed": np.int64(3)},
-            r"BiaffineParser: no checkpoint could hold its seed, a numpy\.int64",
+            r"BiaffineParser: seed: no checkpoint could hold a numpy\.int64",
         ),
         (
             BiaffineParser,
             LSTMEncoder(**SIZES, dropout=np.float64(0.1)),
             {},
-            r"LSTMEncoder: no checkpoint could hold its dropout, a numpy\.float64",
+            r"LSTMEncoder: dropout: no checkpoint could hold a numpy\.float64",
         ),
     ],
 )
@@ -75,7 +80,7 @@ def test_paths_are_stored_as_strings(tmp_path: Path, vocabulary: Vocabulary) -> 
 def changed(path: Path, **arguments: Any) -> Path:
     """A checkpoint with other arguments of its encoder."""
     held = torch.load(path, weights_only=True)
-    held[KEY]["parser"]["init_args"]["encoder"]["init_args"] |= arguments
+    held[KEY]["model"]["init_args"]["encoder"]["init_args"] |= arguments
     torch.save(held, path)
     return path
 
@@ -103,8 +108,8 @@ def test_no_other_file_is_read_for_a_checkpoint(
     with pytest.raises(InputError, match=r"names vectors '/v\.txt' without the vector_words"):
         load(changed(saved, vectors="/v.txt"))
     held = torch.load(saved, weights_only=True)
-    held[KEY]["parser"]["init_args"]["encoder"]["init_args"]["vectors"] = None
-    held[KEY]["parser"]["init_args"]["init_from"] = str(bert_saved)
+    held[KEY]["model"]["init_args"]["encoder"]["init_args"]["vectors"] = None
+    held[KEY]["model"]["init_args"]["init_from"] = str(bert_saved)
     torch.save(held, saved)
     with pytest.raises(InputError, match="multiple values for keyword argument 'init_from'"):
         load(saved)
@@ -120,10 +125,10 @@ def test_weights_that_are_no_numbers_are_not_used(
     fitted = trainer(max_steps=1)
     fitted.fit(parser, datamodule=data)
     with torch.no_grad():
-        parser.arc_weight[1, 2] = value
+        parser.arc_attn.weight[0, 1, 2] = value
     path = tmp_path / "spoilt.ckpt"
     fitted.save_checkpoint(path)
-    message = r"spoilt\.ckpt: its weight arc_weight holds NaN or infinity"
+    message = r"spoilt\.ckpt: its weight arc_attn.weight holds NaN or infinity"
     with pytest.raises(InputError, match=message):
         load(path)
     with pytest.raises(InputError, match=message):
@@ -136,6 +141,6 @@ def test_weights_that_are_no_numbers_are_not_used(
 def test_large_weights_are_used(tmp_path: Path, vocabulary: Vocabulary) -> None:
     """Though their sum is infinite."""
     parser = BiaffineParser(LSTMEncoder(**SIZES), 3, 3, vocabulary=vocabulary)
-    torch.nn.init.constant_(parser.arc_weight, 3e38)
-    assert parser.arc_weight.sum().isinf()
+    torch.nn.init.constant_(parser.arc_attn.weight, 3e38)
+    assert parser.arc_attn.weight.sum().isinf()
     load(save_checkpoint(parser, tmp_path / "large.ckpt"))

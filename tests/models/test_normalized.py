@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from robustparse.data.datamodule import TreebankDataModule
+from robustparse.data.treebank import TreebankDataModule
 from robustparse.data.vocab import Vocabulary
 from robustparse.defenses.fgm import FGM
 from robustparse.errors import InputError
@@ -34,7 +34,7 @@ def make(vocabulary: Vocabulary, character_dim: int = 0) -> BiaffineParser:
 
 def embedded(parser: BiaffineParser) -> torch.Tensor:
     """The embedding of every training word, in order, ``(words, dim)``."""
-    numbered = parser.number(sentences(SENTENCES))
+    numbered = parser.encode(sentences(SENTENCES))
     batch = numbered.batch(range(SENTENCES), 1.0)
     return parser.embed(batch)[:, 1:][batch.mask]
 
@@ -89,8 +89,8 @@ def test_a_checkpoint_brings_its_frequencies(vocabulary, tmp_path: Path):
     loaded = load(path).double()
     assert isinstance(loaded.encoder, NormalizedLSTMEncoder)
     torch.testing.assert_close(embedded(loaded), embedded(parser), atol=1e-6, rtol=0)
-    numbered = loaded.number(sentences(3))
-    assert loaded.parse_ids(*_first(numbered))[0].shape[0] == 3
+    numbered = loaded.encode(sentences(3))
+    assert loaded.predicted(numbered.batch(range(3), 1.0))[0].shape[0] == 3
 
 
 def test_a_checkpoint_of_the_plain_encoder_cannot_start_it(vocabulary, tmp_path: Path):
@@ -99,11 +99,6 @@ def test_a_checkpoint_of_the_plain_encoder_cannot_start_it(vocabulary, tmp_path:
     path = save_checkpoint(plain, tmp_path / "plain.ckpt")
     with pytest.raises(InputError, match="frequencies"):
         BiaffineParser(NormalizedLSTMEncoder(**sizes), arc_dim=8, label_dim=6, init_from=str(path))
-
-
-def _first(numbered):
-    batch = numbered.batch(range(3), 1.0)
-    return batch.words, batch.tags, batch.lengths
 
 
 def test_it_trains_with_an_adversary_in_mixed_precision(tmp_path: Path):

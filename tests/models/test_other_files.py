@@ -96,7 +96,7 @@ def test_a_run_goes_on_with_the_files_it_was_trained_with_alone(pair, trained, t
     same = parser_over(pair[0](tmp_path / "same"), vocabulary=vocabulary)
     same.on_load_checkpoint(content)
     sentences = [example.sentence for example in examples()]
-    assert same.parse(sentences) == trained.parse(sentences)
+    assert same.predict(sentences) == trained.predict(sentences)
     other = parser_over(pair[1](tmp_path / "other"), vocabulary=vocabulary)
     before = {name: weight.clone() for name, weight in other.state_dict().items()}
     with pytest.raises(InputError, match=rf"differs in {pair[2]}; resume with the.*init_from"):
@@ -109,7 +109,7 @@ def test_a_start_from_a_checkpoint_takes_what_its_encoder_had_read(pair, trained
     torch.save(held(trained), path)
     started = parser_over(pair[1](tmp_path / "other"), init_from=str(path))
     sentences = [example.sentence for example in examples()]
-    assert started.parse(sentences) == trained.parse(sentences)
+    assert started.predict(sentences) == trained.predict(sentences)
     # And so does the checkpoint that it writes.
     content = held(started)
     trained.on_load_checkpoint(content)
@@ -120,6 +120,6 @@ def test_a_start_from_a_checkpoint_takes_what_its_encoder_had_read(pair, trained
 @pytest.mark.parametrize("pair", [OTHERS["vectors"]], ids=["vectors"])
 def test_a_checkpoint_that_does_not_say_is_refused(trained):
     content = held(trained)
-    del content[KEY]["parser"]["init_args"]["encoder"]
+    del content[KEY]["model"]["init_args"]["encoder"]
     with pytest.raises(InputError, match="does not say what its encoder was"):
         trained.on_load_checkpoint(content)

@@ -80,11 +80,11 @@ def test_a_parse_does_not_depend_on_batch_mates_where_padding_reaches_words(name
     with torch.random.fork_rng():
         torch.manual_seed(0)
         parser = parser_of(save(tmp_path, MIXING[name]()))
-    data = parser.number(examples())
+    data = parser.encode(examples())
     batch = data.batch(range(len(TEXTS)), 1.0)
     assert batch.lengths.unique().numel() > 1
     alone = [data.batch([index], 1.0) for index in range(len(TEXTS))]
-    assert parser.decode(batch) == [parser.decode(one)[0] for one in alone]
+    assert parser.predict_step(batch, 0) == [parser.predict_step(one, 0)[0] for one in alone]
     # What is taken apart by length and put together again keeps its gradient.
     together, sums = gradient(parser, batch)
     for row, one in enumerate(alone):
@@ -97,7 +97,7 @@ def test_a_parse_does_not_depend_on_batch_mates_where_padding_reaches_words(name
 def gradient(parser: BiaffineParser, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
     """Of the losses towards an delta, and the losses."""
     delta = parser.zero_delta(batch).requires_grad_()
-    sums, _ = parser.loss(batch, delta)
+    sums = parser.loss(parser(batch, delta), batch)
     return torch.autograd.grad(sums.sum(), delta)[0], sums.detach()
 
 
@@ -107,7 +107,7 @@ def test_a_checkpoint_knows_that_lengths_are_read_apart(tmp_path):
     again.load_state_dict(parser.state_dict())
     assert again.encoder.lengths_apart
     words = [example.sentence for example in examples()]
-    assert again.eval().parse(words) == parser.parse(words)
+    assert again.eval().predict(words) == parser.predict(words)
 
 
 def test_lengths_are_read_together_where_attention_alone_joins_pieces(tmp_path):
@@ -118,7 +118,7 @@ def test_a_network_that_always_asks_for_its_pooler_is_read(tmp_path):
     groups = {f"{part}_groups": 1 for part in ("q", "k", "v", "post_attention", "output")}
     config = SqueezeBertConfig(**SIZES, **HEADS, **groups, intermediate_groups=1, embedding_size=16)
     parser = parser_of(save(tmp_path, SqueezeBertModel(config)))
-    assert len(parser.parse([["dog", "saw", "cats"]])[0].heads) == 3
+    assert len(parser.predict([["dog", "saw", "cats"]])[0].heads) == 3
     assert not any("pooler" in name for name, _ in parser.named_parameters())
 
 
@@ -144,7 +144,7 @@ def test_a_word_has_no_more_pieces_than_a_window(tmp_path):
     parser = parser_of(save_bert(tmp_path, positions=6))  # windows of 4 pieces
     long = "dog" + "s" * 40
     for words in ([long], ["cats", long, "the"], [long, long]):
-        (tree,) = parser.parse([words])
+        (tree,) = parser.predict([words])
         assert len(tree.heads) == len(words)
     rows = parser.encoder.intern(["thesssss", "dog"])
     assert parser.encoder.table.count(rows[:1]) <= 4

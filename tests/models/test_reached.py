@@ -44,8 +44,8 @@ def test_what_is_trained_is_what_gets_a_gradient(name, mix, tmp_path, vocabulary
     make, apart = MADE[name]
     encoder = TransformerEncoder(str(save(tmp_path, make())), mix=mix)
     parser = BiaffineParser(encoder, vocabulary=vocabulary).train()
-    batch = parser.number(examples()).batch(range(len(TEXTS)), 1.0)
-    parser.loss(batch)[0].sum().backward()
+    batch = parser.encode(examples()).batch(range(len(TEXTS)), 1.0)
+    parser.loss(parser(batch), batch).sum().backward()
     for parameter_name, parameter in encoder.network.named_parameters():
         unreached = any(part in parameter_name for part in apart)
         assert parameter.requires_grad == (not unreached), parameter_name

@@ -9,7 +9,7 @@ import pytorch_lightning as pl
 from pytorch_lightning.callbacks import ModelCheckpoint
 
 from robustparse.data.batch import Batch
-from robustparse.data.datamodule import TreebankDataModule
+from robustparse.data.treebank import TreebankDataModule
 from robustparse.errors import InputError
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.encoders.bilstm import LSTMEncoder
@@ -75,12 +75,12 @@ def test_the_same_data_go_on_and_other_sentences_are_refused(
     last = tmp_path / "last.ckpt"
     assert trained(train_file, last, max_epochs=2)
     turned = write_sample(tmp_path / "turned.conllu", sentences(120)[::-1])
-    with pytest.raises(InputError, match="the checkpoint was trained on other sentences"):
+    with pytest.raises(InputError, match="the checkpoint was trained on other texts"):
         trained(turned, last, max_epochs=2)
     chains = [
         replace(one, gold=DependencyTree(tuple(range(len(one.sentence))), one.gold.labels))
         for one in sentences(120)
     ]
     chained = write_sample(tmp_path / "chained.conllu", chains)
-    with pytest.raises(InputError, match="on other heads, labels or tags of its sentences"):
+    with pytest.raises(InputError, match="on other gold answers or tags of its texts"):
         trained(chained, last, max_epochs=2)

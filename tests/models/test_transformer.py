@@ -44,7 +44,7 @@ def test_half_a_character_is_the_replacement_character(folder, vocabulary):
         part.tolist() for part in table.describe(whole)
     ]
     parser = BiaffineParser(TransformerEncoder(str(folder), mix=1), vocabulary=vocabulary)
-    assert len(parser.parse([words])[0].heads) == len(words)
+    assert len(parser.predict([words])[0].heads) == len(words)
 
 
 def test_bracket_names_of_the_penn_treebank_are_brackets(tmp_path, vocabulary):
@@ -125,19 +125,21 @@ def test_frozen_networks_learn_nothing_and_drop_nothing(folder, vocabulary):
     frozen = BiaffineParser(
         TransformerEncoder(str(folder), mix=1, tune=False), vocabulary=vocabulary
     )
-    assert not frozen.pretrained_parameters()
+    assert not frozen.encoder.pretrained_parameters()
     assert not any(p.requires_grad for p in frozen.encoder.network.parameters())
     frozen.train()
     assert not any(module.training for module in frozen.encoder.network.modules())
     tuned = BiaffineParser(TransformerEncoder(str(folder), mix=1), vocabulary=vocabulary).train()
     assert all(module.training for module in tuned.encoder.network.modules())
-    assert len(tuned.pretrained_parameters()) == len(list(tuned.encoder.network.parameters()))
+    assert len(tuned.encoder.pretrained_parameters()) == len(
+        list(tuned.encoder.network.parameters())
+    )
 
 
 def test_every_tuned_parameter_gets_a_gradient(folder, vocabulary):
     parser = BiaffineParser(TransformerEncoder(str(folder), mix=2), vocabulary=vocabulary).train()
-    batch = parser.number(examples()).batch(range(len(TEXTS)), 1.0)
-    parser.loss(batch)[0].sum().backward()
+    batch = parser.encode(examples()).batch(range(len(TEXTS)), 1.0)
+    parser.loss(parser(batch), batch).sum().backward()
     for name, parameter in parser.named_parameters():
         assert parameter.grad is not None, name
 
@@ -158,4 +160,4 @@ def test_a_checkpoint_needs_the_folder_no_more(tmp_path, vocabulary):
     again = instantiate(held, vocabulary=vocabulary).eval()
     again.load_state_dict(parser.state_dict())
     sentences = [example.sentence for example in examples()]
-    assert again.parse(sentences) == parser.parse(sentences)
+    assert again.predict(sentences) == parser.predict(sentences)

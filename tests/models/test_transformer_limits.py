@@ -42,9 +42,9 @@ def folder(tmp_path_factory):
 def test_a_sentence_over_the_limit_is_an_error_that_says_what_to_do(folder, vocabulary):
     parser = BiaffineParser(TransformerEncoder(str(folder), mix=1), vocabulary=vocabulary)
     with pytest.raises(InputError, match=r"sentence 2: 30 word pieces.*limit of 22.*split or"):
-        parser.number(examples(("dog", LONG)))
+        parser.encode(examples(("dog", LONG)))
     with pytest.raises(InputError, match="sentence 1: 30 word pieces"):
-        parser.parse([LONG.split()])
+        parser.predict([LONG.split()])
 
 
 # Network, configuration, how many of 27 positions can be read.

@@ -149,7 +149,7 @@ def test_garbage_that_a_checkpoint_holds_of_an_encoder_is_said(
     path = tmp_path / "parser.ckpt"
     torch.save(held, path)
     assert load(path).encoder.special == parser.encoder.special
-    stored = held[KEY]["parser"]["init_args"]["encoder"]["init_args"]["stored"]
+    stored = held[KEY]["model"]["init_args"]["encoder"]["init_args"]["stored"]
     torch.save({**held, KEY: _with(held[KEY], stored, {**stored, part: garbage})}, path)
     with pytest.raises(InputError, match=f"the {says} that the checkpoint holds of it is broken"):
         load(path)

@@ -1,11 +1,16 @@
 """A parser under attack answers as it would alone and is left as it was found."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from robustparse.attacks.victim import LexicalVictim
+from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
+from robustparse.models.dependency.biaffine import BiaffineParser
+from robustparse.models.dependency.trees import mst
 from robustparse.models.victim import ModelVictim
 
 
@@ -21,11 +26,11 @@ TEXTS = ("the cats saw the dog", "Yes", "zebra feed cats", "saw saw saw saw saw 
 
 
 def test_a_parse_is_the_parsers_own(parser, examples):
-    victim = ModelVictim(parser)
+    victim = ModelVictim([parser])
     texts = [" ".join(example.sentence.words) for example in examples]
     with victim.evaluating():
         heads, labels = victim.parse(*arrays(victim, *texts))
-    expected = parser.decode(parser.number(examples).batch(range(len(examples)), 1.0))
+    expected = parser.predict_step(parser.encode(examples).batch(range(len(examples)), 1.0), 0)
     for row, (example, prediction) in enumerate(zip(examples, expected, strict=True)):
         length = len(example.sentence)
         assert tuple(heads[row, :length]) == prediction.answer.heads
@@ -33,7 +38,7 @@ def test_a_parse_is_the_parsers_own(parser, examples):
 
 
 def test_a_text_is_parsed_the_same_in_any_company(parser):
-    victim = ModelVictim(parser)
+    victim = ModelVictim([parser])
     with victim.evaluating():
         together = victim.parse(*arrays(victim, *TEXTS))
         for row, text in enumerate(TEXTS):
@@ -43,7 +48,7 @@ def test_a_text_is_parsed_the_same_in_any_company(parser):
 
 
 def test_the_unknown_row_parses_as_the_unknown_word(make_parser):
-    victim = ModelVictim(make_parser(character_dim=0))
+    victim = ModelVictim([make_parser(character_dim=0)])
     words, tags, lengths = arrays(victim, "the zebra saw the dog")
     unknown = words.copy()
     unknown[0, 1] = victim.unknown
@@ -58,14 +63,14 @@ def test_words_it_knows(make_parser, vocabulary, tmp_path):
     words = ["the", "Cats", "saw", "zebra"]
     known = [word.lower() in vocabulary.words for word in words]
     assert known == [True, True, False, False]
-    victim = ModelVictim(make_parser())
-    rows = len(victim.parser.encoder.table)
+    victim = ModelVictim([make_parser()])
+    rows = len(victim.model.encoder.table)
     assert isinstance(victim, LexicalVictim)
     assert victim.embedded(words).tolist() == known
     assert victim.seen_in_training(words).tolist() == known
-    assert len(victim.parser.encoder.table) == rows  # asking leaves no trace
+    assert len(victim.model.encoder.table) == rows  # asking leaves no trace
     (tmp_path / "vectors.txt").write_text("saw 1 0 0 0 0\nZebra 0 1 0 0 0\n")
-    static = ModelVictim(make_parser(vectors=str(tmp_path / "vectors.txt")))
+    static = ModelVictim([make_parser(vectors=str(tmp_path / "vectors.txt"))])
     # A vector is looked up as the word is, then lower-cased.
     assert static.embedded([*words, "Saw", "Zebra"]).tolist() == [
         *known[:2],
@@ -75,18 +80,18 @@ def test_words_it_knows(make_parser, vocabulary, tmp_path):
         True,
     ]
     assert static.seen_in_training(words).tolist() == known
-    assert ModelVictim(make_parser(word_dim=0)).embedded(words) is None
+    assert ModelVictim([make_parser(word_dim=0)]).embedded(words) is None
 
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_the_victim_is_left_as_it_was_found(parser, fails):
-    victim = ModelVictim(parser)
+    victim = ModelVictim([parser])
     parser.train()
     parser.encoder.eval()
     parser.encoder.lstm.train()
-    parser.arc_dep.linear.eval()
-    frozen = parser.arc_head.linear.weight.requires_grad_(False)
-    parser.arc_weight.grad = torch.ones_like(parser.arc_weight)
+    parser.arc_mlp_d.linear.eval()
+    frozen = parser.arc_mlp_h.linear.weight.requires_grad_(False)
+    parser.arc_attn.weight.grad = torch.ones_like(parser.arc_attn.weight)
     modes = {name: module.training for name, module in parser.named_modules()}
     weights = {name: weight.clone() for name, weight in parser.state_dict().items()}
     torch_state, numpy_state = torch.get_rng_state(), np.random.get_state()[1].copy()
@@ -109,8 +114,8 @@ def test_the_victim_is_left_as_it_was_found(parser, fails):
     for name, weight in parser.state_dict().items():
         assert torch.equal(weight, weights[name]), name
     gradients = {name for name, weight in parser.named_parameters() if weight.grad is not None}
-    assert gradients == {"arc_weight"}
-    assert (parser.arc_weight.grad == 1).all()
+    assert gradients == {"arc_attn.weight"}
+    assert (parser.arc_attn.weight.grad == 1).all()
     assert [w for w in parser.parameters() if not w.requires_grad] == [frozen]
     assert parser.dtype == torch.float64
     assert torch.equal(torch.get_rng_state(), torch_state)
@@ -118,7 +123,7 @@ def test_the_victim_is_left_as_it_was_found(parser, fails):
 
 
 def test_labels_have_ids_and_names(parser):
-    victim = ModelVictim(parser)
+    victim = ModelVictim([parser])
     names = list(parser.vocabulary.labels)
     ids = victim.label_ids([*names, "never-seen"])
     assert ids.tolist() == [*range(len(names)), -1]
@@ -126,28 +131,23 @@ def test_labels_have_ids_and_names(parser):
 
 
 def test_words_tags_and_the_training_dictionary(parser):
-    victim = ModelVictim(parser)
-    assert (
-        victim.intern(["cats", "Cats", "cats"]).tolist()
-        == parser.encoder.intern(["cats", "Cats", "cats"]).tolist()
-    )
+    victim = ModelVictim([parser])
+    first, other, again = victim.intern(["cats", "Cats", "cats"]).tolist()
+    assert first == again != other
+    assert min(first, other) > victim.unknown
     assert victim.intern_tags(["NN", "DT"]).shape == (2,)
     assert victim.training_tags == {"cats": "NNS", "the": "DT"}
     assert list(victim.training_words) == list(victim.training_tags)
 
 
 def test_gradients_are_those_of_the_loss_by_finite_differences(parser, examples):
-    victim = ModelVictim(parser)
-    numbered = parser.number(examples)
+    victim = ModelVictim([parser])
+    numbered = parser.encode(examples)
     batch = numbered.batch(range(len(examples)), 1.0)
-    arrays_ = (
-        batch.words.numpy().astype(np.int32),
-        batch.tags.numpy().astype(np.int32),
-        batch.lengths.numpy().astype(np.int32),
-    )
+    arrays_ = arrays(victim, *(" ".join(example.sentence.words) for example in examples))
     lengths = batch.lengths.tolist()
     gold = [
-        (batch.heads[row, :length].numpy(), batch.labels[row, :length].numpy())
+        (batch.gold["heads"][row, :length].numpy(), batch.gold["labels"][row, :length].numpy())
         for row, length in enumerate(lengths)
     ]
     with victim.evaluating():
@@ -164,24 +164,95 @@ def test_gradients_are_those_of_the_loss_by_finite_differences(parser, examples)
             step = torch.from_numpy(rng.normal(size=gradient.shape[2]))
             word = int(rng.integers(length))
             delta[row, 1 + word] = 1e-5 * step
-            up, down = parser.loss(batch, delta)[0][row], parser.loss(batch, -delta)[0][row]
+            up, down = (
+                parser.loss(parser(batch, delta), batch)[row],
+                parser.loss(parser(batch, -delta), batch)[row],
+            )
             slope = float(up - down) / 2e-5
             assert slope == pytest.approx(float(step.numpy() @ gradient[row, word]), abs=1e-6)
     assert all(weight.grad is None for weight in parser.parameters())
 
 
 def test_mixed_precision_holds_while_evaluating(parser, examples):
-    victim, seen = ModelVictim(parser.float(), "bf16-mixed"), []
-    parser.arc_dep.linear.register_forward_hook(lambda *call: seen.append(call[2].dtype))
+    victim, seen = ModelVictim([parser.float()], "bf16-mixed"), []
+    parser.arc_mlp_d.linear.register_forward_hook(lambda *call: seen.append(call[2].dtype))
     texts = [" ".join(example.sentence.words) for example in examples]
     with victim.evaluating():
         heads, _ = victim.parse(*arrays(victim, *texts))
     victim.parse(*arrays(victim, *texts))
     assert seen == [torch.bfloat16, torch.float32]
-    with ModelVictim(parser).evaluating(), torch.autocast("cpu", torch.bfloat16):
+    with ModelVictim([parser]).evaluating(), torch.autocast("cpu", torch.bfloat16):
         assert np.array_equal(victim.parse(*arrays(victim, *texts))[0], heads)
 
 
 def test_a_precision_that_is_none(parser):
     with pytest.raises(InputError, match=r"precision must be one of .*bf16-mixed.*'fp8'"):
-        ModelVictim(parser, "fp8")
+        ModelVictim([parser], "fp8")
+
+
+def shuffled_labels(vocabulary: Vocabulary) -> Vocabulary:
+    return replace(vocabulary, labels=vocabulary.labels[::-1], words=vocabulary.words[::-1])
+
+
+def test_several_parsers_answer_by_their_mean_probability(make_parser, vocabulary, examples):
+    # Each numbers words and labels in its own way.
+    members = [make_parser(0), make_parser(1, known=shuffled_labels(vocabulary))]
+    members[0].decoder = "mst"
+    victim = ModelVictim(members)
+    texts = [" ".join(example.sentence.words) for example in examples]
+    with victim.evaluating():
+        heads, labels = victim.parse(*arrays(victim, *texts))
+        for row, example in enumerate(examples):
+            batches = [one.encode([example]).batch([0], 1.0) for one in members]
+            scores = [one(batch) for one, batch in zip(members, batches, strict=True)]
+            arcs = np.mean([own.arcs[0].softmax(-1).numpy() for own in scores], axis=0)
+            length = len(example.sentence)
+            (best,) = mst(np.log(arcs)[None], [length])
+            assert heads[row, :length].tolist() == best[:length].tolist()
+            for word in range(length):
+                at = [torch.tensor([place]) for place in (0, word + 1, int(best[word]))]
+                chances = []
+                for one, own in zip(members, scores, strict=True):
+                    found = one._label_scores(own, *at)[0].softmax(0)
+                    ids = one.vocabulary.label_ids
+                    chances.append([found[ids[label]] for label in vocabulary.labels])
+                assert labels[row, word] == np.mean(chances, axis=0).argmax()
+    alone = [ModelVictim([one]) for one in members]
+    own = [one.predict(*arrays(one, *texts))[0].tolist() for one in alone]
+    assert len({str(heads.tolist()), *map(str, own)}) == 3  # it is neither's answer
+
+
+def test_a_parser_twice_is_that_parser(parser, examples):
+    texts = [" ".join(example.sentence.words) for example in examples]
+    answers = []
+    for members in ([parser], [parser, parser]):
+        victim = ModelVictim(members)
+        with victim.evaluating():
+            found = victim.parse(*arrays(victim, *texts))
+        answers.append(victim.answers(found, [len(text.split()) for text in texts]))
+    assert answers[0] == answers[1]
+
+
+def test_parsers_that_cannot_answer_together_are_refused(make_parser, vocabulary):
+    other = replace(vocabulary, labels=(*vocabulary.labels[1:], "other"))
+    with pytest.raises(InputError) as refused:
+        ModelVictim([make_parser(), make_parser(known=other)])
+    assert refused.value.key == "checkpoint"
+    assert "other" in refused.value.found
+
+    class Another(BiaffineParser):
+        pass
+
+    changed = make_parser()
+    changed.__class__ = Another
+    for members in ([], [make_parser(), changed]):
+        with pytest.raises(InputError) as refused:
+            ModelVictim(members)
+        assert refused.value.key == "checkpoint"
+
+
+def test_white_boxes_see_into_one_parser(make_parser):
+    victim = ModelVictim([make_parser(0), make_parser(1)])
+    with pytest.raises(InputError) as refused:
+        victim.vectors(victim.intern(["cats"]))
+    assert "black-box" in refused.value.remedy

@@ -8,6 +8,7 @@ import torch
 
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
+from robustparse.models.base import Model
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.encoders.transformer import TransformerEncoder
@@ -52,8 +53,8 @@ def parser(request, bert) -> BiaffineParser:
 class Asked:
     """The arguments of `gradient` for the sentences of `examples`."""
 
-    def __init__(self, parser: BiaffineParser) -> None:
-        numbered = parser.number(examples())
+    def __init__(self, parser: BiaffineParser, victim: ModelVictim) -> None:
+        numbered = parser.encode(examples())
         self.batch = numbered.batch(range(len(examples())), 1.0)
         self.lengths = self.batch.lengths.tolist()
         rng = np.random.default_rng(0)
@@ -63,14 +64,17 @@ class Asked:
             for n in self.lengths
         ]
         self.among = [np.arange(n) > 0 for n in self.lengths]
-        labels = self.batch.labels.numpy()
+        labels = self.batch.gold["labels"].numpy()
         gold = [(heads, labels[row, : len(heads)]) for row, heads in enumerate(self.heads)]
-        parts = (self.batch.words, self.batch.tags, self.batch.lengths)
-        self.arguments = (*(part.numpy().astype(np.int32) for part in parts), gold)
+        mask, shape = self.batch.mask.numpy(), self.batch.words.shape
+        words, marks = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
+        words[mask] = victim.intern([word for one in examples() for word in one.sentence.words])
+        marks[mask] = victim.intern_tags([tag for one in examples() for tag in one.sentence.tags])
+        self.arguments = (words, marks, np.array(self.lengths, np.int32), gold)
 
     def score(self, parser: BiaffineParser, row: int, delta: torch.Tensor) -> float:
         """F of one sentence, as equation 4 defines it, by loops over words and heads."""
-        arcs = parser.scored(self.batch, delta).arcs[row].numpy()
+        arcs = parser(self.batch, delta).arcs[row].numpy()
         total, length = 0.0, self.lengths[row]
         for word in range(1, length + 1):
             gold = self.heads[row][word - 1]
@@ -81,7 +85,8 @@ class Asked:
 
 
 def test_the_gradient_is_that_of_equation_4(parser):
-    victim, asked = ModelVictim(parser), Asked(parser)
+    victim = ModelVictim([parser])
+    asked = Asked(parser, victim)
     form = parser.encoder.form_dim
     unit_words = parser.encoder.unit_words(asked.batch.words, asked.batch.lengths)
     rng, steep = np.random.default_rng(1), 0
@@ -101,7 +106,8 @@ def test_the_gradient_is_that_of_equation_4(parser):
 
 
 def test_both_losses_leave_words_out(parser):
-    victim, asked = ModelVictim(parser), Asked(parser)
+    victim = ModelVictim([parser])
+    asked = Asked(parser, victim)
     every = [np.ones(n, dtype=np.bool_) for n in asked.lengths]
     alone = [[np.arange(n) == m % n for n in asked.lengths] for m in range(max(asked.lengths))]
     with victim.evaluating():
@@ -117,17 +123,18 @@ def test_both_losses_leave_words_out(parser):
 
 def test_the_pieces_of_a_word_are_taken_together(bert):
     parser = made(TransformerEncoder(str(bert), mix=1))
-    victim, asked = ModelVictim(parser), Asked(parser)
+    victim = ModelVictim([parser])
+    asked = Asked(parser, victim)
     batch = asked.batch
-    batch.heads = torch.zeros_like(batch.heads)
+    batch.gold["heads"] = torch.zeros_like(batch.gold["heads"])
     gold = [(np.zeros(n, np.int64), np.zeros(n, np.int64)) for n in asked.lengths]
-    batch.labels = torch.zeros_like(batch.labels)
+    batch.gold["labels"] = torch.zeros_like(batch.gold["labels"])
     every = [np.ones(n, dtype=np.bool_) for n in asked.lengths]
     with victim.evaluating():
         slopes, vectors, norms = victim.gradient(*asked.arguments[:3], gold, "cross_entropy", every)
         with torch.enable_grad():
             delta = parser.zero_delta(batch).requires_grad_()
-            (plain,) = torch.autograd.grad(parser.loss(batch, delta)[0].sum(), delta)
+            (plain,) = torch.autograd.grad(parser.loss(parser(batch, delta), batch).sum(), delta)
         embedded = parser.embed(batch)
     # "the cats saw the dog": [CLS] the cat ##s saw the dog
     pieces = {1: [1], 2: [2, 3], 3: [4], 4: [5], 5: [6]}
@@ -139,7 +146,8 @@ def test_the_pieces_of_a_word_are_taken_together(bert):
 
 
 def test_vectors_are_the_embeddings_of_words_without_tags(parser):
-    victim, asked = ModelVictim(parser), Asked(parser)
+    victim = ModelVictim([parser])
+    asked = Asked(parser, victim)
     rows = asked.arguments[0]
     with victim.evaluating():
         _, vectors, norms = victim.gradient(*asked.arguments, "margin", asked.among)
@@ -157,7 +165,7 @@ def test_vectors_are_the_embeddings_of_words_without_tags(parser):
 
 def test_vectors_are_looked_up_afresh_once_weights_have_changed(make_parser):
     parser = make_parser(character_dim=0)
-    victim = ModelVictim(parser)
+    victim = ModelVictim([parser])
     rows = victim.intern(["cats", "the"])
     with victim.evaluating():
         before = victim.vectors(rows)
@@ -169,7 +177,8 @@ def test_vectors_are_looked_up_afresh_once_weights_have_changed(make_parser):
 
 def test_gradients_of_characters_by_finite_differences():
     parser = made(LSTMEncoder(**LSTM["character"]))
-    victim, asked = ModelVictim(parser), Asked(parser)
+    victim = ModelVictim([parser])
+    asked = Asked(parser, victim)
     words = asked.arguments[0]
     encoder = parser.encoder
     rng = np.random.default_rng(0)
@@ -180,7 +189,7 @@ def test_gradients_of_characters_by_finite_differences():
         ids = encoder.table.tensors(torch.device("cpu"))[1]
         for row, length in enumerate(asked.lengths):
             for word in range(length):
-                spelled = ids[int(words[row, word])]
+                spelled = ids[int(asked.batch.words[row, word])]
                 size = int((spelled != 0).sum())
                 base = encoder.characters(spelled[None, :size])
                 np.testing.assert_array_equal(vectors[row, word, :size], base[0].numpy())
@@ -197,7 +206,7 @@ def test_gradients_of_characters_by_finite_differences():
 
 def test_vectors_of_characters():
     parser = made(LSTMEncoder(**LSTM["character"]))
-    victim = ModelVictim(parser)
+    victim = ModelVictim([parser])
     with victim.evaluating():
         found = victim.character_vectors(victim.intern(["cat", "c\u00e6t"]))
     ids = {c: 3 + i for i, c in enumerate(parser.vocabulary.characters)}
@@ -211,19 +220,20 @@ def test_vectors_of_characters():
 
 @pytest.mark.parametrize("name", ["word", "word+character+POS"])
 def test_characters_of_parsers_that_read_words_are_refused(name):
-    victim = ModelVictim(made(LSTMEncoder(**LSTM[name])))
+    victim = ModelVictim([made(LSTMEncoder(**LSTM[name]))])
     with pytest.raises(InputError, match="a parser that reads words by their characters alone"):
         victim.character_vectors(victim.intern(["cat"]))
 
 
 def test_parsers_that_score_no_arcs_have_no_margin(parser):
     class Transitions(BiaffineParser):
-        arc_scores = BiaffineParser.__mro__[1].arc_scores
+        margin = Model.margin
 
     parser.__class__ = Transitions
-    victim, asked = ModelVictim(parser), Asked(parser)
+    victim = ModelVictim([parser])
+    asked = Asked(parser, victim)
     with (
         victim.evaluating(),
-        pytest.raises(InputError, match="Transitions does not score every arc"),
+        pytest.raises(InputError, match="Transitions has no margin loss"),
     ):
         victim.gradient(*asked.arguments, "margin", asked.among)

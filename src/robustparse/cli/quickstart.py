@@ -25,8 +25,9 @@ from robustparse.cli.common.inputs import instantiate_options, options_of, parse
 from robustparse.cli.common.noise import quiet
 from robustparse.cli.common.progress import attack_progress
 from robustparse.cli.common.tables import summary_table
-from robustparse.data.datamodule import SAMPLE, TreebankDataModule
+from robustparse.data.datamodule import SAMPLE
 from robustparse.data.sample.treebank import attack_lexicon, sample_treebank
+from robustparse.data.treebank import TreebankDataModule
 from robustparse.defenses.monitor import RobustnessEvaluation
 from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.errors import check_seed
@@ -148,7 +149,7 @@ def _fit(
 
 def _attacked(folder: Path, attack: Attack, seed: int) -> Summary:
     """Attack the folder's parser on the test split at 15 %, and for the curve at other budgets."""
-    victim = ModelVictim(load(folder / "parser.ckpt"))
+    victim = ModelVictim([load(folder / "parser.ckpt")])
     test = sample_treebank(seed).test
     for name in (RUN, EXAMPLES, SUMMARY):
         (folder / name).unlink(missing_ok=True)  # of an earlier quickstart, with another parser

@@ -1,5 +1,6 @@
 from .batch import Batch
-from .datamodule import TreebankDataModule
+from .datamodule import DataModule
+from .treebank import TreebankDataModule
 from .vocab import Vocabulary
 
-__all__ = ["Batch", "TreebankDataModule", "Vocabulary"]
+__all__ = ["Batch", "DataModule", "TreebankDataModule", "Vocabulary"]

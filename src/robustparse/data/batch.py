@@ -1,12 +1,12 @@
-"""EncodedCorpus sentences and the batches cut from them.
+"""Encoded texts and the batches cut from them.
 
-A word is a *row* of the parser's own growing table (what the encoder needs of one word form), so a
-batch looks the same for every encoder, in training and under attack. Sentences are numbered once;
-a batch is made by slicing.
+A word is a *row* of the model's own growing table (what its encoder needs of one word form), so a
+batch looks the same for every model, in training and under attack. Texts are encoded once; a batch
+is made by slicing.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -16,29 +16,27 @@ from torch import Tensor
 
 @dataclass
 class Batch:
-    """Sentences of one forward pass; ROOT is not part of them, padding is 0.
+    """Texts of one forward pass; ROOT is not part of them, padding is 0.
 
     Args:
         ids: ``(batch,)`` the examples' ids.
-        words: ``(batch, length)`` rows of the parser's word table.
-        tags: ``(batch, length)`` tag ids.
-        lengths: ``(batch,)`` words a sentence.
-        heads: ``(batch, length)`` gold heads, 0 is ROOT; -1 leaves a word out of the loss.
-        labels: ``(batch, length)`` gold label ids, -1 for a label never seen in training.
-        counted: ``(batch, length)`` words that count in scores.
-        weight: a number: the words of the whole global batch, over all processes, by which losses
-            are divided.
-        appended: a number: those of the weight's words that adversaries are expected to append to
-            the global batch.
+        words: ``(batch, length)`` rows of the model's word table.
+        marks: ``(batch, length)`` what goes with a position whatever word stands there, as the ids
+            of part-of-speech tags.
+        lengths: ``(batch,)`` words a text.
+        gold: columns of the gold answers by name, each ``(batch, width)`` with a width of its own;
+            the model says what they hold (`Model.gold_columns`).
+        weight: a number: the words or texts (`Model.unit`) of the whole global batch, over all
+            processes, by which losses are divided.
+        appended: a number: how much of the weight adversaries are expected to append to the global
+            batch.
     """
 
     ids: Tensor
     words: Tensor
-    tags: Tensor
+    marks: Tensor
     lengths: Tensor
-    heads: Tensor
-    labels: Tensor
-    counted: Tensor
+    gold: dict[str, Tensor]
     weight: Tensor
     appended: Tensor = field(default_factory=lambda: torch.tensor(0.0))
 
@@ -47,11 +45,13 @@ class Batch:
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> "Batch":
         """Return a copy on a device."""
-        moved = {
-            f.name: getattr(self, f.name).to(device, non_blocking=non_blocking)
-            for f in fields(self)
-        }
-        return Batch(**moved)
+
+        def moved(tensor: Tensor) -> Tensor:
+            return tensor.to(device, non_blocking=non_blocking)
+
+        gold = {name: moved(column) for name, column in self.gold.items()}
+        parts = {name: moved(part) for name, part in vars(self).items() if name != "gold"}
+        return Batch(**parts, gold=gold)
 
     @property
     def mask(self) -> Tensor:
@@ -60,72 +60,96 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class EncodedCorpus:
-    """All sentences of a split in flat arrays: sentence i is ``start[i]:start[i + 1]``.
+class Column:
+    """Values of many texts, one text after the other: text i has ``start[i]:start[i + 1]``.
 
     Args:
-        ids: ``(sentences,)`` the examples' ids.
-        start: ``(sentences + 1,)`` offsets into the arrays below, each ``(words,)``.
-        words, tags, heads, labels, counted: as in ``Batch``.
+        start: ``(texts + 1,)``.
+        values: ``(start[-1],)``.
+    """
+
+    start: NDArray[np.int64]
+    values: NDArray[np.generic]
+
+    @classmethod
+    def of(cls, lengths: Sequence[int], values: NDArray[np.generic]) -> "Column":
+        """Return the column of texts of these lengths."""
+        return cls(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), values)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """``(texts,)`` values a text."""
+        return np.diff(self.start)
+
+    def padded(self, chosen: NDArray[np.int64]) -> Tensor:
+        """Return the values of the chosen texts, ``(chosen, longest)``, filled up with zeros."""
+        lengths = self.lengths[chosen]
+        places = np.arange(lengths.max(initial=0))
+        mask = places < lengths[:, None]
+        rows = np.zeros(mask.shape, dtype=self.values.dtype)
+        rows[mask] = self.values[(self.start[chosen][:, None] + places)[mask]]
+        return torch.from_numpy(rows)
+
+
+@dataclass(frozen=True)
+class EncodedCorpus:
+    """All texts of a split as a model reads them.
+
+    Args:
+        ids: ``(texts,)`` the examples' ids.
+        words, marks: as in `Batch`.
+        gold: columns by name, as in `Batch`; none where gold answers are not looked at.
     """
 
     ids: NDArray[np.int64]
-    start: NDArray[np.int64]
-    words: NDArray[np.int64]
-    tags: NDArray[np.int64]
-    heads: NDArray[np.int64]
-    labels: NDArray[np.int64]
-    counted: NDArray[np.bool_]
+    words: Column
+    marks: Column
+    gold: Mapping[str, Column]
 
     def __len__(self) -> int:
         return len(self.ids)
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """``(sentences,)`` words a sentence."""
-        return np.diff(self.start)
+        """``(texts,)`` words a text."""
+        return self.words.lengths
 
     def batch(self, indices: Sequence[int] | NDArray[np.int64], weight: float) -> Batch:
-        """Return the sentences at these indices as one padded batch."""
+        """Return the texts at these indices as one padded batch."""
         chosen = np.asarray(indices, dtype=np.int64)
-        lengths = self.lengths[chosen]
-        columns = np.arange(lengths.max(initial=0))
-        mask = columns < lengths[:, None]
-        flat = (self.start[chosen][:, None] + columns)[mask]
-
-        def padded(values: NDArray[np.generic]) -> Tensor:
-            rows = np.zeros(mask.shape, dtype=values.dtype)
-            rows[mask] = values[flat]
-            return torch.from_numpy(rows)
-
         return Batch(
             ids=torch.from_numpy(self.ids[chosen]),
-            words=padded(self.words),
-            tags=padded(self.tags),
-            lengths=torch.from_numpy(lengths),
-            heads=padded(self.heads),
-            labels=padded(self.labels),
-            counted=padded(self.counted),
+            words=self.words.padded(chosen),
+            marks=self.marks.padded(chosen),
+            lengths=torch.from_numpy(self.lengths[chosen]),
+            gold={name: column.padded(chosen) for name, column in self.gold.items()},
             weight=torch.tensor(float(weight)),
         )
 
 
-def join(first: Batch, second: Batch, words: float) -> Batch:
-    """Return a batch with another one's sentences appended, padded to the longer.
+def join(first: Batch, second: Batch, weight: float) -> Batch:
+    """Return a batch with another one's texts appended, padded to the longer.
 
     Args:
         first: gives the weight.
-        second: its sentences.
-        words: by which the weight grows.
+        second: its texts.
+        weight: by which the weight grows.
     """
-    width = max(first.words.shape[1], second.words.shape[1])
 
-    def both(name: str) -> Tensor:
-        parts = [getattr(first, name), getattr(second, name)]
-        if parts[0].dim() == 2:
-            parts = [torch.nn.functional.pad(p, (0, width - p.shape[1])) for p in parts]
-        return torch.cat(parts)
+    def both(one: Tensor, other: Tensor) -> Tensor:
+        if one.dim() == 2:
+            width = max(one.shape[1], other.shape[1])
+            pad = torch.nn.functional.pad
+            one, other = (pad(part, (0, width - part.shape[1])) for part in (one, other))
+        return torch.cat([one, other])
 
-    names = [f.name for f in fields(Batch) if f.name not in ("weight", "appended")]
-    merged = {name: both(name) for name in names}
-    return Batch(**merged, weight=first.weight + words, appended=first.appended + words)
+    return replace(
+        first,
+        **{
+            name: both(getattr(first, name), getattr(second, name))
+            for name in ("ids", "words", "marks", "lengths")
+        },
+        gold={name: both(column, second.gold[name]) for name, column in first.gold.items()},
+        weight=first.weight + weight,
+        appended=first.appended + weight,
+    )

@@ -1,35 +1,28 @@
-"""A treebank as a LightningDataModule: files in, numbered batches out."""
+"""Files of texts as a LightningDataModule: files in, encoded batches out."""
 
 import hashlib
 import logging
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import pytorch_lightning as pl
 
 from robustparse.data.batch import EncodedCorpus
-from robustparse.data.conllu import (
-    UNLEARNED,
-    check_labels,
-    check_readable,
-    find_split,
-    read_treebank,
-    unknown_labels,
-)
 from robustparse.data.masks import drops_out
-from robustparse.data.sampler import EvaluationLoader, TrainingLoader, forward_words
-from robustparse.data.shares import Unit, check_share, draw_share
+from robustparse.data.sampler import EvaluationLoader, TrainingLoader, Unit, forward_words
+from robustparse.data.shares import Unit as ShareUnit
+from robustparse.data.shares import check_share, draw_share
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_least, check_seed
-from robustparse.metrics import PunctuationPolicy, unmatched_punctuation
+from robustparse.metrics import PunctuationPolicy
 from robustparse.types import Example
 
 # The longest sentence of UD English EWT has 159 words; scores take length squared memory.
 MAX_LENGTH = 250
-_LIMIT = "data.init_args.max_length"
 SAMPLE = "sample"  # stands for a path where the embedded sample is meant
 
 Source = Literal["train", "merged"]
@@ -37,39 +30,46 @@ Source = Literal["train", "merged"]
 log = logging.getLogger(__name__)
 
 
-class Numberer(Protocol):
-    """What the data module needs of a parser."""
+class Reader(Protocol):
+    """What the data module needs of a model."""
 
+    unit: Unit
     vocabulary: Vocabulary
 
     def check(self, examples: Sequence[Example]) -> None:
-        """Refuse sentences that it cannot read."""
+        """Refuse texts that it cannot read."""
         ...
 
-    def unmatched(self, examples: Sequence[Example]) -> str:
-        """Return a warning where it reads tags and knows none of these sentences', else nothing."""
+    def warnings(
+        self, examples: Sequence[Example], path: str | Path, punctuation: PunctuationPolicy
+    ) -> Iterator[str]:
+        """Yield what scores on the examples of a file suffer from, if anything."""
         ...
 
-    def number(
-        self, examples: Sequence[Example], punctuation: PunctuationPolicy, checked: bool
+    def encode(
+        self,
+        examples: Sequence[Example],
+        punctuation: PunctuationPolicy = "none",
+        *,
+        checked: bool = True,
+        gold: bool = True,
     ) -> EncodedCorpus:
-        """Words as rows of the parser's table, labels as its ids; checked first, if asked."""
+        """Return the texts as its rows and columns; checked first, if asked."""
         ...
 
 
-class TreebankDataModule(pl.LightningDataModule):
-    """A treebank in CoNLL-U or CoNLL-X.
+class DataModule(pl.LightningDataModule):
+    """Splits of a corpus, perturbed copies, and the batches of both; subclasses read files.
 
     Args:
-        folder: holds the three files, named ``*train.conllu``, ``*dev.conllu``, ``*test.conllu``
-            (or ``.conllx``, ``.conll``); ``sample`` stands for the embedded sample treebank.
+        folder: holds the three files; ``sample`` stands for the embedded sample.
         train_file, dev_file, test_file: name files one by one, over ``folder``.
-        augmented_files: perturbed copies of training sentences, as ``augment`` and ``attack`` write
+        augmented_files: perturbed copies of training texts, as ``augment`` and ``attack`` write
             them, to train on too.
         batch_words: words of a global batch, over all processes.
         eval_batch_words: padded words of an evaluation batch; None leaves them to
             ``forward_words``.
-        max_length: longest allowed sentence; a longer one is an error that names it.
+        max_length: longest allowed text; a longer one is an error that names it.
         min_count: rarer words have no embedding of their own (2, Zheng et al. 2020).
         punctuation: which words count in scores; ``none`` leaves none out. For files of an attack
             take none or penn: unicode would judge the forms that were put in.
@@ -77,14 +77,14 @@ class TreebankDataModule(pl.LightningDataModule):
         augmented_share: train on this share of the copies only, drawn from the seed; smaller shares
             are parts of larger ones.
         augmented_unit: what the share counts, ``sentences`` or ``tokens`` (Wang et al. 2021).
-        vocabulary_of: the ``train`` file alone, as with Zheng et al. (2020); or of the ``merged``
+        vocabulary_of: the ``train`` file only, as with Zheng et al. (2020); or of the ``merged``
             data, copies included, as with Wang et al. (2021).
-        allow_world_size_change: let a parser with dropout resume from a checkpoint of another
-            number of processes, whose masks it does not draw again. Without dropout that is always
+        allow_world_size_change: let a model with dropout resume from a checkpoint of another number
+            of processes, whose masks it does not draw again. Without dropout that is always
             allowed.
 
     Raises:
-        InputError: see ``read_treebank``; or a setting is out of range.
+        InputError: a file cannot be used, or a setting is out of range.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class TreebankDataModule(pl.LightningDataModule):
         punctuation: PunctuationPolicy = "none",
         seed: int = 0,
         augmented_share: float = 1.0,
-        augmented_unit: Unit = "sentences",
+        augmented_unit: ShareUnit = "sentences",
         vocabulary_of: Source = "train",
         allow_world_size_change: bool = False,
     ) -> None:
@@ -117,52 +117,80 @@ class TreebankDataModule(pl.LightningDataModule):
         self.max_length, self.min_count = max_length, min_count
         self.punctuation, self.seed = punctuation, seed
         self.augmented_share, self.augmented_unit = augmented_share, augmented_unit
-        self.vocabulary_of, self.allow_world_size_change = vocabulary_of, allow_world_size_change
+        self.vocabulary_of = vocabulary_of
+        self.allow_world_size_change = allow_world_size_change
         self._warned: set[str] = set()
 
-    def examples(self, split: str, parsed: bool = True) -> list[Example]:
-        """Return the examples of ``train``, ``dev`` or ``test``; ``parsed`` as in
-        ``read_treebank``.
-        """
-        path = self.path(split)
-        if path is None:
-            from robustparse.data.sample.treebank import sample_treebank
+    # What a kind of files differs in
 
-            return getattr(sample_treebank(self.seed), split)  # type: ignore[no-any-return]
-        return read_treebank(path, self.max_length, parsed, _LIMIT)
+    @abstractmethod
+    def read(self, path: str | Path, gold: bool = True) -> list[Example]:
+        """Return the examples of a file; without ``gold``, their answers are not looked at."""
+
+    @abstractmethod
+    def sample(self, split: str) -> list[Example]:
+        """Return a split of the embedded sample."""
+
+    @abstractmethod
+    def find(self, folder: str, split: str) -> Path:
+        """Return the file of a split in a folder."""
+
+    @abstractmethod
+    def check_copies(self, copies: Sequence[Example], path: str) -> None:
+        """Refuse perturbed copies whose gold answers no training example could have."""
+
+    @abstractmethod
+    def check_readable(
+        self,
+        examples: Sequence[Example],
+        path: str | Path,
+        check: Callable[[Sequence[Example]], None],
+        punctuation: PunctuationPolicy = "none",
+    ) -> None:
+        """Refuse examples that ``check`` refuses, naming file and line."""
+
+    # Examples
+
+    def examples(self, split: str, gold: bool = True) -> list[Example]:
+        """Return the examples of ``train``, ``dev`` or ``test``; ``gold`` as in ``read``."""
+        path = self.path(split)
+        return self.sample(split) if path is None else self.read(path, gold)
 
     def path(self, split: str) -> Path | None:
         """Return the file of a split; None for the embedded sample.
 
         Raises:
-            InputError: no file is named, or the folder has none.
+            InputError: there is none.
         """
         named = self.files[split]
         if named is None and self.folder == SAMPLE:
             return None
         if named is None and self.folder is None:
-            raise InputError(f"no {split} data: set data.init_args.folder or {split}_file")
-        return Path(named) if named is not None else find_split(str(self.folder), split)
+            raise InputError(
+                f"no {split} data",
+                key=f"data.init_args.{split}_file",
+                remedy=f"set data.init_args.folder or {split}_file",
+            )
+        return Path(named) if named is not None else self.find(str(self.folder), split)
 
     @cached_property
     def train_examples(self) -> list[Example]:
-        """The training sentences, read once."""
+        """The training texts, read once."""
         return self.examples("train")
 
     @cached_property
     def augmented_examples(self) -> list[Example]:
-        """The perturbed copies that are trained on, numbered on from the training sentences."""
+        """The perturbed copies that are trained on, numbered on from the training texts."""
         first = len(self.train_examples)
         return [replace(copy, id=id_) for id_, (_, copy) in enumerate(self.copies, start=first)]
 
     @cached_property
     def copies(self) -> list[tuple[str, Example]]:
-        """File and sentence of the perturbed copies that are trained on, as they stand there."""
-        labels = {label for example in self.train_examples for label in example.gold.labels}
+        """File and text of the perturbed copies that are trained on, as they stand there."""
         copies = []
         for path in self.augmented_files or ():
-            read = read_treebank(path, self.max_length, limit=_LIMIT)
-            check_labels(read, path, labels)
+            read = self.read(path)
+            self.check_copies(read, path)
             copies += [(path, copy) for copy in read]
         lengths = [len(copy.sentence) for _, copy in copies]
         kept = draw_share(lengths, self.augmented_share, self.augmented_unit, self.seed)
@@ -170,84 +198,69 @@ class TreebankDataModule(pl.LightningDataModule):
 
     @cached_property
     def vocabulary(self) -> Vocabulary | None:
-        """Of the training sentences, and of the copies where it is the merged data's.
+        """Of the training texts, and of the copies where it is the merged data's.
 
-        None where no training data are named: a parser that starts from a checkpoint takes its.
+        None where no training data are named: a model that starts from a checkpoint takes its.
         """
         if self.folder is None and self.files["train"] is None:
             return None
         copies = self.augmented_examples if self.vocabulary_of == "merged" else []
-        return Vocabulary.from_examples([*self.train_examples, *copies], self.min_count)
+        examples = [*self.train_examples, *copies]
+        return Vocabulary.from_examples(examples, self.min_count)
 
     @property
-    def _parser(self) -> Numberer:
+    def _model(self) -> Reader:
         return self.trainer.lightning_module  # type: ignore[union-attr, return-value]
 
-    def _read(self, split: str, parsed: bool = True) -> list[Example]:
-        """Return the sentences of a split, every one of which the parser can read."""
-        examples = self.train_examples if split == "train" else self.examples(split, parsed)
+    def _read(self, split: str, gold: bool = True) -> list[Example]:
+        """Return the texts of a split, every one of which the model can read; warn once."""
+        examples = self.train_examples if split == "train" else self.examples(split, gold)
         path = self.path(split) or SAMPLE
-        check_readable(examples, path, self._parser.check, self.punctuation if parsed else "none")
-        if self._first_time(f"tags of {split}") and (remark := self._parser.unmatched(examples)):
-            log.warning("%s: %s", path, remark)
+        policy = self.punctuation if gold else "none"
+        self.check_readable(examples, path, self._model.check, policy)
+        if split not in self._warned and self._place()[0] == 0:
+            self._warned.add(split)
+            for warning in self._model.warnings(examples, path, policy) if gold else ():
+                log.warning("%s", warning)
         return examples
-
-    def _first_time(self, topic: str) -> bool:
-        """Whether this process is to say something about a topic, as the first one does once."""
-        said = topic in self._warned or self._place()[0] != 0
-        self._warned.add(topic)
-        return not said
 
     def _place(self) -> tuple[int, int]:
         return self.trainer.global_rank, self.trainer.world_size  # type: ignore[union-attr]
 
+    # Batches
+
     def train_dataloader(self) -> TrainingLoader:
-        """Global batches of fixed content, this process's share."""
+        """Return global batches of fixed content, this process's share."""
         examples = self._read("train")
         for path, copy in self.copies:
-            check_readable([copy], path, self._parser.check, self.punctuation)
+            self.check_readable([copy], path, self._model.check)
         examples = [*examples, *self.augmented_examples]
-        self._warn_of_labels("train", examples, "teach heads alone")
-        data = self._parser.number(examples, self.punctuation, checked=False)
-        module = self.trainer.lightning_module  # type: ignore[union-attr]
-        may_change = self.allow_world_size_change or not drops_out(module)
+        module: Any = self.trainer.lightning_module  # type: ignore[union-attr]
         words = "\n".join("\t".join(example.sentence.words) for example in examples)
-        digest = hashlib.sha256(words.encode()).hexdigest()
-        return TrainingLoader(data, self.batch_words, self.seed, *self._place(), may_change, digest)
+        return TrainingLoader(
+            self._model.encode(examples, checked=False),
+            self.batch_words,
+            self.seed,
+            *self._place(),
+            self.allow_world_size_change or not drops_out(module),
+            hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest(),
+            self._model.unit,
+        )
 
     def val_dataloader(self) -> EvaluationLoader:
-        """Return the development sentences."""
-        return self._evaluation(self._scored("dev"), self.punctuation)
+        """Return the development texts."""
+        return self._evaluation(self._read("dev"))
 
     def test_dataloader(self) -> EvaluationLoader:
-        """The test sentences."""
-        return self._evaluation(self._scored("test"), self.punctuation)
+        """Return the test texts."""
+        return self._evaluation(self._read("test"))
 
     def predict_dataloader(self) -> EvaluationLoader:
-        """Return the test sentences; neither parses nor labels of theirs are looked at."""
-        return self._evaluation(self._read("test", parsed=False), "none")
+        """Return the test texts; their gold answers are not looked at."""
+        return self._evaluation(self._read("test", gold=False), gold=False)
 
-    def _scored(self, split: str) -> list[Example]:
-        """Return the sentences of a split; a warning if a label of theirs cannot be right."""
-        examples = self._read(split)
-        self._warn_of_labels(split, examples, UNLEARNED)
-        remark = unmatched_punctuation(examples, self.punctuation)
-        if remark and self._first_time(f"punctuation of {split}"):
-            log.warning("%s: %s", self.path(split) or SAMPLE, remark)
-        return examples
-
-    def _warn_of_labels(self, split: str, examples: Sequence[Example], effect: str) -> None:
-        """Say once, if the parser does not know a label of a split, what comes of it."""
-        if not self._first_time(f"labels of {split}"):
-            return
-        known = self._parser.vocabulary.label_ids
-        if remark := unknown_labels(examples, self.path(split) or SAMPLE, known, effect):
-            log.warning("%s", remark)
-
-    def _evaluation(
-        self, examples: Sequence[Example], punctuation: PunctuationPolicy
-    ) -> EvaluationLoader:
-        data = self._parser.number(examples, punctuation, checked=False)
+    def _evaluation(self, examples: Sequence[Example], gold: bool = True) -> EvaluationLoader:
+        data = self._model.encode(examples, self.punctuation, checked=False, gold=gold)
         device = self.trainer.strategy.root_device  # type: ignore[union-attr]
         words = forward_words(device, self.eval_batch_words)
         return EvaluationLoader(data, words, *self._place())

@@ -1,14 +1,15 @@
 """Batches whose content follows from (seed, epoch) alone.
 
-The sentences are sorted by length, ties in an order drawn from (seed, epoch), cut into global
-batches of at most B words, and the batches are shuffled. Every process holds the same plan and
-takes every world_size-th sentence of each batch, so neither the number of processes nor an
-interruption changes what a step is trained on; (epoch, position) is all there is to resume from.
+The texts are sorted by length, ties in an order drawn from (seed, epoch), cut into global batches
+of at most B words (and, where that is asked for, N texts), and the batches are shuffled. Every
+process holds the same plan and takes every world_size-th text of each batch, so neither the number
+of processes nor an interruption changes what a step is trained on; (epoch, position) is all that a
+run resumes from.
 """
 
 import hashlib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -22,13 +23,33 @@ from robustparse.errors import InputError
 MIN_SENTENCES = 16
 
 
-def plan_batches(
-    lengths: NDArray[np.int64], batch_words: int, seed: int, epoch: int
-) -> list[NDArray[np.int64]]:
-    """Return the global batches of an epoch, as indices of sentences.
+Unit = Literal["words", "texts"]
+"""What losses are divided by."""
 
-    The number of batches and the lengths in them are the same in every epoch; which of the
-    sentences of equal length stand together, and the order of the batches, change.
+
+def weight_of(lengths: NDArray[np.int64], unit: Unit) -> float:
+    """Return how much texts of these lengths, ``(texts,)``, weigh in the loss of their batch."""
+    return float(lengths.sum() if unit == "words" else len(lengths))
+
+
+def plan_batches(
+    lengths: NDArray[np.int64],
+    batch_words: int,
+    seed: int,
+    epoch: int,
+    batch_texts: int | None = None,
+) -> list[NDArray[np.int64]]:
+    """Return the global batches of an epoch, as indices of texts.
+
+    The number of batches and the lengths in them are the same in every epoch; which of the texts of
+    equal length stand together, and the order of the batches, change.
+
+    Args:
+        lengths: in words, ``(texts,)``.
+        batch_words: words of a batch at most.
+        seed: of the order.
+        epoch: counted from 0.
+        batch_texts: texts of a batch at most; None sets no such limit.
 
     Raises:
         InputError: a sentence is longer than ``batch_words``.
@@ -36,17 +57,19 @@ def plan_batches(
     if len(lengths) and lengths.max() > batch_words:
         longest = int(lengths.argmax())
         raise InputError(
-            f"batch_words is {batch_words}, and sentence {longest + 1} has {lengths[longest]} "
-            "words; raise batch_words"
+            f"{batch_words}, and sentence {longest + 1} has {lengths[longest]} words",
+            key="data.init_args.batch_words",
+            remedy="raise batch_words",
         )
     rng = np.random.Generator(np.random.Philox(key=[seed, epoch]))
     shuffled = rng.permutation(len(lengths))
     order = shuffled[np.argsort(-lengths[shuffled], kind="stable")]
-    cuts, words = [], 0
+    cuts: list[int] = []
+    words = begin = 0
     for index, length in enumerate(lengths[order]):
-        if words + length > batch_words:
+        if words + length > batch_words or index - begin == batch_texts:
             cuts.append(index)
-            words = 0
+            words, begin = 0, index
         words += length
     if cuts:
         # Its sentences are the shortest: with no more of them than its neighbour, it stays in B.
@@ -77,7 +100,9 @@ class TrainingLoader:
         seed: of the plan.
         rank, world_size: this process among all.
         allow_world_size_change: whether training may resume that another number of them began.
-        words: identifies the words of the sentences, whose rows depend on what was read before.
+        words: identifies the words of the texts, whose rows depend on what was read before.
+        unit: what a batch's weight counts.
+        batch_texts: the limit of a global batch in texts, if it has one.
     """
 
     def __init__(
@@ -89,23 +114,26 @@ class TrainingLoader:
         world_size: int = 1,
         allow_world_size_change: bool = True,
         words: str = "",
+        unit: Unit = "words",
+        batch_texts: int | None = None,
     ) -> None:
         self.data, self.batch_words, self.seed = data, batch_words, seed
-        self.rank, self.world_size, self.allow_world_size_change = (
-            rank,
-            world_size,
-            allow_world_size_change,
-        )
-        columns = b"".join(column.tobytes() for column in (data.tags, data.heads, data.labels))
-        self._content = {"words": words, "trees": hashlib.sha256(columns).hexdigest()}
+        self.rank, self.world_size = rank, world_size
+        self.allow_world_size_change = allow_world_size_change
+        self.unit, self.batch_texts = unit, batch_texts
+        columns = [data.marks, *(data.gold[name] for name in sorted(data.gold))]
+        answers = b"".join(column.values.tobytes() for column in columns)
+        self._content = {"words": words, "answers": hashlib.sha256(answers).hexdigest()}
         self.sampler = EpochSampler()
         self._start = self._handed_out = 0
-        plan = plan_batches(data.lengths, batch_words, seed, 0)
+        plan = self._batches_of(epoch=0)
         self._batches = len(plan)
         if any(len(batch) < world_size for batch in plan):
             raise InputError(
                 f"a batch of {batch_words} words holds fewer sentences than there are processes "
-                f"({world_size}); raise batch_words or use fewer processes"
+                f"({world_size})",
+                key="data.init_args.batch_words",
+                remedy="raise batch_words or use fewer processes",
             )
 
     def __len__(self) -> int:
@@ -114,10 +142,10 @@ class TrainingLoader:
     def __iter__(self) -> Iterator[Batch]:
         # Lightning may drop the iterator before its end: reset here, not after the last batch.
         start, self._start = self._start, 0
-        plan = plan_batches(self.data.lengths, self.batch_words, self.seed, self.sampler.epoch)
+        plan = self._batches_of(self.sampler.epoch)
         for position in range(start, len(plan)):
             self._handed_out = position + 1
-            weight = float(self.data.lengths[plan[position]].sum())
+            weight = weight_of(self.data.lengths[plan[position]], self.unit)
             yield self.data.batch(plan[position][self.rank :: self.world_size], weight)
 
     def state_dict(self) -> dict[str, Any]:
@@ -127,40 +155,51 @@ class TrainingLoader:
         return {**place, **self._plan(), **self._content, "world_size": self.world_size}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from there; takes effect at the next first batch.
+        """Resume from there; takes effect at the next first batch.
 
         The global batches are the same for another number of processes.
 
         Raises:
-            InputError: the state comes from other batches or other sentences, or from another
-                number of processes where these may not go on with it.
+            InputError: the state comes from other batches or other texts, or from another number
+                of processes where these may not resume it.
         """
+        remedy = "resume with the same data, or start anew with model.init_args.init_from"
         for name, value in self._plan().items():
-            if state.get(name, value) != value:
+            if state[name] != value:
                 raise InputError(
-                    f"the checkpoint was trained with {name} {state[name]}, now it is {value}; "
-                    "resume with the same data, or start anew with model.init_args.init_from"
+                    f"the checkpoint was trained with {name} {state[name]}, now it is {value}",
+                    key=name,
+                    remedy=remedy,
                 )
         for name, digest in self._content.items():
-            if state.get(name, digest) != digest:  # older checkpoints do not say
-                other = "sentences" if name == "words" else "heads, labels or tags of its sentences"
+            if state[name] != digest:
+                other = "texts" if name == "words" else "gold answers or tags of its texts"
                 raise InputError(
-                    f"the checkpoint was trained on other {other}, though on as many; resume with "
-                    "the same data, or start anew with model.init_args.init_from"
+                    f"the checkpoint was trained on other {other}, though on as many",
+                    remedy=remedy,
                 )
-        before = state.get("world_size", self.world_size)
+        before = state["world_size"]
         if before != self.world_size and not self.allow_world_size_change:
             raise InputError(
                 f"the checkpoint was trained with {before} processes, now there are "
-                f"{self.world_size}, for which dropout would draw other masks; resume with "
-                f"{before} processes, or set data.init_args.allow_world_size_change to true"
+                f"{self.world_size}, for which dropout would draw other masks",
+                key="trainer.devices",
+                remedy=f"resume with {before} processes, or set "
+                "data.init_args.allow_world_size_change to true",
             )
         self.sampler.epoch, self._start = state["epoch"], state["position"]
         self._handed_out = self._start
 
-    def _plan(self) -> dict[str, int]:
-        sentences = len(self.data)
-        return {"seed": self.seed, "batch_words": self.batch_words, "sentences": sentences}
+    def _batches_of(self, epoch: int) -> list[NDArray[np.int64]]:
+        return plan_batches(self.data.lengths, self.batch_words, self.seed, epoch, self.batch_texts)
+
+    def _plan(self) -> dict[str, int | None]:
+        return {
+            "seed": self.seed,
+            "batch_words": self.batch_words,
+            "batch_texts": self.batch_texts,
+            "texts": len(self.data),
+        }
 
 
 def forward_words(device: torch.device, given: int | None) -> int:
@@ -173,7 +212,7 @@ def forward_words(device: torch.device, given: int | None) -> int:
         InputError: fewer than one was given.
     """
     if given is not None and given < 1:
-        raise InputError(f"batch_words must be >= 1, got {given}")
+        raise InputError(f"must be >= 1, got {given}", key="batch_words")
     if given is not None:
         return given
     return 1000 if device.type == "cpu" else 20_000
@@ -196,8 +235,9 @@ class EvaluationLoader:
     ) -> None:
         if world_size > max(len(data), 1):
             raise InputError(
-                f"{len(data)} sentences for {world_size} processes; give more sentences or use "
-                "fewer processes (trainer.devices)"
+                f"{len(data)} sentences for {world_size} processes",
+                key="trainer.devices",
+                remedy="give more sentences or use fewer processes",
             )
         self.data = data
         lengths = data.lengths

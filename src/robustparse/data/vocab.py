@@ -1,4 +1,4 @@
-"""What a parser knows of its training data, as plain lists that a checkpoint can hold."""
+"""What a model knows of its training data, as plain lists that a checkpoint can hold."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, KeysView, Mapping
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from robustparse.errors import InputError
-from robustparse.types import Example
+from robustparse.types import DependencyTree, Example
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Vocabulary:
             dictionary for the part-of-speech filter); empty where training has none for it.
         characters: single characters, case kept.
         xpos: Penn tags, and universal ones of sentences that have no others.
-        labels: dependency labels.
+        labels: of gold answers: dependency labels, or classes.
         counts: how often each of ``words`` occurs, and last, all rarer words together. What needs
             them keeps them with its weights: checkpoints hold the lists alone.
     """
@@ -40,7 +40,7 @@ class Vocabulary:
         """Count a training set.
 
         Args:
-            examples: the training sentences.
+            examples: the training texts.
             min_count: rarer words have no row of their own (2 as in Zheng et al. 2020).
             tag_count: rarer words are left out of ``tagged``.
         """
@@ -56,7 +56,7 @@ class Vocabulary:
             for word, tag in zip(lowered, example.sentence.xpos, strict=False):
                 tags[word][tag] += 1
             xpos.update(example.sentence.tags)
-            labels.update(example.gold.labels)
+            labels.update(_labels(example.gold))
         kept = [(word, count) for word, count in _ranked(words) if count >= min_count]
         rare = words.total() - sum(count for _, count in kept)
         tagged = [word for word, count in _ranked(words) if count >= tag_count]
@@ -120,3 +120,8 @@ class Vocabulary:
 def _ranked(counts: Counter[str]) -> list[tuple[str, int]]:
     """By falling count, ties in alphabetical order, so that no ranking depends on reading order."""
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _labels(gold: DependencyTree | str) -> tuple[str, ...]:
+    """Return the labels in a gold answer."""
+    return (gold,) if isinstance(gold, str) else gold.labels

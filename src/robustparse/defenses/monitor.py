@@ -93,7 +93,7 @@ class RobustnessEvaluation(pl.Callback):
         """Attack with the current weights and log."""
         if (trainer.current_epoch + 1) % self.every_n_epochs:
             return
-        victim = ModelVictim(parser_of(pl_module, WHO))
+        victim = ModelVictim([parser_of(pl_module, WHO)])
         own = self._sample[trainer.global_rank :: trainer.world_size]
         as_given = getattr(self.attack.search, "gamma", None)
         with trainer.precision_plugin.forward_context():

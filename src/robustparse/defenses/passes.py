@@ -88,8 +88,8 @@ class Passes:
         delta = delta.detach().requires_grad_()
         self._seed_dropout()
         with self.trainer.precision_plugin.forward_context():
-            sums, _ = self.parser.loss(self.batch, delta)
-        loss = sums.sum()
+            losses = self.parser.loss(self.parser(self.batch, delta), self.batch)
+        loss = losses.sum()
         if (scaler := getattr(self.trainer.precision_plugin, "scaler", None)) is not None:
             loss = scaler.scale(loss)
         (gradient,) = torch.autograd.grad(loss, delta)

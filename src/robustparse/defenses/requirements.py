@@ -7,7 +7,7 @@ import pytorch_lightning as pl
 from pytorch_lightning.utilities import rank_zero_only
 
 from robustparse.attacks.constraints.constraint import Constraint
-from robustparse.data.datamodule import TreebankDataModule
+from robustparse.data.datamodule import DataModule
 from robustparse.errors import InputError
 from robustparse.models.base import Model
 from robustparse.types import Example
@@ -30,7 +30,7 @@ def parser_of(module: pl.LightningModule, who: str) -> Model:
     return module
 
 
-def data_of(trainer: pl.Trainer, who: str) -> TreebankDataModule:
+def data_of(trainer: pl.Trainer, who: str) -> DataModule:
     """Return the data module that is trained on.
 
     Args:
@@ -41,8 +41,8 @@ def data_of(trainer: pl.Trainer, who: str) -> TreebankDataModule:
         InputError: there is none, or none of ours.
     """
     data = getattr(trainer, "datamodule", None)
-    if not isinstance(data, TreebankDataModule):
-        raise InputError(f"{who} needs a TreebankDataModule, got {type(data).__name__}")
+    if not isinstance(data, DataModule):
+        raise InputError(f"{who} needs a DataModule, got {type(data).__name__}")
     return data
 
 

@@ -146,7 +146,9 @@ class SubstitutionAdversary(pl.Callback):
         chosen = [id_ for id_ in ids if self._draw(trainer.current_epoch, id_)]
         self.attack.seed = _mixed(self.seed, trainer.current_epoch, 0)
         with trainer.precision_plugin.forward_context():
-            made = self.attack.adversaries([self._examples[i] for i in chosen], ModelVictim(parser))
+            made = self.attack.adversaries(
+                [self._examples[i] for i in chosen], ModelVictim([parser])
+            )
         edited = (one for one in made if one.words != one.example.sentence.words)
         changed = sorted(edited, key=lambda one: one.example.id)
         if self.mode == "append":
@@ -191,7 +193,7 @@ def _numbered(parser: Model, changed: Sequence[AdversarialExample], batch: Batch
     """Adversarial sentences with their originals' gold trees, on the batch's device."""
     copies = [_copy(one.example, one.words) for one in changed]
     # Nobody wrote them: one over an encoder's limit is read in windows, as the attack has read it.
-    numbered = parser.number(copies, checked=False)
+    numbered = parser.encode(copies, checked=False)
     return numbered.batch(range(len(copies)), 0.0).to(batch.words.device)
 
 

@@ -75,6 +75,6 @@ def predictions(
         InputError: there is no such precision.
     """
     words = forward_words(parser.device, batch_words)
-    with ModelVictim(parser, precision).evaluating():
-        for batch in EvaluationLoader(parser.number(examples), words):
-            yield from parser.decode(batch.to(parser.device))
+    with ModelVictim([parser], precision).evaluating():
+        for batch in EvaluationLoader(parser.encode(examples, gold=False), words):
+            yield from parser.predict_step(batch.to(parser.device), 0)

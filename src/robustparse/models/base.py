@@ -1,44 +1,79 @@
-"""One base for every parser: embed, encode, score, decode, and the delta interface.
+"""One base for every model: embed, forward, loss, decode, and the only training step.
 
-Offset interface: an additive tensor on the embeddings after look-up and before dropout, one row a
-word or sub-word piece (what is no word's, as ROOT and padding, must get zeros). White-box attacks
-and gradient adversaries use nothing else of a parser's inside.
+The *delta* is added to the embeddings after look-up and before dropout, one row a word or sub-word
+piece (what belongs to no word, as ROOT and padding, must get zeros). White-box
+attacks and gradient defenses use nothing else of a model's inside.
 """
 
-from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
+import pytorch_lightning as pl
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from pytorch_lightning.trainer.states import TrainerFn
+from pytorch_lightning.utilities.types import OptimizerLRScheduler
+from torch import Tensor, nn
+from torchmetrics import Metric
 
-from robustparse.data.batch import Batch, EncodedCorpus
-from robustparse.data.sampler import EvaluationLoader, forward_words
+from robustparse.data.batch import Batch, Column, EncodedCorpus
+from robustparse.data.given import examples_of
+from robustparse.data.sampler import EvaluationLoader, Unit, forward_words
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import InputError
-from robustparse.metrics import PunctuationPolicy, counted_words
-from robustparse.models.checkpoint import KEY, fill_weights, held_arguments, read_checkpoint
+from robustparse.errors import InputError, check_seed
+from robustparse.lightning import batches_done, loader_states, start_accumulation
+from robustparse.metrics import PunctuationPolicy
+from robustparse.models.checkpoint import (
+    KEY,
+    describe,
+    fill_weights,
+    held_arguments,
+    read_checkpoint,
+    specification,
+)
 from robustparse.models.encoders.base import Encoder
-from robustparse.models.evaluating import evaluating
-from robustparse.models.learning import LearningModule
 from robustparse.models.optimization import Optimization
-from robustparse.models.unparsed import all_without_gold
-from robustparse.types import DependencyTree, Example, Prediction, Sentence
+from robustparse.types import Example, Prediction, Sentence
+
+Predictions = tuple[NDArray[Any], ...]
+"""What a model says of n texts: arrays of n rows."""
+
+States = Any
+"""What ``forward`` gives and ``loss`` and ``decode`` take; its type is the model's own."""
 
 
-class Model(LearningModule):
-    """Embeds, encodes, scores and decodes; subclasses say how scores come about.
+class Model(pl.LightningModule, ABC):
+    """Reads texts by an encoder, and answers; subclasses say how.
 
     Args:
         encoder: gives a vector a word.
         optimization: optimiser and schedule.
         seed: of initialisation and dropout.
+
+    Attributes:
+        unit: what losses are divided by.
+        delta_source: set by a gradient adversary while it trains: called with each batch, gives the
+            delta of ``forward``.
+        vocabulary: what the model knows of its training data.
+
+    Raises:
+        InputError: the seed is negative or too large.
     """
 
+    unit: ClassVar[Unit] = "words"
+    vocabulary: Vocabulary
+
     def __init__(self, encoder: Encoder, optimization: Optimization, seed: int) -> None:
-        super().__init__(optimization, seed)
+        super().__init__()
+        check_seed("model: seed", seed)
+        self.optimization, self.seed = optimization, seed
+        self.delta_source: Callable[[Batch], Tensor] | None = None
+        self.validation_score, self.test_score = self.metric(), self.metric()
+        self._loader_states: list[dict[str, int]] = []
         self.encoder = encoder
 
     def initialize(self, vocabulary: Vocabulary | None, init_from: str | None) -> None:
@@ -56,8 +91,10 @@ class Model(LearningModule):
             self.encoder.take(held_arguments(start, "encoder"))
         if vocabulary is None:
             raise InputError(
-                "no training data to take the vocabulary from: set data.init_args.folder or "
-                "train_file, or start from a checkpoint with model.init_args.init_from"
+                "no training data to take the vocabulary from",
+                key="model.init_args.vocabulary",
+                remedy="set data.init_args.folder or train_file, or start from a checkpoint with "
+                "model.init_args.init_from",
             )
         self.vocabulary = vocabulary
         with torch.random.fork_rng(devices=[]):
@@ -67,132 +104,129 @@ class Model(LearningModule):
         if start is not None:
             fill_weights(self, str(init_from), start["state_dict"])
 
+    # What a model is made of
+
     @abstractmethod
     def build(self, vocabulary: Vocabulary) -> None:
         """Make the layers above the encoder."""
 
     @abstractmethod
-    def score(self, states: Tensor, lengths: Tensor) -> Any:
-        """Return encoder states ``(batch, 1 + length, out_dim)`` -> the parser's scores."""
+    def score(self, embeddings: Tensor, batch: Batch) -> States:
+        """Return what ``forward`` does, of texts that embed so, ``(batch, units, dim)``."""
 
     @abstractmethod
-    def losses(self, scores: Any, batch: Batch) -> Tensor:
-        """Return the loss of each sentence, summed over its words, ``(batch,)``."""
+    def loss(self, states: States, batch: Batch) -> Tensor:
+        """Return the loss of each text, summed over its words if these have one, ``(batch,)``."""
 
     @abstractmethod
-    def parse_scores(
-        self, scores: Any, lengths: Tensor
-    ) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
-        """Heads and label ids, each ``(batch, length)``."""
+    def decode(
+        self, members: Sequence[Any], states: Sequence[States], batches: Sequence[Batch]
+    ) -> Predictions:
+        """Return the answers to a batch, arrays of ``batch`` rows.
 
-    def arc_scores(self, scores: Any) -> Tensor:
-        """``(batch, 1 + length, 1 + length)`` [dependent, head], -inf on padded heads.
+        Args:
+            members: models that answer together, this one first; one is an ensemble of one.
+            states: what ``forward`` of each gave.
+            batches: the same texts as each reads them.
+        """
+
+    @abstractmethod
+    def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[Any]:
+        """Return predictions for texts of these lengths as answers, of the type of gold ones."""
+
+    @abstractmethod
+    def gold_columns(
+        self, examples: Sequence[Example], punctuation: PunctuationPolicy
+    ) -> dict[str, Column]:
+        """Return the gold answers as the columns that ``loss`` and scores look at."""
+
+    @abstractmethod
+    def restricted_gold(
+        self, gold: Sequence[Any], among: Sequence[NDArray[np.bool_]]
+    ) -> dict[str, NDArray[np.int64]]:
+        """Return gold columns, ``(texts, width)``, of which the loss sees only the words ``among``.
+
+        Args:
+            gold: as an attack's goal keeps it, one a text.
+            among: of each text, ``(words,)``.
+        """
+
+    @abstractmethod
+    def metric(self) -> Metric:
+        """Return a metric without texts; its ``compute`` gives the task's scores by name."""
+
+    @abstractmethod
+    def update(self, metric: Metric, predictions: Predictions, batch: Batch) -> None:
+        """Add a batch to a metric."""
+
+    def margin(self, states: States, batch: Batch) -> Tensor:
+        """Return the margin loss that white-box attacks may raise, of each text, ``(batch,)``.
 
         Raises:
-            InputError: the parser does not score all arcs.
+            InputError: the model has none.
         """
         raise InputError(
-            f"{type(self).__name__} does not score every arc, which the margin loss of white-box "
-            "attacks needs; choose the loss cross_entropy"
+            f"{type(self).__name__} has no margin loss",
+            key="loss",
+            remedy="choose cross_entropy",
         )
-
-    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Refuse to continue with other vectors or another tokenizer as well.
-
-        Raises:
-            InputError: they, the vocabulary or the weights are another parser's.
-        """
-        if found := self.encoder.differences(held_arguments(checkpoint, "encoder")):
-            raise InputError(
-                f"the checkpoint's encoder differs in {' and '.join(found)}; resume with the files "
-                "it was trained with, or start from it with model.init_args.init_from"
-            )
-        super().on_load_checkpoint(checkpoint)
 
     # Forward
 
     def embed(self, batch: Batch) -> Tensor:
-        """``(batch, units, dim)``; ROOT comes first."""
-        return self.encoder.embed(batch.words, batch.tags)
+        """Return ``(batch, units, dim)``; ROOT comes first."""
+        return self.encoder.embed(batch.words, batch.marks)
+
+    def forward(self, batch: Batch, delta: Tensor | None = None) -> States:
+        """Read a batch.
+
+        Args:
+            batch: the texts.
+            delta: ``(batch, units, dim)``, added to the embeddings.
+        """
+        embeddings = self.embed(batch)
+        return self.score(embeddings if delta is None else embeddings + delta, batch)
 
     def zero_delta(self, batch: Batch) -> Tensor:
-        """``(batch, units, dim)`` zeros, of the embeddings' shape."""
+        """Return ``(batch, units, dim)`` zeros, of the embeddings' shape."""
         shape = (*self.encoder.delta_mask(batch.words, batch.lengths).shape, self.encoder.dim)
         return next(self.parameters()).new_zeros(shape)
 
     def delta_mask(self, batch: Batch) -> Tensor:
-        """``(batch, units, 1)``: 1 where a delta may stand, on words or their pieces."""
+        """Return ``(batch, units, 1)``: 1 where a delta may stand, on words or their pieces."""
         mask = self.encoder.delta_mask(batch.words, batch.lengths)
         return mask.unsqueeze(-1).to(next(self.parameters()).dtype)
 
-    def loss(self, batch: Batch, delta: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Loss sums and word counts of each sentence, both ``(batch,)``.
+    def predicted(self, batch: Batch) -> Predictions:
+        """Return this model's own answers to a batch."""
+        return self.decode([self], [self(batch)], [batch])
 
-        Args:
-            batch: the sentences.
-            delta: ``(batch, units, dim)``, added to the embeddings.
-        """
-        return self.losses(self.scored(batch, delta), batch), batch.lengths
-
-    def scored(self, batch: Batch, delta: Tensor | None = None) -> Any:
-        """Return the parser's scores; arguments as in ``loss``."""
-        embeddings = self.embed(batch)
-        return self.scored_at(embeddings if delta is None else embeddings + delta, batch)
-
-    def scored_at(self, embeddings: Tensor, batch: Batch) -> Any:
-        """Return the parser's scores of sentences that embed so, ``(batch, units, dim)``."""
-        states = self.encoder(embeddings, batch.words, batch.lengths)
-        return self.score(states, batch.lengths)
-
-    def parse_ids(
-        self, words: Tensor, tags: Tensor, lengths: Tensor
-    ) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
-        """Rows of the word table and tag ids -> heads and label ids, all ``(batch, length)``."""
-        states = self.encoder(self.encoder.embed(words, tags), words, lengths)
-        return self.parse_scores(self.score(states, lengths), lengths)
-
-    def decode(self, batch: Batch) -> list[Prediction]:
-        """Return the parse of each sentence."""
-        heads, labels = self.parse_ids(batch.words, batch.tags, batch.lengths)
-        names = self.vocabulary.labels
-        rows = enumerate(zip(batch.ids.tolist(), batch.lengths.tolist(), strict=True))
-        return [
-            Prediction(
-                id_,
-                DependencyTree(
-                    tuple(int(head) for head in heads[row, :length]),
-                    tuple(names[label] for label in labels[row, :length]),
-                ),
-            )
-            for row, (id_, length) in rows
-        ]
-
-    def parse(
+    def predict(
         self, sentences: Sequence[Sentence | Sequence[str]], batch_words: int | None = None
-    ) -> list[DependencyTree]:
-        """Return the trees of sentences, each a list of words or a ``Sentence`` with tags.
+    ) -> list[Any]:
+        """Return the answers to texts, each a list of words or a ``Sentence`` with tags.
 
         Args:
-            sentences: what to parse; text must have been split into words.
+            sentences: what to read; text must have been split into words.
             batch_words: words of a forward pass, padding included; None leaves them to
                 ``forward_words``.
 
         Raises:
-            InputError: one sentence alone; one that is no list of strings, or empty, or that this
-                parser cannot read; or ``batch_words`` is below 1.
+            InputError: one sentence instead of a list; one that is no list of strings, or empty, or
+                that this model cannot read; or ``batch_words`` is below 1.
         """
-        examples = all_without_gold(sentences)
-        trees: dict[int, DependencyTree] = {}
+        examples = examples_of(sentences)
+        found: dict[int, Any] = {}
         size = forward_words(self.device, batch_words)
         with evaluating(self):
-            for batch in EvaluationLoader(self.number(examples), size):
-                trees.update((p.id, p.answer) for p in self.decode(batch.to(self.device)))
-        return [trees[index] for index in range(len(examples))]
+            for batch in EvaluationLoader(self.encode(examples, gold=False), size):
+                found.update((p.id, p.answer) for p in self.predict_step(batch.to(self.device), 0))
+        return [found[index] for index in range(len(examples))]
 
     # Data
 
     def check(self, examples: Sequence[Example]) -> None:
-        """Refuse sentences that this parser cannot read.
+        """Refuse sentences that this model cannot read.
 
         Raises:
             InputError: names the first such sentence, counted from 1.
@@ -203,22 +237,28 @@ class Model(LearningModule):
             except InputError as error:
                 raise InputError(f"sentence {example.id + 1}: {error}") from None
 
-    def unmatched(self, examples: Sequence[Example]) -> str:
-        """See ``Encoder.unmatched``."""
-        return self.encoder.unmatched(example.sentence for example in examples)
+    def warnings(
+        self, examples: Sequence[Example], path: str | Path, punctuation: PunctuationPolicy = "none"
+    ) -> Iterator[str]:
+        """Yield what scores on the examples of a file suffer from, if anything."""
+        if tags := self.encoder.unmatched(example.sentence for example in examples):
+            yield f"{path}: {tags}"
 
-    def number(
+    def encode(
         self,
         examples: Sequence[Example],
         punctuation: PunctuationPolicy = "none",
+        *,
         checked: bool = True,
+        gold: bool = True,
     ) -> EncodedCorpus:
-        """Sentences as rows of the word table and ids of the vocabulary.
+        """Return texts as rows of the word table, and their gold answers as columns.
 
         Args:
-            examples: the sentences.
+            examples: the texts.
             punctuation: which words count in scores.
             checked: refuse what ``check`` refuses; copies that an attack made are none of it.
+            gold: look at gold answers.
 
         Raises:
             InputError: see ``check``.
@@ -226,24 +266,152 @@ class Model(LearningModule):
         if checked:
             self.check(examples)
         words = [word for example in examples for word in example.sentence.words]
-        tags = ["_"] * len(words)
+        marks = ["_"] * len(words)
         if self.encoder.reads_tags:
-            tags = [tag for example in examples for tag in example.sentence.tags]
-        labels = [label for example in examples for label in example.gold.labels]
-        ids = self.vocabulary.label_ids
+            marks = [tag for example in examples for tag in example.sentence.tags]
         lengths = [len(example.sentence) for example in examples]
-        counted = [counted_words(example.sentence, punctuation) for example in examples]
-        heads = [head for example in examples for head in example.gold.heads]
         return EncodedCorpus(
             ids=np.array([example.id for example in examples], dtype=np.int64),
-            start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-            words=self.encoder.intern(words).astype(np.int64),
-            tags=self.encoder.intern_tags(tags).astype(np.int64),
-            heads=np.array(heads, dtype=np.int64),
-            labels=np.array([ids.get(label, -1) for label in labels], dtype=np.int64),
-            counted=np.concatenate(counted) if counted else np.zeros(0, dtype=np.bool_),
+            words=Column.of(lengths, self.encoder.intern(words).astype(np.int64)),
+            marks=Column.of(lengths, self.encoder.intern_tags(marks).astype(np.int64)),
+            gold=self.gold_columns(examples, punctuation) if gold else {},
         )
 
-    def pretrained_parameters(self) -> list[torch.nn.Parameter]:
-        """Return the encoder's."""
-        return self.encoder.pretrained_parameters()
+    # Training
+
+    def on_fit_start(self) -> None:
+        """Refuse to train what could not be loaded again.
+
+        Raises:
+            InputError: see ``specification``.
+        """
+        specification(self)
+
+    def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
+        """Seed dropout from (seed, epoch, batch, process): a resumed run draws the same masks."""
+        place = [self.seed, self.current_epoch, batch_idx, self.global_rank]
+        torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1, np.uint64)[0]))
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        """Return the batch's share of the loss per unit of the global batch.
+
+        Multiplied by the number of processes, over which gradients are averaged afterwards.
+        """
+        delta = None if self.delta_source is None else self.delta_source(batch)
+        losses = self.loss(self(batch, delta), batch)
+        return losses.sum() / batch.weight * self.trainer.world_size
+
+    def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
+        """Log the loss here, where an adversary's second pass does not come by.
+
+        Lightning has divided it by the batches of an optimiser step.
+        """
+        loss = outputs["loss"] * self.trainer.accumulate_grad_batches
+        self.log("train/loss", loss, prog_bar=True)
+
+    def configure_optimizers(self) -> OptimizerLRScheduler:
+        """Return the optimiser with its schedule, stepped every batch."""
+        return self.optimization.configured(self, self.encoder.pretrained_parameters())
+
+    def configure_gradient_clipping(
+        self,
+        optimizer: torch.optim.Optimizer,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        """Clip as the trainer says; Lightning's own way refuses a fused optimiser in bf16."""
+        if gradient_clip_val and gradient_clip_val > 0:
+            norm = gradient_clip_algorithm != "value"
+            clip = nn.utils.clip_grad_norm_ if norm else nn.utils.clip_grad_value_
+            clip(self.parameters(), gradient_clip_val)
+
+    # Resuming
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Add what makes the model anew; say which batch comes next.
+
+        The loader itself does not know that ``limit_train_batches`` ends an epoch before its end.
+        """
+        checkpoint[KEY] = describe(self, self.vocabulary)
+        for loader in loader_states(checkpoint):
+            loader["position"] = batches_done(checkpoint) % int(self.trainer.num_training_batches)
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Refuse to continue with other vectors, another tokenizer or another vocabulary.
+
+        Raises:
+            InputError: they or the weights are another model's; or the weights are not finite,
+                except where training is to continue.
+        """
+        remedy = "resume with the files it was trained with, or start from it with "
+        remedy += "model.init_args.init_from"
+        if found := self.encoder.differences(held_arguments(checkpoint, "encoder")):
+            raise InputError(
+                f"the checkpoint's encoder differs in {' and '.join(found)}", remedy=remedy
+            )
+        if checkpoint.get(KEY, {}).get("vocabulary") != self.vocabulary.to_lists():
+            raise InputError(
+                "the checkpoint was trained with another vocabulary than this data gives",
+                remedy=remedy,
+            )
+        trainer = self._trainer
+        if trainer is not None:
+            # Lightning converts the module only after loading: float64 would go through float32.
+            trainer.precision_plugin.convert_module(self)
+        resumes = trainer is not None and trainer.state.fn == TrainerFn.FITTING
+        path = "the checkpoint" if trainer is None else str(trainer.ckpt_path)
+        fill_weights(self, path, checkpoint["state_dict"], finite=not resumes)
+        if resumes:
+            self._loader_states = loader_states(checkpoint)
+
+    def on_train_start(self) -> None:
+        """Put the loader where the checkpoint says.
+
+        Lightning does so only if nothing has asked for the loader before; a linear schedule has.
+        """
+        for state in self._loader_states:
+            self.trainer.train_dataloader.load_state_dict(state)  # type: ignore[union-attr]
+        self._loader_states = []
+        start_accumulation(self.trainer)
+
+    # Evaluation
+
+    def validation_step(self, batch: Batch, batch_idx: int) -> None:
+        """Add the batch to the scores."""
+        self.update(self.validation_score, self.predicted(batch), batch)
+
+    def test_step(self, batch: Batch, batch_idx: int) -> None:
+        """Add the batch to the scores."""
+        self.update(self.test_score, self.predicted(batch), batch)
+
+    def predict_step(self, batch: Batch, batch_idx: int) -> list[Prediction]:
+        """Return the answer to each text."""
+        answers = self.answers(self.predicted(batch), batch.lengths.tolist())
+        return [Prediction(*pair) for pair in zip(batch.ids.tolist(), answers, strict=True)]
+
+    def on_validation_epoch_end(self) -> None:
+        """Log ``val/uas`` and so on, summed over processes."""
+        self._log_scores("val", self.validation_score)
+
+    def on_test_epoch_end(self) -> None:
+        """Log ``test/uas`` and so on."""
+        self._log_scores("test", self.test_score)
+
+    def _log_scores(self, split: str, metric: Metric) -> None:
+        scores: Mapping[str, float] = metric.compute()
+        for name, value in scores.items():
+            self.log(f"{split}/{name}", value, prog_bar=name == "las")
+        metric.reset()
+
+
+@contextmanager
+def evaluating(module: nn.Module) -> Iterator[None]:
+    """Switch to evaluation without gradients; afterwards every module's mode is what it was."""
+    modes = {part: part.training for part in module.modules()}
+    module.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        for part, training in modes.items():
+            part.training = training

@@ -1,9 +1,9 @@
-"""What a robustparse checkpoint holds beside Lightning's own keys, and how it is read safely.
+"""What a checkpoint of ours holds in addition to Lightning's keys, and how it is read safely.
 
-The key ``robustparse`` holds the format's number, the version that wrote it, the parser's
+The key ``robustparse`` holds the format's number, the version that wrote it, the model's
 specification (class path and plain arguments, nested) and the vocabulary as lists. Nothing in it is
-unpickled beyond what ``weights_only=True`` allows, and only classes of ``robustparse.models`` are
-instantiated.
+unpickled beyond what ``weights_only=True`` allows, and only public classes of
+``robustparse.models`` are instantiated.
 """
 
 import importlib
@@ -19,51 +19,57 @@ from robustparse import __version__
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, reason
 
-FORMAT = 1
+FORMAT = 2
 KEY = "robustparse"
-_OURS = "robustparse.models."
+_OURS = "robustparse.models"
 _GIVEN_LATER = ("self", "vocabulary", "init_from")
 # What an encoder reads from a file when it is new, and where a checkpoint keeps what was read.
 _KEPT = {"model": "stored", "vectors": "vector_words"}
 
 
 def specification(part: object) -> dict[str, Any]:
-    """``{"class_path", "init_args"}`` of an object that keeps every argument as an attribute.
+    """Return ``{"class_path", "init_args"}`` of an object that keeps its arguments as attributes.
 
     Paths become strings.
 
     Raises:
-        InputError: no parser could be made of it again: the class is none of ours, or an argument
-            is neither plain data nor an object of ours.
+        InputError: no model could be made of it again: the class is not public, or an argument is
+            neither plain data nor an object of a public class.
     """
-    class_path = _class_path(part)
-    if not class_path.startswith(_OURS):
-        raise InputError(
-            f"no checkpoint of a {class_path} could be loaded: only classes of robustparse.models "
-            "are; put the class into a file of that folder"
-        )
+    class_path = public_path(type(part))
     names = [n for n in inspect.signature(type(part).__init__).parameters if n not in _GIVEN_LATER]
     arguments: dict[str, Any] = {}
     for name in names:
         value = getattr(part, name)
         value = str(value) if isinstance(value, PurePath) else value
-        nested = type(value).__module__.startswith("robustparse.")
+        nested = type(value).__module__.startswith(_OURS)
         if not nested and not _is_plain(value):
             raise InputError(
-                f"{class_path}: no checkpoint could hold its {name}, a {_class_path(value)}; "
-                "expected int, float, bool, str, None, a list or dictionary of these, or an object "
-                "of a class in robustparse.models"
+                f"no checkpoint could hold a {type(value).__module__}.{type(value).__qualname__}",
+                key=f"{class_path}: {name}",
+                expected="int, float, bool, str, None, a list or dictionary of these, or an object "
+                f"of a class in {_OURS}",
             )
         arguments[name] = specification(value) if nested else value
     return {"class_path": class_path, "init_args": arguments}
 
 
-def _class_path(part: object) -> str:
-    return f"{type(part).__module__}.{type(part).__qualname__}"
+def public_path(cls: type) -> str:
+    """Return the path by which checkpoints name a class.
+
+    Raises:
+        InputError: it is not public.
+    """
+    if getattr(importlib.import_module(_OURS), cls.__name__, None) is not cls:
+        raise InputError(
+            f"no checkpoint of a {cls.__module__}.{cls.__qualname__} could be loaded",
+            expected=f"a public class of {_OURS}",
+        )
+    return f"{_OURS}.{cls.__name__}"
 
 
 def _is_plain(value: object) -> bool:
-    """Whether a checkpoint can hold a value; numpy's numbers, though they are floats, it cannot."""
+    """Tell whether a checkpoint can hold a value; numpy's numbers, though floats, it cannot."""
     if type(value) in (list, tuple):
         return all(map(_is_plain, value))  # type: ignore[call-overload]
     if type(value) is dict:
@@ -72,23 +78,20 @@ def _is_plain(value: object) -> bool:
 
 
 def instantiate(spec: Mapping[str, Any], **given: Any) -> Any:
-    """Return the inverse of ``specification``.
+    """Return the object of a ``specification``.
 
     Raises:
-        InputError: the class is none of ours, does not take these arguments, or would read more
+        InputError: the class is not public, does not take these arguments, or would read more
             files: a checkpoint holds all that it needs.
     """
     class_path = str(spec.get("class_path"))
     module_name, _, class_name = class_path.rpartition(".")
+    public = importlib.import_module(_OURS)
+    if module_name != _OURS or class_name not in public.__all__:
+        raise InputError(
+            f"names the class {class_path!r}; only public classes of {_OURS} are loaded"
+        )
     try:
-        # What one of our modules imports from elsewhere is none of our classes.
-        ours = module_name.startswith(_OURS)
-        found = getattr(importlib.import_module(module_name), class_name) if ours else None
-        if not inspect.isclass(found) or not found.__module__.startswith(_OURS):
-            raise InputError(
-                f"a checkpoint names the class {class_path!r}; only classes of "
-                "robustparse.models are loaded"
-            )
         arguments = {
             name: instantiate(value) if isinstance(value, dict) and "class_path" in value else value
             for name, value in spec["init_args"].items()
@@ -97,23 +100,23 @@ def instantiate(spec: Mapping[str, Any], **given: Any) -> Any:
             if arguments.get(source) is not None and arguments.get(kept) is None:
                 raise InputError(
                     f"a checkpoint names {source} {arguments[source]!r} without the {kept} that "
-                    "were read from there, and nothing else is read or fetched for a checkpoint; "
-                    "train the parser again"
+                    "were read from there, and nothing else is read or fetched for a checkpoint",
+                    remedy="train the model again",
                 )
-        return found(**arguments, **given)
-    except (ImportError, AttributeError, KeyError, TypeError) as error:
+        return getattr(public, class_name)(**arguments, **given)
+    except (AttributeError, KeyError, TypeError) as error:
         raise InputError(
             f"this version of robustparse ({__version__}) cannot make the checkpoint's "
             f"{class_path}: {error}"
         ) from error
 
 
-def describe(parser: object, vocabulary: Vocabulary) -> dict[str, Any]:
+def describe(model: object, vocabulary: Vocabulary) -> dict[str, Any]:
     """Return what to store under ``KEY``."""
     return {
         "format": FORMAT,
         "version": __version__,
-        "parser": specification(parser),
+        "model": specification(model),
         "vocabulary": vocabulary.to_lists(),
     }
 
@@ -127,28 +130,31 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
     """
     path = Path(path)
     if not path.is_file():
-        raise InputError(f"{path}: no such checkpoint")
+        raise InputError("no such checkpoint", path=path)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is wrong with the file is said below, once
             content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a broken or hostile file may raise anything
         raise InputError(
-            f"{path}: not a readable checkpoint (truncated, or holding more than tensors and plain "
-            f"data, which is never executed): {_refusal(error)}"
+            "not a readable checkpoint (truncated, or holding more than tensors and plain data, "
+            f"which is never executed): {_refusal(error)}",
+            path=path,
         ) from None
     if not isinstance(content, dict) or not isinstance(content.get(KEY), dict):
-        raise InputError(f"{path}: a checkpoint, but not one that robustparse wrote")
+        raise InputError("a checkpoint, but not one that robustparse wrote", path=path)
     described = content[KEY]
-    if described.get("format") != FORMAT:
+    if (found := described.get("format")) != FORMAT:
+        wrote = f"load it with robustparse {described.get('version')}, which wrote it"
         raise InputError(
-            f"{path}: checkpoint format {described.get('format')!r} (robustparse "
-            f"{described.get('version')}), this version {__version__} reads format {FORMAT}; load "
-            "it with the version that wrote it"
+            f"format {found}, and this version {__version__} reads {FORMAT}",
+            path=path,
+            # Format 1 was written before the first release, under the first release's number.
+            remedy="train the model again" if found == 1 else wrote,
         )
-    parts = (described.get("parser"), described.get("vocabulary"), content.get("state_dict"))
+    parts = (described.get("model"), described.get("vocabulary"), content.get("state_dict"))
     if not all(isinstance(part, dict) for part in parts):
-        raise InputError(f"{path}: the checkpoint is incomplete; train the parser again")
+        raise InputError("the checkpoint is incomplete", path=path, remedy="train the model again")
     return content
 
 
@@ -166,21 +172,21 @@ def held_arguments(content: Mapping[str, Any], part: str) -> Mapping[str, Any]:
         InputError: it holds none.
     """
     try:
-        arguments: Mapping[str, Any] = content[KEY]["parser"]["init_args"][part]["init_args"]
+        arguments: Mapping[str, Any] = content[KEY]["model"]["init_args"][part]["init_args"]
     except (KeyError, TypeError):
         raise InputError(
-            f"the checkpoint does not say what its {part} was; train the parser again"
+            f"the checkpoint does not say what its {part} was", remedy="train the model again"
         ) from None
     return arguments
 
 
 def fill_weights(
-    parser: torch.nn.Module, path: str | Path, weights: Mapping[str, Any], finite: bool = True
+    model: torch.nn.Module, path: str | Path, weights: Mapping[str, Any], finite: bool = True
 ) -> None:
     """Load weights.
 
     Args:
-        parser: gets them.
+        model: gets them.
         path: the checkpoint, for errors.
         weights: by name.
         finite: refuse NaN and infinity, with which nothing can be parsed.
@@ -189,16 +195,19 @@ def fill_weights(
         InputError: names or shapes differ from the parser's, or a weight is no number.
     """
     try:
-        parser.load_state_dict(weights)
+        model.load_state_dict(weights)
     except RuntimeError as error:
         raise InputError(
-            f"{path}: its weights do not fit this parser's configuration: "
-            f"{' '.join(str(error).split())[:300]}"
+            "its weights do not fit this model's configuration: "
+            f"{' '.join(str(error).split())[:300]}",
+            path=path,
         ) from None
-    for name, weight in parser.named_parameters() if finite else ():
+    for name, weight in model.named_parameters() if finite else ():
         # NaN and infinity reach the sum, which takes one quick pass; so may large finite numbers.
         if not weight.detach().sum().isfinite() and not weight.isfinite().all():
             raise InputError(
-                f"{path}: its weight {name} holds NaN or infinity: training went wrong before it "
-                "was written; take an earlier checkpoint or train the parser again"
+                f"its weight {name} holds NaN or infinity: training went wrong before it was "
+                "written",
+                path=path,
+                remedy="take an earlier checkpoint or train the model again",
             )

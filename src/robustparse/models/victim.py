@@ -1,7 +1,7 @@
-"""A parser as attacks see it: word rows in, heads and labels out, left as it was found."""
+"""Models as attacks see them: word rows in, predictions out, left as they were found."""
 
-from collections.abc import Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -10,160 +10,168 @@ from numpy.typing import NDArray
 
 from robustparse.data.batch import Batch
 from robustparse.data.sampler import forward_words
-from robustparse.errors import check_choice
-from robustparse.models.base import Model
+from robustparse.errors import InputError, check_choice
+from robustparse.models.base import Model, Predictions, evaluating
 from robustparse.models.encoders.word_table import UNKNOWN
-from robustparse.models.evaluating import evaluating
 from robustparse.models.white_box import (
     InputVectors,
     by_word,
     character_gradients,
     character_vectors,
-    margin_losses,
     spelling,
 )
 
 Precision = Literal["32-true", "bf16-mixed"]
 
+Tokens = NDArray[np.int32]
+
 
 class ModelVictim:
-    """Fulfils the protocol of ``robustparse.attacks.victim`` with a parser.
+    """Fulfils the protocol of ``robustparse.attacks.victim`` with one model or several.
+
+    Several models answer together, by the mean of their probabilities. Each has a word table of its
+    own; the victim's rows are places in a table over all of them. What concerns labels and training
+    data is the first model's.
 
     Args:
-        parser: the parser under attack.
-        precision: of its passes: the parser's own, or bfloat16 products as in mixed training, which
-            are faster on processors that have them and may move a head here and there.
+        models: under attack, all of one class and with the same labels.
+        precision: of their passes: the models' own, or bfloat16 products as in mixed training,
+            which are faster on processors that have them and may move an answer here and there.
 
     Raises:
-        InputError: there is no such precision.
+        InputError: there is no model, or no such precision, or the models cannot answer together.
     """
 
     unknown = UNKNOWN
 
-    def __init__(self, parser: Model, precision: Precision = "32-true") -> None:
+    def __init__(self, models: Sequence[Model], precision: Precision = "32-true") -> None:
         check_choice("precision", precision, get_args(Precision))
-        self.parser = parser
+        self.models = list(models)
+        _check_members(self.models)
         self._mixed = precision == "bf16-mixed"
-        self._vectors = InputVectors(parser)
+        self._words = _JointTable([one.encoder.intern for one in self.models], reserved=2)
+        self._marks = _JointTable([one.encoder.intern_tags for one in self.models], reserved=1)
+        self._vectors: InputVectors | None = None
+
+    @property
+    def model(self) -> Model:
+        """The first model."""
+        return self.models[0]
 
     @property
     def batch_words(self) -> int:
         """Padded words of a forward pass: see ``forward_words``."""
-        return forward_words(self.parser.device, None)
+        return forward_words(self.model.device, None)
 
     @property
     def training_tags(self) -> Mapping[str, str]:
         """Lower-cased word -> its most frequent Penn tag in training."""
-        return self.parser.vocabulary.training_tags
+        return self.model.vocabulary.training_tags
 
     @property
     def training_words(self) -> Set[str]:
         """Lower-cased words seen at least twice in training, the most frequent first."""
-        return self.parser.vocabulary.training_words
+        return self.model.vocabulary.training_words
 
-    def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
-        """Rows of the parser's word table, ``(words,)``."""
-        return self.parser.encoder.intern(words)
+    def intern(self, words: Sequence[str]) -> Tokens:
+        """Return the victim's rows of words, ``(words,)``."""
+        return self._words.intern(words)
 
-    def intern_tags(self, tags: Sequence[str]) -> NDArray[np.int32]:
-        """Tag ids, ``(tags,)``."""
-        return self.parser.encoder.intern_tags(tags)
+    def intern_tags(self, tags: Sequence[str]) -> Tokens:
+        """Return the victim's ids of tags, ``(tags,)``."""
+        return self._marks.intern(tags)
 
-    def label_ids(self, labels: Sequence[str]) -> NDArray[np.int32]:
-        """Label ids, -1 for a label never seen in training."""
-        ids = self.parser.vocabulary.label_ids
+    def label_ids(self, labels: Sequence[str]) -> Tokens:
+        """Return label ids, -1 for a label never seen in training."""
+        ids = self.model.vocabulary.label_ids
         return np.array([ids.get(label, -1) for label in labels], dtype=np.int32)
 
     def label_names(self, ids: NDArray[np.integer]) -> list[str]:
         """Return the inverse of ``label_ids`` for known labels."""
-        return [self.parser.vocabulary.labels[index] for index in ids.tolist()]
+        return [self.model.vocabulary.labels[index] for index in ids.tolist()]
+
+    def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[Any]:
+        """Return predictions for texts of these lengths as the task's answers."""
+        return self.model.answers(predictions, lengths)
 
     def embedded(self, words: Sequence[str]) -> NDArray[np.bool_] | None:
-        """Which words have an embedding of their own, ``(words,)``: see ``Encoder.embedded``."""
-        return self.parser.encoder.embedded(words)
+        """Return which words have an embedding of their own in some model, ``(words,)``.
+
+        None if no word has one.
+        """
+        told = [one.encoder.embedded(words) for one in self.models]
+        known = [one for one in told if one is not None]
+        return np.any(known, axis=0) if known else None
 
     def seen_in_training(self, words: Sequence[str]) -> NDArray[np.bool_]:
-        """Which words the checkpoint's vocabulary holds, lower-cased, ``(words,)``.
+        """Return which words the first checkpoint's vocabulary holds, lower-cased, ``(words,)``.
 
         It leaves out words rarer than its ``min_count`` and ``tag_count``, which therefore count
         as not seen.
         """
-        held = self.parser.vocabulary.held
+        held = self.model.vocabulary.held
         return np.array([word.lower() in held for word in words], dtype=np.bool_)
 
-    def parse(
-        self, words: NDArray[np.int32], tags: NDArray[np.int32], lengths: NDArray[np.int32]
-    ) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
-        """One forward pass: ``(n, length)`` rows -> heads and label ids, ``(n, length)``."""
-        device = self.parser.device
-        rows, tag_ids, sizes = (
-            torch.from_numpy(part.astype(np.int64)).to(device) for part in (words, tags, lengths)
-        )
-        return self.parser.parse_ids(rows, tag_ids, sizes)
+    def parse(self, words: Tokens, tags: Tokens, lengths: Tokens) -> Predictions:
+        """Read texts in one forward pass of each model.
+
+        Args:
+            words: the victim's rows, ``(n, length)``.
+            tags: its ids of tags, ``(n, length)``.
+            lengths: ``(n,)``.
+        """
+        batches = [
+            self._batch(member, words, tags, lengths, {}) for member in range(len(self.models))
+        ]
+        states = [model(batch) for model, batch in zip(self.models, batches, strict=True)]
+        return self.model.decode(self.models, states, batches)
 
     def gradient(
         self,
-        words: NDArray[np.int32],
-        tags: NDArray[np.int32],
-        lengths: NDArray[np.int32],
-        gold: Sequence[Sequence[Any]],
+        words: Tokens,
+        tags: Tokens,
+        lengths: Tokens,
+        gold: Sequence[Any],
         loss: str,
         among: Sequence[NDArray[np.bool_]],
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Gradients of the sentences' losses towards the words, without their tags.
+        """Return gradients of the texts' losses towards the words, without their tags.
 
         Args:
             words: rows, ``(n, length)``.
             tags: tag ids, ``(n, length)``.
             lengths: ``(n,)``.
-            gold: of each sentence, heads and label ids first.
+            gold: of each text, as the goal keeps it.
             loss: ``margin`` (-F of Zheng et al. 2020, equation 4) or ``cross_entropy`` (the
                 training loss).
-            among: of each sentence, the words whose arcs enter the loss, ``(words,)``.
+            among: of each text, the words whose answers enter the loss, ``(words,)``.
 
         Returns:
             See ``by_word``.
 
         Raises:
-            InputError: the parser does not score every arc, which ``margin`` needs.
+            InputError: the model has no margin loss, or there are several models.
         """
-        batch = self._batch(words, tags, lengths, gold, among)
-        embedded = self.parser.embed(batch).detach()
+        model = self._only("gradients of")
+        batch = self._batch(0, words, tags, lengths, model.restricted_gold(gold, among))
+        embedded = model.embed(batch).detach()
         # The backward pass of cuDNN's LSTM exists in training mode only.
         with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
-            scores = self.parser.scored_at(embedded.requires_grad_(), batch)
-            if loss == "margin":
-                losses = margin_losses(self.parser, scores, batch)
-            else:
-                losses = self.parser.losses(scores, batch)
+            states = model.score(embedded.requires_grad_(), batch)
+            losses = (model.margin if loss == "margin" else model.loss)(states, batch)
             (gradient,) = torch.autograd.grad(losses.sum(), embedded)
-        slopes, vectors, norms = by_word(self.parser, batch, gradient, embedded.detach())
-        return _numpy(slopes), _numpy(vectors), _numpy(norms)
+        return tuple(map(_numpy, by_word(model, batch, gradient, embedded.detach())))  # type: ignore[return-value]
 
-    def _batch(
-        self,
-        words: NDArray[np.int32],
-        tags: NDArray[np.int32],
-        lengths: NDArray[np.int32],
-        gold: Sequence[Sequence[Any]],
-        among: Sequence[NDArray[np.bool_]],
-    ) -> Batch:
-        heads, labels = np.full(words.shape, -1, np.int64), np.full(words.shape, -1, np.int64)
-        for row, (right, counted) in enumerate(zip(gold, among, strict=True)):
-            heads[row, : len(counted)] = np.where(counted, right[0], -1)
-            labels[row, : len(counted)] = right[1]
-        parts = (np.arange(len(words)), words, tags, lengths, heads, labels, words != 0)
-        tensors = [torch.from_numpy(part.astype(np.int64)) for part in parts]
-        return Batch(*[*tensors, torch.tensor(1.0)]).to(self.parser.device)
-
-    def vectors(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Input embeddings of words, without tags, ``(rows, form_dim)``."""
-        return self._vectors.of(rows)
+    def vectors(self, rows: Tokens) -> NDArray[np.float64]:
+        """Return input embeddings of words, without tags, ``(rows, form_dim)``."""
+        if self._vectors is None:
+            self._vectors = InputVectors(self._only("embeddings of"))
+        return self._vectors.of(self._words.of_member(0, rows))
 
     def character_gradient(
-        self, words: NDArray[np.int32], gradients: NDArray[np.float64]
+        self, words: Tokens, gradients: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """From gradients towards words to those towards their characters.
+        """Return gradients towards characters, from those towards their words.
 
         Args:
             words: rows, ``(n, length)``.
@@ -173,26 +181,120 @@ class ModelVictim:
             Gradients and embeddings, ``(n, length, characters, character_dim)``.
 
         Raises:
-            InputError: the parser does not read words by their characters alone.
+            InputError: the model does not read words by their characters only.
         """
-        rows = torch.from_numpy(words.astype(np.int64)).to(self.parser.device).flatten()
+        model = self._only("character gradients of")
+        rows = torch.from_numpy(self._words.of_member(0, words).astype(np.int64))
         flat = torch.from_numpy(gradients).flatten(0, 1)
-        slopes, vectors = character_gradients(spelling(self.parser), rows, flat)
-        shape = (*words.shape, *slopes.shape[1:])
-        return _numpy(slopes).reshape(shape), _numpy(vectors).reshape(shape)
+        found, vectors = character_gradients(spelling(model), rows.to(model.device).flatten(), flat)
+        shape = (*words.shape, *found.shape[1:])
+        return _numpy(found).reshape(shape), _numpy(vectors).reshape(shape)
 
-    def character_vectors(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Embeddings of the characters of words, ``(rows, characters, character_dim)``."""
-        return _numpy(character_vectors(spelling(self.parser), rows))
+    def character_vectors(self, rows: Tokens) -> NDArray[np.float64]:
+        """Return embeddings of the characters of words, ``(rows, characters, character_dim)``."""
+        encoder = spelling(self._only("character embeddings of"))
+        return _numpy(character_vectors(encoder, self._words.of_member(0, rows)))
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:
-        """Give evaluation mode without gradients; afterwards every module's mode is what it was."""
-        self._vectors = InputVectors(self.parser)
-        device = self.parser.device.type
+        """Switch to evaluation without gradients; afterwards every module's mode is what it was."""
+        self._vectors = None  # weights may have changed since
+        device = self.model.device.type
         mixed = torch.autocast(device, torch.bfloat16) if self._mixed else nullcontext()
-        with evaluating(self.parser), mixed:
+        with ExitStack() as stack:
+            for model in self.models:
+                stack.enter_context(evaluating(model))
+            stack.enter_context(mixed)
             yield
+
+    def _only(self, what: str) -> Model:
+        if len(self.models) > 1:
+            raise InputError(
+                f"{what} {len(self.models)} models together were asked for",
+                key="checkpoint",
+                remedy="attack one checkpoint, or all of them by a black-box recipe",
+            )
+        return self.model
+
+    def _batch(
+        self,
+        member: int,
+        words: Tokens,
+        tags: Tokens,
+        lengths: Tokens,
+        gold: Mapping[str, NDArray[np.int64]],
+    ) -> Batch:
+        """Return texts as one model reads them, on its device."""
+        rows, marks = self._words.of_member(member, words), self._marks.of_member(member, tags)
+        arrays: dict[str, NDArray[Any]] = {
+            "ids": np.arange(len(words)),
+            "words": rows,
+            "marks": marks,
+            "lengths": lengths,
+        }
+        return Batch(
+            **{name: torch.from_numpy(part.astype(np.int64)) for name, part in arrays.items()},
+            gold={name: torch.from_numpy(column) for name, column in gold.items()},
+            weight=torch.tensor(1.0),
+        ).to(self.models[member].device)
+
+
+class _JointTable:
+    """One numbering of words or tags over several models.
+
+    Args:
+        interns: of each model, what gives the ids of words or tags.
+        reserved: ids from 0 that mean the same in every model.
+    """
+
+    def __init__(self, interns: Sequence[Callable[[Sequence[str]], Tokens]], reserved: int) -> None:
+        self._interns = interns
+        self._rows: dict[str, int] = {}
+        self._size = reserved
+        self._members = np.tile(np.arange(reserved, dtype=np.int32), (len(interns), 1))
+
+    def intern(self, words: Sequence[str]) -> Tokens:
+        """Return the place of each word in the table, ``(words,)``; new ones are added."""
+        rows = self._rows
+        new = [word for word in dict.fromkeys(words) if word not in rows]
+        if new:
+            end = self._size + len(new)
+            rows.update(zip(new, range(self._size, end), strict=True))
+            if end > self._members.shape[1]:
+                self._members = np.pad(self._members, ((0, 0), (0, 2 * end)))
+            for member, intern in enumerate(self._interns):
+                self._members[member, self._size : end] = intern(new)
+            self._size = end
+        return np.fromiter(map(rows.__getitem__, words), np.int32, len(words))
+
+    def of_member(self, member: int, rows: Tokens) -> Tokens:
+        """Return a model's own ids of the table's, of any shape."""
+        found: Tokens = self._members[member][rows]
+        return found
+
+
+def _check_members(models: Sequence[Model]) -> None:
+    """Refuse models that cannot answer together.
+
+    Raises:
+        InputError: they differ in class or in labels, or there is none.
+    """
+    if not models:
+        raise InputError("no model to attack", key="checkpoint", expected="at least one")
+    first = models[0]
+    for number, model in enumerate(models[1:], start=2):
+        if type(model) is not type(first):
+            raise InputError(
+                f"model 1 is a {type(first).__name__} and model {number} a {type(model).__name__}",
+                key="checkpoint",
+                expected="models of one class",
+            )
+        if differing := set(model.vocabulary.labels) ^ set(first.vocabulary.labels):
+            raise InputError(
+                f"models 1 and {number} have different labels: {', '.join(sorted(differing))}",
+                key="checkpoint",
+                expected="models trained on the same labels",
+            )
 
 
 def _numpy(tensor: torch.Tensor) -> NDArray[np.float64]:

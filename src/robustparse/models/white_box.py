@@ -1,11 +1,4 @@
-"""What white-box attacks see of a parser: a loss, its gradients by word, and input embeddings.
-
-The loss of Zheng et al. 2020, equation 4, is -F with F(x) = sum over the words m of
-max(s(h_m, m) - max over j != h_m of s(j, m), -eps): by how much the gold head h_m beats its best
-rival in the scores of arcs.
-"""
-
-from typing import Any
+"""What white-box attacks see of a model: gradients by word, and input embeddings."""
 
 import numpy as np
 import torch
@@ -18,38 +11,16 @@ from robustparse.models.base import Model
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.encoders.word_table import RESERVED, trimmed
 
-EPSILON = 1.0
-"""Below this a lost arc is not pushed down further (Zheng et al. 2020: 1)."""
-
 _AT_ONCE = 4096  # words embedded in one go
 
 
-def margin_losses(parser: Model, scores: Any, batch: Batch) -> Tensor:
-    """-F of each sentence, over the words that have a gold head, ``(batch,)``.
-
-    A word is no rival head of its own. A word without a rival adds nothing.
-
-    Raises:
-        InputError: the parser does not score every arc.
-    """
-    arcs = parser.arc_scores(scores)[:, 1:]
-    places = torch.arange(arcs.shape[2], device=arcs.device)
-    heads = batch.heads.clamp(min=0).unsqueeze(-1)
-    # [batch, length, 1 + length]
-    taken = (places == heads) | (places == 1 + torch.arange(arcs.shape[1]).to(places)[:, None])
-    rivals = arcs.masked_fill(taken, float("-inf")).amax(-1)
-    margins = (arcs.gather(2, heads).squeeze(-1) - rivals).clamp(min=-EPSILON)
-    counted = batch.mask & (batch.heads >= 0) & (rivals > float("-inf"))
-    return -margins.masked_fill(~counted, 0.0).sum(1)
-
-
 def by_word(
-    parser: Model, batch: Batch, gradient: Tensor, embedded: Tensor
+    model: Model, batch: Batch, gradient: Tensor, embedded: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """From units to words, without tags.
 
     Args:
-        parser: whose units they are.
+        model: whose units they are.
         batch: the sentences.
         gradient: ``(batch, units, dim)``.
         embedded: of the same shape.
@@ -58,7 +29,7 @@ def by_word(
         The sum of each word's gradients and the mean of its embeddings, both ``(batch, length,
         form_dim)``, and the L2 norm over all its gradients, ``(batch, length)``.
     """
-    encoder = parser.encoder
+    encoder = model.encoder
     gradient, embedded = gradient[..., : encoder.form_dim], embedded[..., : encoder.form_dim]
     unit_words = encoder.unit_words(batch.words, batch.lengths)
     # [batch, 1 + length, units]; row 0 gathers what is of no word.
@@ -74,12 +45,12 @@ class InputVectors:
     """The embeddings of words, without tags, computed once each; valid while weights stand still.
 
     Args:
-        parser: whose embeddings.
+        model: whose embeddings.
     """
 
-    def __init__(self, parser: Model) -> None:
-        self._parser = parser
-        self._vectors: NDArray[np.float64] = np.zeros((0, parser.encoder.form_dim))
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._vectors: NDArray[np.float64] = np.zeros((0, model.encoder.form_dim))
         self._held: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
 
     def of(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -98,21 +69,21 @@ class InputVectors:
     @torch.no_grad()
     def _computed(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
         """Each word as a sentence of its own."""
-        encoder = self._parser.encoder
-        words = torch.from_numpy(rows.astype(np.int64)).to(self._parser.device)[:, None]
+        encoder = self._model.encoder
+        words = torch.from_numpy(rows.astype(np.int64)).to(self._model.device)[:, None]
         embedded = encoder.embed(words, torch.zeros_like(words))[..., : encoder.form_dim]
         mask = encoder.delta_mask(words, torch.ones_like(words[:, 0])).unsqueeze(-1)
         means = (embedded * mask).sum(1) / mask.sum(1).clamp(min=1)
         return means.double().cpu().numpy()
 
 
-def spelling(parser: Model) -> LSTMEncoder:
+def spelling(model: Model) -> LSTMEncoder:
     """Return the encoder, if it reads words by their characters alone.
 
     Raises:
         InputError: it reads none, or more than them.
     """
-    encoder = parser.encoder
+    encoder = model.encoder
     if not isinstance(encoder, LSTMEncoder) or not encoder.character_dim or encoder.word_dim:
         raise InputError(
             "the character attack needs a parser that reads words by their characters alone "

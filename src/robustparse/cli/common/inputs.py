@@ -13,14 +13,14 @@ from robustparse.cli.common.config_errors import (
     shorten,
     with_nearest,
 )
-from robustparse.data.conllu import UNLEARNED, check_readable, read_treebank, unknown_labels
+from robustparse.data.conllu import check_readable, read_treebank
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.sample.treebank import sample_treebank
 from robustparse.data.shares import Unit, check_share, draw_share
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError, check_seed
 from robustparse.files import file_digest
-from robustparse.metrics import PunctuationPolicy, unmatched_punctuation
+from robustparse.metrics import PunctuationPolicy
 from robustparse.models.base import Model
 from robustparse.models.dependency.decoders import Decoder
 from robustparse.models.load import load
@@ -145,12 +145,7 @@ def remarks_on(
     punctuation: PunctuationPolicy = "none",
 ) -> Iterator[str]:
     """On tags and labels of a file of which scores suffer: the parser or the policy knows none."""
-    if tags := parser.unmatched(examples):
-        yield tags
-    if labels := unknown_labels(examples, data, parser.vocabulary.label_ids, UNLEARNED):
-        yield labels
-    if tags := unmatched_punctuation(examples, punctuation):
-        yield tags
+    yield from parser.warnings(examples, data, punctuation)
 
 
 def digest(path: str) -> str:

@@ -134,7 +134,7 @@ class Job(ABC):
         module = load_parser(given["checkpoint"], given["decoder"], device)
         if module.device.type == "cuda":
             torch.cuda.set_device(module.device)  # where other models go that take a GPU
-        victim = ModelVictim(module, given["precision"])
+        victim = ModelVictim([module], given["precision"])
         source = partial(attacked_lines, given["attack"], victim)
         return source, self._data(module)
 

@@ -8,7 +8,7 @@ import pytorch_lightning as pl
 import torch
 
 from robustparse.data.conllu import block_of, file_ending, with_parse, write_treebank
-from robustparse.data.datamodule import TreebankDataModule
+from robustparse.data.datamodule import DataModule
 from robustparse.errors import InputError
 from robustparse.types import Prediction
 
@@ -58,8 +58,8 @@ class PredictionFile(pl.Callback):
         """Gather the predictions of all processes, write them on the first."""
         trees = {prediction.id: prediction.answer for prediction in _gather(self._own)}
         if trainer.is_global_zero:
-            data: TreebankDataModule = trainer.datamodule  # type: ignore[attr-defined]
-            whole = data.examples("test", parsed=False)
+            data: DataModule = trainer.datamodule  # type: ignore[attr-defined]
+            whole = data.examples("test", gold=False)
             examples = [each for each in whole if each.id in trees]
             blocks = (each.block or block_of(each.sentence, each.gold) for each in examples)
             parses = (trees[each.id] for each in examples)

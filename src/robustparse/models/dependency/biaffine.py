@@ -1,9 +1,11 @@
 """Deep biaffine attention parser (Dozat and Manning 2017).
 
-Arc scores, eq. 6: s(j, i) = [h_i^dep; 1]^T U h_j^head, the 1 appended to the dependent alone, which
+Arc scores, eq. 6: s(j, i) = [h_i^dep; 1]^T U h_j^head, the 1 appended to the dependent only, which
 gives heads a prior. Label scores, eq. 7: the same form with 1 appended to both, one U a label.
 """
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +16,8 @@ from torch import Tensor, nn
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
-from robustparse.models.base import Model
 from robustparse.models.dependency.decoders import Decoder, check_decoder, decode_heads
+from robustparse.models.dependency.parser import DependencyParser
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.encoders.dropout import shared_dropout
@@ -28,12 +30,13 @@ class Scores:
 
     Args:
         arcs: ``(batch, 1 + length, 1 + length)`` [dependent, head], -inf on padded heads.
-        label_dep, label_head: ``(batch, 1 + length, label_dim)``, from which labels are scored.
+        rel_d, rel_h: ``(batch, 1 + length, label_dim)``, words as dependents and as heads, from
+            which labels are scored.
     """
 
     arcs: Tensor
-    label_dep: Tensor
-    label_head: Tensor
+    rel_d: Tensor
+    rel_h: Tensor
 
 
 class MLP(nn.Module):
@@ -51,7 +54,37 @@ class MLP(nn.Module):
         return shared_dropout(activated, self.dropout, self.training)
 
 
-class BiaffineParser(Model):
+class Biaffine(nn.Module):
+    """x^T U y with 1 appended to x, or to both: one matrix U an output, zero at first.
+
+    Args:
+        dim: of x and y.
+        outputs: how many scores a pair gets.
+        bias_y: append 1 to y too.
+    """
+
+    def __init__(self, dim: int, outputs: int = 1, bias_y: bool = True) -> None:
+        super().__init__()
+        self.bias_y = bias_y
+        self.weight = nn.Parameter(torch.zeros(outputs, dim + 1, dim + bias_y))
+
+    def left(self, x: Tensor) -> Tensor:
+        """Return [x; 1]^T U: ``(..., dim)`` -> ``(..., outputs, dim + bias_y)``."""
+        return torch.einsum("...d,ode->...oe", _with_one(x), self.weight)
+
+    def right(self, y: Tensor) -> Tensor:
+        """Return y as it is multiplied with ``left``, ``(..., dim + bias_y)``."""
+        return _with_one(y) if self.bias_y else y
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        """Score every pair: ``(batch, n, dim)`` and ``(batch, m, dim)`` -> ``(batch, n, m)``.
+
+        There is one output only.
+        """
+        return (_with_one(x) @ self.weight[0]) @ self.right(y).transpose(1, 2)
+
+
+class BiaffineParser(DependencyParser):
     """Dozat and Manning's parser over any encoder.
 
     Args:
@@ -60,8 +93,8 @@ class BiaffineParser(Model):
         label_dim: of the label MLPs (100).
         dropout: in the MLPs (0.33).
         decoder: see ``decode_heads``; greedy heads, repaired where they are no tree (SuPar).
-        labelled: score an arc by log p(head) + log p(its best label) instead of p(head) alone (Wang
-            et al. 2021).
+        labelled: score an arc by log p(head) + log p(its best label) instead of p(head) (Wang et
+            al. 2021).
         optimization: optimiser and schedule.
         seed: of initialisation and dropout.
         init_from: a checkpoint to start from: its weights, its vocabulary and what its encoder had
@@ -99,58 +132,34 @@ class BiaffineParser(Model):
     def build(self, vocabulary: Vocabulary) -> None:
         """Make the layers."""
         dim = self.encoder.out_dim
-        self.arc_dep = MLP(dim, self.arc_dim, self.dropout)
-        self.arc_head = MLP(dim, self.arc_dim, self.dropout)
-        self.mlp_label_dep = MLP(dim, self.label_dim, self.dropout)
-        self.mlp_label_head = MLP(dim, self.label_dim, self.dropout)
-        self.arc_weight = nn.Parameter(torch.zeros(self.arc_dim + 1, self.arc_dim))
-        size = self.label_dim + 1
-        self.label_weight = nn.Parameter(torch.zeros(len(vocabulary.labels), size, size))
+        self.arc_mlp_d = MLP(dim, self.arc_dim, self.dropout)
+        self.arc_mlp_h = MLP(dim, self.arc_dim, self.dropout)
+        self.rel_mlp_d = MLP(dim, self.label_dim, self.dropout)
+        self.rel_mlp_h = MLP(dim, self.label_dim, self.dropout)
+        self.arc_attn = Biaffine(self.arc_dim, bias_y=False)
+        self.rel_attn = Biaffine(self.label_dim, len(vocabulary.labels))
 
-    def score(self, states: Tensor, lengths: Tensor) -> Scores:
-        """``(batch, 1 + length, out_dim)`` -> scores."""
-        dependents = _with_one(self.arc_dep(states))
+    def score(self, embeddings: Tensor, batch: Batch) -> Scores:
+        """``(batch, units, dim)`` -> scores."""
+        states = self.encoder(embeddings, batch.words, batch.lengths)
         # [batch, 1 + length, 1 + length]
-        arcs = (dependents @ self.arc_weight) @ self.arc_head(states).transpose(1, 2)
-        positions = torch.arange(states.shape[1], device=states.device)
-        padded = positions > lengths[:, None]
-        arcs = arcs.float() if arcs.dtype in (torch.bfloat16, torch.float16) else arcs
+        arcs = _float(self.arc_attn(self.arc_mlp_d(states), self.arc_mlp_h(states)))
+        padded = torch.arange(states.shape[1], device=states.device) > batch.lengths[:, None]
         arcs = arcs.masked_fill(padded[:, None, :], float("-inf"))
-        return Scores(arcs, self.mlp_label_dep(states), self.mlp_label_head(states))
+        return Scores(arcs, self.rel_mlp_d(states), self.rel_mlp_h(states))
 
-    def _label_scores(self, scores: Scores, rows: Tensor, words: Tensor, heads: Tensor) -> Tensor:
-        """Label scores of chosen arcs, ``(arcs, labels)``; arguments are ``(arcs,)`` indices."""
-        dependents = _with_one(scores.label_dep[rows, words])
-        governors = _with_one(scores.label_head[rows, heads])
-        # [arcs, labels, label_dim + 1]
-        mixed = torch.einsum("ad,lde->ale", dependents, self.label_weight)
-        labels = torch.einsum("ale,ae->al", mixed, governors)
-        return labels.float() if labels.dtype in (torch.bfloat16, torch.float16) else labels
+    def arc_scores(self, states: Scores) -> Tensor:
+        """Return the arcs' scores."""
+        return states.arcs
 
-    def _labelled_arcs(self, scores: Scores) -> Tensor:
-        """Log p(head) + log p(best label | head), ``(batch, 1 + length, 1 + length)``."""
-        dependents, governors = _with_one(scores.label_dep), _with_one(scores.label_head)
-        mixed = torch.einsum("bid,lde->bile", dependents, self.label_weight)
-        # [batch, 1 + length, 1 + length, labels], a sentence at a time: it is the largest tensor
-        best = [
-            torch.einsum("ile,je->ijl", one, heads).log_softmax(-1).amax(-1)
-            for one, heads in zip(mixed, governors, strict=True)
-        ]
-        return scores.arcs.log_softmax(-1) + torch.stack(best).to(scores.arcs.dtype)
-
-    def arc_scores(self, scores: Scores) -> Tensor:
-        """Return the arcs'."""
-        return scores.arcs
-
-    def losses(self, scores: Scores, batch: Batch) -> Tensor:
+    def loss(self, states: Scores, batch: Batch) -> Tensor:
         """Cross-entropy of heads and of labels at gold heads, summed by sentence, ``(batch,)``."""
-        rows, words = (batch.mask & (batch.heads >= 0)).nonzero(as_tuple=True)
-        heads, labels = batch.heads[rows, words], batch.labels[rows, words]
-        arc_loss = nn.functional.cross_entropy(
-            scores.arcs[rows, words + 1], heads, reduction="none"
-        )
-        label_loss = nn.functional.cross_entropy(
-            self._label_scores(scores, rows, words + 1, heads),
+        rows, words = (batch.mask & (batch.gold["heads"] >= 0)).nonzero(as_tuple=True)
+        heads, labels = (batch.gold[name][rows, words] for name in ("heads", "labels"))
+        cross_entropy = nn.functional.cross_entropy
+        arc_loss = cross_entropy(states.arcs[rows, words + 1], heads, reduction="none")
+        label_loss = cross_entropy(
+            self._label_scores(states, rows, words + 1, heads),
             labels,
             reduction="none",
             ignore_index=-1,
@@ -158,20 +167,64 @@ class BiaffineParser(Model):
         by_sentence = arc_loss.new_zeros(len(batch))
         return by_sentence.index_add(0, rows, arc_loss + label_loss)
 
-    def parse_scores(
-        self, scores: Scores, lengths: Tensor
+    def decode(
+        self,
+        members: Sequence["BiaffineParser"],
+        states: Sequence[Scores],
+        batches: Sequence[Batch],
     ) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
-        """Return the decoder's heads, and their best labels."""
-        arcs = self._labelled_arcs(scores) if self.labelled else scores.arcs
+        """Return the decoder's heads and their best labels, of several parsers by mean probability.
+
+        Labels are numbered as this parser does.
+        """
+        mask, lengths = batches[0].mask, batches[0].lengths
+        answering = list(zip(members, states, strict=True))
+        arcs = mean_scores([one._decoded_arcs(own) for one, own in answering])
         heads = decode_heads(arcs.detach().cpu().numpy(), lengths.cpu().numpy(), self.decoder)
-        width = heads.shape[1]
-        mask = torch.arange(width, device=lengths.device) < lengths[:, None]
         rows, words = mask.nonzero(as_tuple=True)
         chosen = torch.from_numpy(heads.astype(np.int64)).to(lengths.device)[rows, words]
-        best = self._label_scores(scores, rows, words + 1, chosen).argmax(1)
+        scores = []
+        for one, own in answering:
+            found = one._label_scores(own, rows, words + 1, chosen)
+            order = [one.vocabulary.label_ids[label] for label in self.vocabulary.labels]
+            scores.append(found if one is self else found[:, order])
         labels = torch.zeros(heads.shape, dtype=torch.int16, device=lengths.device)
-        labels[rows, words] = best.to(torch.int16)
+        labels[rows, words] = mean_scores(scores).argmax(1).to(torch.int16)
         return heads, labels.cpu().numpy()
+
+    def _label_scores(self, scores: Scores, rows: Tensor, words: Tensor, heads: Tensor) -> Tensor:
+        """Return label scores of arcs, ``(arcs, labels)``; arguments are ``(arcs,)`` indices."""
+        # [arcs, labels, label_dim + 1]
+        mixed = self.rel_attn.left(scores.rel_d[rows, words])
+        governors = self.rel_attn.right(scores.rel_h[rows, heads])
+        return _float(torch.einsum("ale,ae->al", mixed, governors))
+
+    def _decoded_arcs(self, scores: Scores) -> Tensor:
+        """Return what the decoder maximises, ``(batch, 1 + length, 1 + length)``.
+
+        Where labels count, it is log p(head) + log p(best label | head).
+        """
+        if not self.labelled:
+            return scores.arcs
+        mixed, governors = self.rel_attn.left(scores.rel_d), self.rel_attn.right(scores.rel_h)
+        # [batch, 1 + length, 1 + length, labels], a sentence at a time: it is the largest tensor
+        best = [
+            torch.einsum("ile,je->ijl", one, heads).log_softmax(-1).amax(-1)
+            for one, heads in zip(mixed, governors, strict=True)
+        ]
+        return scores.arcs.log_softmax(-1) + torch.stack(best).to(scores.arcs.dtype)
+
+
+def mean_scores(scores: Sequence[Tensor]) -> Tensor:
+    """Return the log of the members' mean probabilities over the last axis; one's scores as is."""
+    if len(scores) == 1:
+        return scores[0]
+    logarithms = torch.stack([one.log_softmax(-1) for one in scores])
+    return logarithms.logsumexp(0) - math.log(len(scores))
+
+
+def _float(scores: Tensor) -> Tensor:
+    return scores.float() if scores.dtype in (torch.bfloat16, torch.float16) else scores
 
 
 def _with_one(inputs: Tensor) -> Tensor:

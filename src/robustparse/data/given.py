@@ -1,26 +1,26 @@
-"""Sentences to parse as Python gives them: lists of words, or with tags."""
+"""Texts as Python code gives them: lists of words, or with tags, without gold answers."""
 
 from collections.abc import Iterable, Sequence
 
 from robustparse.errors import InputError
-from robustparse.types import DependencyTree, Example, Sentence
+from robustparse.types import Example, Sentence
 
 
-def all_without_gold(sentences: Sequence[Sentence | Sequence[str]]) -> list[Example]:
-    """Each sentence as an example whose tree says nothing; ids count them from 0.
+def examples_of(sentences: Sequence[Sentence | Sequence[str]]) -> list[Example]:
+    """Return each sentence as an example without a gold answer; ids count them from 0.
 
     Raises:
-        InputError: one sentence alone, or no sequence; or see ``without_gold``.
+        InputError: one sentence instead of a list, or no sequence; or see ``example_of``.
     """
     if isinstance(sentences, Sentence) or not isinstance(sentences, Iterable):
         raise InputError(
             f"expected a list of sentences, got {repr(sentences)[:40]}; put a single sentence into "
             "a list"
         )
-    return [without_gold(index, given) for index, given in enumerate(sentences)]
+    return [example_of(index, given) for index, given in enumerate(sentences)]
 
 
-def without_gold(index: int, given: Sentence | Sequence[str]) -> Example:
+def example_of(index: int, given: Sentence | Sequence[str]) -> Example:
     """Return a sentence as an example whose tree says nothing.
 
     Args:
@@ -52,5 +52,4 @@ def without_gold(index: int, given: Sentence | Sequence[str]) -> Example:
                 f"sentence {index + 1} has {len(sentence)} words and {len(tags)} tags in {name}; "
                 "expected one tag a word, or none at all"
             )
-    unknown = DependencyTree((0,) * len(sentence), ("",) * len(sentence))
-    return Example(index, sentence, unknown)
+    return Example(index, sentence, gold=None)

@@ -1,0 +1,63 @@
+"""Treebanks in CoNLL-U and CoNLL-X, and the embedded sample treebank, as training data."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from robustparse.data.conllu import check_labels, check_readable, find_split, read_treebank
+from robustparse.data.datamodule import DataModule
+from robustparse.metrics import PunctuationPolicy
+from robustparse.types import Example
+
+_LIMIT = "data.init_args.max_length"
+
+
+class TreebankDataModule(DataModule):
+    """A treebank whose files are named ``*train.conllu``, ``*dev.conllu`` and ``*test.conllu``.
+
+    ``.conllx`` and ``.conll`` will do too. For arguments see `DataModule`.
+    """
+
+    def read(self, path: str | Path, gold: bool = True) -> list[Example]:
+        """Return the sentences of a file.
+
+        Raises:
+            InputError: see ``read_treebank``.
+        """
+        return read_treebank(path, self.max_length, gold, _LIMIT)
+
+    def sample(self, split: str) -> list[Example]:
+        """Return a split of the sample treebank that the seed gives."""
+        from robustparse.data.sample.treebank import sample_treebank
+
+        return getattr(sample_treebank(self.seed), split)  # type: ignore[no-any-return]
+
+    def find(self, folder: str, split: str) -> Path:
+        """Return the file of a split in a folder.
+
+        Raises:
+            InputError: see ``find_split``.
+        """
+        return find_split(folder, split)
+
+    def check_copies(self, copies: Sequence[Example], path: str) -> None:
+        """Refuse a dependency label that the training file does not have.
+
+        Raises:
+            InputError: names file, line and label.
+        """
+        known = {label for example in self.train_examples for label in example.gold.labels}
+        check_labels(copies, path, known)
+
+    def check_readable(
+        self,
+        examples: Sequence[Example],
+        path: str | Path,
+        check: Callable[[Sequence[Example]], None],
+        punctuation: PunctuationPolicy = "none",
+    ) -> None:
+        """Refuse sentences that ``check`` refuses, or whose words cannot be counted.
+
+        Raises:
+            InputError: names file and line.
+        """
+        check_readable(examples, path, check, punctuation)

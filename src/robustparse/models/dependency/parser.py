@@ -1,0 +1,119 @@
+"""What every dependency parser shares: gold columns, answers, scores, and a margin on arcs."""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torchmetrics import Metric
+
+from robustparse.data.batch import Batch, Column
+from robustparse.data.conllu import unknown_labels
+from robustparse.metrics import (
+    AttachmentScore,
+    PunctuationPolicy,
+    counted_words,
+    unmatched_punctuation,
+)
+from robustparse.models.base import Model, Predictions, States
+from robustparse.types import DependencyTree, Example
+
+EPSILON = 1.0
+"""Below this a lost arc is not pushed down further (Zheng et al. 2020: 1)."""
+
+
+class DependencyParser(Model):
+    """Answers with dependency trees; its predictions are heads and label ids, ``(batch, length)``.
+
+    Gold columns are ``heads`` (0 is ROOT; -1 leaves a word out of the loss), ``labels`` (ids, -1
+    for a label never seen in training) and ``counted`` (which words count in scores).
+    """
+
+    @abstractmethod
+    def arc_scores(self, states: States) -> Tensor:
+        """Return ``(batch, 1 + length, 1 + length)`` [dependent, head], -inf on padded heads."""
+
+    def gold_columns(
+        self, examples: Sequence[Example], punctuation: PunctuationPolicy
+    ) -> dict[str, Column]:
+        """Return the columns ``heads``, ``labels`` and ``counted``."""
+        lengths = [len(example.sentence) for example in examples]
+        ids = self.vocabulary.label_ids
+        labels = [ids.get(label, -1) for example in examples for label in example.gold.labels]
+        heads = [head for example in examples for head in example.gold.heads]
+        counted = [counted_words(example.sentence, punctuation) for example in examples]
+        none = np.zeros(0, dtype=np.bool_)
+        return {
+            "heads": Column.of(lengths, np.array(heads, dtype=np.int64)),
+            "labels": Column.of(lengths, np.array(labels, dtype=np.int64)),
+            "counted": Column.of(lengths, np.concatenate([none, *counted])),
+        }
+
+    def restricted_gold(
+        self, gold: Sequence[Any], among: Sequence[NDArray[np.bool_]]
+    ) -> dict[str, NDArray[np.int64]]:
+        """Return heads, -1 where a word is not ``among`` those wanted, and label ids.
+
+        Each gold answer has heads and label ids first.
+        """
+        shape = len(gold), max((len(some) for some in among), default=0)
+        heads, labels = np.full(shape, -1, np.int64), np.full(shape, -1, np.int64)
+        for row, (right, wanted) in enumerate(zip(gold, among, strict=True)):
+            heads[row, : len(wanted)] = np.where(wanted, right[0], -1)
+            labels[row, : len(wanted)] = right[1]
+        return {"heads": heads, "labels": labels}
+
+    def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[DependencyTree]:
+        """Return the trees of heads and label ids."""
+        heads, labels = predictions
+        names = self.vocabulary.labels
+        return [
+            DependencyTree(
+                tuple(heads[row, :length].tolist()),
+                tuple(names[label] for label in labels[row, :length].tolist()),
+            )
+            for row, length in enumerate(lengths)
+        ]
+
+    def metric(self) -> Metric:
+        """Return an attachment score without sentences."""
+        return AttachmentScore()
+
+    def update(self, metric: Metric, predictions: Predictions, batch: Batch) -> None:
+        """Count correct heads and labels."""
+        heads, labels = (torch.from_numpy(part).to(self.device) for part in predictions)
+        gold = batch.gold
+        metric.update(heads == gold["heads"], labels == gold["labels"], gold["counted"])
+
+    def margin(self, states: States, batch: Batch) -> Tensor:
+        """Return -F of Zheng et al. 2020, eq. 4, over the words with a gold head, ``(batch,)``.
+
+        F(x) = sum over the words m of max(s(h_m, m) - max over j != h_m of s(j, m), -eps): by how
+        much the gold head h_m beats its best rival. A word is no rival head of its own. A word
+        without a rival adds nothing.
+        """
+        arcs = self.arc_scores(states)[:, 1:]
+        gold = batch.gold["heads"]
+        places = torch.arange(arcs.shape[2], device=arcs.device)
+        heads = gold.clamp(min=0).unsqueeze(-1)
+        # [batch, length, 1 + length]
+        own = 1 + torch.arange(arcs.shape[1]).to(places)[:, None]
+        rivals = arcs.masked_fill((places == heads) | (places == own), float("-inf")).amax(-1)
+        margins = (arcs.gather(2, heads).squeeze(-1) - rivals).clamp(min=-EPSILON)
+        counted = batch.mask & (gold >= 0) & (rivals > float("-inf"))
+        return -margins.masked_fill(~counted, 0.0).sum(1)
+
+    def warnings(
+        self, examples: Sequence[Example], path: str | Path, punctuation: PunctuationPolicy = "none"
+    ) -> Iterator[str]:
+        """Yield what the encoder warns of, labels never seen in training, unmatched punctuation."""
+        yield from super().warnings(examples, path, punctuation)
+        effect = "count as wrong in LAS"
+        if labels := unknown_labels(examples, path, self.vocabulary.label_ids, effect):
+            yield labels
+        if tags := unmatched_punctuation(examples, punctuation):
+            yield f"{path}: {tags}"
