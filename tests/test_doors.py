@@ -24,6 +24,7 @@ LEAVES = {
     "devices",
     "pretrained",
     "loaded_model",
+    "lightning",
 }
 ROOMS = {
     "": {"models"},
@@ -35,6 +36,7 @@ ROOMS = {
     "pretrained": {"errors", "devices"},
     "loaded_model": {"pretrained"},
     "metrics": {"errors", "types"},
+    "lightning": set(),
     "data": LEAVES,
     "grammars": LEAVES,
     "attacks": LEAVES,
@@ -52,7 +54,7 @@ EVERYWHERE = set(ROOMS) | {"cli"}
 # Where a third party may come in: files without their ending, or whole folders with a slash.
 THIRD_PARTIES = {
     "pytorch_lightning": (
-        *("data/datamodule", "models/learning"),
+        *("lightning", "data/datamodule", "models/base", "models/optimization"),
         *("defenses/", "evaluation/", "tracking/", "cli/"),
     ),
     "transformers": (

@@ -218,7 +218,7 @@ def test_several_parsers_answer_by_their_mean_probability(make_parser, vocabular
                     chances.append([found[ids[label]] for label in vocabulary.labels])
                 assert labels[row, word] == np.mean(chances, axis=0).argmax()
     alone = [ModelVictim([one]) for one in members]
-    own = [one.predict(*arrays(one, *texts))[0].tolist() for one in alone]
+    own = [one.parse(*arrays(one, *texts))[0].tolist() for one in alone]
     assert len({str(heads.tolist()), *map(str, own)}) == 3  # it is neither's answer
 
 

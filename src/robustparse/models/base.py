@@ -29,6 +29,7 @@ from robustparse.lightning import batches_done, loader_states, start_accumulatio
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.checkpoint import (
     KEY,
+    check_same_files,
     describe,
     fill_weights,
     held_arguments,
@@ -340,20 +341,10 @@ class Model(pl.LightningModule, ABC):
         """Refuse to continue with other vectors, another tokenizer or another vocabulary.
 
         Raises:
-            InputError: they or the weights are another model's; or the weights are not finite,
-                except where training is to continue.
+            InputError: see ``check_same_files`` and ``fill_weights``; weights that are not finite
+                are taken where training is to continue.
         """
-        remedy = "resume with the files it was trained with, or start from it with "
-        remedy += "model.init_args.init_from"
-        if found := self.encoder.differences(held_arguments(checkpoint, "encoder")):
-            raise InputError(
-                f"the checkpoint's encoder differs in {' and '.join(found)}", remedy=remedy
-            )
-        if checkpoint.get(KEY, {}).get("vocabulary") != self.vocabulary.to_lists():
-            raise InputError(
-                "the checkpoint was trained with another vocabulary than this data gives",
-                remedy=remedy,
-            )
+        check_same_files(self.encoder, self.vocabulary, checkpoint)
         trainer = self._trainer
         if trainer is not None:
             # Lightning converts the module only after loading: float64 would go through float32.
@@ -390,11 +381,11 @@ class Model(pl.LightningModule, ABC):
         return [Prediction(*pair) for pair in zip(batch.ids.tolist(), answers, strict=True)]
 
     def on_validation_epoch_end(self) -> None:
-        """Log ``val/uas`` and so on, summed over processes."""
+        """Log each score as ``val/SCORE``, summed over processes."""
         self._log_scores("val", self.validation_score)
 
     def on_test_epoch_end(self) -> None:
-        """Log ``test/uas`` and so on."""
+        """Log each score as ``test/SCORE``."""
         self._log_scores("test", self.test_score)
 
     def _log_scores(self, split: str, metric: Metric) -> None:

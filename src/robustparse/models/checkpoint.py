@@ -18,6 +18,7 @@ import torch
 from robustparse import __version__
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, reason
+from robustparse.models.encoders.base import Encoder
 
 FORMAT = 2
 KEY = "robustparse"
@@ -178,6 +179,27 @@ def held_arguments(content: Mapping[str, Any], part: str) -> Mapping[str, Any]:
             f"the checkpoint does not say what its {part} was", remedy="train the model again"
         ) from None
     return arguments
+
+
+def check_same_files(
+    encoder: Encoder, vocabulary: Vocabulary, checkpoint: Mapping[str, Any]
+) -> None:
+    """Refuse to continue a run with other vectors, another tokenizer or another vocabulary.
+
+    Raises:
+        InputError: they are not those that the checkpoint's model was trained with.
+    """
+    remedy = "resume with the files it was trained with, or start from it with "
+    remedy += "model.init_args.init_from"
+    if found := encoder.differences(held_arguments(checkpoint, "encoder")):
+        raise InputError(
+            f"the checkpoint's encoder differs in {' and '.join(found)}", remedy=remedy
+        )
+    if checkpoint[KEY].get("vocabulary") != vocabulary.to_lists():
+        raise InputError(
+            "the checkpoint was trained with another vocabulary than this data gives",
+            remedy=remedy,
+        )
 
 
 def fill_weights(
