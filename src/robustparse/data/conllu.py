@@ -49,7 +49,7 @@ def read_treebank(
             is no tree (in CoNLL-U with a single root), or a sentence over ``max_length``.
     """
     path = Path(path)
-    examples = []
+    examples: list[Example] = []
     for line, block in blocks(read_text(path)):
         example = _example(len(examples), path, line, block, parsed)
         if max_length is not None and len(example.sentence) > max_length:

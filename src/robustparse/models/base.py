@@ -53,7 +53,7 @@ class Model(LearningModule):
         start = None if init_from is None else read_checkpoint(init_from)
         if start is not None:
             vocabulary = Vocabulary.from_lists(start[KEY]["vocabulary"])
-            self.encoder.take(held_arguments(start, "encoder"))
+            self.encoder.restore(held_arguments(start, "encoder"))
         if vocabulary is None:
             raise InputError(
                 "no training data to take the vocabulary from: set data.init_args.folder or "
@@ -204,8 +204,8 @@ class Model(LearningModule):
                 raise InputError(f"sentence {example.id + 1}: {error}") from None
 
     def unmatched(self, examples: Sequence[Example]) -> str:
-        """See ``Encoder.unmatched``."""
-        return self.encoder.unmatched(example.sentence for example in examples)
+        """See ``Encoder.warnings``."""
+        return "; ".join(self.encoder.warnings(example.sentence for example in examples))
 
     def number(
         self,
