@@ -4,8 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robustparse.data.conllu import find_split
-from robustparse.data.conllu_rows import blocks, is_word
+from robustparse.data.conllu import blocks, find_split, is_word
 from robustparse.files import read_text, write_text
 from robustparse.metrics import count_correct, percent
 from robustparse.types import DependencyTree

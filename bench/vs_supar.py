@@ -60,13 +60,12 @@ class System:
         name: ``robustparse`` or ``supar``.
         command: what starts it.
         threads: of its processes.
-        scratch: where each process gets an empty cache for ``datasets``: no file was read before.
     """
 
-    def __init__(self, name: str, command: Sequence[str], threads: int, scratch: Path) -> None:
+    def __init__(self, name: str, command: Sequence[str], threads: int) -> None:
         self.name, self.command, self.threads = name, command, threads
         threaded = {key: str(threads) for key in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
-        self.environment, self.scratch = {**os.environ, **threaded}, scratch
+        self.environment = {**os.environ, **threaded}
 
     def __call__(self, action: str, **options: Any) -> Figures:
         """Run an action in a new process: the object on its last line."""
@@ -74,11 +73,9 @@ class System:
         for name, value in options.items():
             values = value if isinstance(value, list) else [value]
             words += [f"--{name}", *map(str, values)]
-        with tempfile.TemporaryDirectory(dir=self.scratch) as cache:
-            environment = {**self.environment, "HF_DATASETS_CACHE": cache}
-            run = subprocess.run(
-                [*self.command, *words], env=environment, text=True, capture_output=True
-            )
+        run = subprocess.run(
+            [*self.command, *words], env=self.environment, text=True, capture_output=True
+        )
         if run.returncode:
             sys.exit(f"{self.name} {action} failed:\n{run.stdout}{run.stderr}")
         figures: Figures = json.loads(run.stdout.strip().split("\n")[-1])
@@ -177,10 +174,9 @@ def _ratio(own: list[float], peer: list[float]) -> float:
 def measure(options: argparse.Namespace, folder: Path) -> Figures:
     """All figures; those that were not measured are None."""
     python = peer_python(options.peer_python)
-    scratch = make_folder(folder / "datasets")
     ours, theirs = str(BENCH / "supar_own.py"), str(BENCH / "supar_peer.py")
-    own = System("robustparse", [sys.executable, ours], options.threads, scratch)
-    peer = System("supar", [str(python), "-W", "ignore", theirs], options.threads, scratch)
+    own = System("robustparse", [sys.executable, ours], options.threads)
+    peer = System("supar", [str(python), "-W", "ignore", theirs], options.threads)
     files = penn_copies(options.folder, make_folder(folder / "data"))
     settings = {name: getattr(options, name) for name in ("threads", "batch_words", "epochs")}
     figures: Figures = dict.fromkeys(

@@ -1,4 +1,4 @@
-"""What every test stands on: no network, an own cache, one thread, a tiny treebank and parser."""
+"""What every test stands on: no network, its own cache, one thread, a tiny treebank and parser."""
 
 import os
 import random
@@ -6,9 +6,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-# Before anything imports datasets, transformers or wandb, which read these once.
+# Before anything imports transformers or wandb, which read these once.
 _CACHE = tempfile.TemporaryDirectory(prefix="robustparse-tests-")
-os.environ["HF_DATASETS_CACHE"] = _CACHE.name
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["WANDB_MODE"] = "offline"
 os.environ["WANDB_DATA_DIR"] = _CACHE.name

@@ -23,7 +23,6 @@ LEAVES = {
     "vectors",
     "devices",
     "pretrained",
-    "loaded_model",
     "lightning",
 }
 ROOMS = {
@@ -34,7 +33,6 @@ ROOMS = {
     "vectors": {"errors", "files"},
     "devices": {"errors"},
     "pretrained": {"errors", "devices"},
-    "loaded_model": {"pretrained"},
     "metrics": {"errors", "types"},
     "lightning": set(),
     "data": LEAVES,
@@ -58,7 +56,7 @@ THIRD_PARTIES = {
         *("defenses/", "evaluation/", "tracking/", "cli/"),
     ),
     "transformers": (
-        *("pretrained", "loaded_model", "models/encoders/transformer"),
+        *("pretrained", "models/encoders/"),
         *("attacks/candidates/", "attacks/constraints/", "perturbations/", "cli/"),
     ),
     "wandb": ("tracking/", "cli/"),

@@ -1,11 +1,13 @@
-"""Finding and loading pretrained Transformers, offline unless told otherwise.
+"""Pretrained Transformers: found, loaded and run, offline unless told otherwise.
 
-Only safetensors weights are read: nothing is unpickled. Every error names what the model is for.
+Only safetensors weights are read: nothing is unpickled. Code that comes with a model is never run.
+Every error names what the model is for.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,18 +27,139 @@ from transformers.utils.hub import cached_file
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError
 
-_BAR = "\u2581"  # SentencePiece's blank
-_TOKENIZER_FILES = "expected tokenizer.json or vocab.txt beside config.json"
-
 MASKED_LM, CAUSAL_LM = "masked language model", "causal language model"
 ENCODER = "pretrained encoder"
 
 Precision = Literal["float32", "bfloat16", "float64"]
 Kind = Literal["masked", "causal"]
 
+_TOKENIZER_FILES = "tokenizer.json or vocab.txt next to config.json"
+
+
+class LoadedModel:
+    """A pretrained language model on its device, in evaluation mode.
+
+    Args:
+        model: folder of a saved model, or a hub name.
+        kind: causal or masked.
+        precision: number format of the model.
+        device: `auto` takes a GPU if there is one.
+        download: whether a name that is not in the local cache may be fetched.
+
+    Attributes:
+        device: where it is.
+        network: the model.
+        tokenizer: its tokenizer.
+
+    Raises:
+        InputError: there is no such model or device, the model has no tokenizer, comes with its own
+            code, is a masked one without a mask token, or cannot be loaded.
+    """
+
+    def __init__(
+        self, model: str, kind: Kind, precision: Precision, device: str, download: bool
+    ) -> None:
+        self.device = named_device(device)
+        self.network: PreTrainedModel
+        self.tokenizer: PreTrainedTokenizerBase
+        if kind == "masked":
+            found = _load(AutoModelForMaskedLM, MASKED_LM, model, download)
+        else:
+            found = _load(AutoModelForCausalLM, CAUSAL_LM, model, download)
+        self.network, self.tokenizer = found
+        module: torch.nn.Module = self.network
+        module.to(device=self.device, dtype=getattr(torch, precision)).eval().requires_grad_(False)
+        self._precision = precision
+
+    @property
+    def max_pieces(self) -> int:
+        """Pieces of a text that the model reads, special ones included."""
+        # RoBERTa numbers positions from 2: two places fewer than the table has fit every model.
+        positions = int(getattr(self.network.config, "max_position_embeddings", 1 << 20)) - 2
+        return min(positions, int(self.tokenizer.model_max_length))
+
+    def padded(self, inputs: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Pad rows of piece ids: ids and attention mask, `(rows, pieces)` each."""
+        width = max(len(ids) for ids in inputs)
+        padding = self.tokenizer.pad_token_id or 0
+        ids = torch.tensor([[*ids, *[padding] * (width - len(ids))] for ids in inputs]).long()
+        mask = torch.tensor([[1] * len(ids) + [0] * (width - len(ids)) for ids in inputs]).long()
+        return ids.to(self.device), mask.to(self.device)
+
+    def logits(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Compute the logits of every piece, `(rows, pieces, vocabulary)`, in float32 or float64.
+
+        Args:
+            ids: `(rows, pieces)`.
+            mask: `(rows, pieces)`.
+        """
+        return self._wide(self.network(input_ids=ids, attention_mask=mask).logits)
+
+    def logits_at(
+        self, ids: torch.Tensor, mask: torch.Tensor, columns: torch.Tensor
+    ) -> torch.Tensor:
+        """Compute the logits of one piece of each row, `(rows, vocabulary)`.
+
+        Args:
+            ids: `(rows, pieces)`.
+            mask: `(rows, pieces)`.
+            columns: index of the piece, `(rows,)`.
+        """
+        rows = torch.arange(len(ids), device=self.device)
+        batch = {"input_ids": ids, "attention_mask": mask}
+        if self.head is None:
+            return self._wide(self.network(**batch).logits[rows, columns])
+        states = self.network.base_model(**batch).last_hidden_state
+        return self._wide(self.head(states[rows, columns]))
+
+    @cached_property
+    @torch.inference_mode()
+    def head(self) -> torch.nn.Module | None:
+        """The part that turns one hidden row into logits, if it can be run on its own.
+
+        It costs more than the encoder when it runs on every row. Classes name it differently and
+        some put more between encoder and head, so it is used only where it reproduces the logits.
+        """
+        probe = torch.full((1, 3), self.tokenizer.mask_token_id, device=self.device)
+        expected = self.network(input_ids=probe).logits[0, 1]
+        for name in ("cls", "lm_head"):
+            head = getattr(self.network, name, None)
+            if isinstance(head, torch.nn.Module):
+                hidden = self.network.base_model(input_ids=probe).last_hidden_state[:, 1]
+                logits = head(hidden)
+                if logits.shape[1:] == expected.shape and torch.allclose(
+                    logits[0].float(), expected.float(), rtol=1e-2, atol=1e-2
+                ):
+                    return head
+        return None
+
+    def _wide(self, logits: torch.Tensor) -> torch.Tensor:
+        return logits if self._precision == "float64" else logits.float()
+
+
+def load_encoder(
+    model: str, download: bool, check: Callable[[Mapping[str, Any]], None]
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """Load a Transformer without a head, in float32, and its tokenizer, which reads single words.
+
+    Args:
+        model: a folder, or a name in the local cache.
+        download: fetch by name what is not in the cache.
+        check: is given the model's configuration before the model is loaded.
+
+    Raises:
+        InputError: the model is missing, has no tokenizer or one of another vocabulary, comes with
+            its own code, or cannot be loaded; or raised by ``check``.
+    """
+    network, tokenizer = _load(AutoModel, ENCODER, model, download, check, add_prefix_space=True)
+    module: torch.nn.Module = network
+    module.to(dtype=torch.float32)
+    _begin_words_with_a_blank(tokenizer)
+    return network, tokenizer
+
 
 def model_folder(model: str, download: bool, kind: str = MASKED_LM) -> Path:
-    """Return the folder a model's files lie in: itself, or the hub cache's snapshot of a name.
+    """Find the folder that holds a model's files: itself, or the hub cache's snapshot of a name.
 
     Args:
         model: a folder, or a name in the local cache.
@@ -44,16 +167,25 @@ def model_folder(model: str, download: bool, kind: str = MASKED_LM) -> Path:
         kind: what the model is, for errors.
 
     Raises:
-        InputError: there is no such folder, or nothing of that name in the local cache.
+        InputError: there is no such folder, nothing of that name in the local cache, or the model
+            comes with its own code.
     """
     path = Path(model).expanduser()
     if path.is_dir():
         if not (path / "config.json").is_file():
             raise InputError(
-                f"{kind} {model}: the folder has no config.json; expected what "
-                "save_pretrained writes (config.json, model.safetensors, tokenizer files)"
+                "the folder has no config.json",
+                key=f"{kind} {model}",
+                expected="what save_pretrained writes (config.json, model.safetensors, tokenizer "
+                "files)",
             )
-        return path
+    else:
+        path = _cached_folder(model, download, kind)
+    refuse_own_code(path, kind)
+    return path
+
+
+def _cached_folder(model: str, download: bool, kind: str) -> Path:
     try:
         config = cached_file(model, "config.json", local_files_only=not download)
     except (OSError, ValueError) as error:
@@ -62,53 +194,55 @@ def model_folder(model: str, download: bool, kind: str = MASKED_LM) -> Path:
             if download
             else "give the folder of a saved model, or set `download: true` to fetch it by name"
         )
-        raise InputError(
-            f"{kind} {model!r}: neither a folder nor a model in the local cache; {remedy}"
-        ) from error
+        found = "neither a folder nor a model in the local cache"
+        raise InputError(found, key=f"{kind} {model!r}", remedy=remedy) from error
     return Path(str(config)).parent
 
 
-def load_pretrained(
-    model: str,
-    download: bool,
-    precision: Precision,
-    device: torch.device,
-    kind: Kind = "masked",
-) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """Return the language model in evaluation mode, and its tokenizer.
+def refuse_own_code(folder: Path, kind: str) -> None:
+    """Refuse a model that comes with its own Python code: loading it would run whatever it does.
+
+    Args:
+        folder: the model's.
+        kind: what the model is, for errors.
 
     Raises:
-        InputError: the model is missing, has no tokenizer, no mask token if it is a masked one, or
-            cannot be loaded.
+        InputError: names the file that asks for the code.
     """
-    if kind == "masked":
-        network, tokenizer = _load(AutoModelForMaskedLM, MASKED_LM, model, download)
-    else:
-        network, tokenizer = _load(AutoModelForCausalLM, CAUSAL_LM, model, download)
-    module: torch.nn.Module = network
-    module.to(device=device, dtype=getattr(torch, precision)).eval().requires_grad_(False)
-    return network, tokenizer
+    for path in (folder / "config.json", folder / "tokenizer_config.json"):
+        if path.is_file() and "auto_map" in _settings(path, kind):
+            raise InputError(
+                f"the {kind} comes with its own Python code, which is never run",
+                path=path,
+                key="auto_map",
+                expected="a model whose code is part of transformers",
+                remedy="choose such a model, or take auto_map out of the file if transformers "
+                "itself has the code of this one",
+            )
 
 
-def load_encoder(model: str, download: bool) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """Return a Transformer without a head, in float32, and its tokenizer, which reads words one by
-    one.
-
-    Raises:
-        InputError: the model is missing, has no tokenizer or one of another vocabulary, or cannot
-            be loaded.
-    """
-    network, tokenizer = _load(AutoModel, ENCODER, model, download, add_prefix_space=True)
-    module: torch.nn.Module = network
-    module.to(dtype=torch.float32)
-    _begin_words_with_a_blank(tokenizer)
-    return network, tokenizer
+def _settings(path: Path, kind: str) -> dict[str, Any]:
+    """Read a model's file of settings."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"not the JSON of a {kind} ({first_line(error)})", path=path) from error
+    if not isinstance(content, dict):
+        found = f"a {type(content).__name__}"
+        raise InputError(found, path=path, expected=f"the settings of a {kind}")
+    return content
 
 
 def _load(
-    auto_class: Any, kind: str, model: str, download: bool, **tokenizer_options: bool
+    auto_class: Any,
+    kind: str,
+    model: str,
+    download: bool,
+    check: Callable[[Mapping[str, Any]], None] = lambda _: None,
+    **tokenizer_options: bool,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     folder = model_folder(model, download, kind)
+    check(_settings(folder / "config.json", kind))
     # A name stays a name: where only its config.json is cached, the rest is still to be fetched.
     named = not Path(model).expanduser().is_dir()
     source, local = (model, not download) if named else (str(folder), True)
@@ -118,14 +252,16 @@ def _load(
     rows = getattr(network.config, "vocab_size", None)
     if rows is None:
         raise InputError(
-            f"{kind} {model}: its config.json has no vocab_size; expected a model that reads the "
-            "pieces of a vocabulary, such as BERT"
+            "its config.json has no vocab_size",
+            key=f"{kind} {model}",
+            expected="a model that reads the pieces of a vocabulary, such as BERT",
         )
     # Ids may have gaps, so that the number of pieces says little.
     if (last := max(tokenizer.get_vocab().values())) >= rows:
         raise InputError(
-            f"{kind} {model}: its tokenizer has piece ids up to {last}, its weights rows up "
-            f"to {rows - 1}; expected the tokenizer it was trained with"
+            f"its tokenizer has piece ids up to {last}, its weights rows up to {rows - 1}",
+            key=f"{kind} {model}",
+            expected="the tokenizer it was trained with",
         )
     return network, tokenizer
 
@@ -133,20 +269,25 @@ def _load(
 def _tokenizer(
     kind: str, model: str, source: str, local: bool, options: dict[str, bool]
 ) -> PreTrainedTokenizerBase:
+    key = f"{kind} {model}"
     try:
-        tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=local, **options)
+        tokenizer = AutoTokenizer.from_pretrained(
+            source, local_files_only=local, trust_remote_code=False, **options
+        )
     except Exception as error:  # transformers raises many types for a bad or missing tokenizer
         raise InputError(
-            f"{kind} {model}: its tokenizer cannot be loaded ({first_line(error)}); "
-            f"{_TOKENIZER_FILES}"
+            f"its tokenizer cannot be loaded ({first_line(error)})",
+            key=key,
+            expected=_TOKENIZER_FILES,
         ) from error
     # Without any file transformers makes up a tokenizer that knows special tokens only.
     if len(tokenizer) <= len(tokenizer.all_special_tokens):
-        raise InputError(f"{kind} {model}: it has no tokenizer; {_TOKENIZER_FILES}")
+        raise InputError("it has no tokenizer", key=key, expected=_TOKENIZER_FILES)
     if kind == MASKED_LM and tokenizer.mask_token_id is None:
         raise InputError(
-            f"{kind} {model}: its tokenizer has no mask token; expected a tokenizer of a masked "
-            "language model such as BERT's"
+            "its tokenizer has no mask token",
+            key=key,
+            expected="a tokenizer of a masked language model such as BERT's",
         )
     return tokenizer
 
@@ -154,53 +295,51 @@ def _tokenizer(
 def _begin_words_with_a_blank(tokenizer: PreTrainedTokenizerBase) -> None:
     """Let a tokenizer that keeps blanks take each word for a word of its own, as it is in a text.
 
-    The pieces of words behind the first begin with a blank: of byte-level tokenizers, and of
+    The pieces of words after the first begin with a blank: of byte-level tokenizers, and of
     SentencePiece's, which write it as a bar. Only some classes of tokenizers heed
-    ``add_prefix_space``. A normalizer puts the blank where no step does, since a step behind one
+    ``add_prefix_space``. A normalizer puts the blank where no step does, since a step after one
     that splits words would put it before each part of a word.
     """
     backend: Any = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         return
-    content = json.loads(backend.to_str())
-    replacing = _steps(content["normalizer"], "normalizers")
-    splitting = _steps(content["pre_tokenizer"], "pretokenizers")
-    keeping = [step for step in splitting if step["type"] in ("ByteLevel", "Metaspace")]
-    bars = {"type": "Replace", "pattern": {"String": " "}, "content": _BAR} in replacing
-    put = any(step["type"] == "Prepend" for step in replacing) or any(
+    splitting = json.loads(backend.to_str())["pre_tokenizer"] or {}
+    steps = splitting.get("pretokenizers", [splitting])
+    keeping = [step for step in steps if step.get("type") in ("ByteLevel", "Metaspace")]
+    put = any(
         step.get("add_prefix_space") or step.get("prepend_scheme", "never") != "never"
         for step in keeping
     )
-    if (keeping or bars) and not put:
+    if keeping and not put:
         before = [] if backend.normalizer is None else [backend.normalizer]
-        blank = normalizers.Prepend(_BAR if bars else " ")
-        backend.normalizer = normalizers.Sequence([*before, blank])
-
-
-def _steps(top: dict[str, Any] | None, inner: str) -> list[dict[str, Any]]:
-    """Return the steps that a tokenizer's file names, one or a sequence of them."""
-    steps: list[dict[str, Any]] = [] if top is None else top.get(inner, [top])
-    return steps
+        backend.normalizer = normalizers.Sequence([*before, normalizers.Prepend(" ")])
 
 
 def _network(auto_class: Any, kind: str, model: str, source: str, local: bool) -> PreTrainedModel:
+    key = f"{kind} {model}"
     try:
         # Loading may draw initial weights; the caller's random state is not ours to advance.
         with torch.random.fork_rng(devices=[]):
             network, report = auto_class.from_pretrained(
-                source, local_files_only=local, use_safetensors=True, output_loading_info=True
+                source,
+                local_files_only=local,
+                use_safetensors=True,
+                trust_remote_code=False,
+                output_loading_info=True,
             )
     except Exception as error:  # as above: a bad config, missing or truncated weights
         raise InputError(
-            f"{kind} {model}: transformers cannot load it ({first_line(error)}); "
-            f"expected a {kind} with weights in model.safetensors"
+            f"transformers cannot load it ({first_line(error)})",
+            key=key,
+            expected=f"a {kind} with weights in model.safetensors",
         ) from error
     # A pooler is a head of its own, which a model saved for another task comes without.
-    missing = sorted(key for key in report["missing_keys"] if not key.startswith("pooler."))
+    missing = sorted(name for name in report["missing_keys"] if not name.startswith("pooler."))
     if missing:
         raise InputError(
-            f"{kind} {model}: its weights lack {missing[0]} and would be random there; expected a "
-            f"model saved as a {kind}"
+            f"its weights lack {missing[0]} and would be random there",
+            key=key,
+            expected=f"a model saved as a {kind}",
         )
     checked: PreTrainedModel = network
     return checked
@@ -216,7 +355,7 @@ def named_device(name: str) -> torch.device:
 
 
 def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
-    """Rows of similar length, the longest first; each list within a budget of padded tokens."""
+    """Yield rows of similar length, the longest first, within a budget of padded tokens a list."""
     order = sorted(range(len(lengths)), key=lambda row: -lengths[row])
     begin = 0
     while begin < len(order):

@@ -7,8 +7,14 @@ import conllu
 import pytest
 from conllu_texts import GOOD, row
 
-from robustparse.data import conllu_rows
-from robustparse.data.conllu import block_of, find_split, read_treebank, with_parse, write_treebank
+from robustparse.data.conllu import (
+    block_of,
+    find_split,
+    is_word,
+    read_treebank,
+    with_parse,
+    write_treebank,
+)
 from robustparse.errors import InputError
 from robustparse.types import DependencyTree, Sentence
 
@@ -76,8 +82,8 @@ def test_other_words_change_form_lemma_and_text(examples):
     words = ("Do", "never", "feed", "the", "dogs", ".")
     lines = with_parse(examples[0].block, examples[0].gold, words).split("\n")
     assert "# text = Do never feed the dogs ." in lines
-    assert [line.split("\t")[1] for line in lines if conllu_rows.is_word(line)] == list(words)
-    assert [line.split("\t")[2] for line in lines if conllu_rows.is_word(line)] == [
+    assert [line.split("\t")[1] for line in lines if is_word(line)] == list(words)
+    assert [line.split("\t")[2] for line in lines if is_word(line)] == [
         *("do", "_", "feed", "the", "_", ".")
     ]
     assert lines[3:5] == ["# note", "# note"]
@@ -106,9 +112,13 @@ def test_a_split_is_the_one_file_of_its_name(tmp_path):
     for name in ("en_x-ud-train.conllu", "en_x-ud-dev.conllu", "dev.conllu", "test.txt"):
         (tmp_path / name).write_text(GOOD)
     assert find_split(tmp_path, "train") == Path(tmp_path / "en_x-ud-train.conllu")
-    with pytest.raises(InputError, match=r"found dev\.conllu, en_x-ud-dev\.conllu; .* dev_file"):
-        find_split(tmp_path, "dev")
-    with pytest.raises(InputError, match="found none; name it with test_file"):
-        find_split(tmp_path, "test")
+    for split, found in {
+        "dev": r"2 files .*\(dev\.conllu, en_x-ud-dev\.conllu\)",
+        "test": r".*none",
+    }.items():
+        with pytest.raises(InputError, match=found) as caught:
+            find_split(tmp_path, split)
+        assert caught.value.path == str(tmp_path)
+        assert caught.value.remedy == f"name it with {split}_file"
     with pytest.raises(InputError, match="no such folder"):
         find_split(tmp_path / "nowhere", "dev")

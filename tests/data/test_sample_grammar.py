@@ -2,9 +2,8 @@
 
 import pytest
 
-from robustparse.data.sample.function_words import CLOSED
 from robustparse.data.sample.grammar import derive, lexicon, read, rules
-from robustparse.data.sample.words import OPEN
+from robustparse.data.sample.words import CLOSED, OPEN
 from robustparse.errors import InputError
 from robustparse.types import DependencyTree
 
@@ -34,8 +33,8 @@ def test_every_phrase_and_class_is_used() -> None:
 
 
 def test_no_content_word_has_two_classes() -> None:
-    words = [word.lower() for _, _, text in OPEN.values() for word in text.split()]
-    closed = {word for _, _, text in CLOSED.values() for word in text.split()}
+    words = [word.lower() for _, group in OPEN.values() for word in group]
+    closed = {word for _, group in CLOSED.values() for word in group}
     assert len(words) == len(set(words))
     assert not closed & set(words)
 
@@ -119,9 +118,9 @@ def test_case_does_not_matter_and_tags_restrict_readings() -> None:
     ("text", "message"),
     [
         ("The blockchain rewards work .", "word 2, 'blockchain', is not in"),
-        ("The bank rewards work", "in 0 ways, expected 1"),
-        ("Rewards the bank work .", "in 0 ways, expected 1"),
-        ("", "in 0 ways, expected 1"),
+        ("The bank rewards work", "in 0 ways"),
+        ("Rewards the bank work .", "in 0 ways"),
+        ("", "in 0 ways"),
     ],
 )
 def test_sentences_outside_the_grammar(text: str, message: str) -> None:

@@ -149,8 +149,10 @@ def with_vectors(path, rows) -> LSTMEncoder:
 @pytest.mark.parametrize("value", ["0", "0.1", "-7", "3e38"])
 def test_vectors_of_one_value_cannot_be_divided_by_their_deviation(tmp_path, vocabulary, value):
     rows = {f"w{index}": [value] * 3 for index in range(9)}
-    with pytest.raises(InputError, match=r"vectors\.txt: .* standard deviation of .* differ"):
+    with pytest.raises(InputError, match=r"standard deviation of .* divided") as caught:
         with_vectors(tmp_path / "vectors.txt", rows).build(vocabulary)
+    assert caught.value.path == str(tmp_path / "vectors.txt")
+    assert "values differ" in caught.value.remedy
 
 
 def test_the_squares_of_large_values_are_numbers(tmp_path, vocabulary):
@@ -162,22 +164,25 @@ def test_the_squares_of_large_values_are_numbers(tmp_path, vocabulary):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
+    ("wrong", "setting", "message"),
     [
-        ({"word_dim": 0, "character_dim": 0}, "nothing tells words apart"),
-        ({"tag_dim": -1}, "got 400, 3, 100, 50 and -1"),
-        ({"word_dim": 0, "vectors": "a.txt"}, "set word_dim to their width"),
-        ({"max_vectors": 9}, r"max_vectors \(9\) is of no use without vectors: set"),
-        ({"tune_vectors": True}, "tune_vectors is of no use without vectors"),
-        ({"vectors": "a.txt", "max_vectors": 0}, "max_vectors must be >= 1, got 0; leave it out"),
-        ({"hidden": 0}, "got 0, 3, 100"),
-        ({"layers": 0}, "got 400, 0, 100"),
-        ({"character_dim": -1}, "character_dim and tag_dim >= 0"),
-        ({"character_out": 5}, "even and >= 2, got 5"),
-        ({"dropout": 1.0}, r"dropout must be in \[0, 1\), got 1.0"),
-        ({"dropout": -0.1}, r"got -0.1"),
+        ({"word_dim": 0, "character_dim": 0}, "", "both 0: nothing tells words apart"),
+        ({"word_dim": 0, "vectors": "a.txt"}, "vectors", "set word_dim to their width"),
+        ({"max_vectors": 9}, "max_vectors", "has no effect without vectors; set vectors"),
+        ({"tune_vectors": True}, "tune_vectors", "has no effect without vectors"),
+        ({"vectors": "a.txt", "max_vectors": 0}, "max_vectors", "must be >= 1, got 0"),
+        ({"hidden": 0}, "hidden", "must be >= 1, got 0"),
+        ({"layers": 0}, "layers", "must be >= 1, got 0"),
+        ({"word_dim": -1}, "word_dim", "must be >= 0, got -1"),
+        ({"tag_dim": -1}, "tag_dim", "must be >= 0, got -1"),
+        ({"character_dim": -1}, "character_dim", "must be >= 0, got -1"),
+        ({"character_out": 5}, "character_out", "must be even and >= 2, got 5"),
+        ({"character_out": 0}, "character_out", "must be even and >= 2, got 0"),
+        ({"dropout": 1.0}, "dropout", r"must be in \[0, 1\), got 1.0"),
+        ({"dropout": -0.1}, "dropout", "got -0.1"),
     ],
 )
-def test_impossible_sizes_are_refused(wrong, message):
-    with pytest.raises(InputError, match=message):
+def test_impossible_sizes_are_refused(wrong, setting, message):
+    with pytest.raises(InputError, match=message) as caught:
         LSTMEncoder(**wrong)
+    assert caught.value.key == (f"LSTMEncoder: {setting}" if setting else "LSTMEncoder")

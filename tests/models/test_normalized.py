@@ -121,5 +121,6 @@ def test_without_word_embeddings_or_with_vectors(vocabulary, tmp_path: Path):
         NormalizedLSTMEncoder(word_dim=0),
         NormalizedLSTMEncoder(word_dim=2, vectors=str(tmp_path / "v.txt")),
     ):
-        with pytest.raises(InputError, match="normalises trained word embeddings"):
+        with pytest.raises(InputError, match="normalises trained word embeddings") as caught:
             BiaffineParser(encoder, vocabulary=vocabulary)
+        assert caught.value.key == "NormalizedLSTMEncoder"

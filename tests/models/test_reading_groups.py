@@ -34,8 +34,6 @@ def test_every_sentence_is_in_one_group_with_others_of_its_length() -> None:
     groups = reading_groups(sizes)
     assert [sizes[rows].unique().tolist() for rows in groups] == [[5, 6, 7], [60, 62]]
     assert torch.cat(groups).sort().values.tolist() == list(range(36))
-    apart = reading_groups(torch.tensor([9, 3, 9]), apart=True)
-    assert [rows.tolist() for rows in apart] == [[1], [0, 2]]
 
 
 def test_a_small_batch_is_read_in_one_pass() -> None:

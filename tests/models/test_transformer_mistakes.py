@@ -8,15 +8,10 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import (
-    BartConfig,
-    BartModel,
-    BertConfig,
-    BertModel,
     BertTokenizer,
     ByT5Tokenizer,
     CanineConfig,
     CanineModel,
-    CanineTokenizer,
 )
 
 from robustparse.errors import InputError
@@ -34,8 +29,9 @@ def test_wrong_models_are_said(tmp_path, vocabulary):
     with pytest.raises(InputError, match="neither a folder nor a model in the local cache"):
         build(tmp_path / "nowhere")
     folder = save_bert(tmp_path / "bert")
-    with pytest.raises(InputError, match=r"mix is 3, and .* has 2 layers"):
+    with pytest.raises(InputError, match=r"must be at most 2, the layers of .*, got 3") as caught:
         build(folder, mix=3)
+    assert caught.value.key == "mix"
     shutil.copytree(folder, tmp_path / "mute")
     for path in (tmp_path / "mute").glob("*token*"):
         path.unlink()
@@ -50,33 +46,24 @@ def test_wrong_models_are_said(tmp_path, vocabulary):
         build(folder, mix=1)
 
 
-def test_models_that_are_no_encoder_of_pieces_are_refused_in_one_error(tmp_path, vocabulary):
+def test_a_tokenizer_without_a_fast_version_is_refused(tmp_path, vocabulary):
+    save_bert(tmp_path, layers=1, rows=384)
+    for path in tmp_path.glob("*token*"):
+        path.unlink()
+    ByT5Tokenizer().save_pretrained(tmp_path)
+    with pytest.raises(InputError, match="ByT5Tokenizer is a tokenizer without a fast") as caught:
+        TransformerEncoder(str(tmp_path), mix=1).build(vocabulary)
+    assert caught.value.key == f"pretrained encoder {tmp_path}"
+    assert "with a tokenizer.json" in caught.value.expected
+
+
+def test_an_untested_model_without_pieces_is_refused(tmp_path, vocabulary):
+    save_bert(tmp_path, layers=1)  # whose tokenizer stays
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
-    tiny = {**sizes, "intermediate_size": 16}
-    both = BartConfig(
-        vocab_size=len(PIECES),
-        d_model=16,
-        encoder_layers=1,
-        decoder_layers=1,
-        encoder_attention_heads=2,
-        decoder_attention_heads=2,
-        encoder_ffn_dim=16,
-        decoder_ffn_dim=16,
-        max_position_embeddings=24,
-    )
-    BartModel(both).save_pretrained(tmp_path / "bart")
-    BertTokenizer(vocab={p: i for i, p in enumerate(PIECES)}).save_pretrained(tmp_path / "bart")
-    BertModel(BertConfig(vocab_size=384, **tiny)).save_pretrained(tmp_path / "bytes")
-    ByT5Tokenizer().save_pretrained(tmp_path / "bytes")
-    CanineModel(CanineConfig(**tiny, num_hash_buckets=64)).save_pretrained(tmp_path / "canine")
-    CanineTokenizer().save_pretrained(tmp_path / "canine")
-    for name, message in {
-        "bart": "it is an encoder with a decoder; expected an encoder such as BERT",
-        "bytes": "ByT5Tokenizer is a tokenizer without a fast version",
-        "canine": r"its config\.json has no vocab_size",
-    }.items():
-        with pytest.raises(InputError, match=rf"^pretrained encoder .*{name}: {message}"):
-            TransformerEncoder(str(tmp_path / name), mix=1).build(vocabulary)
+    config = CanineConfig(**sizes, intermediate_size=16, num_hash_buckets=64)
+    CanineModel(config).save_pretrained(tmp_path)
+    with pytest.raises(InputError, match=r"its config\.json has no vocab_size"):
+        TransformerEncoder(str(tmp_path), mix=1, untested=True).build(vocabulary)
 
 
 @pytest.mark.parametrize("spare", [1024, 1025])
@@ -112,10 +99,14 @@ def test_a_real_model_is_accepted(shared, vocabulary):
     assert len(encoder.network.get_input_embeddings().weight) == 30522
 
 
-@pytest.mark.parametrize("wrong", [{"mix": 0}, {"lstm_layers": -1}, {"dropout": 1.0}])
+@pytest.mark.parametrize(
+    "wrong", [{"mix": 0}, {"lstm_layers": -1}, {"hidden": 0}, {"dropout": 1.0}]
+)
 def test_impossible_sizes_are_refused(wrong):
-    with pytest.raises(InputError, match="mix and hidden must be >= 1"):
+    with pytest.raises(InputError, match=" ".join(map(str, *wrong.items()))) as caught:
         TransformerEncoder("anything", **wrong)
+    assert caught.value.key == "TransformerEncoder"
+    assert caught.value.expected.startswith("mix and hidden >= 1")
 
 
 @pytest.mark.parametrize(
@@ -123,9 +114,9 @@ def test_impossible_sizes_are_refused(wrong):
     [("pooling", "first, mean, last"), ("long_sentences", "error, split, truncate")],
 )
 def test_unknown_choices_are_refused(setting, allowed):
-    said = f"TransformerEncoder: {setting} must be one of {allowed}, got 'all'"
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=f"must be one of {allowed}, got 'all'") as caught:
         TransformerEncoder("anything", **{setting: "all"})
+    assert caught.value.key == f"TransformerEncoder: {setting}"
 
 
 @pytest.mark.parametrize(
@@ -139,20 +130,24 @@ def test_unknown_choices_are_refused(setting, allowed):
         ("special", '{"padding": 0}', "special pieces"),
     ],
 )
-def test_garbage_that_a_checkpoint_holds_of_an_encoder_is_said(
-    part, garbage, says, tmp_path, vocabulary
+def test_garbage_that_a_checkpoint_holds_of_an_encoder_is_named(
+    part, garbage, says, held, tmp_path
 ):
-    folder = save_bert(tmp_path / "bert")
-    parser = BiaffineParser(TransformerEncoder(str(folder), mix=1), vocabulary=vocabulary)
-    held: dict[str, Any] = {"state_dict": parser.state_dict()}
-    parser.on_save_checkpoint(held)
     path = tmp_path / "parser.ckpt"
-    torch.save(held, path)
-    assert load(path).encoder.special == parser.encoder.special
     stored = held[KEY]["model"]["init_args"]["encoder"]["init_args"]["stored"]
     torch.save({**held, KEY: _with(held[KEY], stored, {**stored, part: garbage})}, path)
     with pytest.raises(InputError, match=f"the {says} that the checkpoint holds of it is broken"):
         load(path)
+
+
+@pytest.fixture(scope="module")
+def held(tmp_path_factory, vocabulary) -> dict[str, Any]:
+    """The content of a checkpoint."""
+    folder = save_bert(tmp_path_factory.mktemp("bert"), layers=1)
+    parser = BiaffineParser(TransformerEncoder(str(folder), mix=1), vocabulary=vocabulary)
+    content: dict[str, Any] = {"state_dict": parser.state_dict()}
+    parser.on_save_checkpoint(content)
+    return content
 
 
 def _with(node: Any, old: Any, new: Any) -> Any:

@@ -1,28 +1,31 @@
 """CoNLL-U and CoNLL-X in and out: treebanks as examples, parses back into the lines they came from.
 
-A treebank is parsed once and then cached through ``datasets`` under the hash of the file's content.
-Writing edits the lines of an example's block and copies everything else, so that comments, ranges,
-empty nodes and the columns a parser knows nothing of come out as they were. Lines end in LF then,
-one empty line stands behind each sentence, and CoNLL-X's columns 9 and 10, a second parse, are
-blank.
+CoNLL-U: universaldependencies.org/format.html; CoNLL-X: Buchholz and Marsi (2006). They share their
+first eight columns. CoNLL-X allows several roots, and its last two columns hold a second,
+projective parse, which is blanked: it would contradict any other.
+
+Every line is checked, and every error names file and line. Multiword ranges and empty nodes are no
+words of the parse: they stay in the block of lines that goes with each example. Writing edits the
+lines of that block and copies everything else, so that comments, ranges, empty nodes and the
+columns that a parser does not read come out as they were. Written lines end in LF, and one empty
+line follows each sentence.
 """
 
-import hashlib
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-from robustparse import __version__
-from robustparse.data.conllu_cache import cached_rows
-from robustparse.data.conllu_rows import blocks, is_conllx, is_word, without_second_parse
 from robustparse.errors import InputError
 from robustparse.files import read_text, written
 from robustparse.metrics import PunctuationPolicy, counted_words
 from robustparse.types import DependencyTree, Example, Sentence
 
 UNLEARNED = "count as wrong in LAS"  # in scored data: words whose label a parser never saw
+COLUMNS = 10
+# Nine digits are more than any sentence needs and fit every integer type.
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_RANGE_OR_EMPTY = re.compile(r"[0-9]+[-.][0-9]+")
 _TEXT_COMMENT = re.compile(r"#\s*text\s*=")
 
 
@@ -32,43 +35,142 @@ def read_treebank(
     parsed: bool = True,
     limit: str = "max_length",
 ) -> list[Example]:
-    """Return the examples of a file, from the cache where its content was read before.
+    """Read the examples of a file.
 
     Args:
         path: the file; CoNLL-X if it ends in ``.conllx`` or ``.conll``, otherwise CoNLL-U.
         max_length: longest allowed sentence in words; None allows any.
         parsed: every sentence has a parse; otherwise one may have ``_`` as the head of each word,
             and its gold tree then says nothing: every head is 0.
-        limit: what a user raises ``max_length`` by, for the message.
+        limit: the setting by which a user raises ``max_length``, for the message.
 
     Raises:
         InputError: the file is missing, empty, not UTF-8, not in its format, holds a parse that
             is no tree (in CoNLL-U with a single root), or a sentence over ``max_length``.
     """
     path = Path(path)
-    content = read_text(path)
-    # The version is in the key so that a newer reader, with other checks, reads again.
-    reader = f"{__version__} {file_ending(path)}{'' if parsed else ' unparsed'}"
-    key = hashlib.sha256(f"{reader}\n{content}".encode()).hexdigest()
-    examples = []
-    for index, row in enumerate(cached_rows(path, key, parsed)):
-        if max_length is not None and len(row["words"]) > max_length:
+    examples: list[Example] = []
+    for line, block in blocks(read_text(path)):
+        example = _example(len(examples), path, line, block, parsed)
+        if max_length is not None and len(example.sentence) > max_length:
             raise InputError(
-                f"{path}:{row['line']}: the sentence has {len(row['words'])} words, over the limit "
-                f"of {max_length}; raise {limit} or take the sentence out of the file"
+                f"the sentence has {len(example.sentence)} words, over the limit of {max_length}",
+                path=path,
+                line=line,
+                remedy=f"raise {limit} or take the sentence out of the file",
             )
-        examples.append(_example(index, row))
+        examples.append(example)
+    if not examples:  # such as a byte order mark and nothing else
+        raise InputError("no sentence in it", path=path, expected="ten columns a word")
     return examples
 
 
-def _example(index: int, row: dict[str, Any]) -> Example:
-    sentence = Sentence(tuple(row["words"]), _tags(row["upos"]), _tags(row["xpos"]))
-    tree = DependencyTree(tuple(row["heads"]), tuple(row["labels"]))
-    return Example(index, sentence, tree, row["block"])
+def blocks(content: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the lines of each sentence, with the number of the first."""
+    start = 1
+    block: list[str] = []
+    for number, line in enumerate(content.split("\n"), start=1):
+        line = line.rstrip("\r")
+        if line.strip():
+            start = start if block else number
+            block.append(line)
+        elif block:
+            yield start, block
+            block = []
+    if block:
+        yield start, block
 
 
-def _tags(column: list[str]) -> tuple[str, ...]:
-    return () if all(tag == "_" for tag in column) else tuple(column)
+def is_conllx(path: str | Path) -> bool:
+    """Tell by its name whether a file is CoNLL-X."""
+    return Path(path).suffix.lower() in (".conllx", ".conll")
+
+
+def is_word(line: str) -> bool:
+    """Tell whether a line of a checked block is a word: no comment, range or empty node."""
+    return _NUMBER.fullmatch(line.split("\t", 1)[0]) is not None
+
+
+def _example(index: int, path: Path, start: int, block: list[str], parsed: bool) -> Example:
+    """Check the lines of a sentence, the first of which is line ``start`` of the file."""
+    rows = _word_rows(path, start, block)
+    if not parsed and all(columns[6] == "_" for columns in rows.values()):
+        heads = [0] * len(rows)
+    else:
+        heads = [_head(path, line, columns[6], len(rows)) for line, columns in rows.items()]
+        _check_tree(path, list(rows), heads, single_root=not is_conllx(path))
+    forms, upos, xpos, labels = (
+        tuple(columns[at] for columns in rows.values()) for at in (1, 3, 4, 7)
+    )
+    text = "\n".join(_kept(path, block))
+    sentence = Sentence(forms, _tags(upos), _tags(xpos))
+    return Example(index, sentence, DependencyTree(tuple(heads), labels), text)
+
+
+def _word_rows(path: Path, start: int, block: Sequence[str]) -> dict[int, list[str]]:
+    """Split the words of a sentence into columns, by line of the file."""
+    rows: dict[int, list[str]] = {}
+    for number, line in enumerate(block, start=start):
+        if line.startswith("#"):
+            continue
+        columns = line.split("\t")
+        if len(columns) != COLUMNS:
+            found = f"{len(columns)} columns in {line[:60]!r}"
+            expected = f"{COLUMNS} separated by tabs"
+            raise InputError(found, path=path, line=number, expected=expected)
+        if _RANGE_OR_EMPTY.fullmatch(columns[0]) and not is_conllx(path):
+            continue
+        if not _NUMBER.fullmatch(columns[0]) or int(columns[0]) != len(rows) + 1:
+            found = f"word id {columns[0][:20]!r}"
+            expected = f"{len(rows) + 1}: ids count the words of a sentence from 1"
+            raise InputError(found, path=path, line=number, expected=expected)
+        if not columns[1]:
+            found = "the form (column 2) is empty"
+            raise InputError(found, path=path, line=number, expected="a word")
+        rows[number] = columns
+    if not rows:
+        found = "a sentence without words"
+        raise InputError(found, path=path, line=start, expected="one line a word")
+    return rows
+
+
+def _kept(path: Path, block: list[str]) -> list[str]:
+    """Return the lines of a sentence that go with its example; CoNLL-X loses its second parse."""
+    if not is_conllx(path):
+        return block
+    return ["\t".join([*one.split("\t")[:8], "_", "_"]) if is_word(one) else one for one in block]
+
+
+def _tags(column: tuple[str, ...]) -> tuple[str, ...]:
+    return () if all(tag == "_" for tag in column) else column
+
+
+def _head(path: Path, line: int, text: str, words: int) -> int:
+    if not _NUMBER.fullmatch(text) or int(text) > words:
+        expected = f"a number from 0 to {words}"
+        raise InputError(f"head {text[:20]!r}", path=path, line=line, expected=expected)
+    return int(text)
+
+
+def _check_tree(path: Path, lines: Sequence[int], heads: Sequence[int], single_root: bool) -> None:
+    """Check that there is one root, or in CoNLL-X any number, and that every word reaches one."""
+    roots = [line for line, head in zip(lines, heads, strict=True) if head == 0]
+    if len(roots) > 1 and single_root:
+        found = f"a second root (the first is on line {roots[0]})"
+        raise InputError(found, path=path, line=roots[1], expected="one word with head 0")
+    rooted = {0}
+    for word, line in enumerate(lines, start=1):
+        seen, at = set[int](), word
+        while at not in rooted and at not in seen:
+            seen.add(at)
+            at = heads[at - 1]
+        rooted |= seen
+        if at in seen:
+            found = (
+                f"following the heads from word {word} leads round a cycle, never to a root "
+                "(head 0)"
+            )
+            raise InputError(found, path=path, line=line, expected="a tree")
 
 
 def check_labels(examples: Sequence[Example], path: str | Path, known: Collection[str]) -> None:
@@ -82,44 +184,43 @@ def check_labels(examples: Sequence[Example], path: str | Path, known: Collectio
     Raises:
         InputError: names file, line and label of the first unknown one.
     """
-    if unknown := unknown_label(examples, path, known):
-        raise InputError(f"{unknown}; expected one of {', '.join(sorted(known))}")
-
-
-def unknown_label(
-    examples: Sequence[Example], path: str | Path, known: Collection[str]
-) -> str | None:
-    """File, line and label of the first label that a parser never saw; None if it saw all.
-
-    Arguments as in ``check_labels``.
-    """
-    names = set(known)
-    for example in examples:
-        for word, label in enumerate(example.gold.labels):
-            if label not in names:
-                return (
-                    f"{_place(example, word, Path(path))}: dependency label {label!r}, which the "
-                    "parser never saw in training"
-                )
-    return None
+    if error := _unknown_label(examples, Path(path), known):
+        raise error
 
 
 def unknown_labels(
     examples: Sequence[Example], path: str | Path, known: Collection[str], effect: str
 ) -> str:
-    """Return a remark on labels that a parser never saw, and on what comes of them; empty without
-    any.
+    """Return a warning of labels that a parser never saw and of what follows; empty without any.
 
     Other arguments as in ``check_labels``.
 
     Args:
         effect: what words with such labels do.
     """
-    first = unknown_label(examples, path, known)
-    if first is None:
+    if (error := _unknown_label(examples, Path(path), known)) is None:
         return ""
     words = sum(label not in known for example in examples for label in example.gold.labels)
-    return f"{first}: words with this or other such labels, {words} in all, {effect}"
+    place = error.path if error.line is None else f"{error.path}:{error.line}"
+    return f"{place}: {error.found}: words with this or other such labels, {words} in all, {effect}"
+
+
+def _unknown_label(
+    examples: Sequence[Example], path: Path, known: Collection[str]
+) -> InputError | None:
+    """Make the error of the first label that a parser never saw; arguments as above."""
+    names = set(known)
+    for example in examples:
+        for word, label in enumerate(example.gold.labels):
+            if label not in names:
+                line, prefix = _place(example, word, path)
+                return InputError(
+                    f"{prefix}dependency label {label!r}, which the parser never saw in training",
+                    path=path,
+                    line=line,
+                    expected=f"one of {', '.join(sorted(names))}",
+                )
+    return None
 
 
 def check_readable(
@@ -145,28 +246,21 @@ def check_readable(
             if punctuation == "penn":  # the others need no tags
                 counted_words(example.sentence, punctuation)
         except InputError as error:
-            place = _place(example, 0, Path(path)) if example.block else path
-            raise InputError(f"{place}: {error}") from None
+            line, prefix = _place(example, 0, Path(path)) if example.block else (None, "")
+            raise InputError(f"{prefix}{error}", path=path, line=line) from None
 
 
-def _place(example: Example, word: int, path: Path) -> str:
-    """File and line of a word: its place in the example's block after the block's in the file."""
-    unnumbered = f"{path}, sentence {example.id + 1}, word {word + 1}"
-    if not example.block:  # made in memory: there is no file to read
-        return unnumbered
-    starts: dict[str, int] = {}
-    for start, block in blocks(read_text(path)):
-        if is_conllx(path):
-            block = [without_second_parse(line) if is_word(line) else line for line in block]
-        starts.setdefault("\n".join(block), start)
-    if example.block not in starts:
-        return unnumbered
-    words = [index for index, line in enumerate(example.block.split("\n")) if is_word(line)]
-    return f"{path}:{starts[example.block] + words[word]}"
+def _place(example: Example, word: int, path: Path) -> tuple[int | None, str]:
+    """Find a word in a file: its line; or None and a prefix that tells sentence and word."""
+    if example.block:  # otherwise it was made in memory: there is no file to read
+        for start, block in blocks(read_text(path)):
+            if "\n".join(_kept(path, block)) == example.block:
+                return start + [at for at, line in enumerate(block) if is_word(line)][word], ""
+    return None, f"sentence {example.id + 1}, word {word + 1}: "
 
 
 def with_parse(block: str, tree: DependencyTree, words: Sequence[str] | None = None) -> str:
-    """Return the lines of a sentence with another parse, and other forms where ``words`` is given.
+    """Put another parse into the lines of a sentence, and other forms where ``words`` is given.
 
     Heads (column 7) and labels (column 8) are replaced. Enhanced dependencies (column 9) of words
     are blanked, since they would contradict the new parse; so is the lemma of a replaced form, and
@@ -192,7 +286,7 @@ def with_parse(block: str, tree: DependencyTree, words: Sequence[str] | None = N
 
 
 def block_of(sentence: Sentence, tree: DependencyTree) -> str:
-    """Return the CoNLL-U lines of a sentence made in memory."""
+    """Make the CoNLL-U lines of a sentence made in memory."""
     blank = ("_",) * len(sentence)
     rows = zip(
         sentence.words,
@@ -215,23 +309,25 @@ def write_treebank(path: str | Path, sentences: Iterable[str]) -> None:
 
 
 def file_ending(path: str | Path) -> str:
-    """``.conllx`` or ``.conllu``: what a file made from this one is to end in."""
+    """Return the ending of files made from this one: ``.conllx`` or ``.conllu``."""
     return ".conllx" if is_conllx(path) else ".conllu"
 
 
 def find_split(folder: str | Path, split: str) -> Path:
-    """Return the one ``*{split}.conllu``, ``.conllx`` or ``.conll`` file of a folder.
+    """Find the one ``*{split}.conllu``, ``.conllx`` or ``.conll`` file of a folder.
 
     Raises:
-        InputError: none or several.
+        InputError: there is none, or several.
     """
     folder = Path(folder)
     if not folder.is_dir():
-        raise InputError(f"{folder}: no such folder; expected one with *-{split}.conllu in it")
+        raise InputError("no such folder", path=folder, expected=f"one with *-{split}.conllu in it")
     found = sorted(name for name in os.listdir(folder) if re.search(rf"{split}\.conll[ux]?$", name))
     if len(found) != 1:
         raise InputError(
-            f"{folder}: expected one file ending in {split}.conllu, found "
-            f"{', '.join(found) or 'none'}; name it with {split}_file"
+            f"{len(found)} files end in {split}.conllu ({', '.join(found) or 'none'})",
+            path=folder,
+            expected="one",
+            remedy=f"name it with {split}_file",
         )
     return folder / found[0]

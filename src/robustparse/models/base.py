@@ -89,7 +89,7 @@ class Model(pl.LightningModule, ABC):
         start = None if init_from is None else read_checkpoint(init_from)
         if start is not None:
             vocabulary = Vocabulary.from_lists(start[KEY]["vocabulary"])
-            self.encoder.take(held_arguments(start, "encoder"))
+            self.encoder.restore(held_arguments(start, "encoder"))
         if vocabulary is None:
             raise InputError(
                 "no training data to take the vocabulary from",
@@ -242,8 +242,8 @@ class Model(pl.LightningModule, ABC):
         self, examples: Sequence[Example], path: str | Path, punctuation: PunctuationPolicy = "none"
     ) -> Iterator[str]:
         """Yield what scores on the examples of a file suffer from, if anything."""
-        if tags := self.encoder.unmatched(example.sentence for example in examples):
-            yield f"{path}: {tags}"
+        for warning in self.encoder.warnings(example.sentence for example in examples):
+            yield f"{path}: {warning}"
 
     def encode(
         self,

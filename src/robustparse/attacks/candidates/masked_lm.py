@@ -20,8 +20,7 @@ from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.randomness import stream
 from robustparse.errors import InputError, check_least
 from robustparse.files import folder_digest
-from robustparse.loaded_model import LoadedModel
-from robustparse.pretrained import Precision, batches, model_folder
+from robustparse.pretrained import LoadedModel, Precision, batches, model_folder
 
 
 class MaskedLM(CandidateGenerator):
@@ -104,7 +103,7 @@ class MaskedLM(CandidateGenerator):
     @cached_property
     def _pieces(self) -> "_Pieces":
         loaded = self._loaded
-        return _Pieces(loaded.tokenizer, loaded.network.config.vocab_size, loaded.room)
+        return _Pieces(loaded.tokenizer, loaded.network.config.vocab_size, loaded.max_pieces)
 
     def _top(
         self, slots: Sequence[Slot]

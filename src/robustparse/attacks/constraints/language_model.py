@@ -14,8 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from robustparse.errors import check_choice, check_least
-from robustparse.loaded_model import LoadedModel
-from robustparse.pretrained import Kind, Precision, batches
+from robustparse.pretrained import Kind, LoadedModel, Precision, batches
 
 
 class LanguageModel:
@@ -138,4 +137,4 @@ class LanguageModel:
     @cached_property
     def _room(self) -> int:
         """Pieces of a text that are read, special ones included."""
-        return min(self.longest, self._loaded.room)
+        return min(self.longest, self._loaded.max_pieces)

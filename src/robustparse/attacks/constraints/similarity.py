@@ -156,6 +156,7 @@ class SentenceSimilarity(SentenceConstraint):
                     str(path) if path.is_dir() else self.model,
                     device=device,
                     local_files_only=path.is_dir() or not self.download,
+                    trust_remote_code=False,
                     # Only safetensors weights are read: nothing is unpickled.
                     model_kwargs={"use_safetensors": True},
                 )

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from robustparse.data.sample.function_words import CLOSED
 from robustparse.data.sample.rules import RULES
-from robustparse.data.sample.words import OPEN
+from robustparse.data.sample.words import CLOSED, OPEN
 from robustparse.errors import InputError
 from robustparse.types import DependencyTree
 
@@ -51,7 +50,7 @@ class Span(NamedTuple):
 
 @cache
 def rules() -> dict[str, tuple[Rule, ...]]:
-    """Return the rules by the phrase they build."""
+    """Read the rules, by the phrase they build."""
     table: dict[str, list[Rule]] = defaultdict(list)
     for line in RULES.strip().splitlines():
         if line:
@@ -68,29 +67,20 @@ def _child(text: str) -> Child:
 
 @cache
 def lexicon() -> dict[str, tuple[Entry, ...]]:
-    """Return the readings of every lower-cased word of the treebank."""
+    """Collect the readings of every lower-cased word of the treebank."""
     table: dict[str, list[Entry]] = defaultdict(list)
-    for word_class, (upos, tags, words) in [*CLOSED.items(), *OPEN.items()]:
-        for tag in tags:
+    for word_class, (tags, words) in [*CLOSED.items(), *OPEN.items()]:
+        for upos, tag in tags:
             name = word_class if len(tags) == 1 else f"{word_class}.{tag}"
-            entry = Entry(name, upos_of(upos, tag), tag)
-            for word in words.split():
+            entry = Entry(name, upos, tag)
+            for word in words:
                 table[word.lower()].append(entry)
     return {word: tuple(entries) for word, entries in table.items()}
 
 
-def upos_of(upos: str | Sequence[str], tag: str) -> str:
-    """Return the universal tag of a class under one of its Penn tags."""
-    if isinstance(upos, str):
-        return upos
-    return "NOUN" if tag.startswith("NN") else "VERB"
-
-
 @cache
 def first_classes(symbol: str) -> frozenset[str]:
-    """Return the lexical classes a phrase can start with (no phrase is empty or starts with
-    itself).
-    """
+    """Find the classes a phrase can start with (no phrase is empty or starts with itself)."""
     if symbol not in rules():
         return frozenset((symbol,))
     return frozenset().union(*(first_classes(r.children[0].symbol) for r in rules()[symbol]))
@@ -104,7 +94,7 @@ class _Chart:
         self.memo: dict[tuple[str, int], list[Span]] = {}
 
     def spans(self, symbol: str, start: int) -> list[Span]:
-        """Return the derivations of a phrase or class that start at a word."""
+        """Find the derivations of a phrase or class that start at a word."""
         if start >= len(self.entries):
             return []
         key = (symbol, start)
@@ -165,8 +155,9 @@ def read(words: Sequence[str], xpos: Sequence[str] | None = None) -> Reading:
     }
     if len(found) != 1:
         raise InputError(
-            f"the sample grammar derives {' '.join(words)!r} in {len(found)} ways, expected 1; "
-            "substitute words only by others of their class (attack_lexicon)"
+            f"the sample grammar derives {' '.join(words)!r} in {len(found)} ways",
+            expected="one way",
+            remedy="substitute words only by others of their class (attack_lexicon)",
         )
     _, arcs, readings = found.pop()
     heads, labels = [0] * len(entries), ["root"] * len(entries)
@@ -190,15 +181,15 @@ def _entries(words: Sequence[str], xpos: Sequence[str] | None) -> list[tuple[Ent
         if not here:
             tag = "" if xpos is None else f" tagged {xpos[position]}"
             raise InputError(
-                f"word {position + 1}, {word!r}{tag}, is not in the sample treebank's lexicon; "
-                "only its own words can be derived"
+                f"word {position + 1}, {word!r}{tag}, is not in the sample treebank's lexicon",
+                expected="its own words only",
             )
         entries.append(here)
     return entries
 
 
 def derive(words: Sequence[str], xpos: Sequence[str] | None = None) -> DependencyTree:
-    """Return the gold tree of a sentence of the sample treebank, from its words alone.
+    """Derive the gold tree of a sentence of the sample treebank from its words.
 
     Args:
         words: the forms, final punctuation included; case does not matter.

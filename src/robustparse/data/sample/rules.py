@@ -1,7 +1,7 @@
 """The grammar of the embedded sample treebank: head-driven rules, written as text.
 
 A line reads `PARENT weight: child child ...`. Upper-case children are phrases, lower-case ones
-lexical classes (`sample_words`). Each child but one carries `/label`, its dependency label; the
+lexical classes (`words`). Each child but one carries `/label`, its dependency label; the
 one without is the head. `!` marks a decisive slot: the attachment hangs on the class of the word
 that fills it (a tool after "with" modifies the verb, a part the noun), and such slots take mostly
 frequent words, so that a parser can learn them. Rare words turn up elsewhere, where any word of

@@ -15,9 +15,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from robustparse.data.sample.function_words import CLOSED
 from robustparse.data.sample.grammar import Rule, derive, read, rules
-from robustparse.data.sample.words import OPEN
+from robustparse.data.sample.words import CLOSED, OPEN
 from robustparse.types import Example, Sentence
 
 __all__ = ["SampleTreebank", "attack_lexicon", "derive", "sample_treebank"]
@@ -55,11 +54,10 @@ class _Lexicon:
     def __init__(self, rng: np.random.Generator) -> None:
         self.frequent: dict[str, list[str]] = {}
         self.rare: dict[str, list[str]] = {}
-        for word_class, (_, _, text) in OPEN.items():
-            words = text.split()
+        for word_class, (_, words) in OPEN.items():
             common = _shuffled(rng, words[:FREQUENT_FROM])
             self.frequent[word_class] = common[:FREQUENT]
-            rest = common[FREQUENT:] + words[FREQUENT_FROM:]
+            rest = [*common[FREQUENT:], *words[FREQUENT_FROM:]]
             self.rare[word_class] = _shuffled(rng, rest)[:RARE]
         self.rng = rng
         self.deck = {
@@ -68,11 +66,9 @@ class _Lexicon:
         }
 
     def draw(self, word_class: str, decisive: bool) -> str:
-        """Return a word of a class: a frequent one (Zipf) or a rare one (dealt from a shuffled
-        deck).
-        """
+        """Draw a word of a class: frequent (by Zipf's law) or rare (dealt from a shuffled deck)."""
         if word_class in CLOSED:
-            return self._zipf(CLOSED[word_class][2].split())
+            return self._zipf(CLOSED[word_class].words)
         if self.rng.random() >= self._rare_share(word_class, decisive):
             return self._zipf(self.frequent[word_class])
         if not decisive and self.deck[word_class]:
@@ -107,14 +103,14 @@ class _Generator:
         return jittered
 
     def words(self, symbol: str = "TOP", decisive: bool = False) -> list[str]:
-        """Return the words of one phrase."""
+        """Draw the words of one phrase."""
         if symbol not in rules():
             return [self.lexicon.draw(symbol.split(".")[0], decisive)]
         rule = rules()[symbol][self.rng.choice(len(self.weights[symbol]), p=self.weights[symbol])]
         return [w for child in rule.children for w in self.words(child.symbol, child.decisive)]
 
     def sentence(self) -> tuple[str, ...]:
-        """Return a sentence of admissible length, its first letter capital."""
+        """Draw a sentence of admissible length; its first letter is a capital."""
         while True:
             words = self.words()
             if len(words) in LENGTHS:
@@ -157,7 +153,7 @@ def _example(id_: int, words: tuple[str, ...]) -> Example:
 
 
 def attack_lexicon(seed: int = 0) -> dict[str, list[str]]:
-    """Substitutes that keep the tree, by `word/TAG` (the casing of the lexicon, not the text's).
+    """List the substitutes that keep the tree, by `word/TAG` in the lexicon's casing.
 
     Args:
         seed: that of the treebank.
@@ -171,10 +167,10 @@ def attack_lexicon(seed: int = 0) -> dict[str, list[str]]:
     counts = Counter(word.lower() for example in train for word in example.sentence.words)
     lexicon = _Lexicon(_rng(seed, 0))
     table: dict[str, list[str]] = {}
-    for word_class, (_, tags, _) in OPEN.items():
+    for word_class, (tags, _) in OPEN.items():
         words = [*lexicon.rare[word_class], *lexicon.frequent[word_class]]
         words = [word for word in words if counts[word.lower()] >= KNOWN_FROM]
         for word in words:
-            for tag in tags:
+            for _, tag in tags:
                 table[f"{word}/{tag}"] = [other for other in words if other != word]
     return table

@@ -1,8 +1,12 @@
-"""From words to one vector each: what every encoder of a parser offers.
+"""From words to one vector each: the base of every encoder.
 
-An encoder is configured by plain numbers, gets its layers when the vocabulary is known, and splits
+An encoder is configured by plain data, gets its layers when the vocabulary is known, and splits
 its work in two, so that deltas can be added in between: ``embed`` looks words up, ``forward``
 reads the sentence.
+
+An encoder of your own is a subclass in a module of yours, named by its class path; see
+``tests/models/test_own_encoder.py``. It keeps every argument of its constructor as an attribute of
+the same name, from which a checkpoint makes it again.
 """
 
 from abc import ABC, abstractmethod
@@ -20,9 +24,9 @@ from robustparse.types import Sentence
 
 
 class Encoder(nn.Module, ABC):
-    """One interface for every encoder.
+    """Embeds words and reads sentences.
 
-    A *unit* is what has an embedding of its own: a word or ROOT, or a sub-word piece.
+    A *unit* has an embedding of its own: a word or ROOT, or a sub-word piece.
 
     Attributes:
         dim: of the embeddings, to which deltas are added.
@@ -40,56 +44,63 @@ class Encoder(nn.Module, ABC):
     def build(self, vocabulary: Vocabulary) -> None:
         """Make the layers, whose sizes follow from the vocabulary."""
 
-    def take(self, held: Mapping[str, Any]) -> None:
-        """Take what ``build`` would read from files out of a checkpoint's arguments."""
-
-    def differences(self, held: Mapping[str, Any]) -> list[str]:
-        """Return what was read from files and gives weights another meaning than a checkpoint's
-        have.
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Restore from a checkpoint what ``build`` would otherwise read from files.
 
         Args:
-            held: the arguments of the checkpoint's encoder.
+            saved: the arguments of the checkpoint's encoder.
+        """
+
+    def differences(self, saved: Mapping[str, Any]) -> list[str]:
+        """Name the files whose content gives the weights another meaning than a checkpoint's have.
+
+        Args:
+            saved: the arguments of the checkpoint's encoder.
         """
         return []
 
     @abstractmethod
     def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
-        """Return the rows of words, by which ``embed`` knows them."""
+        """Return the row of each word, ``(words,)``, by which ``embed`` knows it.
+
+        Rows 0 and 1 are padding and the unknown word.
+        """
 
     def intern_tags(self, tags: Sequence[str]) -> NDArray[np.int32]:
-        """Return the ids of tags, ``(tags,)``; zeros unless tags are read."""
+        """Return the id of each tag, ``(tags,)``; zeros unless tags are read."""
         return np.zeros(len(tags), dtype=np.int32)
 
     def check(self, sentence: Sentence) -> None:
-        """Refuse what this encoder cannot read.
+        """Refuse a sentence that this encoder cannot read.
 
         Raises:
-            InputError: says what about the sentence is in the way.
+            InputError: names the obstacle.
         """
         if self.reads_tags and not sentence.tags:
             raise InputError(
-                "the parser reads part-of-speech tags, and the sentence has none; expected them in "
-                "column 5 (or 4) of the file, or in Sentence(words, xpos=...)"
+                "the parser reads part-of-speech tags, and the sentence has none",
+                expected="them in column 5 (or 4) of the file, or in Sentence(words, xpos=...)",
             )
         if self.reads_tags and len(sentence.tags) != len(sentence):
             raise InputError(
                 f"the sentence has {len(sentence)} words and {len(sentence.tags)} part-of-speech "
-                "tags; expected one tag a word"
+                "tags",
+                expected="one tag a word",
             )
 
-    def unmatched(self, sentences: Iterable[Sentence]) -> str:
-        """Return a remark where tags are read and no tag of these is known; otherwise empty."""
-        return ""
+    def warnings(self, sentences: Iterable[Sentence]) -> list[str]:
+        """List doubts about sentences that can be read, as where none of their tags is known."""
+        return []
 
     def embedded(self, words: Sequence[str]) -> NDArray[np.bool_] | None:
-        """Which words have an embedding of their own, ``(words,)``; None if no word has one."""
+        """Tell which words have an embedding of their own, ``(words,)``; None if no word has."""
         return None
 
     @abstractmethod
     def embed(self, words: Tensor, tags: Tensor) -> Tensor:
         """Rows ``(batch, length)`` and tag ids -> embeddings ``(batch, units, dim)``.
 
-        ROOT comes first; padding embeds to whatever ``forward`` then ignores.
+        ROOT comes first; ``forward`` ignores the embeddings of padding.
         """
 
     @abstractmethod
@@ -97,20 +108,20 @@ class Encoder(nn.Module, ABC):
         """``(batch, units, dim)`` -> ``(batch, 1 + length, out_dim)``; dropout is in here.
 
         Args:
-            embeddings: what ``embed`` gave, plus a delta where there is one.
-            words: the rows it was given, ``(batch, length)``.
+            embeddings: the result of ``embed``, plus a delta where there is one.
+            words: the rows given to ``embed``, ``(batch, length)``.
             lengths: ``(batch,)`` words a sentence, ROOT not counted.
         """
 
     def unit_words(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """``(batch, units)``: the word that a unit is of, counted from 1; 0 where it is of none."""
+        """Return the word of each unit, ``(batch, units)``, counted from 1; 0 for none."""
         places = torch.arange(1 + words.shape[1], device=words.device)
         return places * (places <= lengths[:, None])
 
     def delta_mask(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """``(batch, units)`` booleans: true where a delta may stand, on what words embed to."""
+        """Mark the units of words, ``(batch, units)`` booleans: only there may a delta stand."""
         return self.unit_words(words, lengths) > 0
 
     def pretrained_parameters(self) -> list[nn.Parameter]:
-        """Those that learn at the optimisation's ``pretrained_learning_rate``."""
+        """Return the parameters that learn at the ``pretrained_learning_rate``."""
         return []

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_least
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.dropout import shared_dropout, word_dropout
 from robustparse.models.encoders.lstm import BiLSTM
@@ -46,14 +46,14 @@ class LSTMEncoder(Encoder):
         tag_dim: of the embeddings of part-of-speech tags (0: tags are not read).
         vectors: a text file of word vectors, plain or .gz. They are divided by their standard
             deviation and added to the trained embeddings, which then start at zero (SuPar).
-        max_vectors: how many of the file's vectors are taken, from its front; None takes all.
+        max_vectors: how many vectors are read from the start of the file; None reads all.
         tune_vectors: train them too.
         vector_words: the words of the vectors, where a checkpoint holds them; the file is then not
             read again.
 
     Raises:
         InputError: a size is out of range, no embedding is left, or settings of vectors are given
-            without vectors; or, once it is built, the vectors cannot be used.
+            without vectors; or, in ``build``, the vectors cannot be used.
     """
 
     def __init__(
@@ -71,17 +71,17 @@ class LSTMEncoder(Encoder):
         vector_words: list[str] | None = None,
     ) -> None:
         super().__init__()
-        if min(hidden, layers) < 1 or min(word_dim, character_dim, tag_dim) < 0:
-            raise InputError(
-                "hidden and layers must be >= 1, word_dim, character_dim and tag_dim >= 0, got "
-                f"{hidden}, {layers}, {word_dim}, {character_dim} and {tag_dim}"
-            )
+        owner = "LSTMEncoder"
+        check_least(owner, hidden=hidden, layers=layers)
+        check_least(owner, 0, word_dim=word_dim, character_dim=character_dim, tag_dim=tag_dim)
         if not word_dim and not character_dim:
-            raise InputError("word_dim and character_dim are both 0: nothing tells words apart")
+            found = "word_dim and character_dim are both 0: nothing tells words apart"
+            raise InputError(found, key=owner)
         if character_dim and (character_out < 2 or character_out % 2):
-            raise InputError(f"character_out must be even and >= 2, got {character_out}")
+            found = f"must be even and >= 2, got {character_out}"
+            raise InputError(found, key=f"{owner}: character_out")
         if not 0.0 <= dropout < 1.0:
-            raise InputError(f"dropout must be in [0, 1), got {dropout}")
+            raise InputError(f"must be in [0, 1), got {dropout}", key=f"{owner}: dropout")
         _check_vectors(vectors, word_dim, max_vectors, tune_vectors)
         self.word_dim, self.hidden, self.layers = word_dim, hidden, layers
         self.character_dim, self.character_out = character_dim, character_out
@@ -117,8 +117,9 @@ class LSTMEncoder(Encoder):
             self.vector_words, matrix = read_vectors(Path(path), self.max_vectors)
             if matrix.shape[1] != self.word_dim:
                 raise InputError(
-                    f"{path}: vectors of {matrix.shape[1]} numbers, and word_dim is "
-                    f"{self.word_dim}; set word_dim to {matrix.shape[1]}"
+                    f"vectors of {matrix.shape[1]} numbers, and word_dim is {self.word_dim}",
+                    path=path,
+                    remedy=f"set word_dim to {matrix.shape[1]}",
                 )
             matrix = _divided_by_deviation(matrix, path)
         self.static = nn.Embedding(1 + len(self.vector_words), self.word_dim, padding_idx=0)
@@ -127,40 +128,40 @@ class LSTMEncoder(Encoder):
         self.static.requires_grad_(self.tune_vectors)
         nn.init.zeros_(self.words.weight)
 
-    def take(self, held: Mapping[str, Any]) -> None:
-        """Take the words of the vectors; these themselves are among the weights."""
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Restore the words of the vectors; the vectors themselves are among the weights."""
         if self.vectors is not None:
-            self.vector_words = held.get("vector_words")
+            self.vector_words = saved.get("vector_words")
 
-    def differences(self, held: Mapping[str, Any]) -> list[str]:
-        """Vectors of other words, or in another order."""
-        same = held.get("vector_words") == self.vector_words
+    def differences(self, saved: Mapping[str, Any]) -> list[str]:
+        """Name vectors of other words, or in another order."""
+        same = saved.get("vector_words") == self.vector_words
         return [] if same else [f"the words of its vectors (vectors: {self.vectors})"]
 
     def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
-        """Rows of the word table."""
+        """Return rows of the word table."""
         return self.table.intern(words)
 
     def embedded(self, words: Sequence[str]) -> NDArray[np.bool_] | None:
-        """Words of the vocabulary or the vector file; None for characters alone."""
+        """Tell words of the vocabulary or the vector file; None where only characters are read."""
         return self.table.known(words) if self.word_dim else None
 
     def intern_tags(self, tags: Sequence[str]) -> NDArray[np.int32]:
-        """Ids of tags; one never seen in training is the unknown tag."""
+        """Return ids of tags; one never seen in training is the unknown tag."""
         if not self.tag_dim:
             return super().intern_tags(tags)
         return np.array([self._tag_ids.get(tag, UNKNOWN) for tag in tags], dtype=np.int32)
 
-    def unmatched(self, sentences: Iterable[Sentence]) -> str:
-        """See ``Encoder.unmatched``."""
+    def warnings(self, sentences: Iterable[Sentence]) -> list[str]:
+        """Warn where tags are read and none of the sentences' tags is known."""
         there = {tag for sentence in sentences for tag in sentence.tags}
         if not self.tag_dim or not there or there & self._tag_ids.keys():
-            return ""
-        return (
+            return []
+        return [
             "the parser reads part-of-speech tags, and no tag of these sentences is known to it: "
             f"{', '.join(sorted(there))}; expected some of {', '.join(sorted(self._tag_ids))} in "
             "column 5 (or in column 4, of a sentence with none in column 5)"
-        )
+        ]
 
     def embed(self, words: Tensor, tags: Tensor) -> Tensor:
         """Look words, characters and tags up, joined in this order."""
@@ -194,13 +195,15 @@ class LSTMEncoder(Encoder):
 
 
 def _divided_by_deviation(matrix: NDArray[np.float32], path: str) -> NDArray[np.float32]:
-    """Vectors ``(words, dim)`` divided by the standard deviation of all their values."""
-    # In float64, since the square of a float32 may be none.
+    """Divide vectors ``(words, dim)`` by the standard deviation of all their values."""
+    # In float64, since the square of a float32 may not fit a float32.
     deviation = np.float32(matrix.std(dtype=np.float64))
     if matrix.min() == matrix.max() or not 0 < deviation < np.inf:
         raise InputError(
-            f"{path}: the values have a standard deviation of {deviation:g}, by which they cannot "
-            "be divided; give vectors whose values differ, or leave vectors out"
+            f"the values have a standard deviation of {deviation:g}, by which they cannot be "
+            "divided",
+            path=path,
+            remedy="give vectors whose values differ, or leave vectors out",
         )
     return matrix / deviation
 
@@ -208,13 +211,13 @@ def _divided_by_deviation(matrix: NDArray[np.float32], path: str) -> NDArray[np.
 def _check_vectors(
     vectors: str | None, word_dim: int, max_vectors: int | None, tune_vectors: bool
 ) -> None:
-    """Check the settings of vectors; raises InputError if one is out of range or of no use."""
+    """Check the settings of vectors; raises InputError if one is out of range or has no effect."""
+    owner = "LSTMEncoder"
     if vectors is not None and not word_dim:
-        raise InputError("vectors are added to word embeddings: set word_dim to their width")
+        found = "vectors are added to word embeddings, and word_dim is 0"
+        raise InputError(found, key=f"{owner}: vectors", remedy="set word_dim to their width")
     if vectors is None and (max_vectors is not None or tune_vectors):
-        found = "tune_vectors" if max_vectors is None else f"max_vectors ({max_vectors})"
-        raise InputError(f"{found} is of no use without vectors: set vectors, or leave it out")
-    if max_vectors is not None and max_vectors < 1:
-        raise InputError(
-            f"max_vectors must be >= 1, got {max_vectors}; leave it out to take all vectors"
-        )
+        name = "tune_vectors" if max_vectors is None else "max_vectors"
+        found, remedy = "has no effect without vectors", "set vectors, or leave it out"
+        raise InputError(found, key=f"{owner}: {name}", remedy=remedy)
+    check_least(owner, max_vectors=max_vectors)

@@ -19,7 +19,7 @@ from robustparse.models.encoders.word_table import PADDING, RESERVED, UNKNOWN
 class NormalizedLSTMEncoder(LSTMEncoder):
     """``LSTMEncoder`` whose trained word embeddings are normalised in every forward pass.
 
-    Character and tag embeddings are as ever. Its arguments are those of ``LSTMEncoder``.
+    Character and tag embeddings are unchanged. Its arguments are those of ``LSTMEncoder``.
     """
 
     def build(self, vocabulary: Vocabulary) -> None:
@@ -30,8 +30,9 @@ class NormalizedLSTMEncoder(LSTMEncoder):
         """
         if not self.word_dim or self.vectors is not None:
             raise InputError(
-                "NormalizedLSTMEncoder normalises trained word embeddings: set word_dim above 0 "
-                "and leave vectors out, or use LSTMEncoder"
+                "it normalises trained word embeddings, and there are none or vectors in addition",
+                key="NormalizedLSTMEncoder",
+                remedy="set word_dim above 0 and leave vectors out, or use LSTMEncoder",
             )
         super().build(vocabulary)
         self.words = NormalizedEmbedding(self.words, vocabulary)
@@ -41,8 +42,8 @@ class NormalizedEmbedding(nn.Embedding):
     """A table whose rows are normalised when they are looked up.
 
     Args:
-        plain: whose weights are taken over, ``(rows, dim)``, as ``WordTable`` numbers words.
-        vocabulary: gives the counts. One out of a checkpoint has none; they come with the weights.
+        plain: the table that gives the weights, ``(rows, dim)``, as ``WordTable`` numbers words.
+        vocabulary: gives the counts. A checkpoint's has none; they come with the weights.
     """
 
     frequencies: Tensor

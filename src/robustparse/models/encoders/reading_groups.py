@@ -9,20 +9,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-# What a pass costs besides its pieces, in pieces: a few milliseconds on a CPU; on a GPU, which
-# reads thousands of pieces in the time in which one pass is launched, much more.
+# The cost of a pass in addition to its pieces, in pieces: a few milliseconds on a CPU; on a GPU,
+# which reads thousands of pieces in the time in which one pass is launched, much more.
 _PASS = {"cpu": 64}
 _PASS_ELSEWHERE = 2048
 
 
-def reading_groups(sizes: Tensor, apart: bool = False) -> list[Tensor]:
-    """Return the rows of each pass over a batch, ``(rows,)`` each; passes are of increasing length.
+def reading_groups(sizes: Tensor) -> list[Tensor]:
+    """Choose the rows of each pass over a batch, ``(rows,)`` each, in order of increasing length.
 
     Args:
         sizes: units of each sentence, ``(batch,)``.
-        apart: no sentence may be padded, whatever its pass costs.
     """
-    price = 0 if apart else _PASS.get(sizes.device.type, _PASS_ELSEWHERE)
+    price = _PASS.get(sizes.device.type, _PASS_ELSEWHERE)
     if len(sizes) * int(sizes.max()) <= price:
         return [torch.arange(len(sizes), device=sizes.device)]
     order = sizes.argsort(stable=True)
@@ -31,7 +30,7 @@ def reading_groups(sizes: Tensor, apart: bool = False) -> list[Tensor]:
 
 
 def cheapest_cuts(sizes: NDArray[np.int64], price: int) -> list[int]:
-    """Where to cut so that all passes together cost least: ``price`` and their units each.
+    """Find where to cut so that all passes together cost least: ``price`` and their units each.
 
     A pass of n sentences has n times the units of its longest one.
 

@@ -1,7 +1,7 @@
 """What a checkpoint holds of a pretrained encoder: configuration, tokenizer and special pieces.
 
-Each part is a text of JSON, from which network and sub-word table are made again. Models that do
-not read sub-word pieces, or not with an encoder alone, are refused here.
+Each part is a text of JSON, from which network and sub-word table are made again. Tokenizers that
+no checkpoint could hold are refused here.
 """
 
 import json
@@ -9,13 +9,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import torch
 from tokenizers import Tokenizer
+from transformers import AutoConfig, AutoModel
 
 from robustparse.errors import InputError, reason
 from robustparse.models.encoders.subwords import MAX_PIECES, SpecialPieces, SubwordTable
 from robustparse.pretrained import ENCODER
 
-# Each part with its name, and what of it does not change how a sentence is read.
+# Each part with its name, and the keys of it that do not change how a sentence is read.
 _PARTS = {
     "tokenizer": ("tokenizer", {"padding", "truncation"}),
     "special": ("special pieces", set[str]()),
@@ -29,45 +31,61 @@ _PARTS = {
 # (dbmdz/bert-base-italian-xxl); BERT's own two English vocabularies are 1526 apart.
 _MOST_SPARE_ROWS = 1024
 
-_EXPECTED = "expected an encoder such as BERT, RoBERTa or ELECTRA"
+_EXPECTED = "an encoder such as BERT, RoBERTa or ELECTRA"
 
 
 def to_store(model: str, network: Any, tokenizer: Any) -> dict[str, str]:
-    """Return what makes network and tokenizer anew, but for the weights.
+    """Return all that network and tokenizer can be made from again, except for the weights.
 
     Args:
         model: its name, for errors.
         network: as ``load_encoder`` gives it.
-        tokenizer: as well.
+        tokenizer: likewise.
 
     Raises:
-        InputError: the model has a decoder too, its tokenizer is written in Python, has another
-            vocabulary than the weights or no special pieces.
+        InputError: the tokenizer is written in Python, has another vocabulary than the weights or
+            no special pieces.
     """
-    if network.config.is_encoder_decoder:
-        raise InputError(f"{ENCODER} {model}: it is an encoder with a decoder; {_EXPECTED}")
+    key = f"{ENCODER} {model}"
     pieces = getattr(tokenizer, "backend_tokenizer", None)
     if pieces is None:
         raise InputError(
-            f"{ENCODER} {model}: {type(tokenizer).__name__} is a tokenizer without a fast version, "
-            f"which checkpoints could not hold; {_EXPECTED}, with a tokenizer.json"
+            f"{type(tokenizer).__name__} is a tokenizer without a fast version, which checkpoints "
+            "could not hold",
+            key=key,
+            expected=f"{_EXPECTED}, with a tokenizer.json",
         )
     rows = network.config.vocab_size
     if rows - len(tokenizer) > _MOST_SPARE_ROWS:
         raise InputError(
-            f"{ENCODER} {model}: its tokenizer has another vocabulary: {len(tokenizer)} pieces for "
-            f"weights of {rows}; expected the tokenizer it was trained with"
+            f"its tokenizer has another vocabulary: {len(tokenizer)} pieces for weights of {rows}",
+            key=key,
+            expected="the tokenizer it was trained with",
         )
-    network.config.name_or_path = ""  # where it lies here is nothing that makes it anew
+    network.config.name_or_path = ""  # a checkpoint does not depend on where the model was
     return {
         "config": network.config.to_json_string(use_diff=False),
         "tokenizer": pieces.to_str(),
-        "special": json.dumps(_special(model, tokenizer)._asdict()),
+        "special": json.dumps(_special(key, tokenizer)._asdict()),
     }
 
 
+def network_of(model: str, stored: Mapping[str, str]) -> Any:
+    """Make the network of a stored configuration, in float32, with weights still to be filled.
+
+    Raises:
+        InputError: the configuration makes none.
+    """
+    configs: Any = AutoConfig
+    models: Any = AutoModel
+    with unbroken(model, "config", stored) as text:
+        made = models.from_config(configs.for_model(**json.loads(text)), trust_remote_code=False)
+    # The configuration names the precision of its file.
+    return made.to(dtype=torch.float32)
+
+
 def table_of(model: str, stored: Mapping[str, str], limit: int) -> SubwordTable:
-    """Return the sub-word table of a stored tokenizer and its special pieces.
+    """Make the sub-word table of a stored tokenizer and its special pieces.
 
     Args:
         model: its name, for errors.
@@ -75,7 +93,7 @@ def table_of(model: str, stored: Mapping[str, str], limit: int) -> SubwordTable:
         limit: pieces that the network reads at once; no word has more.
 
     Raises:
-        InputError: they make none.
+        InputError: the parts make none.
     """
     with unbroken(model, "special", stored) as text:
         special = SpecialPieces(**json.loads(text))
@@ -87,22 +105,23 @@ def table_of(model: str, stored: Mapping[str, str], limit: int) -> SubwordTable:
 
 @contextmanager
 def unbroken(model: str, part: str, stored: Mapping[str, str]) -> Iterator[str]:
-    """Give the text of a part, to make something of; see ``table_of``.
+    """Give the text of a part to make something of; see ``table_of``.
 
     Raises:
-        InputError: nothing could be made of it; says which part it was.
+        InputError: nothing could be made of it; names the part.
     """
     try:
         yield stored[part]
     except Exception as error:  # garbage may raise anything in transformers and tokenizers
         raise InputError(
-            f"{ENCODER} {model}: the {_PARTS[part][0]} that the checkpoint holds of it is broken "
-            f"({reason(error)}); take another checkpoint or train the parser again"
+            f"the {_PARTS[part][0]} that the checkpoint holds of it is broken ({reason(error)})",
+            key=f"{ENCODER} {model}",
+            remedy="take another checkpoint or train the parser again",
         ) from error
 
 
 def differing(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
-    """Names of the parts that differ in a key which both have: versions of transformers add some.
+    """Name the parts that differ in a key which both have: versions of transformers add some.
 
     A part that one of them lacks differs.
     """
@@ -115,13 +134,11 @@ def differing(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
     return names
 
 
-def _special(model: str, tokenizer: Any) -> SpecialPieces:
+def _special(key: str, tokenizer: Any) -> SpecialPieces:
     first = tokenizer.cls_token_id if tokenizer.cls_token_id is not None else tokenizer.bos_token_id
     last = tokenizer.sep_token_id if tokenizer.sep_token_id is not None else tokenizer.eos_token_id
     unknown = tokenizer.unk_token_id
     if None in (first, last, unknown):
-        raise InputError(
-            f"{ENCODER} {model}: its tokenizer has no token for the start, the end or unknown "
-            f"words; {_EXPECTED}"
-        )
+        found = "its tokenizer has no token for the start, the end or unknown words"
+        raise InputError(found, key=key, expected=_EXPECTED)
     return SpecialPieces(tokenizer.pad_token_id or 0, unknown, first, last)

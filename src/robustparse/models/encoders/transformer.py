@@ -2,10 +2,9 @@
 
 Wang et al. (2021) take the first piece of the last layer, SuPar a learned mix of the last four
 layers (Peters et al. 2018, eq. 1, without its scale, which the linear layer that reads the mix can
-learn), averaged over the pieces. Padding never reaches a word.
+learn), averaged over the pieces.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
@@ -13,27 +12,32 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModel
 
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_choice
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.dropout import shared_dropout
 from robustparse.models.encoders.lstm import BiLSTM
-from robustparse.models.encoders.padding import padding_reaches_words
-from robustparse.models.encoders.reached import freeze_unreached
 from robustparse.models.encoders.reading_groups import reading_groups
-from robustparse.models.encoders.stored import differing, table_of, to_store, unbroken
+from robustparse.models.encoders.stored import differing, network_of, table_of, to_store
 from robustparse.models.encoders.subwords import Layout, lay_out
-from robustparse.pretrained import load_encoder
+from robustparse.pretrained import ENCODER, load_encoder
 from robustparse.types import Sentence
 
 Pooling = Literal["first", "mean", "last"]
 LongSentences = Literal["error", "split", "truncate"]
 
+# Values of model_type for which tests show that a parse does not depend on its batch mates, that
+# every trained parameter gets a gradient, and how many pieces are read. Padding reaches words in
+# others (ConvBERT, FNet), some have parameters of no use here (Longformer, XLNet).
+SUPPORTED = (
+    *("albert", "bert", "camembert", "data2vec-text", "deberta", "deberta-v2", "distilbert"),
+    *("electra", "ernie", "modernbert", "mpnet", "roberta", "xlm-roberta", "xlm-roberta-xl"),
+)
+
 
 class TransformerEncoder(Encoder):
-    """Any encoder that ``AutoModel`` loads.
+    """A pretrained encoder of one of the types in ``SUPPORTED``.
 
     Args:
         model: a folder, or a name in the local cache.
@@ -46,8 +50,10 @@ class TransformerEncoder(Encoder):
         lstm_layers: of a BiLSTM over the words' vectors (0: none; Wang et al. 2021: 3).
         hidden: its units a direction (400).
         long_sentences: with more pieces than the network has positions: ``error``; ``split`` reads
-            them in windows; ``truncate`` gives the words behind the limit a zero vector. What an
-            attack makes longer than the limit is read in windows, never refused.
+            them in windows; ``truncate`` gives the words after the limit a zero vector. Sentences
+            that an attack makes longer than the limit are read in windows, never refused.
+        untested: also accept a network of another type that ``AutoModel`` loads. A parse may then
+            depend on the other sentences of its batch, and training in several processes may fail.
         stored: configuration and tokenizer, where a checkpoint holds them; ``model`` is then not
             read again.
 
@@ -66,77 +72,80 @@ class TransformerEncoder(Encoder):
         lstm_layers: int = 0,
         hidden: int = 400,
         long_sentences: LongSentences = "error",
+        untested: bool = False,
         stored: dict[str, str] | None = None,
     ) -> None:
         super().__init__()
         if mix < 1 or lstm_layers < 0 or hidden < 1 or not 0.0 <= dropout < 1.0:
             raise InputError(
-                "mix and hidden must be >= 1, lstm_layers >= 0 and dropout in [0, 1), got "
-                f"{mix}, {hidden}, {lstm_layers} and {dropout}"
+                f"mix {mix}, hidden {hidden}, lstm_layers {lstm_layers} and dropout {dropout}",
+                key="TransformerEncoder",
+                expected="mix and hidden >= 1, lstm_layers >= 0 and dropout in [0, 1)",
             )
         check_choice("TransformerEncoder: pooling", pooling, get_args(Pooling))
         check_choice("TransformerEncoder: long_sentences", long_sentences, get_args(LongSentences))
         self.model, self.download, self.pooling, self.mix = model, download, pooling, mix
         self.tune, self.dropout, self.lstm_layers, self.hidden = tune, dropout, lstm_layers, hidden
-        self.long_sentences, self.stored = long_sentences, stored
+        self.long_sentences, self.untested, self.stored = long_sentences, untested, stored
 
     def build(self, vocabulary: Vocabulary) -> None:
-        """Load the network; make what stands on it."""
+        """Load the network; make the layers on top of it."""
         network: Any
         if self.stored is None:
-            network, tokenizer = load_encoder(self.model, self.download)
+            network, tokenizer = load_encoder(self.model, self.download, self._check_type)
             self.stored = to_store(self.model, network, tokenizer)
         else:
-            configs: Any = AutoConfig
-            models: Any = AutoModel
-            with unbroken(self.model, "config", self.stored) as text:
-                network = models.from_config(configs.for_model(**json.loads(text)))
-            # The configuration names the precision of its file; ours is float32.
-            network = network.to(dtype=torch.float32)
+            network = network_of(self.model, self.stored)
+            self._check_type(network.config.to_dict())
         network.pooler = nn.Identity()  # its weights would never get a gradient
-        positions = _positions(network)
-        self.limit = positions - 2
-        self.lengths_apart = padding_reaches_words(self.model, network, positions)
+        self.limit = _positions(network) - 2
         self.network = network.requires_grad_(self.tune)
         self.table = table_of(self.model, self.stored, self.limit)
         self.special = self.table.special
-        if self.mix > network.config.num_hidden_layers:
-            raise InputError(
-                f"mix is {self.mix}, and {self.model} has {network.config.num_hidden_layers} layers"
-            )
+        layers, size = network.config.num_hidden_layers, network.config.hidden_size
+        if self.mix > layers:
+            found = f"must be at most {layers}, the layers of {self.model}, got {self.mix}"
+            raise InputError(found, key="mix")
         self.dim = self.form_dim = network.get_input_embeddings().weight.shape[1]
-        size = network.config.hidden_size
         self.mix_weights = nn.Parameter(torch.zeros(self.mix), requires_grad=self.mix > 1)
-        if self.tune:
-            freeze_unreached(network, self._run_together)
         # It comes in evaluation mode, and Lightning trains what it finds in training mode.
         network.train(self.tune)
         if self.lstm_layers:
             self.lstm = BiLSTM(size, self.hidden, self.lstm_layers, self.dropout)
         self.out_dim = 2 * self.hidden if self.lstm_layers else size
 
+    def _check_type(self, config: Mapping[str, Any]) -> None:
+        found = config.get("model_type")
+        if not self.untested and found not in SUPPORTED:
+            raise InputError(
+                f"its model_type is {found!r}",
+                key=f"{ENCODER} {self.model}",
+                expected=f"one of {', '.join(SUPPORTED)}",
+                remedy="choose another model, or set untested: true to use it all the same",
+            )
+
     def train(self, mode: bool = True) -> "TransformerEncoder":
-        """Return a network that is not tuned stays in evaluation mode."""
+        """Set the mode; a network that is not tuned stays in evaluation mode."""
         super().train(mode)
         if not self.tune and hasattr(self, "network"):
             self.network.eval()
         return self
 
-    def take(self, held: Mapping[str, Any]) -> None:
-        """Take configuration and tokenizer."""
-        self.stored = held.get("stored")
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Restore configuration and tokenizer."""
+        self.stored = saved.get("stored")
 
-    def differences(self, held: Mapping[str, Any]) -> list[str]:
-        """Another tokenizer or another configuration."""
-        names = differing(self.stored or {}, held.get("stored") or {})
+    def differences(self, saved: Mapping[str, Any]) -> list[str]:
+        """Name another tokenizer and another configuration."""
+        names = differing(self.stored or {}, saved.get("stored") or {})
         return [f"its {name} (model: {self.model})" for name in names]
 
     def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
-        """Rows of the sub-word table."""
+        """Return rows of the sub-word table."""
         return self.table.intern(words)
 
     def embedded(self, words: Sequence[str]) -> NDArray[np.bool_]:
-        """Words whose pieces are all known."""
+        """Tell which words have known pieces only."""
         return self.table.known(words)
 
     def check(self, sentence: Sentence) -> None:
@@ -144,12 +153,12 @@ class TransformerEncoder(Encoder):
         pieces = self.table.count(self.intern(sentence.words))
         if self.long_sentences == "error" and pieces > self.limit:
             raise InputError(
-                f"{pieces} word pieces, over the encoder's limit of {self.limit}; set its "
-                "long_sentences to split or truncate, or take the sentence out"
+                f"{pieces} word pieces, over the encoder's limit of {self.limit}",
+                remedy="set its long_sentences to split or truncate, or take the sentence out",
             )
 
     def layout(self, words: Tensor) -> Layout:
-        """Where the pieces of a batch stand; rows ``(batch, length)``."""
+        """Lay out the pieces of a batch of rows, ``(batch, length)``."""
         pieces, counts = self.table.tensors(words.device)
         split = self.long_sentences != "truncate"
         return lay_out(pieces[words], counts[words, 0], self.special, self.limit, split)
@@ -185,8 +194,8 @@ class TransformerEncoder(Encoder):
         return joined.index_put((sentence, unit), hidden[window, place])
 
     def _run(self, embeddings: Tensor, sizes: Tensor) -> Tensor:
-        """Windows ``(batch, units, dim)`` of so many units each -> ``(batch, units, size)``."""
-        groups = reading_groups(sizes, self.lengths_apart)
+        """Windows ``(batch, units, dim)`` of ``sizes`` units -> ``(batch, units, size)``."""
+        groups = reading_groups(sizes)
         if len(groups) == 1:
             return self._run_together(embeddings, sizes)
         parts = []
@@ -211,7 +220,7 @@ class TransformerEncoder(Encoder):
         """``(batch, units, size)`` -> ``(batch, 1 + length, size)``; a word without one is zero."""
         word, slots = layout.word, words.shape[1] + 2  # the last slot takes what is no word's
         if self.pooling != "mean":
-            # The first piece differs from the unit before it, the last from the one behind it.
+            # The first piece differs from the unit before it, the last from the one after it.
             chosen = word != word.roll(1 if self.pooling == "first" else -1, 1)
             word = torch.where(chosen, word, slots - 1)
         pooled = hidden.new_zeros(len(hidden), slots, hidden.shape[2])
@@ -227,24 +236,16 @@ class TransformerEncoder(Encoder):
         return word * (word <= words.shape[1])
 
     def pretrained_parameters(self) -> list[nn.Parameter]:
-        """Return the network's, where it is tuned."""
+        """Return those of the network, where it is tuned."""
         return [parameter for parameter in self.network.parameters() if parameter.requires_grad]
 
 
 def _positions(network: Any) -> int:
-    """How many units a network reads at most, special pieces included.
+    """Return how many units a network reads at most, special pieces included.
 
-    RoBERTa and its relatives count from behind the padding row of their position embeddings;
-    Longformer fills up to whole windows. A network that names no limit (XLNet says -1) reads as
-    many as BERT.
+    RoBERTa and its relatives count after the padding row of their position embeddings. A network
+    without a limit reads as many as BERT.
     """
-    config = network.config
-    named = int(getattr(config, "max_position_embeddings", -1))
-    positions = named if named > 0 else 512
-    for name, module in network.named_modules():
-        padding = getattr(module, "padding_idx", None)
-        if name.endswith("position_embeddings") and padding is not None:
-            positions = min(positions, module.weight.shape[0] - (padding + 1))
-    windows = getattr(config, "attention_window", 1)
-    widest = max(windows) if isinstance(windows, list) else windows
-    return positions - positions % int(widest)
+    named = int(getattr(network.config, "max_position_embeddings", 0))
+    embeddings = getattr(network, "embeddings", None)
+    return (named if named > 0 else 512) - (getattr(embeddings, "padding_idx", -1) + 1)
