@@ -24,6 +24,7 @@ LEAVES = {
     "devices",
     "pretrained",
     "loaded_model",
+    "lightning",
 }
 ROOMS = {
     "": {"models"},
@@ -34,6 +35,7 @@ ROOMS = {
     "devices": {"errors"},
     "pretrained": {"errors", "devices"},
     "loaded_model": {"pretrained"},
+    "lightning": set(),
     "metrics": {"errors", "types"},
     "data": LEAVES,
     "grammars": LEAVES,
@@ -52,7 +54,7 @@ EVERYWHERE = set(ROOMS) | {"cli"}
 # Where a third party may come in: files without their ending, or whole folders with a slash.
 THIRD_PARTIES = {
     "pytorch_lightning": (
-        *("data/datamodule", "models/learning"),
+        *("lightning", "data/datamodule", "models/learning"),
         *("defenses/", "evaluation/", "tracking/", "cli/"),
     ),
     "transformers": (

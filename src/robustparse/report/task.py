@@ -30,12 +30,13 @@ class Task(Protocol):
 class _Dependency:
     name = "dependency"
     headline = "las"
-    scores = ("uas", "las")
+    scores: tuple[str, ...] = ("uas", "las")
     legend = LEGEND
 
     def draw(self, record: Line) -> str:
+        gold, before, after = _trees(record)
         words = (tuple(record["tokens"]), tuple(record["adversarial_tokens"]))
-        return draw_pair(TreePair(*words, *_trees(record), tuple(record["edited"])))
+        return draw_pair(TreePair(*words, gold, before, after, tuple(record["edited"])))
 
     def changes(self, record: Line) -> tuple[int, int, int]:
         gold, before, after = _trees(record)

@@ -58,7 +58,7 @@ def example_media(record: RobustnessRecord, step: int) -> dict[str, Any]:
             for line in record.examples
         ]
         columns, rows = example_rows(task, record.examples, pictures)
-        media["robust/examples"] = wandb.Table(columns=columns, data=rows)
+        media["robust/examples"] = wandb.Table(columns=[*columns], data=rows)
         # Pictures in a table are part of an artifact, which a run's own files do not hold.
         page = render_examples(task, record.examples, step)
         media["robust/answers"] = wandb.Html(page, inject=False)
