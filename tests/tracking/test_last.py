@@ -10,6 +10,9 @@ from pytorch_lightning.demos.boring_classes import BoringModel
 from robustparse.tracking.last import FILE, LastCheckpoint
 from sample_runs import trainer
 
+# Some runs here resume without ``EarlyStopping``, on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:Be aware that when using `ckpt_path`")
+
 
 class Scored(BoringModel):
     """Logs one score an epoch, or none."""

@@ -6,6 +6,7 @@ A stand-in for ``wandb.init`` shows what is logged; wandb itself runs in process
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,42 +15,7 @@ import wandb
 
 from robustparse.evaluation.record import RobustnessRecord
 from robustparse.tracking.wandb import STEP, WandbLogger
-
-
-class Run:
-    """A W&B run that keeps what it is given, and fails where it is told to.
-
-    Args:
-        fails: method -> whether a call with these values fails.
-        given: the arguments of ``wandb.init``.
-    """
-
-    def __init__(self, fails: dict[str, Any], **given: Any) -> None:
-        self.fails, self.given, self.config = fails, given, self
-        self.logged: list[dict[str, Any]] = []
-        self.axes: dict[str, dict[str, Any]] = {}
-        self.settings: dict[str, Any] = {}
-        self.exit_codes: list[int] = []
-
-    def _call(self, name: str, values: Any) -> None:
-        if name in self.fails and self.fails[name](values):
-            raise OSError(28, "No space left on device")
-
-    def define_metric(self, name: str, **settings: Any) -> None:
-        self._call("define_metric", name)
-        self.axes[name] = settings
-
-    def log(self, values: dict[str, Any]) -> None:
-        self._call("log", values)
-        self.logged.append(values)
-
-    def update(self, settings: dict[str, Any], allow_val_change: bool) -> None:
-        self._call("config", settings)
-        self.settings |= settings
-
-    def finish(self, exit_code: int) -> None:
-        self._call("finish", exit_code)
-        self.exit_codes.append(exit_code)
+from wandb_runs import Run, Runs, wandb_runs
 
 
 def always(_: Any) -> bool:
@@ -61,21 +27,9 @@ def is_media(values: dict[str, Any]) -> bool:
 
 
 @pytest.fixture
-def runs(monkeypatch: pytest.MonkeyPatch) -> list[Run]:
-    """The runs that ``wandb.init`` gave; ``runs.fails`` tells those to come where to fail."""
-
-    class Runs(list[Run]):
-        fails: dict[str, Any]
-
-    opened = Runs()
-    opened.fails = {}
-
-    def init(**given: Any) -> Run:
-        opened.append(Run(opened.fails, **given))
-        return opened[-1]
-
-    monkeypatch.setattr(wandb, "init", init)
-    return opened
+def runs() -> Iterator[Runs]:
+    with wandb_runs() as found:
+        yield found
 
 
 def a_record(**changes: Any) -> RobustnessRecord:
@@ -99,7 +53,7 @@ def steps(run: Run, name: str) -> list[int]:
 
 
 def test_a_run_is_drawn_over_the_training_step(
-    runs: list[Run], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    runs: Runs, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     use(WandbLogger(save_dir=str(tmp_path), name="a run", offline=True))
     (run,) = runs
@@ -117,7 +71,7 @@ def test_a_run_is_drawn_over_the_training_step(
     assert caplog.records == []
 
 
-def test_what_a_record_is_shown_as(runs: list[Run], tmp_path: Path) -> None:
+def test_what_a_record_is_shown_as(runs: Runs, tmp_path: Path) -> None:
     WandbLogger(save_dir=str(tmp_path), offline=True).log_robustness(a_record(), 7)
     (shown,) = runs[0].logged
     table = shown["robust/examples"]
@@ -131,7 +85,7 @@ def test_what_a_record_is_shown_as(runs: list[Run], tmp_path: Path) -> None:
     assert drawn == {("UAS", 0): 90, ("UAS", 15): 70, ("LAS", 0): 80, ("LAS", 15): 60}
 
 
-def test_a_resumed_run_keeps_its_id(runs: list[Run], tmp_path: Path) -> None:
+def test_a_resumed_run_keeps_its_id(runs: Runs, tmp_path: Path) -> None:
     """Resumed from where it ended: the same; from elsewhere, or started anew: another one."""
     ids = []
     begins = (
@@ -154,7 +108,7 @@ def test_a_resumed_run_keeps_its_id(runs: list[Run], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", [None, "disabled"])
 def test_online_it_asks_for_the_runs_past(
-    mode: str | None, runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mode: str | None, runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Setup:
         class settings:  # noqa: N801
@@ -184,7 +138,7 @@ def test_a_failing_run_costs_one_warning(
     fails: dict[str, Any],
     steps_of_loss: list[int],
     steps_of_media: list[int],
-    runs: Any,
+    runs: Runs,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -198,7 +152,7 @@ def test_a_failing_run_costs_one_warning(
 
 
 def test_examples_that_cannot_be_drawn_cost_one_warning(
-    runs: list[Run], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    runs: Runs, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     logger = WandbLogger(save_dir=str(tmp_path), offline=True)
     for step in range(5):

@@ -52,7 +52,7 @@ class StopRequest:
                 signal.signal(number, self._record)
 
     def agreed(self, trainer: pl.Trainer) -> int:
-        """Return the number of the signal that any process received, or 0; all processes call it."""
+        """Return the number of a signal that any process received, or 0; all processes call it."""
         if trainer.world_size == 1:
             return self._received
         highest = torch.tensor(self._received, device=trainer.strategy.root_device)
