@@ -11,10 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pytorch_lightning.loggers.logger import (
-    Logger,
-    rank_zero_experiment,  # type: ignore[attr-defined]
-)
+from lightning_fabric.loggers.logger import rank_zero_experiment
+from pytorch_lightning.loggers.logger import Logger
 from pytorch_lightning.utilities import rank_zero_only
 
 from robustparse.evaluation.record import RobustnessRecord
