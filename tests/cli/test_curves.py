@@ -1,8 +1,8 @@
-"""Robustness curves of a whole run: in W&B's files, in metrics.csv, in pages and in the report."""
+"""Robustness curves of a whole run: in W&B, in metrics.csv, in pages and in the report."""
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,8 @@ from tiny_runs import fit, metrics, write_config
 
 from robustparse.cli.main import main
 from robustparse.data.sample.treebank import attack_lexicon
-from robustparse.tracking.offline import _payloads, read_points, segments
+from robustparse.tracking.wandb import STEP
+from wandb_runs import Runs, wandb_runs
 
 SHIPPED = Path(__file__).parents[2] / "configs" / "experiment" / "ewt_biaffine_early_stopping.yaml"
 BATCHES = 36  # of an epoch of the sample treebank
@@ -50,7 +51,7 @@ def monitor(folder: Path, **settings: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Runs]:
     """A run of three epochs, evaluated after each, stopped after the second and resumed."""
     folder = tmp_path_factory.mktemp("curves")
     logger = {"class_path": "robustparse.tracking.WandbLogger"}
@@ -62,32 +63,33 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # Trained well enough after an epoch that an attack can do some harm.
     settings["model"]["init_args"]["optimization"] = {"schedule": "constant", "learning_rate": 0.02}
     config.write_text(yaml.safe_dump(settings))
-    main(fit(config, folder / "run"))
-    main(fit(config, folder / "run", "--trainer.max_epochs", "3"))
-    return folder / "run"
+    with wandb_runs() as runs:
+        main(fit(config, folder / "run"))
+        main(fit(config, folder / "run", "--trainer.max_epochs", "3"))
+    assert {run.given["id"] for run in runs} == {(folder / "run" / "wandb_id").read_text().strip()}
+    return folder / "run", runs
 
 
-def run_files(run: Path) -> list[Path]:
-    return segments(run, (run / "wandb_id").read_text().strip())
+@pytest.fixture
+def finished(trained: tuple[Path, Runs]) -> Path:
+    return trained[0]
 
 
-def points(run: Path) -> dict[str, dict[int, Any]]:
-    """Figure -> step -> value, each there once."""
+@pytest.fixture
+def logged(trained: tuple[Path, Runs]) -> dict[str, dict[int, Any]]:
+    """Metric -> step -> value, each there once."""
     found: dict[str, dict[int, Any]] = {}
-    for path in run_files(run):
-        for point in read_points(path):
-            step = int(str(point.values["trainer/global_step"]))
-            for name, value in point.values.items():
-                of_name = found.setdefault(name, {})
-                again = name.startswith("_") or name in ("trainer/global_step", "epoch")
-                assert again or step not in of_name, name
-                of_name[step] = value
+    for values in (values for run in trained[1] for values in run.logged):
+        for name, value in values.items():
+            assert name in (STEP, "epoch") or values[STEP] not in found.get(name, {}), name
+            found.setdefault(name, {})[values[STEP]] = value
     return found
 
 
-def test_every_curve_has_a_point_an_epoch_in_wandb_and_in_the_csv(finished: Path) -> None:
+def test_every_curve_has_a_point_an_epoch_in_wandb_and_in_the_csv(
+    finished: Path, logged: dict[str, dict[int, Any]]
+) -> None:
     steps = [BATCHES * epoch - 1 for epoch in (1, 2, 3)]
-    logged = points(finished)
     table: dict[str, dict[int, float]] = {}
     for step, name, value in metrics(finished)[1:]:
         table.setdefault(name, {})[int(step)] = float(value)
@@ -102,89 +104,36 @@ def test_every_curve_has_a_point_an_epoch_in_wandb_and_in_the_csv(finished: Path
     assert list(logged["train/loss"]) == list(range(3 * BATCHES))
 
 
-def records(path: Path) -> Iterator[Any]:
-    """All that a W&B log holds."""
-    from wandb.proto import wandb_internal_pb2 as protocol
-
-    for payload in _payloads(path.read_bytes()):
-        record = protocol.Record()
-        record.ParseFromString(payload)
-        yield record
-
-
-def test_wandb_draws_them_over_the_training_step(finished: Path) -> None:
-    found = [record.metric for record in records(run_files(finished)[0])]
-    axes = {metric.name or metric.glob_name: metric for metric in found}
-    for name in ("robust/*", "clean/*", "robust/las"):
-        assert axes[name].step_metric == "trainer/global_step"
-    assert axes["robust/las"].summary.max
-
-
-def test_wandb_can_draw_them_over_the_epoch(finished: Path) -> None:
-    """A panel takes another axis from the figures of the same point alone."""
-    rows = [point.values for path in run_files(finished) for point in read_points(path)]
+def test_wandb_can_draw_them_over_the_epoch(trained: tuple[Path, Runs]) -> None:
+    """A panel can only use another axis whose value is in the same point."""
+    rows = [values for run in trained[1] for values in run.logged]
     for name in CURVES:
         assert [row.get("epoch") for row in rows if name in row] == [0, 1, 2], name
 
 
-def media(run: Path, key: str) -> list[tuple[Path, dict[str, Any]]]:
-    """The tables logged under a key, with the folders that their files are relative to."""
-    found = []
-    for path in run_files(run):
-        for point in read_points(path):
-            value = {n.removeprefix(f"{key}."): v for n, v in point.values.items()}
-            value = value if "path" in value else point.values.get(key)
-            if isinstance(value, dict) and "path" in value:
-                files = path.parent / "files"
-                found.append((files, json.loads((files / str(value["path"])).read_text())))
-    return found
-
-
-def test_the_table_has_the_examples_with_their_edits(finished: Path) -> None:
-    tables = media(finished, "robust/examples")
-    assert len(tables) == 3
-    for _, table in tables:
-        assert table["columns"] == [
-            *("sentence", "original", "adversarial", "edits", "LAS before", "LAS after", "trees")
-        ]
-        assert 0 < len(table["data"]) <= 4
-        for _, original, adversarial, edits, before, after, _ in table["data"]:
+def test_the_table_has_the_examples_with_their_edits(
+    finished: Path, logged: dict[str, dict[int, Any]]
+) -> None:
+    assert len(logged["robust/examples"]) == 3
+    for step, table in logged["robust/examples"].items():
+        assert 0 < len(table.data) <= 4
+        for _, original, adversarial, edits, before, after, picture in table.data:
             assert original != adversarial
             assert len(re.findall(r"\[[^ ]+\]", adversarial)) == edits > 0
             assert before >= after
+            assert picture.html.count("<svg") == 1
+            assert picture.html.count("<mark>") == 2 * edits
+        page = logged["robust/answers"][step].html
+        assert page.count("<figure") == len(table.data)
+        assert page == (finished / "adversarial_examples" / f"step_{step:08}.html").read_text()
 
 
-def test_the_trees_are_in_the_tables_artifact_and_on_a_page(finished: Path) -> None:
-    """Its cells are pictures, which a run's own copy of a table does not hold."""
-    tables = media(finished, "robust/examples")
-    artifacts = [
-        record.artifact.manifest.contents
-        for path in run_files(finished)
-        for record in records(path)
-        if "robustexamples" in record.artifact.name
-    ]
-    assert len(artifacts) == 3
-    for contents, (_, table) in zip(artifacts, tables, strict=True):
-        cells = [Path(e.local_path).read_text() for e in contents if e.path.endswith(".html")]
-        assert len(cells) == len(table["data"])
-        assert all(cell.count("<svg") == 1 for cell in cells)
-        edits = sum(row[3] for row in table["data"])
-        assert sum(cell.count("<mark>") for cell in cells) == 2 * edits
+def test_the_curve_over_the_budgets_is_drawn(logged: dict[str, dict[int, Any]]) -> None:
     step = 3 * BATCHES - 1
-    page = run_files(finished)[-1].parent / "files" / points(finished)["robust/trees.path"][step]
-    assert page.read_text().count("<figure") == len(tables[-1][1]["data"])
-    written = finished / "adversarial_examples" / f"step_{step:08}.html"
-    assert page.read_text() == written.read_text()
-
-
-def test_the_curve_over_the_budgets_is_drawn(finished: Path) -> None:
-    last = points(finished)
-    step = 3 * BATCHES - 1
-    (_, table) = media(finished, "robust/curve_table")[-1]
-    drawn = {(row[1], row[0]): row[2] for row in table["data"]}
+    drawn = {(row[1], row[0]): row[2] for row in logged["robust/curve"][step].table.data}
     for gamma in GAMMAS:
         for name in ("uas", "las"):
-            expected = last[f"robust/{name}@{100 * gamma:g}"][step]
+            expected = logged[f"robust/{name}@{100 * gamma:g}"][step]
             assert drawn[name.upper(), 100 * gamma] == pytest.approx(expected, abs=1e-4)
 
 

@@ -16,7 +16,6 @@ from robustparse.cli.common.outputs import callbacks
 from robustparse.cli.main import main
 from robustparse.data.treebank import TreebankDataModule
 from robustparse.tracking.last import LastCheckpoint
-from robustparse.tracking.offline import read_points, segments
 
 OUTPUTS = {"best.ckpt", "config.yaml", "last.ckpt", "metrics.csv"}
 
@@ -230,19 +229,3 @@ def test_fast_dev_run_writes_nothing(tmp_path: Path) -> None:
     config = write_config(tmp_path / "run.yaml", fast_dev_run=True)
     main(fit(config, tmp_path / "run"))
     assert os.listdir(tmp_path / "run") == []
-
-
-def test_wandb_goes_on_in_the_runs_folder(tmp_path: Path) -> None:
-    logger = {"class_path": "robustparse.tracking.WandbLogger"}
-    config = write_config(tmp_path / "run.yaml", logger=logger, max_steps=20)
-    main(fit(config, tmp_path / "run"))
-    main(fit(config, tmp_path / "run", "--trainer.max_steps", "30"))
-    run_id = (tmp_path / "run" / "wandb_id").read_text().strip()
-    losses = [
-        (str(point.values["trainer/global_step"]), str(float(str(point.values["train/loss"]))))
-        for path in segments(tmp_path / "run", run_id)
-        for point in read_points(path)
-        if "train/loss" in point.values
-    ]
-    assert losses == [(s, v) for s, name, v in metrics(tmp_path / "run") if name == "train/loss"]
-    assert len(losses) == 30

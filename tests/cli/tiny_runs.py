@@ -162,7 +162,7 @@ def _serve(log: Path) -> None:
 
     from robustparse.cli import lightning  # noqa: F401 - imported once, for all forks
     from robustparse.data.sample.treebank import sample_treebank
-    from robustparse.tracking.ledger import Ledger
+    from robustparse.tracking.csv import MetricsTable
 
     torch.set_num_threads(1)
     sample_treebank(0)
@@ -178,7 +178,7 @@ def _serve(log: Path) -> None:
             for owner, name in (
                 (call, "_call_callback_hooks"),
                 (call, "_call_lightning_module_hook"),
-                (Ledger, "append"),
+                (MetricsTable, "append"),
                 (os, "replace"),
             ):
                 counter.watch(owner, name)

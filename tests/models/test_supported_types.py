@@ -105,8 +105,8 @@ def test_a_parse_never_depends_on_its_batch_mates_and_deltas_stand_on_words(pars
 @pytest.mark.parametrize("mix", [1, 2])
 def test_every_trained_parameter_gets_a_gradient(parser, mix):
     trained = parser_of(Path(parser.encoder.model), mix=mix).train()
-    batch = trained.number(examples()).batch(range(len(TEXTS)), 1.0)
-    trained.loss(batch)[0].sum().backward()
+    batch = trained.encode(examples()).batch(range(len(TEXTS)), 1.0)
+    trained.loss(trained(batch), batch).sum().backward()
     for name, parameter in trained.named_parameters():
         assert (parameter.grad is not None) == parameter.requires_grad, name
     frozen = {name for name, one in trained.named_parameters() if not one.requires_grad}

@@ -1,9 +1,9 @@
 """Output folders for the report, written by hand, and a reader of its page."""
 
 import json
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 Json = dict[str, Any]
 
@@ -18,12 +18,12 @@ def summary(clean: float, attacked: float | None) -> Json:
         "attacked": {"uas": 83.25, "las": attacked},
         "success_rate": 45.3,
         "edits_per_sentence": 1.7,
-        "edit_rate": 10.9,
     }
 
 
 def example(number: int, *, success: bool = True, word: str = "ate") -> Json:
-    tree = {"heads": [2, 0, 2], "labels": ["nsubj", "root", "obj"]}
+    tree = {"heads": [2, 0, 2], "labels": ["nsubj", "root", "obj"], "uas": 100.0, "las": 100.0}
+    wrong = {"heads": [3, 3, 0], "labels": ["nsubj", "dep", "root"], "uas": 0.0, "las": 0.0}
     return {
         "id": number,
         "tokens": ["Dogs", word, f"fish{number}"],
@@ -31,7 +31,7 @@ def example(number: int, *, success: bool = True, word: str = "ate") -> Json:
         "edited": [1],
         "gold": tree,
         "clean": tree,
-        "attacked": {"heads": [3, 3, 0], "labels": ["nsubj", "dep", "root"]},
+        "attacked": wrong,
         "success": success,
         "queries": {"charged": 9, "unique": 9},
     }
@@ -56,35 +56,20 @@ def write(folder: Path, record: Json, lines: list[Json], plot: Any = None) -> Pa
     return folder
 
 
-class Page(HTMLParser):
-    """Collects texts, tags and addresses, and checks that tags nest."""
+class Page:
+    """Texts, tags and addresses of a page, which must be well-formed XML."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.tags: list[str] = []
-        self.texts: list[str] = []
-        self.addresses: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.addresses += [v or "" for k, v in attrs if k in ("href", "src", "xlink:href")]
-        if tag not in ("meta", "br"):
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.addresses += [v or "" for k, v in attrs if k in ("href", "src", "xlink:href")]
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
+    def __init__(self, html: str) -> None:
+        root = ElementTree.fromstring(html)
+        elements = list(root.iter())
+        self.tags = [element.tag.rpartition("}")[2] for element in elements]
+        self.texts = list(root.itertext())
+        self.text = " ".join(" ".join(self.texts).split())
+        addresses = ("href", "src", "{http://www.w3.org/1999/xlink}href")
+        self.addresses = [
+            e.attrib[name] for e in elements for name in addresses if name in e.attrib
+        ]
 
 
 def parse(path: Path) -> Page:
-    page = Page()
-    page.feed(path.read_text(encoding="utf-8"))
-    page.close()
-    assert page.open == []
-    return page
+    return Page(path.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Attacks of one parser at several budgets become a curve; others do not."""
+"""Attacks on one parser at several budgets become a curve; others do not."""
 
 import json
 from pathlib import Path
@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from report_pages import example, parse, summary, write
 
-from robustparse.report.budgets import with_budget_curves
+from robustparse.report.curves import with_budget_curves
 from robustparse.report.folders import read_folder
 from robustparse.report.page import build_report
+from robustparse.report.summary import summarize
 
 
 def attacked(folder: Path, gamma: float, las: float | None, **changes: Any) -> Path:
@@ -27,9 +28,14 @@ def attacked(folder: Path, gamma: float, las: float | None, **changes: Any) -> P
 
 
 def curves(folders: list[Path]) -> list[tuple[str, tuple[float, ...], tuple[float, ...]]]:
-    systems = with_budget_curves([read_folder(f, f.name) for f in folders], folders)
+    systems = with_budget_curves([read_folder(f, f.name) for f in folders])
     plots = [plot for system in systems for plot in system.plots]
     return [(curve.name, curve.x, curve.y) for plot in plots for curve in plot.curves]
+
+
+def summary_of(*folders: Path) -> str:
+    """What the page says about the systems, the first of which is compared with the others."""
+    return summarize([read_folder(folder, folder.name).row for folder in folders])
 
 
 def test_budgets_of_one_parser_are_one_curve_from_the_clean_score(tmp_path: Path) -> None:
@@ -45,80 +51,7 @@ def test_budgets_of_one_parser_are_one_curve_from_the_clean_score(tmp_path: Path
         ("clean", (0.0, 5.0, 15.0), (90.0, 85.0, 65.0)),
     ]
     build_report(folders, tmp_path / "r.html")
-    assert "LAS against edit budget, by attack" in " ".join(parse(tmp_path / "r.html").texts)
-
-
-DATA = {"checkpoint": "1f", "data": "2e"}
-OTHER_RUNS: list[dict[str, Any]] = [
-    {"seed": 1},
-    {"limit": 100},
-    {"share": 0.5},
-    {"settings": {"init_args": {"goal": {"class_path": "AttachmentDrop"}}}},
-    {"sha256": {**DATA, "data": "3d"}},
-]
-SAME_RUNS: list[dict[str, Any]] = [
-    {"victims": ["runs/robust/last.ckpt"], "sha256": {**DATA, "checkpoint": "5b"}},
-    {"decoder": "eisner", "data": "elsewhere/test.conllu"},
-]
-
-
-def said_of(first: Path, *others: Path) -> str:
-    """What the page says of two parsers, of which the second does better."""
-    build_report([first, *others], first.parent / "r.html")
-    return " ".join(parse(first.parent / "r.html").texts)
-
-
-@pytest.mark.parametrize("changes", [*OTHER_RUNS, {"gamma": 0.05}], ids=str)
-def test_attacks_run_otherwise_are_not_compared(tmp_path: Path, changes: dict[str, Any]) -> None:
-    first = attacked(tmp_path / "first", 0.15, 70.0, sha256=DATA)
-    gamma = changes.get("gamma", 0.15)
-    run = {key: value for key, value in changes.items() if key != "gamma"}
-    other = attacked(tmp_path / "other", gamma, 80.0, **{"sha256": DATA, **run})
-    text = said_of(first, other)
-    assert "wins back" not in text
-    assert "same settings and seed, so their figures are not to be compared." in text
-
-
-@pytest.mark.parametrize("changes", SAME_RUNS, ids=str)
-def test_parsers_under_the_same_attack_are_compared(
-    tmp_path: Path, changes: dict[str, Any]
-) -> None:
-    first = attacked(tmp_path / "first", 0.15, 70.0, sha256=DATA)
-    other = attacked(tmp_path / "other", 0.15, 80.0, **{"sha256": DATA, **changes})
-    text = said_of(first, other)
-    assert "“other” wins back 50 % of what “first” loses" in text
-    assert "not to be compared" not in text
-
-
-def test_a_folder_that_does_not_say_is_compared_by_attack_and_size(tmp_path: Path) -> None:
-    folders = [attacked(tmp_path / name, 0.15, las) for name, las in (("a", 70.0), ("b", 80.0))]
-    (folders[1] / "run.json").unlink()
-    assert "“b” wins back 50 %" in said_of(*folders)
-    smaller = {**summary(90.0, 80.0), "n_words": 25093}
-    (folders[1] / "summary.json").write_text(json.dumps(smaller))
-    assert "not to be compared" in said_of(*folders)
-    # Two that do say, and not the same, are not to be compared beside one that does not.
-    (folders[1] / "summary.json").write_text(json.dumps(summary(90.0, 80.0)))
-    third = attacked(tmp_path / "c", 0.05, 85.0)
-    assert "not to be compared" in said_of(*folders, third)
-
-
-def test_parsers_are_counted_not_attacks_on_them(tmp_path: Path) -> None:
-    folders = [
-        attacked(tmp_path / str(gamma), gamma, 80.0 - gamma, sha256=DATA) for gamma in (0.1, 0.2)
-    ]
-    assert "One parser was attacked" in said_of(*folders)
-    other = attacked(tmp_path / "b", 0.1, 60.0, sha256={**DATA, "checkpoint": "5b"})
-    assert "Two parsers were attacked" in said_of(*folders, other)
-    (other / "run.json").unlink()
-    assert "Two parsers were attacked" in said_of(*folders, other)
-
-
-def test_others_that_do_no_better_are_named_by_their_number(tmp_path: Path) -> None:
-    folders = [attacked(tmp_path / name, 0.1, las) for name, las in (("a", 70.0), ("b", 60.0))]
-    assert "The other one does not do better under attack." in said_of(*folders)
-    third = attacked(tmp_path / "c", 0.1, 65.0)
-    assert "None of the others does better under attack." in said_of(*folders, third)
+    assert "LAS against edit budget, by attack" in parse(tmp_path / "r.html").text
 
 
 def test_a_lone_budget_and_other_settings_are_no_curve(tmp_path: Path) -> None:
@@ -138,3 +71,63 @@ def test_folders_that_do_not_say_how_they_were_made(tmp_path: Path, content: str
         if content is not None:
             (folder / "run.json").write_text(content)
     assert curves(folders) == []
+
+
+DATA = {"checkpoint": "1f", "data": "2e"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "compared"),
+    [
+        ({"victims": ["runs/robust/last.ckpt"], "sha256": {**DATA, "checkpoint": "5b"}}, True),
+        ({"decoder": "eisner", "data": "elsewhere/test.conllu"}, True),
+        ({"seed": 1}, False),
+        ({"limit": 100}, False),
+        ({"share": 0.5}, False),
+        ({"settings": {"init_args": {"goal": {"class_path": "AttachmentDrop"}}}}, False),
+        ({"sha256": {**DATA, "data": "3d"}}, False),
+        ({"gamma": 0.05}, False),
+    ],
+    ids=str,
+)
+def test_only_parsers_under_the_same_attack_are_compared(
+    tmp_path: Path, changes: dict[str, Any], compared: bool
+) -> None:
+    first = attacked(tmp_path / "first", 0.15, 70.0, sha256=DATA)
+    run = {"gamma": 0.15, "sha256": DATA, **changes}
+    other = attacked(tmp_path / "other", run.pop("gamma"), 80.0, **run)
+    text = summary_of(first, other)
+    assert ("“other” wins back 50 % of what “first” loses" in text) == compared
+    cannot = "same settings and seed, so their scores cannot be compared."
+    assert (cannot in text) != compared
+
+
+def test_a_folder_that_does_not_say_is_compared_by_attack_and_size(tmp_path: Path) -> None:
+    folders = [attacked(tmp_path / name, 0.15, las) for name, las in (("a", 70.0), ("b", 80.0))]
+    (folders[1] / "run.json").unlink()
+    assert "“b” wins back 50 %" in summary_of(*folders)
+    smaller = {**summary(90.0, 80.0), "n_words": 25093}
+    (folders[1] / "summary.json").write_text(json.dumps(smaller))
+    assert "cannot be compared" in summary_of(*folders)
+    # Two that do say, and not the same, cannot be compared next to one that does not.
+    (folders[1] / "summary.json").write_text(json.dumps(summary(90.0, 80.0)))
+    third = attacked(tmp_path / "c", 0.05, 85.0)
+    assert "cannot be compared" in summary_of(*folders, third)
+
+
+def test_models_are_counted_not_attacks_on_them(tmp_path: Path) -> None:
+    folders = [
+        attacked(tmp_path / str(gamma), gamma, 80.0 - gamma, sha256=DATA) for gamma in (0.1, 0.2)
+    ]
+    assert "One model was attacked" in summary_of(*folders)
+    other = attacked(tmp_path / "b", 0.1, 60.0, sha256={**DATA, "checkpoint": "5b"})
+    assert "Two models were attacked" in summary_of(*folders, other)
+    (other / "run.json").unlink()
+    assert "Two models were attacked" in summary_of(*folders, other)
+
+
+def test_others_that_do_no_better_are_named_by_their_number(tmp_path: Path) -> None:
+    folders = [attacked(tmp_path / name, 0.1, las) for name, las in (("a", 70.0), ("b", 60.0))]
+    assert "The other one does not do better under attack." in summary_of(*folders)
+    third = attacked(tmp_path / "c", 0.1, 65.0)
+    assert "None of the others does better under attack." in summary_of(*folders, third)

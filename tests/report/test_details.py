@@ -1,14 +1,16 @@
 """The page's tables about the adversarial examples: what is there is shown, the rest left out."""
 
 import math
-import re
+from pathlib import Path
+from typing import Any
 
 import pytest
-from report_pages import example, parse, summary, write
+from report_pages import Page, summary
 
 from robustparse.errors import InputError
-from robustparse.report.details import details
-from robustparse.report.page import build_report
+from robustparse.report.folders import AttackFolder, Record, SystemRow
+from robustparse.report.page import render_report
+from robustparse.report.task import named
 
 MORE = {
     "queries_per_sentence": {"charged": 96.25, "unique": 90.0},
@@ -50,59 +52,69 @@ MORE = {
 }
 
 
-def texts(parts: list[str]) -> str:
-    return " ".join(re.sub(r"<[^>]*>", " ", part) for part in parts)
+def page(**summaries: dict[str, Any]) -> Page:
+    scores = {"uas": 1.0, "las": 1.0}
+    systems = [
+        AttackFolder(
+            SystemRow(name, "pwws", named("dependency"), 9, 99, scores, scores, None, None),
+            (),
+            (),
+            Record(one, Path(name) / "summary.json"),
+            {},
+        )
+        for name, one in summaries.items()
+    ]
+    return Page(render_report(systems))
 
 
-def test_all_figures_are_on_the_page(tmp_path):
-    folder = write(tmp_path / "one", {**summary(90.0, 70.0), **MORE}, [example(1)])
-    build_report([folder], tmp_path / "page.html")
-    page = parse(tmp_path / "page.html")
-    shown = " ".join(page.texts)
-    for figure in (
+def test_all_values_are_on_the_page():
+    found = page(one={**summary(90.0, 70.0), **MORE})
+    for value in (
         *("1.7", "2.5", "96.2", "71.5", "127.7 → 140.0", "0.81", "1,812", "24 → 1,285"),
         *("25 → 1,300", "700", "911", "24.2", "2.1", "3.2", "2,215 words tried"),
         "Perplexity by gpt2.",
         *("28.64", "0.54", "8.57", "0.46", "59.50", "3.25", "Tag<er>"),
     ):
-        assert figure in shown, figure
-    assert page.tags.count("table") == 4
+        assert value in found.text, value
+    assert found.tags.count("table") == 4
 
 
 def test_a_single_generator_has_one_row():
     means = {"all": {"proposed": 5.0}, "MaskedLM": {"proposed": 5.0}}
-    one = {**MORE, "candidates": {"slots": 3, "means": means}}
-    shown = texts(details([("one", one)]))
-    assert "MaskedLM" in shown
-    assert shown.count("5.00") == 1
+    found = page(one={**MORE, "candidates": {"slots": 3, "means": means}})
+    assert "MaskedLM" in found.text
+    assert found.text.count("5.00") == 1
 
 
 def test_what_was_not_computed_is_left_out():
     old = summary(90.0, 70.0)
-    assert details([("old", old)]) == []
+    nothing = page(old=old)
+    assert nothing.tags.count("table") == 1
     bare = {**old, "edits_per_success": None, "by_tag": None, "candidates": None, "unseen": None}
-    shown = texts(details([("bare", bare)]))
-    assert "Parts of speech" not in shown
-    assert "Candidates" not in shown
-    measured = {**old, "perplexity": MORE["perplexity"], "word_similarity": None}
-    assert "127.7" in texts(details([("measured", measured)]))
-    both = texts(details([("old", old), ("new", MORE)]))
-    assert "old" not in both.split()
+    found = page(bare=bare)
+    assert found.tags.count("table") == 2
+    assert "Parts of speech" not in found.text
+    assert "Candidates" not in found.text
+    measured = page(measured={**old, "perplexity": MORE["perplexity"], "word_similarity": None})
+    assert "127.7" in measured.text
+    assert page(old=old, new=MORE).texts.count("old") == 1  # in the table of systems only
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "key", "found"),
     [
-        ({"edits_per_success": "2"}, "edits_per_success must be a number or null, got '2'"),
-        ({"unseen": {"changed": True}}, "unseen: changed must be a number"),
-        ({"by_tag": {"NN": {"sentences": []}}}, "by_tag: NN: sentences must be a number"),
-        ({"by_tag": [3]}, "by_tag must be of type dict"),
-        ({"by_tag": {"NN": 3}}, "by_tag: NN must be of type dict"),
-        ({"candidates": {"slots": 1, "means": {"all": 3}}}, "candidates: means: all must be of"),
-        ({"edits_per_success": 10**400}, "edits_per_success must be a number or null, got 1000"),
-        ({"unseen": {"changed": math.nan}}, "unseen: changed must be a number or null, got nan"),
+        ({"edits_per_success": "2"}, "edits_per_success", "must be a number or null, got '2'"),
+        ({"unseen": {"changed": True}}, "unseen: changed", "must be a number or null, got True"),
+        ({"by_tag": {"NN": {"sentences": []}}}, "by_tag: NN: sentences", "must be a number"),
+        ({"by_tag": [3]}, "by_tag", "must be of type dict"),
+        ({"by_tag": {"NN": 3}}, "by_tag: NN", "must be of type dict"),
+        ({"candidates": {"means": {"all": 3}}}, "candidates: means: all", "must be of type dict"),
+        ({"edits_per_success": 10**400}, "edits_per_success", "must be a number or null, got 1000"),
+        ({"unseen": {"changed": math.nan}}, "unseen: changed", "must be a number or null, got nan"),
     ],
 )
-def test_mistakes_are_named(change, says):
-    with pytest.raises(InputError, match=rf"one/summary\.json: {says}"):
-        details([("one", {**MORE, **change})])
+def test_mistakes_are_named(change, key, found):
+    with pytest.raises(InputError) as error:
+        page(one={**MORE, **change})
+    assert (error.value.path, error.value.key) == ("one/summary.json", key)
+    assert error.value.found.startswith(found)

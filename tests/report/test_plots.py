@@ -1,4 +1,4 @@
-"""Plots: the right points, names beside the lines, nothing left behind."""
+"""Plots: the right points, names at the lines' ends, nothing left behind."""
 
 import re
 import subprocess
@@ -33,7 +33,7 @@ def markers(svg: str, series: int) -> list[tuple[float, float]]:
     ]
 
 
-def test_points_stand_where_the_figures_say() -> None:
+def test_points_stand_where_the_values_say() -> None:
     drawn = draw_plot(BUDGET)
     first, second = markers(drawn, 1), markers(drawn, 2)
     assert len(first) == len(second) == 4
@@ -46,7 +46,7 @@ def test_points_stand_where_the_figures_say() -> None:
         assert (y - first[0][1]) / a_point == pytest.approx(90 - las, abs=1e-3)
 
 
-def test_names_stand_beside_the_lines_without_touching() -> None:
+def test_names_stand_at_the_lines_without_touching() -> None:
     close = plot(*(Curve(f"system {i}", (0, 1), (80, 70 + i / 100)) for i in range(6)))
     root = ElementTree.fromstring(draw_plot(close))
     texts = list(root.iter(f"{SVG}text"))
@@ -105,7 +105,7 @@ def test_epochs_are_shown_where_all_curves_agree(
     assert bool(epoch_ends([first, second])) == known
 
 
-def test_colours_are_variables_and_lines_differ_without_them() -> None:
+def test_colors_are_variables_and_lines_differ_without_them() -> None:
     drawn = draw_plot(BUDGET)
     assert not re.search(r"(?<!, )#[0-9a-f]{6}\b", re.sub(r"var\([^)]*\)", "", drawn))
     assert "stroke-dasharray" in drawn

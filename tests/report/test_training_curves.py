@@ -7,9 +7,9 @@ import pytest
 from report_pages import example, parse, summary, write
 
 from robustparse.errors import InputError
-from robustparse.report.merging import merge_plots
+from robustparse.report.curves import merge_plots
 from robustparse.report.page import build_report
-from robustparse.report.training import read_figures, read_training
+from robustparse.report.training import read_metrics, read_training
 
 ROWS = """step,name,value
 9,train/loss,2.5
@@ -52,17 +52,17 @@ def test_curves_by_step_and_by_budget(tmp_path: Path) -> None:
     assert [curve.epochs for curve in (*over.curves, *by_budget.curves)] == [(), (), (), (0,), ()]
 
 
-FIGURES = {"clean/las": 90, "clean/uas": 92, "robust/las": 70, "robust/uas": 75}
-FIGURES |= {"robust/success": 40, "robust/queries": 11, "robust/las@5": 80, "robust/success@5": 20}
+METRICS = {"clean/las": 90, "clean/uas": 92, "robust/las": 70, "robust/uas": 75}
+METRICS |= {"robust/success": 40, "robust/queries": 11, "robust/las@5": 80, "robust/success@5": 20}
 
 
 def trained(folder: Path, steps: int, epochs: int = 3) -> Path:
-    """A run with so many steps an epoch; figures rise by one each time."""
+    """A run with this many steps an epoch; metrics rise by one each time."""
     rows = ["step,name,value"]
     for epoch in range(epochs):
-        figures = {name: value + epoch for name, value in FIGURES.items()}
-        figures["epoch"] = epoch
-        rows += [f"{steps * (epoch + 1) - 1},{name},{value}.0" for name, value in figures.items()]
+        metrics = {name: value + epoch for name, value in METRICS.items()}
+        metrics["epoch"] = epoch
+        rows += [f"{steps * (epoch + 1) - 1},{name},{value}.0" for name, value in metrics.items()]
     return run(folder, "\n".join(rows) + "\n")
 
 
@@ -97,7 +97,7 @@ def test_runs_whose_epochs_end_elsewhere_have_a_plot_over_epochs_too(tmp_path: P
     assert [curve.y for curve in epochs.curves] == [curve.y for curve in steps.curves]
 
 
-def test_figures_below_a_plot_have_their_epochs(tmp_path: Path) -> None:
+def test_values_below_a_plot_have_their_epochs(tmp_path: Path) -> None:
     build_report([trained(tmp_path / "a", 10)], tmp_path / "r.html")
     html = (tmp_path / "r.html").read_text("utf-8")
     head = '<th scope="col">training step</th><th scope="col">epoch, from 0</th>'
@@ -115,10 +115,10 @@ def test_more_budgets_than_a_plot_has_lines(tmp_path: Path) -> None:
     assert last.curves[0].x == tuple(5.0 * i for i in range(11))
 
 
-def test_runs_alone_and_beside_attacks_come_on_one_page(tmp_path: Path) -> None:
+def test_runs_come_on_one_page_with_attacks_or_without(tmp_path: Path) -> None:
     runs = [run(tmp_path / name) for name in ("plain", "robust")]
     build_report(runs, tmp_path / "runs.html")
-    text = " ".join(parse(tmp_path / "runs.html").texts)
+    text = parse(tmp_path / "runs.html").text
     assert "Robustness report: plain, robust" in text
     assert text.count("LAS against edit budget, last evaluation in training") >= 1
     assert "plain: attacked" in text
@@ -126,7 +126,7 @@ def test_runs_alone_and_beside_attacks_come_on_one_page(tmp_path: Path) -> None:
     attacked = write(tmp_path / "attacked", summary(90, 80), [example(0)])
     (attacked / "metrics.csv").write_text(ROWS)
     build_report([attacked, *runs], tmp_path / "all.html")
-    text = " ".join(parse(tmp_path / "all.html").texts)
+    text = parse(tmp_path / "all.html").text
     assert "Robustness report: attacked, plain, robust" in text
     assert "Systems" in text
     assert "attacked: clean" in text
@@ -134,27 +134,28 @@ def test_runs_alone_and_beside_attacks_come_on_one_page(tmp_path: Path) -> None:
 
 def test_a_run_without_robust_scores_says_so(tmp_path: Path) -> None:
     build_report([run(tmp_path / "a", "step,name,value\n1,train/loss,2.0\n")], tmp_path / "r.html")
-    assert "No robust scores were logged" in " ".join(parse(tmp_path / "r.html").texts)
+    assert "No robust scores were logged" in parse(tmp_path / "r.html").text
 
 
 @pytest.mark.parametrize(
-    ("rows", "says"),
+    ("rows", "line", "found"),
     [
-        ("", "the file is empty"),
-        ("epoch,loss\n1,2\n", ":1: expected step,name,value"),
-        ("step,name,value\n1,loss\n2,loss,1\n", ":2: expected step, name and value"),
-        ("step,name,value\n1,loss,1\nx,loss,1\n", ":3: expected step, name and value"),
+        ("", None, "the file is empty"),
+        ("epoch,loss\n1,2\n", 1, "expected step,name,value"),
+        ("step,name,value\n1,loss\n2,loss,1\n", 2, "expected step, name and value"),
+        ("step,name,value\n1,loss,1\nx,loss,1\n", 3, "expected step, name and value"),
     ],
 )
-def test_another_table_is_refused(tmp_path: Path, rows: str, says: str) -> None:
+def test_another_table_is_refused(tmp_path: Path, rows: str, line: int | None, found: str) -> None:
     folder = run(tmp_path / "a", rows)
     with pytest.raises(InputError, match=r"metrics\.csv") as error:
-        build_report([folder], tmp_path / "r.html")
-    assert says in str(error.value)
+        read_training(folder, "a")
+    assert error.value.line == line
+    assert found in str(error.value)
 
 
-def test_figures_are_read_back(tmp_path: Path) -> None:
-    figures = read_figures(run(tmp_path / "a") / "metrics.csv")
-    assert figures["train/loss"] == {9: 2.5}
-    assert "robust/las@5" in figures
-    assert json.dumps(figures["robust/las@5"]) == '{"9": 70.0}'
+def test_metrics_are_read_back(tmp_path: Path) -> None:
+    metrics = read_metrics(run(tmp_path / "a") / "metrics.csv")
+    assert metrics["train/loss"] == {9: 2.5}
+    assert "robust/las@5" in metrics
+    assert json.dumps(metrics["robust/las@5"]) == '{"9": 70.0}'

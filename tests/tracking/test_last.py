@@ -1,4 +1,4 @@
-"""``LastCheckpoint`` beside ``EarlyStopping``; what it saves is tested by killing whole runs."""
+"""``LastCheckpoint`` with ``EarlyStopping``; what it saves is tested by killing whole runs."""
 
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,9 @@ from pytorch_lightning.demos.boring_classes import BoringModel
 
 from robustparse.tracking.last import FILE, LastCheckpoint
 from sample_runs import trainer
+
+# Some runs here resume without ``EarlyStopping``, on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:Be aware that when using `ckpt_path`")
 
 
 class Scored(BoringModel):
@@ -31,9 +34,9 @@ def trained(
     epochs: int | None = None,
     start: str | None = None,
 ) -> int:
-    """The epochs that a run trains for: all, or until no score has risen for so many."""
+    """The epochs that a run trains for: all, or until no score has risen for ``patience``."""
     model = Scored(scores)
-    # In front of the callbacks that end it, as in every run.
+    # Before the callbacks that end it, as in every run.
     callbacks: list[Any] = [LastCheckpoint()]
     if patience is not None:
         rule: dict[str, Any] = {"patience": patience, "check_on_train_epoch_end": True}
@@ -51,7 +54,7 @@ def trained(
         (1, (1.0, 2.0, 3.0, 4.0, 5.0, 6.0), 6),
     ],
 )
-def test_what_early_stopping_ended_trains_on_without_it_alone(
+def test_what_early_stopping_ended_continues_only_without_it(
     tmp_path: Path, patience: int, scores: tuple[float, ...], epochs: int
 ) -> None:
     last = str(tmp_path / FILE)

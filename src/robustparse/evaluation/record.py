@@ -12,11 +12,13 @@ class RobustnessRecord:
     """One evaluation.
 
     Args:
+        task: the name of the task whose answers were attacked.
         curve: budget (share of the words that may be changed, 0 is clean) -> ``uas``, ``las`` and
             ``success`` in percent, by rising budget; empty if budgets were not compared.
         examples: lines as of ``examples.jsonl``, of some sentences that the attack succeeded on.
     """
 
+    task: str
     curve: Mapping[float, Mapping[str, float]]
     examples: Sequence[Line]
 

@@ -1,55 +1,165 @@
-"""Reading what `robustparse attack` wrote: figures, curves and the sentences worth showing.
+"""Read what `robustparse attack` wrote: scores, curves and the sentences worth showing.
 
-A folder holds `summary.json`, `examples.jsonl` and, optionally, `curves.json`. Every complaint is
-an `InputError` that names the file, the line or key, what was found and what was expected.
+A folder holds ``summary.json``, ``examples.jsonl`` and, optionally, ``run.json`` (what the attack
+was run with) and ``curves.json``. Every `InputError` names the file and the line or key.
 """
 
+import json
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Self, TypeVar
 
 from robustparse.errors import InputError
-from robustparse.evaluation.lines import EXAMPLES, SUMMARY
-from robustparse.evaluation.pairs import REMEDY
+from robustparse.evaluation.lines import EXAMPLES, RUN, SUMMARY
 from robustparse.files import read_text
-from robustparse.report.fields import Json, figure, get, is_number, parsed, parsed_any
 from robustparse.report.plots import Curve, Plot
-from robustparse.report.runs import attack_key, parser_key, read_run
-from robustparse.report.trees import TreePair
-from robustparse.types import DependencyTree
+from robustparse.report.task import Task, named
+
+Json = dict[str, Any]
+T = TypeVar("T")
+
+REMEDY = "give a folder that `robustparse attack --out` wrote, or run the attack again"
+CURVES = "curves.json"
+# How a parser decodes belongs to the parser, which is what is compared; data are known by their
+# content, not by their path.
+_COMPARED = ("attack", "settings", "seed", "limit", "share", "share_of")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A JSON object, and where it stands.
+
+    Args:
+        fields: its content.
+        path: the file.
+        line: the line in it, from 1, where it holds several objects.
+        key: the keys that lead to the object, from the outermost.
+    """
+
+    fields: Json
+    path: Path
+    line: int | None = None
+    key: str = ""
+
+    def get(self, key: str, kind: type[T]) -> T:
+        """Return the value of a key that must be there.
+
+        Raises:
+            InputError: it is missing or of another type.
+        """
+        value = self.fields.get(key)
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            found = f"got {value!r}" if key in self.fields else "it is missing"
+            raise self.error(f"must be of type {kind.__name__}, {found}", key)
+        return value
+
+    def part(self, key: str) -> Self:
+        """Return the object of a key; an empty one where the key is missing or null."""
+        found = {} if self.fields.get(key) is None else self.get(key, dict)
+        return replace(self, fields=found, key=self._below(key))
+
+    def number(self, *keys: str, required: bool = False) -> float | None:
+        """Follow keys to a number; null gives None, as does a missing one unless it is required.
+
+        Raises:
+            InputError: there is something else than a finite number.
+        """
+        part = self
+        for key in keys[:-1]:
+            part = part.part(key)
+        value = part.fields.get(keys[-1])
+        if value is None and (keys[-1] in part.fields or not required):
+            return None
+        if not is_number(value):
+            found = repr(value) if keys[-1] in part.fields else "nothing"
+            raise part.error(f"must be a number or null, got {found}", keys[-1])
+        return float(value)  # type: ignore[arg-type]
+
+    def words(self, key: str) -> tuple[str, ...]:
+        """Return a list of strings that must be there and hold one at least."""
+        words = self.get(key, list)
+        if not words or not all(isinstance(word, str) for word in words):
+            raise self.error(f"must be a list of strings, got {words!r}", key)
+        return tuple(words)
+
+    def error(self, found: str, key: str = "") -> InputError:
+        """Make an error that names the file, the line and the keys."""
+        return InputError(
+            found, path=self.path, line=self.line, key=self._below(key) or None, remedy=REMEDY
+        )
+
+    def _below(self, key: str) -> str:
+        return ": ".join(filter(None, (self.key, key)))
 
 
 @dataclass(frozen=True, slots=True)
 class SystemRow:
-    """One system's figures; scores and rates in percent, None where not computed.
+    """The scores of one system, in percent; None where not computed.
 
     Args:
         name: the folder's name.
         attack: the attack's name.
+        task: what the system answers.
         n_sentences: attacked sentences.
         n_words: their words.
-        clean_uas, clean_las: on the original sentences.
-        attacked_uas, attacked_las: on the perturbed sentences.
+        clean: score -> value, on the original sentences.
+        attacked: score -> value, on the perturbed sentences.
         success_rate: sentences in which the attack lowered the score.
-        edits_per_sentence: substituted words a sentence.
-        edit_rate: substituted words, in percent of the words.
-        run: what the attack was run with, the parser apart; None where that is not known.
-        parser: the parser, known by its weights; None where that is not known.
+        edits_per_sentence: substituted words per sentence.
+        run: what the attack was run with, except for the model; None where that is not known.
+        model: identifies the model by its weights; None where they are not known.
     """
 
     name: str
     attack: str
+    task: Task
     n_sentences: int
     n_words: int
-    clean_uas: float | None
-    clean_las: float | None
-    attacked_uas: float | None
-    attacked_las: float | None
+    clean: dict[str, float | None]
+    attacked: dict[str, float | None]
     success_rate: float | None
     edits_per_sentence: float | None
-    edit_rate: float | None
     run: str | None = None
-    parser: str | None = None
+    model: str | None = None
+
+    @property
+    def before(self) -> float | None:
+        """The headline score on the original sentences."""
+        return self.clean[self.task.headline]
+
+    @property
+    def after(self) -> float | None:
+        """The headline score on the perturbed sentences."""
+        return self.attacked[self.task.headline]
+
+
+@dataclass(frozen=True, slots=True)
+class AttackedSentence:
+    """One sentence on which an attack succeeded.
+
+    Args:
+        line: its line of ``examples.jsonl``.
+        changed: parts of the answer that the attack changed, those of substituted words left out.
+        wrong_before: wrong parts of the answer to the original sentence.
+        wrong_after: wrong parts of the answer to the perturbed sentence.
+    """
+
+    line: Json
+    changed: int
+    wrong_before: int
+    wrong_after: int
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of the original sentence."""
+        return tuple(self.line["tokens"])
+
+    @property
+    def swaps(self) -> list[tuple[str, str]]:
+        """The substituted words and what became of them."""
+        return [(self.words[i], self.line["adversarial_tokens"][i]) for i in self.line["edited"]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +167,18 @@ class AttackFolder:
     """What one folder holds.
 
     Args:
-        row: the figures of `summary.json`.
-        plots: the plots of `curves.json`, or none.
-        pairs: every sentence of `examples.jsonl` that the attack succeeded on.
-        summary: all of `summary.json`.
+        row: the scores of ``summary.json``.
+        plots: the plots of ``curves.json``, or none.
+        sentences: those that the attack succeeded on.
+        summary: all of ``summary.json``.
+        run: ``run.json``; empty where there is none.
     """
 
     row: SystemRow
     plots: tuple[Plot, ...]
-    pairs: tuple[TreePair, ...]
-    summary: Json = field(default_factory=dict)
+    sentences: tuple[AttackedSentence, ...]
+    summary: Record
+    run: Json
 
 
 def read_folder(folder: Path, name: str) -> AttackFolder:
@@ -74,140 +186,156 @@ def read_folder(folder: Path, name: str) -> AttackFolder:
 
     Args:
         folder: the folder.
-        name: how the report calls the system.
+        name: what the report calls the system.
 
     Raises:
         InputError: the folder or a file is missing or is not as `attack` writes it.
     """
     if not folder.is_dir():
-        raise InputError(f"{folder}: no such folder; {REMEDY}")
-    path = folder / SUMMARY
-    summary = parsed(read_text(path), str(path))
-    row = _row(summary, path, name)
+        raise InputError("no such folder", path=folder, remedy=REMEDY)
+    summary = _read_object(folder / SUMMARY)
+    run = _read_run(folder)
+    row = _read_row(summary, run, name)
     lines = read_text(folder / EXAMPLES).split("\n")  # U+2028 may stand in a word
-    pairs = [
-        _pair(parsed(line, where), where)
+    sentences = [
+        _read_sentence(_as_object(line, folder / EXAMPLES, number), row.task)
         for number, line in enumerate(lines, 1)
-        if line.strip() and (where := f"{folder / EXAMPLES}:{number}")
+        if line.strip()
     ]
-    curves = folder / "curves.json"
-    plots = _plots(curves) if curves.exists() else ()
-    return AttackFolder(row, plots, tuple(pair for pair in pairs if pair is not None), summary)
+    curves = folder / CURVES
+    plots = _read_plots(curves) if curves.exists() else ()
+    return AttackFolder(row, plots, tuple(s for s in sentences if s is not None), summary, run)
 
 
-def most_telling(pairs: Sequence[TreePair], count: int = 3) -> list[TreePair]:
+def most_telling(sentences: Sequence[AttackedSentence], count: int = 3) -> list[AttackedSentence]:
     """Choose the sentences that show best what an attack does.
 
-    Preferred are one or two edits in 6 to 14 words; among those, the ones in which most words
-    outside the substituted ones changed their head or label, then the ones with fewest edits and
-    words. Each original sentence is shown once.
+    Sentences of 6 to 14 words with one or two edits come first; among those, the ones in which the
+    attack changed most besides the substituted words, then the ones with fewest edits and words.
+    Each original sentence is shown once.
     """
 
-    def rank(pair: TreePair) -> tuple[bool, int, int, int]:
-        length = len(pair.words_before)
-        readable = len(pair.edited) in (1, 2) and 6 <= length <= 14
-        return not readable, -len(changed_elsewhere(pair)), len(pair.edited), length
+    def rank(sentence: AttackedSentence) -> tuple[bool, int, int, int]:
+        length, edits = len(sentence.words), len(sentence.line["edited"])
+        return not (edits in (1, 2) and 6 <= length <= 14), -sentence.changed, edits, length
 
-    best: dict[tuple[str, ...], TreePair] = {}
-    for pair in sorted(pairs, key=rank):
-        best.setdefault(pair.words_before, pair)
+    best: dict[tuple[str, ...], AttackedSentence] = {}
+    for sentence in sorted(sentences, key=rank):
+        best.setdefault(sentence.words, sentence)
     return list(best.values())[:count]
 
 
-def changed_elsewhere(pair: TreePair) -> list[int]:
-    """List positions of words, not substituted ones, whose head or label the attack changed."""
-    before = zip(pair.before.heads, pair.before.labels, strict=True)
-    after = zip(pair.after.heads, pair.after.labels, strict=True)
-    changed = [i for i, (b, a) in enumerate(zip(before, after, strict=True)) if b != a]
-    return [i for i in changed if i not in pair.edited]
+def is_number(value: object) -> bool:
+    """Tell whether a value is a finite number and no boolean."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer beyond every float
+        return False
 
 
-def wrong_words(gold: DependencyTree, tree: DependencyTree) -> int:
-    """Count the words whose head or label is not the gold one."""
-    right = zip(gold.heads, gold.labels, strict=True)
-    found = zip(tree.heads, tree.labels, strict=True)
-    return sum(r != f for r, f in zip(right, found, strict=True))
-
-
-def _row(record: Json, path: Path, name: str) -> SystemRow:
-    task = get(record, "task", str, str(path))
-    if task != "dependency":
-        raise InputError(f"{path}: task is {task!r}; the report shows 'dependency' only")
-    clean, attacked = (get(record, key, dict, str(path)) for key in ("clean", "attacked"))
-    run = read_run(path.parent)
+def _read_row(summary: Record, run: Json, name: str) -> SystemRow:
+    name_of_task = summary.get("task", str)
+    try:
+        task = named(name_of_task)
+    except InputError as error:
+        raise InputError(
+            error.found, path=summary.path, key=error.key, expected=error.expected
+        ) from None
+    scores = {
+        side: {score: part.number(score, required=True) for score in task.scores}
+        for side in ("clean", "attacked")
+        if (part := replace(summary, fields=summary.get(side, dict), key=side))
+    }
+    digests = run.get("sha256")
+    digests = digests if isinstance(digests, dict) else {}
+    compared = json.dumps([digests.get("data"), *map(run.get, _COMPARED)], sort_keys=True)
+    weights = digests.get("checkpoint")
     return SystemRow(
         name=name,
-        attack=get(record, "attack", str, str(path)),
-        n_sentences=get(record, "n_sentences", int, str(path)),
-        n_words=get(record, "n_words", int, str(path)),
-        clean_uas=figure(clean, "uas", f"{path}: clean"),
-        clean_las=figure(clean, "las", f"{path}: clean"),
-        attacked_uas=figure(attacked, "uas", f"{path}: attacked"),
-        attacked_las=figure(attacked, "las", f"{path}: attacked"),
-        success_rate=figure(record, "success_rate", str(path)),
-        edits_per_sentence=figure(record, "edits_per_sentence", str(path)),
-        edit_rate=figure(record, "edit_rate", str(path)),
-        run=attack_key(run),
-        parser=parser_key(run),
+        attack=summary.get("attack", str),
+        task=task,
+        n_sentences=summary.get("n_sentences", int),
+        n_words=summary.get("n_words", int),
+        clean=scores["clean"],
+        attacked=scores["attacked"],
+        success_rate=summary.number("success_rate", required=True),
+        edits_per_sentence=summary.number("edits_per_sentence", required=True),
+        run=compared if run else None,
+        model=None if weights is None else json.dumps([weights, run.get("decoder")]),
     )
 
 
-def _pair(record: Json, where: str) -> TreePair | None:
-    """Read the sentence of a line, or None where the attack failed."""
-    before, after = (_words(record, key, where) for key in ("tokens", "adversarial_tokens"))
+def _read_sentence(record: Record, task: Task) -> AttackedSentence | None:
+    """Read the sentence of a line; None where the attack failed."""
+    before, after = record.words("tokens"), record.words("adversarial_tokens")
     if len(before) != len(after):
+        raise record.error(f"must hold {len(before)} words, got {len(after)}", "adversarial_tokens")
+    for answer in ("gold", "clean", "attacked"):
+        record.get(answer, dict)
+    pairs = enumerate(zip(before, after, strict=True))
+    line = {**record.fields, "edited": [i for i, (b, a) in pairs if b != a]}
+    try:
+        sentence = AttackedSentence(line, *task.changes(line))
+    except InputError as error:
         raise InputError(
-            f"{where}: tokens has {len(before)} words and adversarial_tokens {len(after)}; "
-            f"expected the same number; {REMEDY}"
-        )
-    gold, clean, attacked = (
-        _tree(get(record, key, dict, where), len(before), f"{where}: {key}")
-        for key in ("gold", "clean", "attacked")
-    )
-    edited = tuple(i for i, (b, a) in enumerate(zip(before, after, strict=True)) if b != a)
-    pair = TreePair(before, after, gold, clean, attacked, edited)
-    return pair if get(record, "success", bool, where) else None
+            error.found, path=record.path, line=record.line, key=error.key, expected=error.expected
+        ) from None
+    return sentence if record.get("success", bool) else None
 
 
-def _tree(record: Json, n: int, where: str) -> DependencyTree:
-    heads, labels = get(record, "heads", list, where), _words(record, "labels", where)
-    good = all(isinstance(h, int) and not isinstance(h, bool) and 0 <= h <= n for h in heads)
-    if len(heads) != n or len(labels) != n or not good:
-        raise InputError(
-            f"{where}: expected {n} heads from 0 to {n} and {n} labels, got heads {heads!r} and "
-            f"{len(labels)} labels; {REMEDY}"
-        )
-    return DependencyTree(tuple(heads), labels)
+def _read_run(folder: Path) -> Json:
+    try:
+        run = json.loads((folder / RUN).read_text("utf-8"))
+    except (OSError, ValueError):  # the page can do without
+        return {}
+    return run if isinstance(run, dict) else {}
 
 
-def _words(record: Json, key: str, where: str) -> tuple[str, ...]:
-    words = get(record, key, list, where)
-    if not words or not all(isinstance(word, str) for word in words):
-        raise InputError(f"{where}: {key} must be a list of strings, got {words!r}; {REMEDY}")
-    return tuple(words)
-
-
-def _plots(path: Path) -> tuple[Plot, ...]:
-    found = parsed_any(read_text(path), str(path))
-    records = found if isinstance(found, list) else [found]
+def _read_plots(path: Path) -> tuple[Plot, ...]:
+    found = _as_json(read_text(path), path)
     plots = []
-    for number, record in enumerate(records):
-        where = f"{path}: plot {number}" if isinstance(found, list) else str(path)
+    for record in found if isinstance(found, list) else [found]:
         if not isinstance(record, dict):
-            raise InputError(f"{where}: expected an object with title and curves, got {record!r}")
-        title, x, y = (get(record, key, str, where) for key in ("title", "x_label", "y_label"))
-        curves = tuple(_curve(curve, where) for curve in get(record, "curves", list, where))
+            raise InputError(
+                f"got {record!r}", path=path, expected="plots: objects with title and curves"
+            )
+        plot = Record(record, path)
+        title, x, y = (plot.get(key, str) for key in ("title", "x_label", "y_label"))
+        curves = tuple(_read_curve(curve, plot) for curve in plot.get("curves", list))
         plots.append(Plot(title, x, y, curves))
     return tuple(plots)
 
 
-def _curve(record: object, where: str) -> Curve:
-    if not isinstance(record, dict):
-        raise InputError(f"{where}: a curve must be an object with name, x and y, got {record!r}")
-    name = get(record, "name", str, where)
-    x, y = (get(record, key, list, f"{where}: {name}") for key in ("x", "y"))
+def _read_curve(fields: object, plot: Record) -> Curve:
+    if not isinstance(fields, dict):
+        raise plot.error(f"must hold objects with name, x and y, got {fields!r}", "curves")
+    curve = Record(fields, plot.path, key="curves")
+    name = curve.get("name", str)
+    x, y = curve.get("x", list), curve.get("y", list)
     numbers = all(is_number(v) for v in x) and all(v is None or is_number(v) for v in y)
     if len(x) != len(y) or not numbers or all(v is None for v in y):
-        raise InputError(f"{where}: {name}: x and y must be as many numbers, got {x!r} and {y!r}")
+        raise curve.error(f"x and y must be equally many numbers, got {x!r} and {y!r}", name)
     points = [(a, b) for a, b in zip(x, y, strict=True) if b is not None]
     return Curve(name, tuple(a for a, _ in points), tuple(b for _, b in points))
+
+
+def _read_object(path: Path) -> Record:
+    return _as_object(read_text(path), path)
+
+
+def _as_object(text: str, path: Path, line: int | None = None) -> Record:
+    found = _as_json(text, path, line)
+    if not isinstance(found, dict):
+        kind = type(found).__name__
+        raise InputError(f"got {kind}", path=path, line=line, expected="a JSON object")
+    return Record(found, path, line)
+
+
+def _as_json(text: str, path: Path, line: int | None = None) -> object:
+    try:
+        found: object = json.loads(text)
+        return found
+    except ValueError as error:
+        raise InputError(f"not JSON ({error})", path=path, line=line, remedy=REMEDY) from None

@@ -1,35 +1,38 @@
-"""One self-contained HTML page about attacked parsers: figures, curves, trees before and after.
+"""Self-contained HTML pages: the report on attacked models, and adversarial examples of a training.
 
-It opens offline, see `document`.
+A page opens offline: no script, no font, picture or style from elsewhere (its content policy
+forbids them). It is readable in light and dark mode and on a narrow screen, and is well-formed XML.
+What stands on it is decided here, how it is written in ``templates/`` and ``style.css``.
 """
 
-from collections.abc import Sequence
-from html import escape
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from robustparse import __version__
 from robustparse.errors import InputError
 from robustparse.evaluation.lines import SUMMARY
 from robustparse.files import write_text
-from robustparse.report.budgets import with_budget_curves
-from robustparse.report.details import details
-from robustparse.report.document import document
+from robustparse.report.curves import merge_plots, with_budget_curves
+from robustparse.report.details import MISSING, details
 from robustparse.report.folders import (
+    AttackedSentence,
     AttackFolder,
     SystemRow,
-    changed_elsewhere,
     most_telling,
     read_folder,
-    wrong_words,
 )
-from robustparse.report.merging import merge_plots
-from robustparse.report.plots import EPOCH, Curve, Plot, draw_plot
+from robustparse.report.plots import EPOCH, Plot, draw_plot, score_label
 from robustparse.report.summary import summarize
+from robustparse.report.task import Task
 from robustparse.report.training import FILE as METRICS
 from robustparse.report.training import TrainingRun, read_training
-from robustparse.report.trees import LEGEND, TreePair, draw_pair
 
-MISSING = "\N{EN DASH}"
+_FALL = (10.0, 110.0)  # left end and width, in pixels, of the picture of a score's fall
 
 
 def build_report(folders: Sequence[Path], out: Path) -> None:
@@ -45,149 +48,122 @@ def build_report(folders: Sequence[Path], out: Path) -> None:
         InputError: a folder is missing or malformed, or `out` cannot be written.
     """
     if not folders:
-        raise InputError("report: no folders given; give at least one that `attack` wrote")
-    systems, attacked, runs = [], [], []
+        raise InputError("no folders given", expected="one at least that `attack` or `fit` wrote")
+    systems, runs = [], []
     for folder, name in zip(folders, _names(folders), strict=True):
         trained = (folder / METRICS).exists()
         if (folder / SUMMARY).exists() or not trained:
             systems.append(read_folder(folder, name))
-            attacked.append(folder)
         if trained:
             runs.append(read_training(folder, name))
-    write_text(out, render_page(with_budget_curves(systems, attacked), runs))
+    tasks = sorted({system.row.task.name for system in systems})
+    if len(tasks) > 1:
+        raise InputError(
+            f"the folders hold attacks on {' and '.join(tasks)}", expected="those of one task"
+        )
+    write_text(out, render_report(with_budget_curves(systems), runs))
 
 
-def render_page(systems: Sequence[AttackFolder], runs: Sequence[TrainingRun] = ()) -> str:
-    """Put the page together, as HTML text."""
+def render_report(systems: Sequence[AttackFolder], runs: Sequence[TrainingRun] = ()) -> str:
+    """Render the page about attacked systems and training runs, as HTML text."""
     rows = [system.row for system in systems]
     all_names = list(dict.fromkeys([row.name for row in rows] + [run.name for run in runs]))
     names = ", ".join(all_names) if len(all_names) < 5 else f"{len(all_names)} systems"
-    title = f"Robustness report: {names}"
-    parts = []
-    if systems:
-        lead = escape(summarize(rows))
-        parts += [f'<p class="lead">{lead}</p>', "<h2>Systems</h2>", _table(rows)]
-    if plots := merge_plots(systems, runs):
-        parts += ["<h2>Curves</h2>", f'<div class="plots">{"".join(map(_plot, plots))}</div>']
-    elif not systems:
-        parts.append("<p>No robust scores were logged in training: nothing to show.</p>")
-    if systems:
-        parts += ["<h2>Sentences before and after</h2>", *_sentences(systems)]
-        parts += details([(system.row.name, system.summary) for system in systems])
-    made = f"Made by robustparse {__version__}. All of this page is in this one file."
-    return document(title, [*parts, f"<footer><p>{made}</p></footer>"])
+    return _render(
+        "report",
+        title=f"Robustness report: {names}",
+        version=__version__,
+        rows=rows,
+        task=rows[0].task if rows else None,
+        lead=summarize(rows) if rows else "",
+        falls=_falls(rows),
+        plots=[(plot, _points(plot)) for plot in merge_plots(systems, runs)],
+        sentences=_drawn_sentences(systems),
+        sections=details(systems),
+    )
+
+
+def render_examples(task: Task, lines: Iterable[Mapping[str, Any]], step: int) -> str:
+    """Render a page about adversarial examples that a training run's evaluation found.
+
+    Args:
+        task: draws them.
+        lines: as of ``examples.jsonl``.
+        step: the training step.
+    """
+    drawn = [(line, Markup(task.draw(line))) for line in lines]
+    title = f"Adversarial examples after step {step}"
+    return _render("examples", title=title, task=task, examples=drawn)
+
+
+def render_example(task: Task, line: Mapping[str, Any]) -> str:
+    """Render one adversarial example for a page that has no style sheet of ours."""
+    return _render("example", line=line, picture=Markup(task.draw(line)))
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("robustparse.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "score": lambda value: MISSING if value is None else f"{value:.1f}",
+        "label": score_label,
+    }
+    style = Path(__file__).with_name("style.css").read_text("utf-8")
+    environment.globals |= {"style": Markup(style), "missing": MISSING}
+    return environment
+
+
+def _render(template: str, **values: Any) -> str:
+    return _environment().get_template(f"{template}.html.j2").render(values)
 
 
 def _names(folders: Sequence[Path]) -> list[str]:
-    """Give each folder its own name, with as much of its path as tells it from the others."""
+    """Give each folder its own name: as much of its path as tells it from the others."""
     whole = [folder.resolve().parts for folder in folders]
     for depth in range(1, max(len(parts) for parts in whole)):
         names = ["/".join(parts[-depth:]) for parts in whole]
         if len(set(names)) == len(names):
             return names
-    raise InputError("report: the same folder is given twice; give each folder once")
+    raise InputError("the same folder is given twice", remedy="give each folder once")
 
 
-def _table(rows: Sequence[SystemRow]) -> str:
-    heads = [
-        ("text", "System"),
-        ("", "Clean<br>LAS"),
-        ("", "Attacked<br>LAS"),
-        ("text", "LAS, clean<br>to attacked"),
-        ("", "Success<br>rate, %"),
-        ("", "Edits a<br>sentence"),
-        ("", "Clean<br>UAS"),
-        ("", "Attacked<br>UAS"),
-        ("", "Sentences"),
-        ("text", "Attack"),
-    ]
-    head = "".join(f'<th scope="col" class="{kind}">{text}</th>' for kind, text in heads)
-    scores = [s for row in rows for s in (row.clean_las, row.attacked_las) if s is not None]
-    body = "".join(
-        f'<tr><th scope="row">{escape(row.name)}</th><td>{_score(row.clean_las)}</td>'
-        f'<td class="strong">{_score(row.attacked_las)}</td>'
-        f'<td class="text">{_fall(row, scores)}</td><td>{_score(row.success_rate)}</td>'
-        f"<td>{_score(row.edits_per_sentence)}</td><td>{_score(row.clean_uas)}</td>"
-        f"<td>{_score(row.attacked_uas)}</td><td>{row.n_sentences:,}</td>"
-        f'<td class="text">{escape(row.attack)}</td></tr>'
+def _falls(rows: Sequence[SystemRow]) -> list[tuple[float, float] | None]:
+    """Place the headline scores before and after on one scale for all rows, in pixels."""
+    scores = [s for row in rows for s in (row.before, row.after) if s is not None]
+    low, high = min(scores, default=0.0), max(scores, default=0.0)
+
+    def place(score: float) -> float:
+        start, width = _FALL
+        return start + width * (score - low) / ((high - low) or 1.0)
+
+    return [
+        None if row.before is None or row.after is None else (place(row.before), place(row.after))
         for row in rows
-    )
-    return (
-        '<div class="panel"><div class="scroll" tabindex="0" role="region" aria-label="Systems">'
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></div>"
-        '<p class="note">UAS: words with the right head, in percent. LAS: words with the right '
-        "head and the right label. Success rate: sentences in which the attack lowered the score. "
-        "Ring: score on the original sentences; dot: score on the perturbed ones.</p>"
-    )
+    ]
 
 
-def _score(value: float | None) -> str:
-    return MISSING if value is None else f"{value:.1f}"
-
-
-def _fall(row: SystemRow, scores: Sequence[float]) -> str:
-    """Draw a ring at the clean score and a dot at the attacked one, on one scale for all rows."""
-    if row.clean_las is None or row.attacked_las is None:
-        return MISSING
-    low, high = min(scores), max(scores)
-    clean, attacked = (
-        10 + 110 * (score - low) / ((high - low) or 1.0)
-        for score in (row.clean_las, row.attacked_las)
-    )
-    return (
-        '<svg class="fall" width="130" height="20" viewBox="0 0 130 20" aria-hidden="true">'
-        f'<line x1="10" y1="10" x2="120" y2="10"/>'
-        f'<line class="drop" x1="{attacked:.1f}" y1="10" x2="{clean:.1f}" y2="10"/>'
-        f'<circle class="attacked" cx="{attacked:.1f}" cy="10" r="6"/>'
-        f'<circle class="clean" cx="{clean:.1f}" cy="10" r="5.5"/></svg>'
-    )
-
-
-def _plot(plot: Plot) -> str:
+def _points(plot: Plot) -> dict[str, Any]:
+    """Draw a plot, and list its points for the table below it."""
     with_epochs = any(curve.epochs for curve in plot.curves)
+    points = []
+    for curve in plot.curves:
+        epochs = [f"{epoch:g}" for epoch in curve.epochs] or [MISSING] * len(curve.x)
+        for x, epoch, y in zip(curve.x, epochs, curve.y, strict=True):
+            cells = [f"{x:g}", epoch, f"{y:.2f}"] if with_epochs else [f"{x:g}", f"{y:.2f}"]
+            points.append((curve.name, cells))
     heads = [plot.x_label, *([EPOCH] if with_epochs else []), plot.y_label]
-    head = "".join(f'<th scope="col">{escape(label)}</th>' for label in heads)
-    rows = "".join(
-        f'<tr><th scope="row">{escape(curve.name)}</th><td>{x:g}</td>{epoch}<td>{y:.2f}</td></tr>'
-        for curve in plot.curves
-        for x, epoch, y in zip(curve.x, _epoch_cells(curve, with_epochs), curve.y, strict=True)
-    )
-    return (
-        f'<figure class="panel"><figcaption><h3>{escape(plot.title)}</h3></figcaption>'
-        f"{draw_plot(plot)}<details><summary>Figures</summary><table><thead><tr>"
-        f'<th scope="col" class="text">Line</th>{head}</tr></thead><tbody>{rows}</tbody></table>'
-        "</details></figure>"
-    )
+    return {"picture": Markup(draw_plot(plot)), "heads": heads, "points": points}
 
 
-def _epoch_cells(curve: Curve, shown: bool) -> list[str]:
-    known = [f"{epoch:g}" for epoch in curve.epochs] or [MISSING] * len(curve.x)
-    return [f"<td>{cell}</td>" if shown else "" for cell in known]
-
-
-def _sentences(systems: Sequence[AttackFolder]) -> list[str]:
-    named = {id(pair): system.row.name for system in systems for pair in system.pairs}
-    chosen = most_telling([pair for system in systems for pair in system.pairs])
-    if not chosen:
-        return ["<p>The attack lowered the score of no sentence, so there is none to show.</p>"]
-    return [LEGEND, *(_sentence(pair, named[id(pair)]) for pair in chosen)]
-
-
-def _sentence(pair: TreePair, name: str) -> str:
-    swaps = ", ".join(
-        f"<mark>{escape(pair.words_before[i])}</mark> became "
-        f"<mark>{escape(pair.words_after[i])}</mark>"
-        for i in pair.edited
-    )
-    these = "it" if len(pair.edited) == 1 else "them"
-    changed = len(changed_elsewhere(pair))
-    others = f"{changed} other {'word' if changed == 1 else 'words'}"
-    before, after = (wrong_words(pair.gold, tree) for tree in (pair.before, pair.after))
-    return (
-        f'<figure class="panel"><figcaption><p>{swaps}. With {these}, the parser '
-        f"“{escape(name)}” changed its mind about {others}: {before} of "
-        f"{len(pair.words_before)} words had a wrong head or label before, "
-        f"{after} have one after.</p></figcaption>"
-        '<div class="scroll" tabindex="0" role="region" aria-label="Trees before and after">'
-        f"{draw_pair(pair)}</div></figure>"
-    )
+def _drawn_sentences(systems: Sequence[AttackFolder]) -> list[tuple[str, AttackedSentence, Markup]]:
+    """Choose the sentences to show; give the system, the sentence and its picture."""
+    found = {id(one): system.row for system in systems for one in system.sentences}
+    chosen = most_telling([one for system in systems for one in system.sentences])
+    rows = [(found[id(one)], one) for one in chosen]
+    return [(row.name, one, Markup(row.task.draw(one.line))) for row, one in rows]

@@ -2,10 +2,10 @@
 
 Training is counted in steps, with the epochs that end there on top, or in epochs.
 
-Drawn by matplotlib's SVG backend on a figure of its own, without pyplot and without global state.
-Each line has a colour, a marker, a dash pattern and its name at its right end, so that no reading
-rests on colour alone. Text stays text. Colours become CSS variables (`--ink`, `--grid`,
-`--series-1` ...) with fallbacks, so that a page can set them for light and dark.
+Matplotlib's SVG backend draws on a figure of its own, without pyplot and without global state. Each
+line has a color, a marker, a dash pattern and its name at its right end, so that no reading rests
+on color only. Text stays text. Colors become CSS variables (`--ink`, `--grid`, `--series-1` ...)
+with fallbacks, so that a page can set them for light and dark.
 """
 
 import io
@@ -29,6 +29,7 @@ DASHES = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (7, 2, 2, 2)), (0, (4, 1, 1, 1, 1
 INK, MUTED, GRID = "#1d2433", "#5b6577", "#dfe3ea"
 
 WIDTH, HEIGHT, DPI = 420, 290, 72  # pixels; at 72 a point of matplotlib is a pixel
+BUDGET = "words that may be changed, %"
 EPOCH = "epoch, from 0"  # as logs count them
 EPOCHS = 44  # pixels that an axis of epochs adds to the height
 TICKS = 7  # numbers on a horizontal axis, if there is room for them
@@ -40,7 +41,7 @@ class Curve:
     """One line of a plot.
 
     Args:
-        name: written beside the line.
+        name: written at the line's end.
         x: positions, ascending; edit budgets in percent of the words, training steps, or epochs.
         y: scores in percent, as many as x.
         epochs: of each x that is a training step; none where they are not known.
@@ -69,8 +70,13 @@ class Plot:
     curves: tuple[Curve, ...]
 
 
+def score_label(name: str) -> str:
+    """Write a score's name for readers: ``las`` as LAS, ``exact_match`` as Exact match."""
+    return name.upper() if len(name) <= 3 else name.replace("_", " ").capitalize()
+
+
 def epoch_ends(curves: Sequence[Curve]) -> list[tuple[float, float]]:
-    """Return steps and the epochs that they end.
+    """List steps and the epochs that they end.
 
     There are none where a curve does not know its epochs, or where they end at different steps.
     """
@@ -126,12 +132,12 @@ def _shortened(name: str) -> str:
 
 
 def _lines(axes: Axes, plot: Plot, names: Sequence[str]) -> None:
-    for curve, colour, marker, dash in zip(plot.curves, SERIES, MARKERS, DASHES, strict=False):
+    for curve, color, marker, dash in zip(plot.curves, SERIES, MARKERS, DASHES, strict=False):
         dense = len(curve.x) > 15
         axes.plot(
             curve.x,
             curve.y,
-            color=colour,
+            color=color,
             linestyle=dash,
             linewidth=2.2,
             marker=marker,
@@ -159,21 +165,21 @@ def _lines(axes: Axes, plot: Plot, names: Sequence[str]) -> None:
 def _name_lines(axes: Axes, ends: Sequence[float], names: Sequence[str]) -> None:
     low, high = axes.get_ylim()
     scale = axes.bbox.height / (high - low)
-    for name, colour, y in zip(names, SERIES, _apart(ends, 17 / scale), strict=False):
+    for name, color, y in zip(names, SERIES, _apart(ends, 17 / scale), strict=False):
         axes.annotate(
             name,
             (1.0, y),
             xycoords=("axes fraction", "data"),
             xytext=(8, 0),
             textcoords="offset points",
-            color=colour,
+            color=color,
             va="center",
             annotation_clip=False,
         )
 
 
 def _ticks(axes: Axes, largest: float) -> int:
-    """How many numbers up to this one stand beside each other."""
+    """Count the numbers up to this one for which an axis has room."""
     return max(2, min(TICKS, int(axes.bbox.width / (text_width(f"{largest:.0f}", TEXT) + 10))))
 
 
@@ -205,7 +211,7 @@ def _inline(svg: str, plot: Plot, height: int) -> str:
     """Make matplotlib's document fit for a page: own ids, own size, CSS variables, a title."""
     svg = svg[svg.index("<svg") :]
     opening = svg.index(">") + 1
-    told = "; ".join(
+    description = "; ".join(
         f"{curve.name}: {curve.y[0]:.1f} at {curve.x[0]:g} to {curve.y[-1]:.1f} at {curve.x[-1]:g}"
         for curve in plot.curves
     )
@@ -213,7 +219,7 @@ def _inline(svg: str, plot: Plot, height: int) -> str:
         f'<svg class="rp-plot" xmlns="http://www.w3.org/2000/svg" '
         f'xmlns:xlink="http://www.w3.org/1999/xlink" role="img" width="{WIDTH}" height="{height}" '
         f'viewBox="0 0 {WIDTH} {height}"><title>{escape(plot.title)}</title>'
-        f"<desc>{escape(told)}</desc>"
+        f"<desc>{escape(description)}</desc>"
     )
     # The first <defs> holds a style for every element of the page.
     style = svg.index("</defs>", opening) + len("</defs>")
@@ -222,10 +228,10 @@ def _inline(svg: str, plot: Plot, height: int) -> str:
     own = "p" + re.sub(r"[^0-9a-z]+", "-", plot.title.lower())
     body = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{own}-", body)
     names = {INK: "ink", MUTED: "muted", GRID: "grid"}
-    names |= {colour: f"series-{i}" for i, colour in enumerate(SERIES, 1)}
-    for colour, name in names.items():
-        body = re.sub(rf"(?<=: ){colour}\b", f"var(--{name}, {colour})", body)
-    # The backend fills the figure and the axes with white; the page's own ground shall show.
+    names |= {color: f"series-{i}" for i, color in enumerate(SERIES, 1)}
+    for color, name in names.items():
+        body = re.sub(rf"(?<=: ){color}\b", f"var(--{name}, {color})", body)
+    # The backend fills the figure and the axes with white; the page's own background must show.
     body = body.replace("fill: #ffffff", "fill: none")
     body = re.sub(r"font-family: [^;\"]*", "font-family: system-ui, sans-serif", body)
     return head + body.rstrip()

@@ -1,76 +1,75 @@
-"""A report's opening paragraph: what was done to the parsers and how they bore it."""
+"""A report's opening paragraph: what was done to the models, and what it cost them."""
 
 from collections.abc import Sequence
 
 from robustparse.report.folders import SystemRow
+from robustparse.report.plots import score_label
+
+_FEW = ("One model", "Two models", "Three models", "Four models", "Five models")
 
 
 def summarize(rows: Sequence[SystemRow]) -> str:
     """Write one paragraph about the systems, the first of which is compared with the others.
 
-    Says only what was computed: a figure that is None leaves its sentence out. The share won back
-    is (best attacked - first attacked) / (first clean - first attacked), in LAS.
+    A score that was not computed leaves its sentence out. The share won back is
+    (best attacked - first attacked) / (first clean - first attacked), in the task's headline score.
     """
     first = rows[0]
-    sentences = [_what_was_done(rows), _fell(first, "the parser")]
-    scored = [row for row in rows if row.attacked_las is not None]
+    sentences = [_what_was_done(rows), _what_it_cost(first)]
+    scored = [row for row in rows if row.after is not None]
     if len(rows) > 1 and comparable(rows) and len(scored) == len(rows):
-        best = max(scored, key=lambda row: row.attacked_las or 0.0)
+        best = max(scored, key=lambda row: row.after or 0.0)
         if best is first:
             others = "The other one does not do" if len(rows) == 2 else "None of the others does"
             sentences.append(f"{others} better under attack.")
         else:
-            sentences += [_fell(best, "the parser"), _won_back(first, best)]
+            sentences += [_what_it_cost(best), _won_back(first, best)]
     elif len(rows) > 1:
         sentences.append(
             "The systems were not all scored on the same sentences under the same attack, with the "
-            "same settings and seed, so their figures are not to be compared."
+            "same settings and seed, so their scores cannot be compared."
         )
     return " ".join(sentence for sentence in sentences if sentence)
 
 
 def comparable(rows: Sequence[SystemRow]) -> bool:
-    """Tell whether all rows stem from the same attack on as many sentences and words.
+    """Tell whether all rows come from the same attack on as many sentences and words.
 
-    Where it is known what they were run with, it has to be the same but for the parser.
+    Where it is known what they were run with, that must be the same except for the model.
     """
     same = len({(row.attack, row.n_sentences, row.n_words) for row in rows}) == 1
     return same and len({row.run for row in rows if row.run is not None}) < 2
 
 
 def _what_was_done(rows: Sequence[SystemRow]) -> str:
-    few = ("One parser", "Two parsers", "Three parsers", "Four parsers", "Five parsers")
-    parsers = len({row.parser or row.name for row in rows})
-    count = few[parsers - 1] if parsers <= len(few) else f"{parsers} parsers"
-    verb = "was" if parsers == 1 else "were"
+    models = len({row.model or row.name for row in rows})
+    count = _FEW[models - 1] if models <= len(_FEW) else f"{models} models"
+    done = f"{count} {'was' if models == 1 else 'were'} attacked by substituting words"
     edits = [row.edits_per_sentence for row in rows if row.edits_per_sentence is not None]
     if not edits:
-        return f"{count} {verb} attacked by substituting words."
+        return f"{done}."
     low, high = f"{min(edits):.1f}", f"{max(edits):.1f}"
     mean = low if low == high else f"{low} to {high}"
-    return (
-        f"{count} {verb} attacked by substituting words, {mean} a sentence on average, chosen so "
-        "that the parse goes wrong."
-    )
+    return f"{done}, {mean} per sentence on average, chosen so that the answer goes wrong."
 
 
-def _fell(row: SystemRow, what: str) -> str:
-    if row.clean_las is None or row.attacked_las is None:
+def _what_it_cost(row: SystemRow) -> str:
+    if row.before is None or row.after is None:
         return ""
     worse = (
         "" if row.success_rate is None else f"; {row.success_rate:.0f} % of the sentences got worse"
     )
     return (
-        f"On the original sentences {what} “{row.name}” gives {row.clean_las:.1f} % of the words "
-        f"their right head and label, on the perturbed ones {row.attacked_las:.1f} %{worse}."
+        f"On the original sentences “{row.name}” has {score_label(row.task.headline)} "
+        f"{row.before:.1f}, on the perturbed ones {row.after:.1f}{worse}."
     )
 
 
 def _won_back(first: SystemRow, best: SystemRow) -> str:
-    if first.clean_las is None or first.attacked_las is None or best.attacked_las is None:
+    if first.before is None or first.after is None or best.after is None:
         return ""
-    lost = first.clean_las - first.attacked_las
+    lost = first.before - first.after
     if lost <= 0:
         return ""
-    share = 100 * (best.attacked_las - first.attacked_las) / lost
+    share = 100 * (best.after - first.after) / lost
     return f"So “{best.name}” wins back {share:.0f} % of what “{first.name}” loses to the attack."

@@ -1,4 +1,4 @@
-"""Checkpoints that are whole: written aside, read back, only then put in the old one's place."""
+"""Write checkpoints aside, read them back, and only then let them replace the old one."""
 
 import io
 import os
@@ -20,7 +20,7 @@ class VerifiedCheckpointIO(TorchCheckpointIO):
     def save_checkpoint(
         self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any | None = None
     ) -> None:
-        """Write aside in the same folder, read back, rename.
+        """Write the checkpoint aside in the same folder, read it back, rename it.
 
         Raises:
             InputError: the file cannot be written.
@@ -39,8 +39,10 @@ class VerifiedCheckpointIO(TorchCheckpointIO):
             _sync_folder(path.parent)
         except OSError as error:
             raise InputError(
-                f"{path}: the checkpoint cannot be written ({error.strerror or error}); the one "
-                "before it is kept; make room and resume with --ckpt_path last"
+                f"the checkpoint cannot be written ({error.strerror or error}), the one before it "
+                "is kept",
+                path=path,
+                remedy="make room and resume with --ckpt_path last",
             ) from None
         finally:
             aside.unlink(missing_ok=True)
@@ -48,7 +50,7 @@ class VerifiedCheckpointIO(TorchCheckpointIO):
     def load_checkpoint(
         self, path: str | Path, map_location: Any = "cpu", weights_only: bool | None = True
     ) -> dict[str, Any]:
-        """Read a checkpoint; ``weights_only`` is on whatever is asked for."""
+        """Read a checkpoint; ``weights_only`` is always on."""
         return super().load_checkpoint(path, map_location, weights_only=True)
 
 
@@ -66,7 +68,7 @@ def _verify(path: Path) -> None:
         raise
     except Exception as error:
         raise RuntimeError(
-            "a checkpoint could not be read back; a callback or module keeps something else than "
+            "a checkpoint could not be read back; a callback or module keeps more than "
             f"tensors and plain data in its state: {str(error).splitlines()[0]}"
         ) from error
 

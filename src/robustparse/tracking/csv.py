@@ -1,13 +1,15 @@
-"""``metrics.csv``: every figure a run logs, in one tidy file that a resume continues.
+"""``metrics.csv``: all metrics that a run logs, in one tidy file that a resumed run continues.
 
-Beside it, pages of adversarial examples, where a robustness evaluation gives some.
-Lightning's own CSVLogger deletes the old file when it starts and rewrites it when a column comes
-in; this one only appends.
+With it, pages of adversarial examples where a robustness evaluation gives some. Lightning's own
+CSVLogger deletes the old file when it starts and rewrites it when a column is added; this one only
+appends.
 """
 
+import csv
+import io
 import logging
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,13 @@ from pytorch_lightning.utilities import rank_zero_only
 
 from robustparse.errors import InputError
 from robustparse.evaluation.record import RobustnessRecord
+from robustparse.files import write_text
 from robustparse.tracking.examples import ExamplePages
-from robustparse.tracking.ledger import Ledger
 
 FILE = "metrics.csv"
+HEADER = ("step", "name", "value")
+
+Row = tuple[int, str, str]
 
 log = logging.getLogger(__name__)
 
@@ -31,14 +36,14 @@ class CsvLogger(Logger):
 
     Args:
         save_dir: the run's folder.
-        resumed: keep the file of the run that is continued; a fresh run starts it over.
+        resumed: keep the file of the run that is resumed; a fresh run starts it over.
     """
 
     def __init__(self, save_dir: str, resumed: bool = False) -> None:
         super().__init__()
         self._save_dir, self._resumed = save_dir, resumed
         self._before: int | None = None
-        self._ledger: Ledger | None = None
+        self._table: MetricsTable | None = None
         self._pages: ExamplePages | None = None
         self._warned: set[str] = set()
 
@@ -46,46 +51,45 @@ class CsvLogger(Logger):
     def begin(
         self, folder: str, resumed: bool, before: int | None = None, elsewhere: bool = False
     ) -> None:
-        """Said by the command line before a run.
+        """Prepare for a run; the command line calls this.
 
         Args:
             folder: the run's.
-            resumed: whether a run is continued.
-            before: figures from this step on are logged anew: they go when the first of them comes.
-            elsewhere: it is continued from elsewhere than where the folder's last run was left.
+            resumed: whether a run is resumed.
+            before: metrics from this step on are logged anew; the old ones are removed when the
+                first of them comes.
+            elsewhere: the run is resumed from another place than where the folder's last run ended.
 
         Raises:
-            InputError: the file to be continued is none of ours.
+            InputError: the file to be continued is not a table of metrics.
         """
         self._resumed, self._before = resumed, before
         self._open()
 
-    def _open(self) -> Ledger:
-        if self._ledger is None:
+    def _open(self) -> "MetricsTable":
+        if self._table is None:
             folder = Path(self._save_dir)
             folder.mkdir(parents=True, exist_ok=True)
-            self._ledger = Ledger(folder / FILE, self._resumed, self._before)
-        return self._ledger
+            self._table = MetricsTable(folder / FILE, self._resumed, self._before)
+        return self._table
 
     @rank_zero_only
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
         """Append what is not there yet."""
         try:
-            ledger = self._open()
-            if new := ledger.missing(step or 0, metrics):
-                ledger.append(step or 0, new)
+            self._open().append(step or 0, metrics)
         except OSError as error:
-            self._warn("figures", Path(self._save_dir) / FILE, error)
+            self._warn("metrics", Path(self._save_dir) / FILE, error)
 
     @rank_zero_only
     def log_robustness(self, record: RobustnessRecord, step: int) -> None:
-        """Write the adversarial examples as a page; its figures are logged on their own."""
+        """Write the adversarial examples as a page; the scores are logged as metrics."""
         if not record.examples:
             return
         if self._pages is None:
             self._pages = ExamplePages(Path(self._save_dir), self._resumed, self._before)
         try:
-            self._pages.write(record.examples, step)
+            self._pages.write(record, step)
         except (InputError, OSError) as error:
             self._warn("examples", self._pages.folder, error)
 
@@ -96,7 +100,7 @@ class CsvLogger(Logger):
 
     @rank_zero_only
     def log_hyperparams(self, params: dict[str, Any] | Namespace, *_: Any, **__: Any) -> None:
-        """Nothing: ``config.yaml`` has them."""
+        """Do nothing: ``config.yaml`` has them."""
 
     @property
     def name(self) -> str:
@@ -112,3 +116,115 @@ class CsvLogger(Logger):
     def save_dir(self) -> str:
         """The run's folder."""
         return self._save_dir
+
+
+class MetricsTable:
+    """An append-only table ``step,name,value`` that holds each (step, name) once.
+
+    One row per value, so a new metric needs no new column and nothing written is rewritten. A row
+    reaches the operating system in one write: a killed process leaves at most one torn last line,
+    which the next one cuts off. A resumed run repeats the steps after its checkpoint; their rows
+    are there already.
+
+    Args:
+        path: the file.
+        keep: continue what it holds; otherwise it is started over at the first row.
+        before: continue only rows of earlier steps than this; the first new row removes the others.
+
+    Raises:
+        InputError: ``keep`` is set and the file is not such a table.
+    """
+
+    def __init__(self, path: Path, keep: bool, before: int | None = None) -> None:
+        self.path = path
+        keep = keep and path.exists()
+        found = read_table(path) if keep else []
+        self.rows = [row for row in found if before is None or row[0] < before]
+        self._to_cut = len(self.rows) < len(found)
+        self._logged = {(step, name) for step, name, _ in self.rows}
+        self._length = _sound_length(path) if keep else 0
+
+    def append(self, step: int, values: Mapping[str, float]) -> None:
+        """Write the values that are not there yet; they are on disk when this returns.
+
+        Raises:
+            OSError: they cannot be written; the next call cuts off a half-written row.
+        """
+        added = [
+            (step, name, repr(float(value)))
+            for name, value in values.items()
+            if (step, name) not in self._logged
+        ]
+        if not added:
+            return
+        if self._to_cut:
+            self._cut()
+        content = _as_text([*([] if self._length else [HEADER]), *added]).encode()
+        with open(self.path, "ab", buffering=0) as file:
+            file.truncate(self._length)
+            written = file.write(content)
+        if written < len(content):
+            raise OSError(f"{written} of {len(content)} bytes written")
+        self._length += len(content)
+        self.rows += added
+        self._logged |= {(step, name) for step, name, _ in added}
+
+    def _cut(self) -> None:
+        """Leave only the rows that are continued, or the file as it is."""
+        try:
+            write_text(self.path, _as_text([HEADER, *self.rows]))
+        except InputError as error:
+            raise OSError(str(error)) from None
+        self._to_cut, self._length = False, self.path.stat().st_size
+
+
+def read_table(path: Path) -> list[Row]:
+    """Read the rows of a file, without a torn last line.
+
+    Raises:
+        InputError: it has another header.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=path) from None
+    lines = content[: _sound_length(path)].decode("utf-8", "replace").split("\n")
+    header = ",".join(HEADER)
+    if content and lines[0] != header:
+        if len(content) <= len(header):
+            return []
+        raise InputError(
+            "not a table of metrics",
+            path=path,
+            line=1,
+            expected=header,
+            remedy="move the file away to continue in this folder",
+        )
+    return [row for line in lines[1:] if (row := _read_row(line)) is not None]
+
+
+def _as_text(rows: Iterable[Iterable[object]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
+def _read_row(line: str) -> Row | None:
+    try:
+        (fields,) = csv.reader([line])
+        step, name, value = fields
+        return int(step), name, value
+    except (ValueError, csv.Error):
+        return None
+
+
+def _sound_length(path: Path) -> int:
+    """Count the file's bytes without the lines at its end that are no rows."""
+    content = path.read_bytes()
+    end = content.rfind(b"\n") + 1
+    while end:
+        start = content.rfind(b"\n", 0, end - 1) + 1
+        if start == 0 or _read_row(content[start:end].decode("utf-8", "replace")) is not None:
+            return end
+        end = start
+    return 0

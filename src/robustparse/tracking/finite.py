@@ -1,8 +1,8 @@
-"""Steps whose gradient is no number are left out, by all processes together.
+"""Leave out steps whose gradient is non-finite, in all processes together.
 
-A loss that overflows on one process makes gradients of NaN there, and averaging carries them to all
+A loss that overflows in one process makes gradients of NaN there, and averaging carries them to all
 others, so every process sees the same gradient and decides alike without asking. The weights and
-the optimiser's moments stay as they were; the step is counted as one.
+the optimizer's moments stay as they were; the step is counted as one.
 """
 
 import logging
@@ -25,8 +25,8 @@ class SkipNonFinite(Callback):
     In 16-mixed precision the loss scaler leaves such steps out itself; here they are counted.
 
     Args:
-        max_consecutive: the run ends with an error after so many (20; a loss scale of 2^16 needs at
-            most 16 to come down to 1).
+        max_consecutive: the run ends with an error after this many (20; a loss scale of 2^16 needs
+            at most 16 to come down to 1).
 
     Raises:
         InputError: ``max_consecutive`` is below 1.
@@ -36,12 +36,12 @@ class SkipNonFinite(Callback):
         super().__init__()
         check_least("skip_non_finite", max_consecutive=max_consecutive)
         self.max_consecutive = max_consecutive
-        self.skipped = self.in_a_row = 0
+        self.skipped = self.consecutive = 0
 
     def on_before_backward(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, loss: Tensor
     ) -> None:
-        """Let a loss that is no number leave gradients that are none, as infinity may not."""
+        """Make the gradients of a non-finite loss NaN; those of infinity may be finite."""
         finite = torch.isfinite(loss.detach())
         factor = torch.where(finite, 1.0, math.nan).to(loss.dtype)
         loss.register_hook(lambda gradient: gradient * factor)  # type: ignore[no-untyped-call]
@@ -49,21 +49,22 @@ class SkipNonFinite(Callback):
     def on_before_optimizer_step(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, optimizer: torch.optim.Optimizer
     ) -> None:
-        """Look at the averaged gradient, and take it away if it is no number.
+        """Look at the averaged gradient, and remove it if it is non-finite.
 
         Raises:
-            InputError: too many in a row.
+            InputError: there were ``max_consecutive`` such steps in a row.
         """
         norm = torch.nn.utils.clip_grad_norm_(pl_module.parameters(), math.inf)
         if bool(torch.isfinite(norm)):
-            self.in_a_row = 0
+            self.consecutive = 0
             return
-        self.skipped, self.in_a_row = self.skipped + 1, self.in_a_row + 1
-        if self.in_a_row >= self.max_consecutive:
+        self.skipped, self.consecutive = self.skipped + 1, self.consecutive + 1
+        if self.consecutive >= self.max_consecutive:
             raise InputError(
-                f"the gradient was infinite or NaN in {self.in_a_row} steps in a row, the last of "
-                f"them step {trainer.global_step}; the weights are those before them: lower the "
-                "learning rate or the adversary's epsilon, or look for what is wrong in the data"
+                f"the gradient was infinite or NaN in {self.consecutive} steps in a row, the last "
+                f"of them step {trainer.global_step}; the weights are those before them",
+                remedy="lower the learning rate or the adversary's epsilon, or look for what is "
+                "wrong in the data",
             )
         if self.skipped == 1 and trainer.is_global_zero:
             log.warning(
@@ -83,14 +84,14 @@ class SkipNonFinite(Callback):
         batch: Any,
         batch_idx: int,
     ) -> None:
-        """Log how many there were so far, once there are any."""
+        """Log their number so far, once there are any."""
         if self.skipped:
             pl_module.log("train/skipped_steps", float(self.skipped))
 
     def state_dict(self) -> dict[str, int]:
-        """Return the counts, which a resumed run goes on with."""
-        return {"skipped": self.skipped, "in_a_row": self.in_a_row}
+        """Return the counts, which a resumed run continues."""
+        return {"skipped": self.skipped, "consecutive": self.consecutive}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on with them."""
-        self.skipped, self.in_a_row = state_dict["skipped"], state_dict["in_a_row"]
+        """Continue the counts."""
+        self.skipped, self.consecutive = state_dict["skipped"], state_dict["consecutive"]

@@ -1,12 +1,12 @@
-"""``last.ckpt``: a checkpoint from which the run goes on as if it had never stopped.
+"""``last.ckpt``: a checkpoint from which a run resumes as if it had never stopped.
 
-Lightning's ModelCheckpoint saves when a batch ends, before the step's figures are logged and before
-the validation that may be due: killed there, a run loses both. Here the checkpoint is written when
-the next batch starts, when nothing of the last step is outstanding.
+Lightning's ModelCheckpoint saves when a batch ends, before the step's metrics are logged and before
+a validation that is due: killed there, a run loses both. Here the checkpoint is written when the
+next batch starts, when nothing of the last step is outstanding.
 
-Lightning also resumes differently for every moment at which a checkpoint may be written. The
-counters of all checkpoints, those of other callbacks too, are therefore set to one of them: a
-certain batch is about to start. They hold the latest figures too, which ``EarlyStopping`` and
+Lightning also resumes differently for each moment at which a checkpoint may be written. The
+counters of all checkpoints, those of other callbacks too, are therefore set to one moment: a
+certain batch is about to start. They also hold the latest metrics, which ``EarlyStopping`` and
 ``ModelCheckpoint`` count again in an epoch that brings no new ones.
 """
 
@@ -21,11 +21,12 @@ import torch
 from pytorch_lightning.callbacks import Callback, EarlyStopping
 
 from robustparse.errors import InputError, check_least
+from robustparse.lightning import restore_callback_metrics, set_next_batch
 from robustparse.tracking.stopping import Stopped, StopRequest
 
 FILE = "last.ckpt"
 OLD = f"{FILE}.old"
-FIGURES = "callback_metrics"  # the key of a checkpoint
+METRICS = "callback_metrics"  # the key of a checkpoint
 
 log = logging.getLogger(__name__)
 
@@ -33,19 +34,18 @@ log = logging.getLogger(__name__)
 class LastCheckpoint(Callback):
     """Writes ``last.ckpt`` into ``trainer.default_root_dir``.
 
-    It must stand before callbacks that change something when a batch starts. A run that begins
-    anew, or from another checkpoint, keeps the file of an earlier one as ``last.ckpt.old``: it
-    cannot be resumed from by mistake. From a checkpoint it writes its own at once, so that
-    ``last.ckpt`` is that run's or this one's at any moment. One that goes on from
-    ``last.ckpt.old`` replaces the file.
+    It must come before callbacks that change something when a batch starts. A run that starts anew,
+    or from another checkpoint, keeps the file of an earlier run as ``last.ckpt.old``: it cannot be
+    resumed from by mistake. A run from another checkpoint writes its own file at once, so that
+    ``last.ckpt`` always belongs to one of the two. A run from ``last.ckpt.old`` replaces the file.
 
-    Going on from a run that ``EarlyStopping`` has ended, it ends at once.
+    Resuming a run that ``EarlyStopping`` has ended, it ends at once.
 
-    Asked to stop by a signal (SIGTERM, SIGUSR1), a run writes it before the next optimiser step and
-    ends with the exit status ``128 + signal``.
+    Asked to stop by a signal (SIGTERM, SIGUSR1), a run writes the file before the next optimizer
+    step and ends with the exit status ``128 + signal``.
 
     Args:
-        every_n_train_steps: optimiser steps between two checkpoints; one is also written when an
+        every_n_train_steps: optimizer steps between two checkpoints; one is also written when an
             epoch has ended, and at the end.
     """
 
@@ -54,18 +54,18 @@ class LastCheckpoint(Callback):
         check_least("last_checkpoint", every_n_train_steps=every_n_train_steps)
         self.every_n_train_steps = every_n_train_steps
         self._saved_step = self._first_step = 0
-        self._figures: dict[str, torch.Tensor] = {}
+        self._metrics: dict[str, torch.Tensor] = {}
         self._request = StopRequest()
 
     def on_load_checkpoint(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Take note of where this process goes on from, and of the figures there."""
+        """Remember the step and the metrics that this process resumes from."""
         self._first_step = checkpoint["global_step"]
-        self._figures = checkpoint.get(FIGURES, {})  # older checkpoints hold none
+        self._metrics = checkpoint.get(METRICS, {})
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Take note of signals; make sure that all processes go on from one checkpoint, or none.
+        """Listen to signals; check that all processes resume from one checkpoint, or from none.
 
         Raises:
             InputError: they do not.
@@ -76,40 +76,38 @@ class LastCheckpoint(Callback):
         steps = sorted(set(trainer.strategy.all_gather(own).flatten().tolist()))
         if len(steps) > 1:
             raise InputError(
-                f"the processes start from different steps ({', '.join(map(str, steps))}); every "
-                f"machine must see the same trainer.default_root_dir ({trainer.default_root_dir}), "
-                "on a shared file system"
+                f"the processes start from different steps ({', '.join(map(str, steps))})",
+                path=trainer.default_root_dir,
+                key="trainer.default_root_dir",
+                expected="the same folder for every machine, on a shared file system",
             )
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Return the folder's own file need not be saved again; no other run's is left in its
-        place.
-        """
-        # Lightning has emptied the figures after it loaded the checkpoint.
-        trainer.callback_metrics.update(self._figures)
+        """Leave no other run's file in place; end at once a run that had ended."""
+        restore_callback_metrics(trainer, self._metrics)
         self._saved_step = trainer.global_step
         if trainer.ckpt_path is None:
-            _put_aside(trainer)
-        elif not _goes_on_from(trainer, FILE) and not trainer.fast_dev_run:  # type: ignore[attr-defined]
-            if not _goes_on_from(trainer, OLD):
-                _put_aside(trainer, copied=True)
-            trainer.save_checkpoint(_place(trainer, FILE))
+            _keep_old(trainer)
+        elif not _resumes_from(trainer, FILE) and not _is_trial(trainer):
+            if not _resumes_from(trainer, OLD):
+                _keep_old(trainer, copied=True)
+            trainer.save_checkpoint(_path_of(trainer, FILE))
         if any(map(_has_stopped, trainer.early_stopping_callbacks)):
             trainer.should_stop = True
             if trainer.is_global_zero:
                 log.warning(
-                    "EarlyStopping has ended the run of %s; take it out of the configuration to "
-                    "train on",
+                    "EarlyStopping has ended the run of %s; remove it from the configuration to "
+                    "continue training",
                     trainer.ckpt_path,
                 )
 
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
     ) -> None:
-        """Save what the batch before led to, unless its gradients await more batches.
+        """Save the result of the batch before, unless its gradients await more batches.
 
         Raises:
-            Stopped: a process was asked to stop; what there is has been saved.
+            Stopped: a process was asked to stop; the checkpoint is written.
         """
         stop = 0 if batch_idx % trainer.accumulate_grad_batches else self._request.agreed(trainer)
         if stop or batch_idx == 0 or trainer.global_step % self.every_n_train_steps == 0:
@@ -117,85 +115,74 @@ class LastCheckpoint(Callback):
         if stop:
             if trainer.is_global_zero:
                 name, steps = signal.Signals(stop).name, trainer.global_step
-                log.warning("stopped by %s after %d steps; --ckpt_path last goes on", name, steps)
+                message = "stopped by %s after %d steps; resume with --ckpt_path last"
+                log.warning(message, name, steps)
             raise Stopped(stop)
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Save the end, as the place from which a longer run would go on."""
+        """Save the end, from which a longer run would resume."""
         self._save(trainer)
 
     def _save(self, trainer: pl.Trainer) -> None:
-        unsaved = trainer.global_step != self._saved_step
-        if unsaved and not trainer.fast_dev_run:  # type: ignore[attr-defined]
-            trainer.save_checkpoint(_place(trainer, FILE))
+        if trainer.global_step != self._saved_step and not _is_trial(trainer):
+            trainer.save_checkpoint(_path_of(trainer, FILE))
             self._saved_step = trainer.global_step
 
     def on_save_checkpoint(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Set the counters of any checkpoint to the batch that comes next, add the latest figures.
-
-        Amid an optimiser step that is its first batch, since no checkpoint holds gradients.
-        """
-        checkpoint[FIGURES] = {
-            name: figure.detach().cpu() for name, figure in trainer.callback_metrics.items()
+        """Set the counters of any checkpoint to the next batch, and add the latest metrics."""
+        checkpoint[METRICS] = {
+            name: value.detach().cpu() for name, value in trainer.callback_metrics.items()
         }
-        fit_loop = checkpoint["loops"]["fit_loop"]
-        batches = int(trainer.num_training_batches)
-        epoch = fit_loop["epoch_progress"]["current"]["started"] - 1
-        progress = fit_loop["epoch_loop.batch_progress"]
-        position = progress["current"]["processed"]
-        if position >= batches:
-            epoch, position = epoch + 1, 0
-        amid = position % trainer.accumulate_grad_batches
-        progress["total"]["processed"] -= amid
-        position -= amid
-        last = position + 1 == batches
-        steps_next = last or (position + 1) % trainer.accumulate_grad_batches == 0
-        set_place(fit_loop, epoch, position, trainer.global_step - int(steps_next))
-
-
-def _has_stopped(callback: EarlyStopping) -> bool:
-    """Whether it had decided to end the run; Lightning resumes its counts, but not this."""
-    return callback.stopped_epoch > 0 or callback.wait_count >= max(1, callback.patience)
+        set_next_batch(trainer, checkpoint)
 
 
 class NoCheckpoint(Callback):
-    """Stands in for ``LastCheckpoint`` in a run without checkpoints.
+    """Takes the place of ``LastCheckpoint`` in a run without checkpoints.
 
-    There, too, another run's ``last.ckpt`` is not left to be resumed from by mistake, onto the
-    figures of this one.
+    There, too, another run's ``last.ckpt`` must not be resumed from by mistake: the metrics in the
+    folder are those of this run.
     """
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Keep it as ``last.ckpt.old``; where the run goes on from that file, remove it."""
-        if trainer.is_global_zero and _goes_on_from(trainer, OLD):
-            _place(trainer, FILE).unlink(missing_ok=True)
-        elif not _goes_on_from(trainer, FILE):
-            _put_aside(trainer)
+        """Keep it as ``last.ckpt.old``; where the run resumes from that file, remove it."""
+        if trainer.is_global_zero and _resumes_from(trainer, OLD):
+            _path_of(trainer, FILE).unlink(missing_ok=True)
+        elif not _resumes_from(trainer, FILE):
+            _keep_old(trainer)
 
 
-def _place(trainer: pl.Trainer, name: str) -> Path:
+def _has_stopped(callback: EarlyStopping) -> bool:
+    """Tell whether it had decided to end the run; Lightning restores its counts, but not this."""
+    return callback.stopped_epoch > 0 or callback.wait_count >= max(1, callback.patience)
+
+
+def _is_trial(trainer: pl.Trainer) -> bool:
+    return bool(trainer.fast_dev_run)  # type: ignore[attr-defined]
+
+
+def _path_of(trainer: pl.Trainer, name: str) -> Path:
     return Path(trainer.default_root_dir) / name
 
 
-def _goes_on_from(trainer: pl.Trainer, name: str) -> bool:
-    """Whether a run goes on from a file of its folder."""
+def _resumes_from(trainer: pl.Trainer, name: str) -> bool:
+    """Tell whether a run resumes from a file of its folder."""
     start = trainer.ckpt_path
-    return start is not None and Path(start).resolve() == _place(trainer, name).resolve()
+    return start is not None and Path(start).resolve() == _path_of(trainer, name).resolve()
 
 
-def _put_aside(trainer: pl.Trainer, copied: bool = False) -> None:
-    """Keep ``last.ckpt`` as ``last.ckpt.old``, where there is one.
+def _keep_old(trainer: pl.Trainer, copied: bool = False) -> None:
+    """Rename ``last.ckpt`` to ``last.ckpt.old``, where there is one, in the first process.
 
     Args:
-        trainer: whose first process does it.
-        copied: leave it in its place besides.
+        trainer: about to train.
+        copied: leave it in its place, too.
 
     Raises:
         InputError: it cannot be copied.
     """
-    path, old = _place(trainer, FILE), _place(trainer, OLD)
+    path, old = _path_of(trainer, FILE), _path_of(trainer, OLD)
     if not trainer.is_global_zero or not path.exists():
         return
     if copied:
@@ -205,38 +192,9 @@ def _put_aside(trainer: pl.Trainer, copied: bool = False) -> None:
         except OSError as error:
             aside.unlink(missing_ok=True)
             raise InputError(
-                f"{path}: cannot be kept as {OLD} ({error.strerror or error}); make room or move "
-                "it away"
+                f"cannot be kept as {OLD} ({error.strerror or error})",
+                path=path,
+                remedy="make room or move it away",
             ) from None
         path = aside
     path.rename(old)
-
-
-def set_place(fit_loop: dict[str, Any], epoch: int, position: int, logged: int) -> None:
-    """Make a checkpoint's counters say "batch ``position`` of ``epoch`` is about to start".
-
-    Args:
-        fit_loop: ``checkpoint["loops"]["fit_loop"]``, changed in place.
-        epoch: counts from 0.
-        position: of the batch in the epoch, from 0.
-        logged: the step at which figures are logged. Lightning adds 1 to it when it resumes before
-            a batch that an optimiser step follows.
-    """
-    batches, epochs = fit_loop["epoch_loop.batch_progress"], fit_loop["epoch_progress"]
-    batches["is_last_batch"] = False
-    for counter, done in (
-        (batches["total"], batches["total"]["processed"]),
-        (batches["current"], position),
-        (epochs["total"], epoch),
-        (epochs["current"], epoch),
-    ):
-        counter.update(ready=done + 1, started=done, processed=done, completed=done)
-    # Lightning goes on counting from this one, and would take three equal ones for another moment.
-    done = batches["total"]["processed"]
-    batches["total"].update(ready=done, started=done - 1)
-    for counter in epochs.values():
-        counter["started"] = epoch + 1
-    fit_loop["epoch_loop.state_dict"]["_batches_that_stepped"] = logged
-    # Its position follows from the counters above, see `LearningModule.on_save_checkpoint`.
-    for loader in fit_loop["state_dict"].get("combined_loader", []):
-        loader["epoch"] = epoch

@@ -1,9 +1,9 @@
 """A request to stop from outside: SIGTERM, or the SIGUSR1 that a cluster sends before its limit.
 
-Lightning's handlers speak to the other processes, or save, from within the signal: amid a step, or
-while another process waits in another collective operation. Here a handler only takes note. When a
-batch starts all processes ask each other, so one of them may have got the signal for all, and they
-stop at the same step, behind the same checkpoint.
+Lightning's handlers talk to the other processes, or save, from within the signal: in the middle of
+a step, or while another process waits in another collective operation. Here a handler only records
+the signal. When a batch starts, all processes ask each other, so one of them may have received the
+signal for all; they stop at the same step, after the same checkpoint.
 """
 
 import signal
@@ -12,6 +12,8 @@ from types import FrameType
 
 import pytorch_lightning as pl
 import torch
+
+from robustparse.lightning import after_signal_handlers
 
 SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
 
@@ -28,43 +30,34 @@ class Stopped(SystemExit):
 
 
 class StopRequest:
-    """Takes note of the signals of one run."""
+    """Records the signals of one run."""
 
     def __init__(self) -> None:
         self._received = 0
 
     def install_with(self, trainer: pl.Trainer) -> None:
-        """Handle the signals of the next run from the moment at which Lightning handles them.
+        """Handle the signals of the next run in Lightning's place.
 
-        No hook stands between that and the reading of the training data, which may take long. At
-        the run's end Lightning puts back all handlers of before it; what the trainer runs behind
-        it, a test say, is Lightning's own to end.
+        At the run's end Lightning restores the handlers of before it; what the trainer runs after
+        it, a test for example, is Lightning's own to end.
 
         Args:
             trainer: about to run.
         """
-        connector = trainer._signal_connector
-        register = connector.register_signal_handlers
-
-        def both() -> None:
-            connector.register_signal_handlers = register  # type: ignore[method-assign]
-            register()
-            self._install()
-
-        connector.register_signal_handlers = both  # type: ignore[method-assign]
+        after_signal_handlers(trainer, self._install)
 
     def _install(self) -> None:
         if threading.current_thread() is threading.main_thread():
             for number in SIGNALS:
-                signal.signal(number, self._note)
+                signal.signal(number, self._record)
 
     def agreed(self, trainer: pl.Trainer) -> int:
-        """Return the number of the signal that any process got, 0 for none; called by all."""
+        """Return the number of a signal that any process received, or 0; all processes call it."""
         if trainer.world_size == 1:
             return self._received
         highest = torch.tensor(self._received, device=trainer.strategy.root_device)
         torch.distributed.all_reduce(highest, torch.distributed.ReduceOp.MAX)
         return int(highest)
 
-    def _note(self, number: int, _: FrameType | None) -> None:
+    def _record(self, number: int, _: FrameType | None) -> None:
         self._received = number
