@@ -13,7 +13,7 @@ from robustparse.report.merging import merge_plots
 from robustparse.report.page import build_report
 from robustparse.report.plots import Curve, Plot
 from robustparse.report.training import TrainingRun
-from robustparse.report.trees import TreePair
+from robustparse.tasks.tree_drawing import TreePair
 from robustparse.types import DependencyTree
 
 

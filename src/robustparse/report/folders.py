@@ -15,7 +15,7 @@ from robustparse.files import read_text
 from robustparse.report.fields import Json, figure, get, is_number, parsed, parsed_any
 from robustparse.report.plots import Curve, Plot
 from robustparse.report.runs import attack_key, parser_key, read_run
-from robustparse.report.trees import TreePair
+from robustparse.tasks.tree_drawing import TreePair
 from robustparse.types import DependencyTree
 
 

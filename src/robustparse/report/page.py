@@ -27,7 +27,7 @@ from robustparse.report.plots import EPOCH, Curve, Plot, draw_plot
 from robustparse.report.summary import summarize
 from robustparse.report.training import FILE as METRICS
 from robustparse.report.training import TrainingRun, read_training
-from robustparse.report.trees import LEGEND, TreePair, draw_pair
+from robustparse.tasks.tree_drawing import LEGEND, TreePair, draw_pair
 
 MISSING = "\N{EN DASH}"
 

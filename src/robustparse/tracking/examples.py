@@ -13,7 +13,7 @@ from robustparse.evaluation.tally import Line
 from robustparse.files import write_text
 from robustparse.report.document import document
 from robustparse.report.training import BUDGET
-from robustparse.report.trees import LEGEND, TreePair, draw_pair
+from robustparse.tasks.tree_drawing import LEGEND, TreePair, draw_pair
 from robustparse.types import DependencyTree
 
 FOLDER = "adversarial_examples"
