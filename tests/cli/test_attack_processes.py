@@ -21,12 +21,12 @@ from command_runs import (
     mistake,
     ranks,
 )
+from robustparse.evaluation.lock import locked
 
 from robustparse.cli.common.devices import process_device
 from robustparse.cli.main import main
 from robustparse.errors import InputError
 from robustparse.evaluation.lines import held_lines, read_lines
-from robustparse.evaluation.lock import locked
 from robustparse.evaluation.ranks import Rank
 from robustparse.evaluation.shards import shard
 from sample_runs import SPEED, sentences, write_sample

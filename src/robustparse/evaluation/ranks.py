@@ -24,7 +24,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import torch
-from torch.distributed import FileStore, Store
+from torch.distributed import FileStore, Store  # type: ignore[attr-defined]
 from torch.distributed.distributed_c10d import PrefixStore
 from torch.distributed.rendezvous import rendezvous
 
