@@ -205,7 +205,7 @@ class AttackRun(Iterator[AttackResult]):
             edited=edited,
             clean=self._tree(sentence.clean),
             attacked=self._tree(sentence.attacked),
-            counted=int(problem.counted.sum()),
+            counted=tuple(problem.counted.tolist()),
             targeted=self._goal.applies(problem),
             skipped=sentence.status is Status.SKIPPED,
             success=sentence.status is Status.SUCCEEDED,

@@ -27,7 +27,7 @@ class AttackResult:
         edited: positions whose word was changed, from 0, rising.
         clean: the victim's answer for the original sentence.
         attacked: its answer for the adversarial sentence, made once more after the search.
-        counted: words that enter the scores.
+        counted: which words of the original enter the scores.
         targeted: whether the goal finds anything to attack in the sentence (`Goal.applies`).
         skipped: whether the sentence reaches the goal as it is.
         success: whether a change reaches the goal.
@@ -43,7 +43,7 @@ class AttackResult:
     edited: tuple[int, ...]
     clean: Any
     attacked: Any
-    counted: int
+    counted: tuple[bool, ...]
     targeted: bool
     skipped: bool
     success: bool

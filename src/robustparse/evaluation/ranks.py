@@ -181,6 +181,7 @@ class Ranks:
         while not self._store.check([_PENDING]):
             self._check_parent()
             time.sleep(_PAUSE)
+        self._check_parent()  # else the next run's file may be overwritten
         ids = set(json.loads(self._store.get(_PENDING)))
         pending = [example for example in examples if example.id in ids]
         speed = Speed()

@@ -100,11 +100,10 @@ def attacked_lines(
     task: Task, attack: Attack, victim: Victim, examples: Sequence[Example]
 ) -> Lines:
     """Attack sentences in this process."""
-    punctuation = attack.goal.punctuation
     results = attack.run(examples, victim)
     try:
         for result in results:
-            yield result_line(task, result, punctuation)
+            yield result_line(task, result)
     finally:
         results.close()
     return Speed.measured(results.statistics, victim)

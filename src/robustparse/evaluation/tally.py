@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
+import numpy as np
+
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.results import AttackResult
 from robustparse.attacks.victim import Victim
-from robustparse.metrics import PunctuationPolicy, percent
+from robustparse.metrics import percent
 from robustparse.tasks.task import Task
 from robustparse.types import Example
 
@@ -15,9 +17,7 @@ Line = Mapping[str, Any]
 WHEN = ("clean", "attacked")
 
 
-def result_line(
-    task: Task, result: AttackResult, punctuation: PunctuationPolicy = "none"
-) -> dict[str, Any]:
+def result_line(task: Task, result: AttackResult) -> dict[str, Any]:
     """Return a finished sentence as ``examples.jsonl`` holds it.
 
     ``clean`` and ``attacked`` are answers with their sums and scores against gold; ``counted`` is
@@ -26,17 +26,14 @@ def result_line(
     reaches it as it is; ``candidates`` says how many were made and passed each constraint,
     ``unseen`` how many changed words the victim does not know; ``edited_tags`` are the Penn tags of
     changed words on the original sentence, none where the corpus has none.
-
-    Args:
-        task: of the victim.
-        result: the sentence.
-        punctuation: the policy of the attack's goal.
     """
     example, xpos = result.example, result.example.sentence.xpos
-    counted = task.counted(example.sentence, punctuation)
+    counted = np.array(result.counted, dtype=np.bool_)
+    clean, attacked = (
+        task.correct(answer, example, counted) for answer in (result.clean, result.attacked)
+    )
 
-    def scored(answer: Any) -> dict[str, Any]:
-        found = task.correct(answer, example, counted)
+    def scored(answer: Any, found: Mapping[str, int]) -> dict[str, Any]:
         sums = {name: found[name] for name in task.sums}
         scores = task.score({"counted": found["counted"], **sums})
         return {
@@ -51,9 +48,9 @@ def result_line(
         "adversarial_tokens": list(result.words),
         "edited": list(result.edited),
         "gold": task.to_record(example.gold),
-        "clean": scored(result.clean),
-        "attacked": scored(result.attacked),
-        "counted": int(counted.sum()),
+        "clean": scored(result.clean, clean),
+        "attacked": scored(result.attacked, attacked),
+        "counted": clean["counted"],
         "targeted": result.targeted,
         "skipped": result.skipped,
         "success": result.success,
@@ -69,7 +66,7 @@ def result_lines(
 ) -> Iterator[dict[str, Any]]:
     """Attack sentences and yield the line of each as it is finished."""
     for result in attack.run(examples, victim):
-        yield result_line(task, result, attack.goal.punctuation)
+        yield result_line(task, result)
 
 
 class Tally:
