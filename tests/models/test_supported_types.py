@@ -155,7 +155,7 @@ def test_another_type_is_refused_unless_the_user_takes_the_risk(tmp_path):
     parser = parser_of(folder, untested=True)
     assert len(parser.predict([["dog", "saw", "cats"]])[0].heads) == 3
     held = specification(parser)
-    assert len(instantiate(held, vocabulary=parser.vocabulary).parse([["dog"]])[0].heads) == 1
+    assert len(instantiate(held, vocabulary=parser.vocabulary).predict([["dog"]])[0].heads) == 1
     held["init_args"]["encoder"]["init_args"]["untested"] = False
     with pytest.raises(InputError, match="its model_type is 'convbert'"):
         instantiate(held, vocabulary=parser.vocabulary)

@@ -1,4 +1,4 @@
-"""What a robustness evaluation found, for loggers that show more than single figures."""
+"""What a robustness evaluation found, for loggers that show more than single values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,9 +12,8 @@ class RobustnessRecord:
     """One evaluation.
 
     Args:
-        task: the name of the task whose answers were attacked.
-        curve: budget (share of the words that may be changed, 0 is clean) -> ``uas``, ``las`` and
-            ``success`` in percent, by rising budget; empty if budgets were not compared.
+        curve: budget (fraction of the words that may be changed, 0 is clean) -> the task's scores
+            and ``success`` in percent, by rising budget; empty if budgets were not compared.
         examples: lines as of ``examples.jsonl``, of some sentences that the attack succeeded on.
     """
 

@@ -38,6 +38,7 @@ from robustparse.models.checkpoint import (
 )
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.optimization import Optimization
+from robustparse.tasks.task import Task
 from robustparse.types import Example, Prediction, Sentence
 
 Predictions = tuple[NDArray[Any], ...]
@@ -56,6 +57,7 @@ class Model(pl.LightningModule, ABC):
         seed: of initialisation and dropout.
 
     Attributes:
+        task: the kind of its answers.
         unit: what losses are divided by.
         delta_source: set by a gradient adversary while it trains: called with each batch, gives the
             delta of ``forward``.
@@ -67,6 +69,7 @@ class Model(pl.LightningModule, ABC):
 
     unit: ClassVar[Unit] = "words"
     vocabulary: Vocabulary
+    task: ClassVar[Task]
 
     def __init__(self, encoder: Encoder, optimization: Optimization, seed: int) -> None:
         super().__init__()
@@ -244,6 +247,7 @@ class Model(pl.LightningModule, ABC):
         """Yield what scores on the examples of a file suffer from, if anything."""
         for warning in self.encoder.warnings(example.sentence for example in examples):
             yield f"{path}: {warning}"
+        yield from self.task.warnings(examples, path, self.vocabulary.labels, punctuation)
 
     def encode(
         self,
@@ -391,7 +395,7 @@ class Model(pl.LightningModule, ABC):
     def _log_scores(self, split: str, metric: Metric) -> None:
         scores: Mapping[str, float] = metric.compute()
         for name, value in scores.items():
-            self.log(f"{split}/{name}", value, prog_bar=name == "las")
+            self.log(f"{split}/{name}", value, prog_bar=name == self.task.headline)
         metric.reset()
 
 

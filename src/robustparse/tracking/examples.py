@@ -12,7 +12,7 @@ from robustparse.evaluation.tally import Line
 from robustparse.files import write_text
 from robustparse.report.page import render_example, render_examples
 from robustparse.report.plots import BUDGET, score_label
-from robustparse.report.task import Task, named
+from robustparse.tasks.task import Task, named
 
 FOLDER = "adversarial_examples"
 # A cell of a W&B table has no style sheet of ours.

@@ -17,7 +17,7 @@ from pytorch_lightning.utilities import rank_zero_only
 
 from robustparse.evaluation.record import RobustnessRecord
 from robustparse.files import write_text
-from robustparse.report.task import named
+from robustparse.tasks.task import named
 from robustparse.tracking.examples import example_media
 from robustparse.tracking.guard import Guard, Silence
 

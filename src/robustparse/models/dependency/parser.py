@@ -1,8 +1,7 @@
 """What every dependency parser shares: gold columns, answers, scores, and a margin on arcs."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,14 +11,13 @@ from torch import Tensor
 from torchmetrics import Metric
 
 from robustparse.data.batch import Batch, Column
-from robustparse.data.conllu import unknown_labels
 from robustparse.metrics import (
     AttachmentScore,
     PunctuationPolicy,
     counted_words,
-    unmatched_punctuation,
 )
 from robustparse.models.base import Model, Predictions, States
+from robustparse.tasks.dependency import DependencyTask
 from robustparse.types import DependencyTree, Example
 
 EPSILON = 1.0
@@ -32,6 +30,8 @@ class DependencyParser(Model):
     Gold columns are ``heads`` (0 is ROOT; -1 leaves a word out of the loss), ``labels`` (ids, -1
     for a label never seen in training) and ``counted`` (which words count in scores).
     """
+
+    task = DependencyTask()
 
     @abstractmethod
     def arc_scores(self, states: States) -> Tensor:
@@ -106,14 +106,3 @@ class DependencyParser(Model):
         margins = (arcs.gather(2, heads).squeeze(-1) - rivals).clamp(min=-EPSILON)
         counted = batch.mask & (gold >= 0) & (rivals > float("-inf"))
         return -margins.masked_fill(~counted, 0.0).sum(1)
-
-    def warnings(
-        self, examples: Sequence[Example], path: str | Path, punctuation: PunctuationPolicy = "none"
-    ) -> Iterator[str]:
-        """Yield what the encoder warns of, labels never seen in training, unmatched punctuation."""
-        yield from super().warnings(examples, path, punctuation)
-        effect = "count as wrong in LAS"
-        if labels := unknown_labels(examples, path, self.vocabulary.label_ids, effect):
-            yield labels
-        if tags := unmatched_punctuation(examples, punctuation):
-            yield f"{path}: {tags}"
