@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from robustparse.evaluation.lines import read_lines
-from robustparse.evaluation.quality import QUALITY
+from robustparse.evaluation.measure import QUALITY
 from robustparse.files import folder_digest, make_folder, write_text
 from study_rows import Row, Study, percent
 

@@ -7,7 +7,7 @@ import numpy as np
 from robustparse.data.conllu import find_split
 from robustparse.data.conllu_rows import blocks, is_word
 from robustparse.files import read_text, write_text
-from robustparse.metrics import count_correct, percent
+from robustparse.metrics import percent, tree_sums
 from robustparse.types import DependencyTree
 
 SPLITS = ("train", "dev", "test")
@@ -36,7 +36,7 @@ def las(predicted: Path, gold: Path) -> float:
     correct = words = 0
     for guess, truth in zip(_trees(predicted), _trees(gold), strict=True):
         every = np.ones(len(truth.heads), dtype=np.bool_)
-        correct += count_correct(guess, truth, every)[1]
+        correct += tree_sums(guess, truth, every)["correct_labels"]
         words += len(every)
     return percent(correct, words)
 

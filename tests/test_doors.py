@@ -42,12 +42,14 @@ ROOMS = {
     "attacks": LEAVES,
     "annotation": LEAVES | {"attacks", "evaluation"},
     "perturbations": LEAVES,
-    "models": LEAVES | {"data", "grammars"},
-    "evaluation": LEAVES | {"data", "grammars", "attacks", "perturbations", "models"},
-    "defenses": LEAVES | {"data", "grammars", "attacks", "perturbations", "models", "evaluation"},
-    # It shows adversarial examples, whose trees the report can draw.
-    "tracking": LEAVES | {"evaluation", "report"},
-    "report": LEAVES | {"annotation", "evaluation"},
+    "tasks": LEAVES | {"data", "grammars"},
+    "models": LEAVES | {"data", "grammars", "tasks"},
+    "evaluation": LEAVES | {"data", "grammars", "attacks", "perturbations", "models", "tasks"},
+    "defenses": LEAVES
+    | {"data", "grammars", "attacks", "perturbations", "models", "tasks", "evaluation"},
+    # It shows adversarial examples, as the report does.
+    "tracking": LEAVES | {"evaluation", "report", "tasks"},
+    "report": LEAVES | {"annotation", "evaluation", "tasks"},
 }
 EVERYWHERE = set(ROOMS) | {"cli"}
 

@@ -12,9 +12,9 @@ from robustparse import metrics
 from robustparse.errors import InputError
 from robustparse.metrics import (
     AttachmentScore,
-    count_correct,
     counted_words,
     percent,
+    tree_sums,
     unmatched_punctuation,
 )
 from robustparse.types import DependencyTree, Example, Sentence
@@ -100,19 +100,25 @@ def test_wide_padding_changes_nothing():
     assert wide.compute() == narrow.compute()
 
 
-def test_nothing_counted_is_not_a_number():
-    assert math.isnan(AttachmentScore().compute()["uas"])
+def test_a_part_of_nothing_is_not_a_number():
     assert math.isnan(percent(0, 0))
     assert percent(1, 8) == 12.5
 
 
-def test_count_correct_needs_the_head_for_the_label():
+def test_a_label_counts_only_with_its_head():
     gold = DependencyTree((2, 0, 2, 2), ("det", "root", "obj", "punct"))
     predicted = DependencyTree((2, 0, 1, 2), ("amod", "root", "obj", "punct"))
-    everything = np.ones(4, dtype=np.bool_)
-    assert count_correct(predicted, gold, everything) == (3, 2)
-    assert count_correct(predicted, gold, np.array([True, True, True, False])) == (2, 1)
-    assert count_correct(DependencyTree((), ()), DependencyTree((), ()), everything[:0]) == (0, 0)
+    empty = DependencyTree((), ())
+    for tree, counted, expected in (
+        (predicted, (1, 1, 1, 1), (4, 3, 2, 1, 0, 0)),
+        (predicted, (1, 1, 1, 0), (3, 2, 1, 1, 0, 0)),
+        (predicted, (1, 1, 0, 1), (3, 3, 2, 1, 1, 0)),
+        (gold, (1, 1, 1, 1), (4, 4, 4, 1, 1, 1)),
+        (gold, (0, 0, 0, 0), (0, 0, 0, 0, 0, 0)),
+    ):
+        sums = tree_sums(tree, gold, np.array(counted, dtype=np.bool_))
+        assert tuple(sums.values()) == expected
+    assert not any(tree_sums(empty, empty, np.zeros(0, dtype=np.bool_)).values())
 
 
 # Form, Penn tag, counted under penn, counted under unicode.
@@ -159,8 +165,9 @@ def test_penn_goes_by_tag_and_unicode_by_form(row):
 def test_unicode_needs_no_tags_and_penn_does():
     untagged = Sentence(("Hello", "!"))
     assert counted_words(untagged, "unicode").tolist() == [True, False]
-    with pytest.raises(InputError, match=r"Penn tags .* the sentence 'Hello !' has none"):
+    with pytest.raises(InputError, match="the sentence 'Hello !' has none") as error:
         counted_words(untagged, "penn")
+    assert error.value.remedy == "use 'unicode' or 'none'"
 
 
 def test_tags_that_tell_no_punctuation_are_said():
@@ -182,8 +189,9 @@ def test_tags_that_tell_no_punctuation_are_said():
 
 
 def test_unknown_policy_names_the_known_ones():
-    with pytest.raises(InputError, match="none, penn, unicode, got 'ptb'"):
+    with pytest.raises(InputError, match="none, penn, unicode, got 'ptb'") as error:
         counted_words(Sentence(("a",)), "ptb")
+    assert error.value.key == "punctuation"
 
 
 def test_the_example_in_the_docstring_holds():

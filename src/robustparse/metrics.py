@@ -1,13 +1,13 @@
-"""Attachment scores: sums only, so that any sharding of the sentences gives the same figure.
+"""Attachment scores: sums only, so that any sharding of the sentences gives the same score.
 
-UAS and LAS are the shares of counted words with the right head, and the right head and label; UCM
-and LCM the shares of sentences in which every counted word has them (Kübler et al. 2009, 6.1), of
-those in which a word counts at all.
+UAS and LAS are the fractions of counted words with the right head, and the right head and label;
+UCM and LCM the fractions of sentences in which every counted word has them (Kübler et al. 2009,
+6.1), of those in which a word counts at all.
 """
 
 import unicodedata
-from collections.abc import Sequence
-from typing import Literal, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -20,6 +20,18 @@ from robustparse.types import DependencyTree, Example, Sentence
 
 PunctuationPolicy = Literal["none", "penn", "unicode"]
 
+# Sums over sentences, and the scores that are ratios of them.
+SUMS = (
+    *("counted", "correct_heads", "correct_labels"),
+    *("sentences", "complete_heads", "complete_labels"),
+)
+_RATIOS = {
+    "uas": ("correct_heads", "counted"),
+    "las": ("correct_labels", "counted"),
+    "ucm": ("complete_heads", "sentences"),
+    "lcm": ("complete_labels", "sentences"),
+}
+
 # The tags that Wang et al. 2021 and the Penn Treebank's evaluations leave out.
 PENN_PUNCTUATION = frozenset({".", "``", "''", ":", ","})
 # Characters of Unicode's categories P that Penn tags otherwise, if not always.
@@ -27,11 +39,11 @@ _PENN_OTHERWISE = frozenset("%&#@*/\\()[]{}-_'")
 
 
 def counted_words(sentence: Sentence, policy: PunctuationPolicy = "none") -> NDArray[np.bool_]:
-    """Which words of the original sentence count in its scores.
+    """Find which words of the original sentence count in its scores.
 
     Args:
-        sentence: the original sentence wherever it is known: of a perturbed one, ``unicode`` judges
-            the forms that were put in.
+        sentence: the original sentence wherever it is known: of a perturbed one, ``unicode`` looks
+            at the substituted forms.
         policy: ``none`` counts every word (the habit for Universal Dependencies), ``penn`` leaves
             out words tagged as Penn punctuation, ``unicode`` leaves out words whose characters all
             have a Unicode category P (SuPar, Zheng et al. 2020).
@@ -50,13 +62,14 @@ def counted_words(sentence: Sentence, policy: PunctuationPolicy = "none") -> NDA
     if not sentence.xpos:
         raise InputError(
             "punctuation policy 'penn' needs Penn tags in column 5, and the sentence "
-            f"{' '.join(sentence.words)[:40]!r} has none; use 'unicode' or 'none'"
+            f"{' '.join(sentence.words)[:40]!r} has none",
+            remedy="use 'unicode' or 'none'",
         )
     return np.array([tag not in PENN_PUNCTUATION for tag in sentence.xpos], dtype=np.bool_)
 
 
 def unmatched_punctuation(examples: Sequence[Example], policy: PunctuationPolicy) -> str:
-    """Return a remark where Penn tags are to tell punctuation and tell none; otherwise empty.
+    """Warn where Penn tags are to tell punctuation and tell none; otherwise return nothing.
 
     Args:
         examples: the sentences of a file, each with tags where the policy needs them.
@@ -84,24 +97,52 @@ def _is_punctuation(word: str) -> bool:
     return all(unicodedata.category(character).startswith("P") for character in word)
 
 
-def right_words(
-    predicted: DependencyTree, gold: DependencyTree
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which words have the right head, and which the right label, ``(words,)`` each."""
-    same = [p == g for p, g in zip(predicted.labels, gold.labels, strict=True)]
-    return np.array(predicted.heads) == np.array(gold.heads), np.array(same, dtype=np.bool_)
+def attachment_sums(right_heads: Any, right_labels: Any, counted: Any) -> dict[str, Any]:
+    """Add up what every attachment score follows from; the only definition of these scores.
+
+    Args:
+        right_heads: ``(batch, length)`` booleans, an array or a tensor: the head is the gold one.
+        right_labels: ``(batch, length)`` booleans, the label is the gold one.
+        counted: ``(batch, length)`` booleans, false on padding and uncounted words.
+
+    Returns:
+        Numbers by the names in `SUMS`, each a scalar array or tensor.
+    """
+    heads = right_heads & counted
+    labels = heads & right_labels
+    scored = counted.any(1)
+    sums = (
+        counted.sum(),
+        heads.sum(),
+        labels.sum(),
+        scored.sum(),
+        ((heads == counted).all(1) & scored).sum(),
+        ((labels == counted).all(1) & scored).sum(),
+    )
+    return dict(zip(SUMS, sums, strict=True))
 
 
-def count_correct(
+def attachment_scores(sums: Mapping[str, Tensor | int]) -> dict[str, float]:
+    """Compute the scores, in percent, whose sums are there; not a number where nothing counted."""
+    return {
+        name: percent(sums[part], sums[whole])
+        for name, (part, whole) in _RATIOS.items()
+        if part in sums
+    }
+
+
+def tree_sums(
     predicted: DependencyTree, gold: DependencyTree, counted: NDArray[np.bool_]
-) -> tuple[int, int]:
-    """Return the number of counted words with the right head, and with the right head and label."""
-    heads, labels = right_words(predicted, gold)
-    return int((heads & counted).sum()), int((heads & labels & counted).sum())
+) -> dict[str, int]:
+    """Compute `attachment_sums` of one parse; ``counted`` has one boolean a word."""
+    heads = np.array(predicted.heads) == np.array(gold.heads)
+    same = [p == g for p, g in zip(predicted.labels, gold.labels, strict=True)]
+    sums = attachment_sums(heads[None], np.array(same, dtype=np.bool_)[None], counted[None])
+    return {name: int(value) for name, value in sums.items()}
 
 
 class AttachmentScore(Metric):
-    """UAS, LAS, UCM and LCM in percent, from six sums.
+    """UAS, LAS, UCM and LCM in percent, from the sums of `attachment_sums`.
 
     Example:
         >>> score = AttachmentScore()
@@ -112,47 +153,22 @@ class AttachmentScore(Metric):
     """
 
     full_state_update = False
-    heads: Tensor
-    labels: Tensor
-    words: Tensor
-    heads_complete: Tensor
-    labels_complete: Tensor
-    sentences: Tensor
 
     def __init__(self) -> None:
         super().__init__()
-        names = ("heads", "labels", "words", "heads_complete", "labels_complete", "sentences")
-        for name in names:
+        for name in SUMS:
             self.add_state(name, torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
 
     def update(self, right_heads: Tensor, right_labels: Tensor, counted: Tensor) -> None:
-        """Add sentences.
-
-        Args:
-            right_heads: ``(batch, length)`` booleans, the head is the gold one.
-            right_labels: ``(batch, length)`` booleans, the label is the gold one.
-            counted: ``(batch, length)`` booleans, false on padding and uncounted words.
-        """
-        heads = right_heads & counted
-        labels = heads & right_labels
-        self.heads += heads.sum()
-        self.labels += labels.sum()
-        self.words += counted.sum()
-        scored = counted.any(1)
-        self.heads_complete += ((heads == counted).all(1) & scored).sum()
-        self.labels_complete += ((labels == counted).all(1) & scored).sum()
-        self.sentences += scored.sum()
+        """Add sentences; arguments as in `attachment_sums`."""
+        for name, value in attachment_sums(right_heads, right_labels, counted).items():
+            setattr(self, name, getattr(self, name) + value)
 
     def compute(self) -> dict[str, float]:
-        """``uas, las, ucm, lcm`` in percent; not a number where nothing was counted."""
-        return {
-            "uas": percent(self.heads, self.words),
-            "las": percent(self.labels, self.words),
-            "ucm": percent(self.heads_complete, self.sentences),
-            "lcm": percent(self.labels_complete, self.sentences),
-        }
+        """Compute ``uas, las, ucm, lcm``, see `attachment_scores`."""
+        return attachment_scores({name: getattr(self, name) for name in SUMS})
 
 
 def percent(part: Tensor | int, whole: Tensor | int) -> float:
-    """100 * part / whole; not a number where the whole is 0."""
+    """Divide, times 100; not a number where the whole is 0."""
     return 100.0 * float(part) / float(whole) if whole else float("nan")

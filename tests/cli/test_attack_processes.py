@@ -25,8 +25,8 @@ from command_runs import (
 from robustparse.cli.common.devices import process_device
 from robustparse.cli.main import main
 from robustparse.errors import InputError
+from robustparse.evaluation.attack_folder import locked
 from robustparse.evaluation.lines import held_lines, read_lines
-from robustparse.evaluation.lock import locked
 from robustparse.evaluation.ranks import Rank
 from robustparse.evaluation.shards import shard
 from sample_runs import SPEED, sentences, write_sample
@@ -125,7 +125,8 @@ def test_killed_again_and_again_and_gone_on_with_by_any_number(made, tmp_path):
         process.communicate(timeout=LONGEST)  # its workers too, which share its pipes
         assert not (out / "summary.json").exists()
         found = [line["id"] for line in held_lines(out)]
-        assert len(set(found)) == len(found) == kept
+        assert len(set(found)) == len(found) >= kept  # the others finish their sentence
+        kept = len(found)
     main(arguments(made, out, "--devices", 1))
     same(out, made)
 
@@ -144,7 +145,7 @@ def test_a_second_attack_on_a_folder_in_use_is_refused(made, tmp_path, capsys):
     same(out, made)
 
 
-def test_a_folder_in_use_is_refused_before_anything_is_started(made, tmp_path, capsys):
+def test_a_folder_in_use_is_refused_by_several_processes_too(made, tmp_path, capsys):
     with locked(tmp_path):
         error = mistake(capsys, *arguments(made, tmp_path, "--devices", 2))
     assert "another process is attacking into this folder" in error

@@ -8,9 +8,11 @@ from typing import Any
 from robustparse.evaluation.attack_folder import attack_into
 from robustparse.evaluation.tally import Tally
 from robustparse.models.victim import ModelVictim
+from robustparse.tasks.dependency import DependencyTask
 from robustparse.types import Example
 from sample_runs import lexicon_attack, sentences, trained_parser
 
+TASK = DependencyTask()
 RUN = {"attack": "zheng2020", "victims": ["parser.ckpt"], "seed": 3, "limit": None}
 FILES = ("examples.jsonl", "adversarial.conllu")
 
@@ -31,7 +33,7 @@ def attack(
 ) -> dict[str, Any]:
     victim = ModelVictim(trained_parser())
     chosen = lexicon_attack({"psi": 8}, seed=3, **{"live": 4, **settings})
-    return attack_into(folder, chosen, examples, victim, dict(RUN), on_sentence)
+    return attack_into(folder, TASK, chosen, examples, victim, dict(RUN), on_sentence)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

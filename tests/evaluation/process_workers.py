@@ -7,34 +7,42 @@ from collections.abc import Sequence
 
 import torch
 
-from robustparse.errors import InputError
-from robustparse.evaluation.shards import Lines
-from robustparse.evaluation.speed import Speed
+from robustparse.evaluation.ranks import Ranks
+from robustparse.evaluation.shards import Lines, Speed
+from robustparse.types import DependencyTree, Example, Sentence
+
+EXAMPLES = [Example(id_, Sentence(("word",)), DependencyTree((0,), ("root",))) for id_ in range(9)]
 
 
-def lines(rank: int, ids: Sequence[int]) -> Lines:
+def lines(examples: Sequence[Example]) -> Lines:
     """A line for every sentence."""
-    for id_ in ids:
-        yield {"id": id_, "rank": rank, "pid": os.getpid(), "threads": torch.get_num_threads()}
-    return Speed(forwards=len(ids), seconds=1.0 + rank)
+    for example in examples:
+        yield {"id": example.id, "pid": os.getpid(), "threads": torch.get_num_threads()}
+    return Speed(forwards=len(examples), seconds=float(len(examples)))
 
 
-def failing(how: str, rank: int, ids: Sequence[int]) -> Lines:
-    """Rank 1 fails after its first line; the others go on until they are ended."""
-    for number, id_ in enumerate(ids):
-        yield {"id": id_, "rank": rank}
-        if rank == 1:
-            _fail(how)
-        elif number == 1:
-            time.sleep(600)
-    return Speed()
+def following(ranks: Ranks) -> None:
+    """Attack this rank's share."""
+    ranks.follow(lines, EXAMPLES)
 
 
-def _fail(how: str) -> None:
-    if how == "killed":
+def killed(ranks: Ranks) -> None:
+    """Die after a line."""
+
+    def source(examples: Sequence[Example]) -> Lines:
+        yield from lines(examples[:1])
         os.kill(os.getpid(), signal.SIGKILL)
-    elif how == "exits":
-        os._exit(3)
-    elif how == "mistake":
-        raise InputError("grammar: the checker died")
-    raise ValueError("a fault of ours")
+        return Speed()
+
+    ranks.follow(source, EXAMPLES)
+
+
+def never_ending(ranks: Ranks) -> None:
+    """Finish a line and wait."""
+
+    def source(examples: Sequence[Example]) -> Lines:
+        yield from lines(examples[:1])
+        time.sleep(600)
+        return Speed()
+
+    ranks.follow(source, EXAMPLES)

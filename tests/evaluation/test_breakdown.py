@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from robustparse.evaluation.breakdown import breakdown, tag_class
+from robustparse.evaluation.breakdown import breakdown as breakdown_of
+from robustparse.evaluation.breakdown import tag_class
+from robustparse.tasks.dependency import DependencyTask
+
+
+def breakdown(lines: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """What the summary of an attack on a parser says."""
+    return breakdown_of(DependencyTask(), lines)
 
 
 def line(
@@ -23,6 +30,11 @@ def line(
         "counted": len(tokens),
         "success": success,
         "queries": {"charged": 10 * id_, "unique": 9 * id_},
+        "skipped": False,
+        "targeted": True,
+        "edited_tags": [],
+        "candidates": {"slots": 0, "sums": {}},
+        "unseen": None,
         **more,
     }
 
@@ -70,7 +82,7 @@ def test_by_tag():
         "mixed": row(1, None, 100.0, 25.0, 75.0),
     }
     assert breakdown(tagged[3:4])["by_tag"] == {}
-    # An unchanged sentence needs no tags; a line of an older version has none.
+    # An unchanged sentence needs no tags.
     assert breakdown(with_tags(LINES, {**TAGS, 4: ()}))["by_tag"] is not None
     assert breakdown(with_tags(LINES, {**TAGS, 3: ()}))["by_tag"] is None
     assert breakdown([*tagged, LINES[0]])["by_tag"] is None
@@ -141,8 +153,7 @@ def test_candidates_add_up():
     # Zeros are kept; a mean over nothing is none.
     assert breakdown(lines[1:2])["candidates"]["sums"]["all"] == {"proposed": 0, "Tag": 0}
     assert breakdown(lines[1:2])["candidates"]["means"]["all"] == {"proposed": None, "Tag": None}
-    # Lines of an older version do not say.
-    assert breakdown([*lines, LINES[0]])["candidates"] is None
+    assert breakdown([])["candidates"] == {"slots": 0, "sums": {}, "means": {}}
 
 
 def test_all_of_it_is_json_and_order_does_not_matter():

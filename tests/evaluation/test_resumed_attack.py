@@ -3,27 +3,18 @@
 import json
 import multiprocessing
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from attack_folders import FILES, RUN, attack, contents, some
+from attack_folders import FILES, RUN, TASK, attack, contents, some
 
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_folder import attack_into
-from robustparse.evaluation.lines import json_line, read_lines
+from robustparse.evaluation.lines import read_lines
 from robustparse.evaluation.tally import Tally
 from robustparse.models.victim import ModelVictim
 from sample_runs import SPEED, lexicon_attack, trained_parser
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An uninterrupted run over twelve sentences."""
-    folder = tmp_path_factory.mktemp("whole")
-    attack(folder, some(12))
-    return folder
 
 
 class Stopping:
@@ -52,22 +43,6 @@ def test_a_run_stopped_anywhere_and_run_again_writes_the_same_files(tmp_path, wh
         ours, theirs = (json.loads((f / "summary.json").read_text()) for f in (folder, whole))
         for key in set(ours) - SPEED:
             assert ours[key] == theirs[key]
-
-
-def test_lines_of_an_older_run_go_on(tmp_path, whole):
-    """They do not say whether a sentence was skipped."""
-    with pytest.raises(KeyboardInterrupt):
-        attack(tmp_path, some(12), Stopping(5))
-    path = tmp_path / "examples.jsonl"
-    older = [{k: v for k, v in one.items() if k != "skipped"} for one in read_lines(path)]
-    path.write_text("".join(map(json_line, older)), "utf-8")
-    ours = attack(tmp_path, some(12))
-    theirs = json.loads((whole / "summary.json").read_text())
-    assert {key: ours[key] for key in set(ours) - SPEED} == {
-        key: theirs[key] for key in set(theirs) - SPEED
-    }
-    assert ours["n_skipped"] == 0
-    assert sum("skipped" in line for line in read_lines(path)) == 7
 
 
 def test_a_killed_process_leaves_every_finished_sentence(tmp_path, whole):
@@ -139,31 +114,33 @@ def test_a_finished_folder_is_not_attacked_again(tmp_path, whole):
         def __getattr__(self, name: str) -> Any:
             raise AssertionError(f"the victim was asked for {name}")
 
-    summary = attack_into(whole, lexicon_attack(), some(12), Untouchable(), dict(RUN))
+    summary = attack_into(whole, TASK, lexicon_attack(), some(12), Untouchable(), dict(RUN))
     assert contents(whole) == before
     assert {path: path.stat().st_mtime_ns for path in whole.iterdir()} == times
     assert summary == json.loads(before["summary.json"])
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "message"),
+    ("key", "value", "named", "message"),
     [
-        ("seed", 4, "seed: 3 there, 4 here"),
-        ("limit", 7, "limit: None there, 7 here"),
-        ("data", "other", "data: None there, 'other' here"),
-        ("settings", {"goal": {"metric": "las"}}, "settings.goal.metric: None there, 'las' here"),
+        ("seed", 4, "seed", "3 there, 4 here"),
+        ("limit", 7, "limit", "None there, 7 here"),
+        ("data", "other", "data", "None there, 'other' here"),
+        ("settings", {"goal": {"metric": "las"}}, "settings.goal.metric", "None there, 'las' here"),
     ],
 )
-def test_the_folder_of_another_run_is_refused_and_left_alone(whole, key, value, message):
+def test_the_folder_of_another_run_is_refused_and_left_alone(whole, key, value, named, message):
     before = contents(whole)
-    with pytest.raises(InputError, match=f"holds another run .{message}.*--out"):
+    with pytest.raises(InputError, match=f"holds another run.*{message}.*--out") as error:
         attack_into(
             whole,
+            TASK,
             lexicon_attack(),
             some(12),
             ModelVictim(trained_parser()),
             {**RUN, key: value},
         )
+    assert (error.value.path, error.value.key) == (str(whole), named)
     assert contents(whole) == before
 
 
@@ -176,22 +153,24 @@ def test_a_folder_in_which_nothing_was_finished_is_free(tmp_path, whole):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content", "line", "message"),
     [
-        ("run.json", None, "no run.json"),
-        ("run.json", "{", "run.json: no JSON object"),
-        ("run.json", "[1]", "run.json: no JSON object"),
-        ("examples.jsonl", '{"id": 0}\n{"id": \n{"id": 2}\n', "examples.jsonl:2: no sentence"),
-        ("examples.jsonl", "{}\n", "examples.jsonl:1: no sentence"),
-        ("examples.jsonl", "3\n", "examples.jsonl:1: no sentence"),
+        ("run.json", None, None, "no run.json"),
+        ("run.json", "{", None, "no JSON object"),
+        ("run.json", "[1]", None, "no JSON object"),
+        ("examples.jsonl", '{"id": 0}\n{"id": \n{"id": 2}\n', 2, "no sentence"),
+        ("examples.jsonl", "{}\n", 1, "no sentence"),
+        ("examples.jsonl", "3\n", 1, "no sentence"),
     ],
 )
-def test_broken_files_are_named(tmp_path, whole, name, content, message):
+def test_broken_files_are_named(tmp_path, whole, name, content, line, message):
     for file, text in contents(whole).items():
         (tmp_path / file).write_bytes(text)
     if content is None:
         (tmp_path / name).unlink()
     else:
         (tmp_path / name).write_text(content)
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=message) as error:
         attack(tmp_path, some(12))
+    named = tmp_path if content is None else tmp_path / name
+    assert (error.value.path, error.value.line) == (str(named), line)

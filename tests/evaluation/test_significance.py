@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from robustparse.evaluation import significance
 from robustparse.evaluation.significance import (
     Interval,
-    las_difference,
     paired_bootstrap,
     recovered_share,
     recovered_share_difference,
+    score_difference,
 )
 
 Counts = NDArray[np.int64]
@@ -37,12 +37,12 @@ def exact(values: list[float], level: float) -> tuple[float, float]:
     return ordered[rank], ordered[len(values) - 1 - rank]
 
 
-def test_las_difference_on_all_resamples() -> None:
+def test_score_difference_on_all_resamples() -> None:
     values = [
         100 * (sum(FIRST[s]) - sum(SECOND[s])) / sum(WORDS[s])
         for s in map(np.array, every_resample())
     ]
-    found = las_difference(FIRST, SECOND, WORDS, seed=1, draws=100_000)
+    found = score_difference(FIRST, SECOND, WORDS, seed=1, draws=100_000)
     assert found.estimate == pytest.approx(100 * (13 - 12) / 19)
     assert (found.lower, found.upper) == pytest.approx(exact(values, 0.95))
 
@@ -98,7 +98,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
     hits = 0
     for trial in range(400):
         words, first, second = synthetic(rng, 80)
-        found = las_difference(first, second, words, seed=trial, draws=400)
+        found = score_difference(first, second, words, seed=trial, draws=400)
         hits += found.lower <= truth <= found.upper
     # 95 % of 400 with a standard deviation of 4.4, and a percentile interval is a little narrow
     assert 360 <= hits <= 394
@@ -107,25 +107,25 @@ def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
 def test_order_and_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(2)
     words, first, second = synthetic(rng, 300)
-    found = las_difference(first, second, words, seed=3, draws=2_500)
+    found = score_difference(first, second, words, seed=3, draws=2_500)
     order = rng.permutation(300)
-    assert las_difference(first[order], second[order], words[order], seed=3, draws=2_500) == found
+    assert score_difference(first[order], second[order], words[order], seed=3, draws=2_500) == found
     monkeypatch.setattr(significance, "CHUNK", 7)
-    assert las_difference(first, second, words, seed=3, draws=2_500) == found
-    assert las_difference(first, second, words, seed=4, draws=2_500) != found
+    assert score_difference(first, second, words, seed=3, draws=2_500) == found
+    assert score_difference(first, second, words, seed=4, draws=2_500) != found
 
 
 def test_pairing_matters() -> None:
     """The systems share their hard sentences, so their difference is surer than either score."""
     words, first, _ = synthetic(np.random.default_rng(4), 300)
     worse = np.maximum(first - 1, 0)
-    paired = las_difference(first, worse, words, seed=0)
+    paired = score_difference(first, worse, words, seed=0)
     shuffled = np.lexsort((words,))  # breaks no sentence's own bound: same words, other sentence
     unpaired = worse.copy()
     for size in np.unique(words):
         at = shuffled[words[shuffled] == size]
         unpaired[at] = np.roll(worse[at], 1)
-    apart = las_difference(first, unpaired, words, seed=0)
+    apart = score_difference(first, unpaired, words, seed=0)
     assert apart.estimate == pytest.approx(paired.estimate)
     assert apart.upper - apart.lower > 2 * (paired.upper - paired.lower)
 
@@ -133,12 +133,12 @@ def test_pairing_matters() -> None:
 def test_as_many_draws_lie_outside_on_each_side(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = np.random.default_rng(0).permutation(1000).astype(np.float64)
     monkeypatch.setattr(significance, "_draw", lambda *_: drawn)
-    found = las_difference(FIRST, SECOND, WORDS, seed=0, draws=1000)
+    found = score_difference(FIRST, SECOND, WORDS, seed=0, draws=1000)
     assert (found.lower, found.upper) == (25.0, 974.0)  # 25 below, 25 above
 
 
 def test_equal_systems_differ_by_nothing() -> None:
-    assert las_difference(FIRST, FIRST, WORDS, seed=0) == Interval(0.0, 0.0, 0.0)
+    assert score_difference(FIRST, FIRST, WORDS, seed=0) == Interval(0.0, 0.0, 0.0)
     full = recovered_share(A_CLEAN, C_CLEAN, C_CLEAN, WORDS, seed=0)
     assert (full.lower, full.upper) == pytest.approx((100.0, 100.0))
     none = recovered_share(A_CLEAN, C_CLEAN, A_CLEAN, WORDS, seed=0)
@@ -146,8 +146,8 @@ def test_equal_systems_differ_by_nothing() -> None:
 
 
 def test_exchanging_the_systems_flips_the_interval() -> None:
-    one = las_difference(FIRST, SECOND, WORDS, seed=9)
-    two = las_difference(SECOND, FIRST, WORDS, seed=9, draws=10_000)
+    one = score_difference(FIRST, SECOND, WORDS, seed=9)
+    two = score_difference(SECOND, FIRST, WORDS, seed=9, draws=10_000)
     assert two.estimate == -one.estimate
     assert two.lower == pytest.approx(-one.upper, abs=1.5)
 
@@ -168,8 +168,8 @@ def test_an_uncertain_loss_gives_no_bound() -> None:
     [
         ([[1, 2]], [1, 2, 3], "shape"),
         ([[]], [], "shape"),
-        ([[3, 1]], [2, 2], r"0\.\.words"),
-        ([[-1, 1]], [2, 2], r"0\.\.words"),
+        ([[3, 1]], [2, 2], r"0\.\.counted"),
+        ([[-1, 1]], [2, 2], r"0\.\.counted"),
         ([[0, 0]], [0, 0], "counted"),
         ([[0.5, 1.0]], [2, 2], "integers"),
     ],

@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 
 from robustparse.attacks.engine.funnel import CandidateCounts
-from robustparse.attacks.results import AttackResult, ScoredParse
+from robustparse.attacks.results import AttackResult
 from robustparse.attacks.unseen import Unseen
 from robustparse.evaluation.tally import Tally, result_line
+from robustparse.tasks.dependency import DependencyTask
 from robustparse.types import DependencyTree, Example, Sentence
+
+TASK = DependencyTask()
 
 # What the design promises of a line of examples.jsonl, and of the keys that follow from lines.
 LINE = {"id", "tokens", "adversarial_tokens", "edited", "clean", "attacked", "success", "queries"}
@@ -28,9 +31,9 @@ SCORES = {
 }
 
 
-def result(id_: int = 3, counted: int = 2) -> AttackResult:
+def result(*counted: bool) -> AttackResult:
     example = Example(
-        id_,
+        3,
         Sentence(("Ein", "\u2028b", "!"), xpos=("DT", "NN", ".")),
         DependencyTree((2, 0, 2), ("det", "root", "punct")),
         "block",
@@ -39,8 +42,8 @@ def result(id_: int = 3, counted: int = 2) -> AttackResult:
         example=example,
         words=("Ein", "ü", "!"),
         edited=(1,),
-        clean=ScoredParse(DependencyTree((2, 0, 1), ("det", "root", "punct")), 2, 1),
-        attacked=ScoredParse(DependencyTree((0, 1, 1), ("root", "obj", "punct")), 1, 0),
+        clean=DependencyTree((2, 0, 1), ("det", "nsubj", "punct")),
+        attacked=DependencyTree((2, 1, 1), ("root", "obj", "punct")),
         counted=counted,
         targeted=True,
         skipped=False,
@@ -53,7 +56,7 @@ def result(id_: int = 3, counted: int = 2) -> AttackResult:
 
 
 def test_a_line_holds_the_sentence_both_parses_and_the_queries():
-    line = result_line(result())
+    line = result_line(TASK, result(True, True, False))
     extra = {"gold", "counted", "targeted", "skipped", "candidates", "unseen", "edited_tags"}
     assert set(line) == LINE | extra
     assert (
@@ -67,14 +70,14 @@ def test_a_line_holds_the_sentence_both_parses_and_the_queries():
             "gold": {"heads": [2, 0, 2], "labels": ["det", "root", "punct"]},
             "clean": {
                 "heads": [2, 0, 1],
-                "labels": ["det", "root", "punct"],
+                "labels": ["det", "nsubj", "punct"],
                 "correct_heads": 2,
                 "correct_labels": 1,
                 "uas": 100.0,
                 "las": 50.0,
             },
             "attacked": {
-                "heads": [0, 1, 1],
+                "heads": [2, 1, 1],
                 "labels": ["root", "obj", "punct"],
                 "correct_heads": 1,
                 "correct_labels": 0,
@@ -94,7 +97,8 @@ def test_a_line_holds_the_sentence_both_parses_and_the_queries():
 
 
 def test_a_sentence_of_which_no_word_counts_has_no_score():
-    line = result_line(result(counted=0))
+    line = result_line(TASK, result(False, False, False))
+    assert line["counted"] == 0
     assert [line[which][name] for which in ("clean", "attacked") for name in ("uas", "las")] == [
         None
     ] * 4
@@ -119,6 +123,8 @@ def lines(seed: int, count: int) -> list[dict[str, Any]]:
                 "clean": parse(),
                 "attacked": parse(),
                 "counted": counted,
+                "targeted": True,
+                "skipped": False,
                 "success": bool(rng.integers(2)),
                 "queries": {"charged": int(rng.integers(1, 99)), "unique": int(rng.integers(1, 9))},
             }
@@ -127,14 +133,11 @@ def lines(seed: int, count: int) -> list[dict[str, Any]]:
 
 
 def tally(some: list[dict[str, Any]]) -> Tally:
-    total = Tally()
-    for line in some:
-        total.add(line)
-    return total
+    return Tally.of(TASK, some)
 
 
 def test_scores_by_hand():
-    first = result_line(result())
+    first = result_line(TASK, result(True, True, False))
     second = {**first, "edited": [], "success": False, "counted": 3, "tokens": ["a"] * 5}
     second["clean"] = second["attacked"] = {"correct_heads": 3, "correct_labels": 3}
     second["queries"] = {"charged": 1, "unique": 1}
@@ -178,13 +181,6 @@ def test_skipped_sentences_enter_neither_success_nor_queries():
         assert scores[key] == attached[key]
 
 
-def test_lines_that_do_not_say_so_are_not_skipped():
-    some = lines(5, 6)
-    told = [{**line, "skipped": False} for line in some]
-    assert not any("skipped" in line for line in some)
-    assert tally(some).scores() == tally(told).scores()
-
-
 def test_nothing_but_skipped_sentences_gives_no_rates():
     some = [{**line, "skipped": True, "success": False} for line in lines(4, 3)]
     scores = tally(some).scores()
@@ -198,7 +194,8 @@ def test_nothing_but_skipped_sentences_gives_no_rates():
 def test_shards_added_up_equal_the_whole(processes):
     whole = lines(1, 50)
     shards = [tally(whole[rank::processes]) for rank in range(processes)]
-    added = Tally({name: sum(shard.sums[name] for shard in shards) for name in Tally.NAMES})
+    names = Tally.names(TASK)
+    added = Tally(TASK, {name: sum(shard.sums[name] for shard in shards) for name in names})
     assert added.scores() == tally(whole).scores()
     order = np.random.default_rng(0).permutation(50)
     assert tally([whole[index] for index in order]).scores() == added.scores()
@@ -206,11 +203,11 @@ def test_shards_added_up_equal_the_whole(processes):
 
 def test_the_keys_are_those_of_the_summary():
     assert set(tally(lines(0, 3)).scores()) == SCORES
-    assert set(Tally().scores()) == SCORES
+    assert set(Tally(TASK).scores()) == SCORES
 
 
 def test_nothing_gives_no_figures():
-    scores = Tally().scores()
+    scores = Tally(TASK).scores()
     assert json.loads(json.dumps(scores, allow_nan=False)) == {
         "n_sentences": 0,
         "n_skipped": 0,

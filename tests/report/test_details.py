@@ -10,7 +10,7 @@ from report_pages import Page, summary
 from robustparse.errors import InputError
 from robustparse.report.folders import AttackFolder, Record, SystemRow
 from robustparse.report.page import render_report
-from robustparse.report.task import named
+from robustparse.tasks.task import named
 
 MORE = {
     "queries_per_sentence": {"charged": 96.25, "unique": 90.0},

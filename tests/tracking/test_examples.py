@@ -9,7 +9,7 @@ import pytest
 
 from robustparse.evaluation.record import RecordLogger, RobustnessRecord
 from robustparse.report.page import render_examples
-from robustparse.report.task import named
+from robustparse.tasks.task import named
 from robustparse.tracking.csv import CsvLogger
 from robustparse.tracking.examples import FOLDER, example_rows, mark_edits
 from robustparse.tracking.wandb import WandbLogger
@@ -62,7 +62,7 @@ def test_a_page_shows_every_example_and_needs_nothing_from_outside() -> None:
 
 
 def record(*lines: dict[str, Any]) -> RobustnessRecord:
-    return RobustnessRecord("dependency", {}, lines)
+    return RobustnessRecord(TASK, {}, lines)
 
 
 def pages(folder: Path) -> list[str]:

@@ -1,9 +1,9 @@
 """How far annotators agree beyond chance: Cohen's kappa for two, Fleiss' kappa for more.
 
-kappa = (observed - expected) / (1 - expected). Observed is the share of pairs of annotators, over
-all items, that gave the same answer. Expected is what it would be if they drew their answers: each
-from a distribution of their own (Cohen 1960, eq. 1), or all from the common one (Fleiss 1971, eq. 3
-to 7).
+kappa = (observed - expected) / (1 - expected). Observed is the fraction of pairs of annotators,
+over all items, that gave the same answer. Expected is what it would be if they drew their answers:
+each from a distribution of their own (Cohen 1960, eq. 1), or all from the common one (Fleiss 1971,
+eq. 3 to 7).
 """
 
 from collections import Counter
@@ -17,8 +17,8 @@ class Agreement:
     """How far annotators agree.
 
     Args:
-        observed: share of equal answers, in [0, 1]; None for one annotator.
-        kappa: 1 is perfect, 0 is chance; None where chance alone gives perfect agreement, as when
+        observed: fraction of equal answers, in [0, 1]; None for one annotator.
+        kappa: 1 is perfect, 0 is chance; None where chance gives perfect agreement, as when
             all answers are the same, or for one annotator.
         kind: `cohen`, `fleiss`, or None.
     """
@@ -29,7 +29,7 @@ class Agreement:
 
 
 def agreement(answers: Sequence[Sequence[str]]) -> Agreement:
-    """Agreement of annotators.
+    """Measure how far annotators agree.
 
     Args:
         answers: one sequence an annotator, all about the same items in the same order.
@@ -51,7 +51,7 @@ def agreement(answers: Sequence[Sequence[str]]) -> Agreement:
 
 
 def majority(answers: Sequence[str]) -> str | None:
-    """Return the answer that more than half of the annotators gave to an item, or None."""
+    """Find the answer that more than half of the annotators gave to an item, or None."""
     answer, count = Counter(answers).most_common(1)[0]
     return answer if 2 * count > len(answers) else None
 

@@ -1,4 +1,4 @@
-"""Human judgement of adversarial examples: blind pairs for annotators, and the key to them.
+"""Adversarial examples judged by people: blind pairs for annotators, and the key to them.
 
 Annotators see two sentences, A and B, and do not know which is the original. Two questions are
 asked (Wang et al. 2021 on fluency and syntax, Zheng et al. 2020 on structure): which reads more
@@ -51,30 +51,30 @@ def export(
     """Write a CSV file an annotator, and the key that tells the sides.
 
     Args:
-        pairs: what to judge.
-        out: the file of a single annotator; of several, `_1`, `_2` … goes behind its stem.
+        pairs: the sentences before and after an attack.
+        out: the file of a single annotator; with several, `_1`, `_2` … is added to its stem.
         key: where the key goes; annotators must not see it.
         annotators: how many.
         seed: of the choice of pairs, their order and their sides.
-        limit: at most so many pairs, drawn at random; None takes all.
+        limit: at most this many pairs, drawn at random; None takes all.
 
     Returns:
         The annotators' files.
 
     Raises:
-        InputError: there is nothing to judge, a number is too small, files would overwrite each
-            other, or one that an annotator has begun to fill in.
+        InputError: there is no pair, a number is too small, files would overwrite each other, or
+            one that an annotator has begun to fill in.
     """
     for name, value in (("annotators", annotators), ("limit", 1 if limit is None else limit)):
         if value < 1:
-            raise InputError(f"--{name} must be >= 1, got {value}")
+            raise InputError(f"must be >= 1, got {value}", key=f"--{name}")
     check_seed("--seed", seed)
     if not pairs:
-        raise InputError("there is no pair to judge: the attack changed no such sentence")
+        raise InputError("there is no pair: the attack changed no such sentence")
     names = [out.with_name(f"{out.stem}_{n}{out.suffix}") for n in range(1, annotators + 1)]
     files = [out] if annotators == 1 else names
     if key.resolve() in {path.resolve() for path in files}:
-        raise InputError(f"--key {key}: is an annotator's file; choose another name")
+        raise InputError(f"{key} is an annotator's file", key="--key", remedy="choose another name")
     for path in files:
         _check_unanswered(path)
     drawn = stream(seed, 0).permutation(len(pairs))
@@ -92,21 +92,26 @@ def export(
 
 
 def _check_unanswered(path: Path) -> None:
-    """Refuse to overwrite what an annotator has filled in, or what is no annotator's file."""
+    """Refuse to overwrite answers, or a file that is not an annotator's."""
     if not path.exists():
         return
     remedy = "give another --out, or move the file away"
     try:
         rows = list(read_rows(path))
     except InputError as error:
-        raise InputError(f"{error}, so `export` did not write it; {remedy}") from None
+        raise InputError(
+            f"{error.found}, so `annotate export` did not write it",
+            path=error.path,
+            line=error.line,
+            remedy=remedy,
+        ) from None
     for line, row in rows:
         if any(row[question].strip() for question in QUESTIONS):
-            raise InputError(f"{path}:{line}: holds an answer; {remedy}")
+            raise InputError("holds an answer", path=path, line=line, remedy=remedy)
 
 
 def _rows(pairs: Sequence[Pair], annotator: int, seed: int) -> list[tuple[Pair, str]]:
-    """Return the pairs in the annotator's order, each with the side of its original."""
+    """Order the pairs for an annotator, each with the side of its original."""
     rng = stream(seed, annotator)
     order = rng.permutation(len(pairs)).tolist()
     sides = rng.integers(2, size=len(pairs)).tolist()
@@ -114,7 +119,7 @@ def _rows(pairs: Sequence[Pair], annotator: int, seed: int) -> list[tuple[Pair, 
 
 
 def _code(pairs: Sequence[Pair], annotators: int, seed: int) -> str:
-    """Tells items of different exports apart; a letter first, lest a spreadsheet reads a date."""
+    """Tell items of different exports apart; with a letter first, so that no date is read."""
     content = json.dumps([[pair.id, pair.before, pair.after] for pair in pairs])
     digest = hashlib.sha256(f"{seed} {annotators} {content}".encode()).hexdigest()
     return f"p{digest[:6]}"
@@ -131,7 +136,7 @@ def _csv(rows: Mapping[str, tuple[Pair, str]]) -> str:
 
 
 def read_key(path: Path) -> dict[str, Item]:
-    """Return the items of a key by their names.
+    """Read the items of a key by their names.
 
     Raises:
         InputError: it is no key as `export` writes it.
@@ -143,7 +148,7 @@ def read_key(path: Path) -> dict[str, Item]:
     except (ValueError, LookupError, TypeError, AttributeError):
         read = {}
     if not read:
-        raise InputError(f"{path}: no key as `robustparse export` writes it")
+        raise InputError("no key as `robustparse annotate export` writes it", path=path)
     return read
 
 
@@ -170,11 +175,11 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
             if not columns:
                 columns = [cell.strip() for cell in cells]
                 if missing := [name for name in COLUMNS if name not in columns]:
-                    raise InputError(f"{path}:1: the column {missing[0]} is missing")
+                    raise InputError(f"the column {missing[0]} is missing", path=path, line=1)
             elif any(cell.strip() for cell in cells):
                 if len(cells) < len(columns):
                     cells += [""] * (len(columns) - len(cells))
                 yield begin, dict(zip(columns, cells, strict=False))
             begin = reader.line_num + 1
     except csv.Error as error:
-        raise InputError(f"{path}:{begin}: not CSV: {error}") from None
+        raise InputError(f"not CSV: {error}", path=path, line=begin) from None

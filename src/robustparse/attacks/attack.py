@@ -3,10 +3,8 @@
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.candidates.generator import CandidateGenerator
 from robustparse.attacks.constraints.constraint import Constraint
@@ -14,9 +12,9 @@ from robustparse.attacks.engine.problem_builder import ProblemBuilder
 from robustparse.attacks.engine.scheduler import Scheduler
 from robustparse.attacks.engine.search_run import SearchRun
 from robustparse.attacks.engine.statistics import Statistics
-from robustparse.attacks.goals.attachment import Goal, Parse
+from robustparse.attacks.goals.attachment import Goal
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.results import AdversarialExample, AttackResult, ScoredParse, Status
+from robustparse.attacks.results import AdversarialExample, AttackResult, Status
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.unseen import unseen_words
 from robustparse.attacks.victim import Predictions, Victim
@@ -205,9 +203,9 @@ class AttackRun(Iterator[AttackResult]):
             example=self._examples.pop(problem.id),
             words=words,
             edited=edited,
-            clean=self._scored(problem, sentence.clean),
-            attacked=self._scored(problem, sentence.attacked),
-            counted=int(problem.counted.sum()),
+            clean=self._tree(sentence.clean),
+            attacked=self._tree(sentence.attacked),
+            counted=tuple(problem.counted.tolist()),
             targeted=self._goal.applies(problem),
             skipped=sentence.status is Status.SKIPPED,
             success=sentence.status is Status.SUCCEEDED,
@@ -217,15 +215,9 @@ class AttackRun(Iterator[AttackResult]):
             unseen=unseen_words(self._victim, *changed),
         )
 
-    def _scored(self, problem: Problem, predictions: Predictions) -> ScoredParse:
-        parse = Parse(predictions[0][0], predictions[1][0])
-        heads: NDArray[Any] = (parse.heads == problem.gold.heads) & problem.counted
-        labelled = heads & (parse.labels == problem.gold.labels)
-        tree = DependencyTree(
-            heads=tuple(parse.heads.tolist()),
-            labels=tuple(self._victim.label_names(parse.labels)),
-        )
-        return ScoredParse(tree, int(heads.sum()), int(labelled.sum()))
+    def _tree(self, predictions: Predictions) -> DependencyTree:
+        labels = self._victim.label_names(predictions[1][0])
+        return DependencyTree(tuple(predictions[0][0].tolist()), tuple(labels))
 
 
 def _distinct(problems: Iterable[Problem]) -> Iterator[Problem]:

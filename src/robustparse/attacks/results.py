@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from robustparse.attacks.engine.funnel import CandidateCounts
 from robustparse.attacks.unseen import Unseen
-from robustparse.types import DependencyTree, Example
+from robustparse.types import Example
 
 
 class Status(Enum):
@@ -17,21 +18,6 @@ class Status(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class ScoredParse:
-    """A victim's parse and how much of it agrees with gold among the counted words.
-
-    Args:
-        tree: heads and label names.
-        correct_heads: counted words with the gold head.
-        correct_labelled: counted words with the gold head and label.
-    """
-
-    tree: DependencyTree
-    correct_heads: int
-    correct_labelled: int
-
-
-@dataclass(frozen=True, slots=True)
 class AttackResult:
     """What became of one sentence.
 
@@ -39,9 +25,9 @@ class AttackResult:
         example: the original sentence with its gold parse.
         words: the adversarial sentence, as long as the original.
         edited: positions whose word was changed, from 0, rising.
-        clean: the parse of the original sentence.
-        attacked: the parse of the adversarial sentence, made once more after the search.
-        counted: words that enter the scores.
+        clean: the victim's answer for the original sentence.
+        attacked: its answer for the adversarial sentence, made once more after the search.
+        counted: which words of the original enter the scores.
         targeted: whether the goal finds anything to attack in the sentence (`Goal.applies`).
         skipped: whether the sentence reaches the goal as it is.
         success: whether a change reaches the goal.
@@ -55,9 +41,9 @@ class AttackResult:
     example: Example
     words: tuple[str, ...]
     edited: tuple[int, ...]
-    clean: ScoredParse
-    attacked: ScoredParse
-    counted: int
+    clean: Any
+    attacked: Any
+    counted: tuple[bool, ...]
     targeted: bool
     skipped: bool
     success: bool

@@ -15,14 +15,15 @@ from rich.console import Console
 from robustparse.attacks.attack import Attack
 from robustparse.cli.common.job import Job
 from robustparse.cli.common.tables import summary_table
-from robustparse.data.conllu import file_ending, write_treebank
+from robustparse.data.conllu import file_ending
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.errors import InputError
-from robustparse.evaluation.attack_folder import Summary, perturbed_blocks
+from robustparse.evaluation.attack_folder import Summary, perturbed
 from robustparse.evaluation.lines import EXAMPLES, read_lines
-from robustparse.files import write_text
+from robustparse.files import write_text, written
 from robustparse.models.dependency.decoders import Decoder
 from robustparse.models.victim import Precision
+from robustparse.tasks.task import Task
 from robustparse.types import Example
 
 
@@ -99,22 +100,24 @@ def command(arguments: Sequence[str]) -> None:
     if done is None:
         return
     lines = read_lines(job.folder / EXAMPLES)
-    written = _write_copies(out, done.examples, lines, given["keep"])
-    report = {**done.summary, "data": given["data"], **drawn, "keep": given["keep"], **written}
+    made = _write_copies(out, done.task, done.examples, lines, given["keep"])
+    report = {**done.summary, "data": given["data"], **drawn, "keep": given["keep"], **made}
     write_text(out.with_suffix(".json"), json.dumps(report, indent=2) + "\n")
     Console().print(summary_table({Path(given["checkpoint"]).stem: done.summary}))
-    Console().print(f"{written['n_copies']} copies in {out}", soft_wrap=True)
+    Console().print(f"{made['n_copies']} copies in {out}", soft_wrap=True)
 
 
 def _write_copies(
     out: Path,
+    task: Task,
     examples: Sequence[Example],
     lines: Sequence[dict[str, Any]],
     keep: Literal["changed", "all"],
 ) -> Summary:
     """Write the copies; how many there are, their words, and how many of them are changed."""
     kept = [line for line in lines if line["edited"] or keep == "all"]
-    write_treebank(out, perturbed_blocks(examples, kept))
+    with written(out) as file:
+        file.writelines(perturbed(task, examples, kept))
     return {
         "n_copies": len(kept),
         "n_copied_words": sum(len(line["tokens"]) for line in kept),

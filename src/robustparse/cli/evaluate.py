@@ -1,7 +1,6 @@
 """``robustparse evaluate``: clean scores of a checkpoint on a data file."""
 
 import json
-import math
 import sys
 from collections.abc import Iterable, Sequence
 from itertools import tee
@@ -20,13 +19,13 @@ from robustparse.cli.common.inputs import (
     remarks_on,
 )
 from robustparse.cli.common.tables import score_table
-from robustparse.data.conllu import block_of, file_ending, with_parse, write_treebank
 from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.evaluation.clean import predictions, scores_of
-from robustparse.files import make_folder, write_text
+from robustparse.files import make_folder, write_text, written
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.dependency.decoders import Decoder
 from robustparse.models.victim import Precision
+from robustparse.tasks.task import Task
 from robustparse.types import Example, Prediction
 
 
@@ -64,14 +63,12 @@ def evaluate(
         print(f"robustparse: {remark}", file=sys.stderr)
     folder = None if out is None else make_folder(Path(out))
     scored, kept = tee(predictions(module, examples, precision=precision), 2)
-    scores = {
-        name: None if math.isnan(value) else value
-        for name, value in scores_of(scored, examples, punctuation).items()
-    }
+    task = module.task
+    scores = scores_of(task, scored, examples, punctuation)
     if folder is not None:
-        _write_parses(folder / f"predictions{file_ending(data)}", examples, kept)
+        _write_answers(folder / f"predictions{task.ending(data)}", task, examples, kept)
         report = {
-            "task": "dependency",
+            "task": task.name,
             "checkpoint": checkpoint,
             "data": data,
             "punctuation": punctuation,
@@ -86,10 +83,12 @@ def evaluate(
     Console().print(score_table({Path(checkpoint).stem: scores}))
 
 
-def _write_parses(path: Path, examples: Sequence[Example], parses: Iterable[Prediction]) -> None:
-    trees = {prediction.id: prediction.answer for prediction in parses}
-    blocks = (each.block or block_of(each.sentence, each.gold) for each in examples)
-    write_treebank(path, map(with_parse, blocks, (trees[each.id] for each in examples)))
+def _write_answers(
+    path: Path, task: Task, examples: Sequence[Example], predictions: Iterable[Prediction]
+) -> None:
+    answers = {prediction.id: prediction.answer for prediction in predictions}
+    with written(path) as file:
+        file.writelines(task.write(each, answer=answers[each.id]) for each in examples)
 
 
 def command(arguments: Sequence[str]) -> None:

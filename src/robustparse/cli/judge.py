@@ -8,8 +8,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from robustparse.annotation.judgement import judge as sum_up
 from robustparse.annotation.questionnaire import QUESTIONS
+from robustparse.annotation.score import score as sum_up
 from robustparse.cli.common.inputs import instantiate_options, options_of, parse_options
 from robustparse.files import write_text
 

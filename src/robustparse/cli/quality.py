@@ -14,7 +14,7 @@ from robustparse.cli.common.inputs import instantiate_options, options_of, parse
 from robustparse.cli.common.progress import reading_progress
 from robustparse.devices import check_device
 from robustparse.errors import InputError
-from robustparse.evaluation.quality import measure
+from robustparse.evaluation.measure import measure
 from robustparse.pretrained import Kind
 
 GROUPS = {"all": "all sentences", "changed": "changed", "success": "successful"}

@@ -32,7 +32,7 @@ from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.errors import check_seed
 from robustparse.evaluation.attack_folder import Summary, attack_into
 from robustparse.evaluation.lines import EXAMPLES, RUN, SUMMARY, read_lines
-from robustparse.evaluation.tally import Tally
+from robustparse.evaluation.tally import Tally, result_lines
 from robustparse.files import make_folder, write_text
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.encoders.bilstm import LSTMEncoder
@@ -148,20 +148,23 @@ def _fit(
 
 def _attacked(folder: Path, attack: Attack, seed: int) -> Summary:
     """Attack the folder's parser on the test split at 15 %, and for the curve at other budgets."""
-    victim = ModelVictim(load(folder / "parser.ckpt"))
+    parser = load(folder / "parser.ckpt")
+    task, victim = parser.task, ModelVictim(parser)
     test = sample_treebank(seed).test
     for name in (RUN, EXAMPLES, SUMMARY):
         (folder / name).unlink(missing_ok=True)  # of an earlier quickstart, with another parser
     run: dict[str, Any] = {"attack": "zheng2020_blackbox", "victims": ["parser.ckpt"], "seed": seed}
     with attack_progress(len(test), "attack") as progress:
-        summary = attack_into(folder, attack, test, victim, run, progress)
-    first = Tally()  # every point of the curve comes from the same sentences
-    for line in read_lines(folder / EXAMPLES)[:CURVE_SENTENCES]:
-        first.add(line)
+        summary = attack_into(folder, task, attack, test, victim, run, progress)
+    # Every point of the curve comes from the same sentences.
+    first = Tally.of(task, read_lines(folder / EXAMPLES)[:CURVE_SENTENCES])
     scores = first.scores()
     points = {0.0: scores["clean"]["las"], GAMMA: scores["attacked"]["las"]}
     for gamma in CURVE:
-        points[gamma] = _robust_las(_attack(seed, Zheng2020(gamma=gamma)), victim, test)
+        lines = result_lines(
+            task, _attack(seed, Zheng2020(gamma=gamma)), victim, test[:CURVE_SENTENCES]
+        )
+        points[gamma] = Tally.of(task, lines).scores()["attacked"]["las"]
     budgets = sorted(points)
     x, y = [100 * b for b in budgets], [points[b] for b in budgets]
     curve = {"name": folder.name, "x": x, "y": y}
@@ -169,12 +172,6 @@ def _attacked(folder: Path, attack: Attack, seed: int) -> Summary:
     axes = {"title": title, "x_label": "edit budget (%)", "y_label": "LAS, %"}
     write_text(folder / "curves.json", json.dumps({**axes, "curves": [curve]}))
     return summary
-
-
-def _robust_las(attack: Attack, victim: ModelVictim, examples: Sequence[Any]) -> float:
-    results = list(attack.run(examples[:CURVE_SENTENCES], victim))
-    right = sum(result.attacked.correct_labelled for result in results)
-    return 100.0 * right / sum(result.counted for result in results)
 
 
 def _verdict(before: Summary, after: Summary, training: str) -> str:

@@ -15,7 +15,7 @@ from robustparse.defenses.budgets import at_budgets, percent_name
 from robustparse.defenses.requirements import data_of, parser_of, tell_unmatched
 from robustparse.errors import InputError, check_least, check_seed
 from robustparse.evaluation.record import RecordLogger, RobustnessRecord
-from robustparse.evaluation.tally import Line, Tally, result_line
+from robustparse.evaluation.tally import Line, Tally, result_lines
 from robustparse.models.victim import ModelVictim
 from robustparse.types import Example
 
@@ -93,15 +93,18 @@ class RobustnessEvaluation(pl.Callback):
         """Attack with the current weights and log."""
         if (trainer.current_epoch + 1) % self.every_n_epochs:
             return
-        victim = ModelVictim(parser_of(pl_module, WHO))
+        parser = parser_of(pl_module, WHO)
+        task, victim = parser.task, ModelVictim(parser)
         own = self._sample[trainer.global_rank :: trainer.world_size]
         as_given = getattr(self.attack.search, "gamma", None)
         with trainer.precision_plugin.forward_context():
-            lines = [result_line(result) for result in self.attack.run(own, victim)]
-            given = _tally(lines)
+            lines = [*result_lines(task, self.attack, victim, own)]
+            given = Tally.of(task, lines)
             tallies = {
                 # The attack as given is not made twice.
-                gamma: given if gamma == as_given else _tally(map(result_line, a.run(own, victim)))
+                gamma: given
+                if gamma == as_given
+                else Tally.of(task, result_lines(task, a, victim, own))
                 for gamma, a in self._budgets.items()
             }
         total, *others = _summed(trainer, pl_module, [given, *tallies.values()])
@@ -109,7 +112,7 @@ class RobustnessEvaluation(pl.Callback):
         _log(pl_module, _figures(total))
         for gamma, scores in curve.items():
             _log(pl_module, {percent_name(f"robust/{n}", gamma): v for n, v in scores.items()})
-        record = RobustnessRecord("dependency", curve, _told(lines, self.examples))
+        record = RobustnessRecord(task, curve, _told(lines, self.examples))
         # Lightning logs what an epoch ends with at the step of its last batch.
         step = max(0, trainer.global_step - 1)
         for logger in trainer.loggers:
@@ -128,22 +131,17 @@ class RobustnessEvaluation(pl.Callback):
         return curve
 
 
-def _tally(lines: Iterable[Line]) -> Tally:
-    tally = Tally()
-    for line in lines:
-        tally.add(line)
-    return tally
-
-
 def _summed(
     trainer: pl.Trainer, module: pl.LightningModule, tallies: list[Tally]
 ) -> list[dict[str, Any]]:
     """Return the scores of tallies, each added up over the processes."""
-    rows = [[tally.sums[name] for name in Tally.NAMES] for tally in tallies]
+    task = tallies[0].task
+    rows = [list(tally.sums.values()) for tally in tallies]
     total = trainer.strategy.reduce(torch.tensor(rows, device=module.device), reduce_op="sum")
     if not isinstance(total, torch.Tensor):
         raise TypeError("the strategy reduced a tensor to something else")
-    return [Tally(dict(zip(Tally.NAMES, row, strict=True))).scores() for row in total.tolist()]
+    sums = (dict(zip(Tally.names(task), row, strict=True)) for row in total.tolist())
+    return [Tally(task, each).scores() for each in sums]
 
 
 def _told(lines: Iterable[Line], count: int) -> list[Line]:

@@ -1,21 +1,22 @@
 """Attack a whole split into a folder: resumable, and the same files however often it was stopped.
 
 ``examples.jsonl`` grows by a line a finished sentence and ends sorted by id; a run that was killed
-goes on with the sentences that are not in it. ``run.json`` says what the folder holds, so that
+continues with the sentences that are not in it. ``run.json`` says what the folder holds, so that
 lines of different runs never mix; one process at a time has the folder.
 """
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
+from filelock import FileLock, Timeout
 
 from robustparse import __version__
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.victim import Victim
-from robustparse.data.conllu import block_of, file_ending, with_parse, write_treebank
 from robustparse.errors import InputError
 from robustparse.evaluation.breakdown import breakdown
 from robustparse.evaluation.lines import (
@@ -27,21 +28,21 @@ from robustparse.evaluation.lines import (
     json_line,
     tidy,
 )
-from robustparse.evaluation.lock import locked
-from robustparse.evaluation.shards import Lines, Source, attacked_lines, drain
-from robustparse.evaluation.speed import Speed
+from robustparse.evaluation.shards import Lines, Source, Speed, attacked_lines, drain
 from robustparse.evaluation.tally import Tally
-from robustparse.files import make_folder, read_text, write_text
+from robustparse.files import make_folder, read_text, write_text, written
+from robustparse.tasks.task import Task
 from robustparse.types import Example
 
 Summary = dict[str, Any]
 
-RECIPE = "recipe"
-"""Key in a run's ``sha256`` of the files that its recipe names."""
+LOCK = ".lock"
+_OTHER = "choose another --out or delete the folder"
 
 
 def attack_into(
     folder: Path,
+    task: Task,
     attack: Attack,
     examples: Sequence[Example],
     victim: Victim,
@@ -52,32 +53,36 @@ def attack_into(
 
     Args:
         folder: where to; continued if it holds the same run.
+        task: of the victim.
         attack: the attack.
         examples: sentences with distinct ids.
-        victim: the parser.
+        victim: the model.
         run: plain values that tell this run from others: attack, victims, data, seed, limit.
         on_sentence: called after every sentence with the sums so far.
     """
 
     def source(pending: Sequence[Example]) -> Lines:
-        return attacked_lines(attack, victim, pending)
+        return attacked_lines(task, attack, victim, pending)
 
-    return collect_into(folder, source, examples, run, on_sentence)
+    return collect_into(folder, task, source, examples, run, on_sentence)
 
 
 def collect_into(
     folder: Path,
+    task: Task,
     source: Source,
     examples: Sequence[Example],
     run: dict[str, Any],
     on_sentence: Callable[[Tally], None] = lambda tally: None,
 ) -> Summary:
-    """Write ``examples.jsonl``, ``adversarial.conllu`` and ``summary.json`` of an attack.
+    """Write ``examples.jsonl``, ``summary.json`` and the adversarial sentences of an attack.
 
-    Examples of a CoNLL-X file give ``adversarial.conllx``. The folder's lock is held meanwhile.
+    These are in the format of their file (``adversarial.conllu``, say). The folder's lock is held
+    meanwhile.
 
     Args:
         folder: where to; continued if it holds the same run.
+        task: of the victim.
         source: attacks the sentences that are left, in this process or in others.
         examples: sentences with distinct ids.
         run: plain values that tell this run from others: attack, victims, data, seed, limit.
@@ -97,24 +102,53 @@ def collect_into(
         if not pending and (folder / SUMMARY).exists():
             return _held(folder / SUMMARY, "delete the file and run the attack again")
         tidy(folder)  # what a kill tore off must not stand before the next line
-        tally = Tally()
-        for line in each_line(folder / EXAMPLES):
-            tally.add(line)
+        tally = Tally.of(task, each_line(folder / EXAMPLES))
         speed = _attack_pending(folder, source, pending, tally, on_sentence)
         tidy(folder)
-        ending = file_ending(str(run.get("data", "")))
-        blocks = perturbed_blocks(examples, each_line(folder / EXAMPLES))
-        write_treebank(folder / f"adversarial{ending}", blocks)
+        with written(folder / f"adversarial{task.ending(str(run.get('data', '')))}") as file:
+            file.writelines(perturbed(task, examples, each_line(folder / EXAMPLES)))
         summary = {
-            "task": "dependency",
+            "task": task.name,
             **{key: run[key] for key in ("attack", "victims", "seed")},
             **tally.scores(),
-            **breakdown(each_line(folder / EXAMPLES)),
-            **speed.figures(len(pending)),
+            **breakdown(task, each_line(folder / EXAMPLES)),
+            **speed.summary(len(pending)),
             "versions": {"robustparse": __version__, "torch": str(torch.__version__)},
         }
         write_text(folder / SUMMARY, json.dumps(summary, indent=2) + "\n")
         return summary
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a folder's lock, the file ``.lock``, which is deleted afterwards.
+
+    A killed holder leaves the file, but not the lock.
+
+    Raises:
+        InputError: another process holds it, or the folder's file system knows no locks.
+    """
+    path = folder / LOCK
+    try:
+        lock = FileLock(path, timeout=0).acquire()
+    except Timeout:
+        raise InputError(
+            "another process is attacking into this folder",
+            path=folder,
+            remedy="wait until it ends (run again, the attack then continues), or choose another "
+            "--out",
+        ) from None
+    except OSError as error:
+        raise InputError(
+            f"cannot be locked ({error.strerror})",
+            path=path,
+            remedy="choose an --out on another file system",
+        ) from error
+    with lock:
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)  # while it is locked: the next file is another process's
 
 
 def _claim(folder: Path, run: dict[str, Any], started: bool) -> None:
@@ -125,24 +159,21 @@ def _claim(folder: Path, run: dict[str, Any], started: bool) -> None:
         return
     if not path.exists():
         raise InputError(
-            f"{folder}: holds examples.jsonl but no run.json that says of which run; choose "
-            "another --out or delete the folder"
+            f"holds {EXAMPLES} but no {RUN} that says of which run", path=folder, remedy=_OTHER
         )
-    kept = _held(path, "choose another --out or delete the folder")
-    held, ours = _flat(kept), _flat(run)
-    keys = {*held, *ours}
-    if RECIPE not in kept.get("sha256", ()):  # of a version that did not look at these files
-        keys = {key for key in keys if not key.startswith(f"sha256.{RECIPE}.")}
-    for key in sorted(keys):
-        if held.get(key) != ours.get(key):
+    there, ours = _flat(_held(path, _OTHER)), _flat(run)
+    for key in sorted({*there, *ours}):
+        if there.get(key) != ours.get(key):
             raise InputError(
-                f"{folder}: holds another run ({key}: {held.get(key)!r} there, {ours.get(key)!r} "
-                "here); choose another --out or delete the folder"
+                f"holds another run ({key}: {there.get(key)!r} there, {ours.get(key)!r} here)",
+                path=folder,
+                key=key,
+                remedy=_OTHER,
             )
 
 
 def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested keys joined by dots."""
+    """Join nested keys by dots."""
     flat: dict[str, Any] = {}
     for key, value in values.items():
         inner = isinstance(value, dict)
@@ -151,7 +182,7 @@ def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _held(path: Path, remedy: str) -> Summary:
-    """Return what one of the folder's JSON files says.
+    """Read one of the folder's JSON files.
 
     Raises:
         InputError: it holds no JSON object.
@@ -161,7 +192,7 @@ def _held(path: Path, remedy: str) -> Summary:
     except json.JSONDecodeError:
         held = None
     if not isinstance(held, dict):
-        raise InputError(f"{path}: no JSON object; {remedy}")
+        raise InputError("no JSON object", path=path, remedy=remedy)
     return held
 
 
@@ -184,15 +215,16 @@ def _attack_pending(
         return drain(source(pending), take)
 
 
-def perturbed_blocks(examples: Iterable[Example], lines: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """Yield the attacked sentences with their gold trees, in the format of their file.
+def perturbed(
+    task: Task, examples: Iterable[Example], lines: Iterable[dict[str, Any]]
+) -> Iterator[str]:
+    """Yield the attacked sentences with their gold answers, as they stand in a file.
 
     Args:
+        task: of the victim.
         examples: the originals, of all lines at least.
         lines: of ``examples.jsonl``, of those sentences that are wanted.
     """
     by_id = {example.id: example for example in examples}
     for line in lines:
-        example = by_id[line["id"]]
-        block = example.block or block_of(example.sentence, example.gold)
-        yield with_parse(block, example.gold, line["adversarial_tokens"])
+        yield task.write(by_id[line["id"]], line["adversarial_tokens"])

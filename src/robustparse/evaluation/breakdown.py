@@ -1,9 +1,9 @@
 """What an attack did in detail, from its lines: sums and ratios, whatever order they come in.
 
 Candidates before and after each constraint (Wang et al. 2021, Table 4), changed words that the
-parser does not know (Table 7), success and loss by part of speech (Zheng et al. 2020, Table 3), and
-means over all sentences beside means over successes (Yoo et al. 2020, Table 3, whose caption says
-the latter and whose figures are the former).
+victim does not know (Table 7), success and loss by part of speech (Zheng et al. 2020, Table 3), and
+means over all sentences as well as over successes (Yoo et al. 2020, Table 3, whose caption says the
+latter and whose values are the former).
 """
 
 from collections import Counter, defaultdict
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from robustparse.evaluation.tally import Line, Tally
-from robustparse.metrics import percent
+from robustparse.tasks.task import Task
 
 TAG_CLASSES: dict[str, frozenset[str]] = {
     "JJ": frozenset({"JJ", "JJR", "JJS"}),
@@ -30,17 +30,18 @@ NOT_MEASURED: dict[str, Any] = {
     "word_similarity": None,
     "sentence_similarity": None,
 }
-"""What takes a model beside the parser; `evaluation.quality` fills it in later."""
+"""What takes other models than the victim; `evaluation.measure` fills it in later."""
 
 
-def breakdown(lines: Iterable[Line]) -> dict[str, Any]:
-    """Return the keys of ``summary.json`` beyond `Tally.scores`; None where a line lacks what is
+def breakdown(task: Task, lines: Iterable[Line]) -> dict[str, Any]:
+    """Compute the keys of ``summary.json`` beyond `Tally.scores`; None where a line lacks what is
     needed.
 
     Args:
+        task: of the victim.
         lines: of ``examples.jsonl``, read once.
     """
-    successes, candidates, unseen, tags = Tally(), Candidates(), UnseenWords(), Tags()
+    successes, candidates, unseen, tags = Tally(task), Candidates(), UnseenWords(), Tags(task)
     for line in lines:
         if line["success"]:
             successes.add(line)
@@ -48,15 +49,15 @@ def breakdown(lines: Iterable[Line]) -> dict[str, Any]:
             part.add(line)
     return {
         **means_over_successes(successes.sums),
-        "candidates": candidates.figures(),
-        "unseen": unseen.figures(),
-        "by_tag": tags.figures(),
+        "candidates": candidates.summary(),
+        "unseen": unseen.summary(),
+        "by_tag": tags.summary(),
         **NOT_MEASURED,
     }
 
 
 def means_over_successes(sums: Mapping[str, int]) -> dict[str, Any]:
-    """Edits and queries a sentence, from the sums over sentences on which the attack succeeded."""
+    """Compute edits and queries a sentence, from the sums over successes."""
     n = sums["sentences"]
     return {
         "edits_per_success": sums["edits"] / n if n else None,
@@ -68,25 +69,19 @@ def means_over_successes(sums: Mapping[str, int]) -> dict[str, Any]:
 
 @dataclass
 class Candidates:
-    """Candidates by generator and stage (`attacks.counting.CandidateCounts`), added up."""
+    """Candidates by generator and stage (`attacks.engine.funnel.CandidateCounts`), added up."""
 
     slots: int = 0
     sums: dict[str, Counter[str]] = field(default_factory=dict)
-    complete: bool = True
 
     def add(self, line: Line) -> None:
-        """Add a sentence; lines of older versions do not count candidates."""
-        if "candidates" not in line:
-            self.complete = False
-            return
+        """Add a sentence."""
         self.slots += line["candidates"]["slots"]
         for generator, counts in line["candidates"]["sums"].items():
             self.sums.setdefault(generator, Counter()).update(counts)
 
-    def figures(self) -> dict[str, Any] | None:
+    def summary(self) -> dict[str, Any]:
         """Return sums, and means over the slots that candidates were made for."""
-        if not self.complete:
-            return None
         slots = self.slots
         return {
             "slots": slots,
@@ -100,7 +95,7 @@ class Candidates:
 
 @dataclass
 class UnseenWords:
-    """Words at changed positions that the parser does not know (`attacks.unseen`), added up.
+    """Words at changed positions that the victim does not know (`attacks.unseen`), added up.
 
     A word that stands at several positions counts at each.
     """
@@ -112,7 +107,7 @@ class UnseenWords:
     def add(self, line: Line) -> None:
         """Add a sentence."""
         self.changed += len(line["edited"])
-        counts = line.get("unseen") or {}
+        counts = line["unseen"] or {}
         for name in ("oov", "oot"):
             if counts.get(name) is None:
                 self.missing.add(name)
@@ -120,72 +115,69 @@ class UnseenWords:
             for when, count in zip(("before", "after"), counts[name], strict=True):
                 self.sums[name, when] += count
 
-    def figures(self) -> dict[str, Any] | None:
-        """Return counts before and after the attack."""
+    def summary(self) -> dict[str, Any] | None:
+        """Return counts before and after the attack; None if a victim did not tell."""
         if "oot" in self.missing:
             return None
-        figures: dict[str, Any] = {"changed": self.changed}
+        counts: dict[str, Any] = {"changed": self.changed}
         for name in ("oov", "oot"):
-            figures[name] = {
+            counts[name] = {
                 when: None if name in self.missing else self.sums[name, when]
                 for when in ("before", "after")
             }
-        return figures
+        return counts
 
 
-@dataclass
 class Tags:
-    """Success and loss of attachment by the Penn tags of the changed words.
+    """Success and loss by the Penn tags of the changed words.
 
     A sentence belongs to a class if all its changed words have one of the class's tags on the
     original sentence, to `mixed` if they are of several classes; unchanged sentences belong
-    nowhere. An attack on one class alone (Zheng et al. 2020) has one row.
+    nowhere. An attack on one class only (Zheng et al. 2020) has one row.
+
+    Args:
+        task: of the victim.
     """
 
-    groups: dict[str, Tally] = field(default_factory=lambda: defaultdict(Tally))
-    changed: Counter[str] = field(default_factory=Counter)
-    complete: bool = True
+    def __init__(self, task: Task) -> None:
+        self._groups: dict[str, Tally] = defaultdict(lambda: Tally(task))
+        self._changed: Counter[str] = Counter()
+        self._complete = True
 
     def add(self, line: Line) -> None:
         """Add a sentence."""
         if not line["edited"]:
             return
-        if len(line.get("edited_tags", ())) != len(line["edited"]):
-            self.complete = False
+        if len(line["edited_tags"]) != len(line["edited"]):
+            self._complete = False
             return
         classes = [tag_class(tag) for tag in line["edited_tags"]]
-        self.changed.update(classes)
-        self.groups[classes[0] if len(set(classes)) == 1 else MIXED].add(line)
+        self._changed.update(classes)
+        self._groups[classes[0] if len(set(classes)) == 1 else MIXED].add(line)
 
-    def figures(self) -> dict[str, dict[str, Any]] | None:
-        """By class, in the order of `TAG_CLASSES`; None if a changed sentence has no tags.
+    def summary(self) -> dict[str, dict[str, Any]] | None:
+        """Return a row by class, in the order of `TAG_CLASSES`; None if a changed sentence has no
+        tags.
 
         Sentences, changed words (of all sentences, `mixed` ones included; None for `mixed`),
-        success rate in percent of the sentences, and what UAS and LAS lost on them, in points.
+        success rate in percent of the sentences, and what each score lost on them, in points.
         """
-        if not self.complete:
+        if not self._complete:
             return None
-        words = {**self.changed, MIXED: None}  # whose words belong to other classes
-        names = [n for n in (*TAG_CLASSES, OTHER, MIXED) if n in self.groups or self.changed[n]]
-        return {name: _row(self.groups[name].sums, words.get(name, 0)) for name in names}
+        words = {**self._changed, MIXED: None}  # whose words belong to other classes
+        names = [n for n in (*TAG_CLASSES, OTHER, MIXED) if n in self._groups or self._changed[n]]
+        return {name: _row(self._groups[name], words.get(name, 0)) for name in names}
 
 
 def tag_class(tag: str) -> str:
-    """Return the class of a Penn tag."""
+    """Find the class of a Penn tag."""
     return next((name for name, tags in TAG_CLASSES.items() if tag in tags), OTHER)
 
 
-def _row(sums: Mapping[str, int], changed: int | None) -> dict[str, Any]:
-    counted, sentences = sums["counted"], sums["sentences"]
-
-    def lost(which: str) -> float | None:
-        right = sums[f"clean_{which}"] - sums[f"attacked_{which}"]
-        return percent(right, counted) if counted else None
-
+def _row(tally: Tally, changed: int | None) -> dict[str, Any]:
     return {
-        "sentences": sentences,
+        "sentences": tally.sums["sentences"],
         "changed": changed,
-        "success_rate": percent(sums["success"], sentences) if sentences else None,
-        "uas_drop": lost("heads"),
-        "las_drop": lost("labels"),
+        "success_rate": tally.success_rate(),
+        **{f"{name}_drop": lost for name, lost in tally.drops().items()},
     }

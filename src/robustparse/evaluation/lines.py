@@ -10,16 +10,16 @@ from robustparse.errors import InputError
 from robustparse.files import written
 
 EXAMPLES, SUMMARY, RUN = "examples.jsonl", "summary.json", "run.json"
-"""What an attack writes into its folder: its sentences, its figures, and of which run they are."""
+"""What an attack writes into its folder: its sentences, its scores, and of which run they are."""
 
 
 def json_line(line: dict[str, Any]) -> str:
-    """Return a sentence as it stands in the file."""
+    """Encode a sentence as it stands in the file."""
     return json.dumps(line, ensure_ascii=False) + "\n"
 
 
 def part_file(folder: Path, rank: int) -> Path:
-    """Where one of several ranks keeps its lines until they are taken in."""
+    """Name the file where one of several ranks keeps its lines until they are collected."""
     return folder / f"examples.{rank}.jsonl"
 
 
@@ -34,7 +34,7 @@ def held_lines(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def tidy(folder: Path) -> None:
-    """Put them all into ``examples.jsonl``, by id; nothing is left in parts.
+    """Put the lines of a folder into ``examples.jsonl``, by id; nothing is left in parts.
 
     Raises:
         InputError: see `read_lines`; the folder is not writable.
@@ -56,17 +56,17 @@ def _parts(folder: Path) -> list[Path]:
 
 
 def _held(folder: Path) -> Iterator[tuple[Path, int, dict[str, Any]]]:
-    """File and place of each sentence's first line, and the line."""
+    """Yield file and place of each sentence's first line, and the line."""
     known = set()
     for path in (folder / EXAMPLES, *_parts(folder)):
-        for offset, line in _lines_at(path):
+        for offset, _, line in _lines_at(path):
             if line["id"] not in known:
                 known.add(line["id"])
                 yield path, offset, line
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Return the whole lines of an ``examples.jsonl``; a last line torn by a kill is left out.
+    """Read the whole lines of an ``examples.jsonl``; a last line torn by a kill is left out.
 
     Raises:
         InputError: a whole line is no JSON object with an id.
@@ -76,16 +76,34 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 def each_line(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the same, one at a time."""
-    for _, line in _lines_at(path):
+    for _, _, line in _lines_at(path):
         yield line
 
 
-def _lines_at(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Where each line begins, and the line."""
+class GrowingFile:
+    """A file to which another process adds lines.
+
+    Args:
+        path: of the file, which need not be there yet.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._read = path, 0
+
+    def new_lines(self) -> Iterator[dict[str, Any]]:
+        """Yield the whole lines that were added since the last call."""
+        for _, end, line in _lines_at(self._path, self._read):
+            self._read = end
+            yield line
+
+
+def _lines_at(path: Path, begin: int = 0) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Yield where each line begins and ends, and the line."""
     if not path.exists():
         return
-    offset = 0
+    offset = begin
     with path.open("rb") as file:
+        file.seek(begin)
         # Bytes, since a kill may have torn a character too; U+2028 is no end of a line.
         for number, row in enumerate(file, start=1):
             if row.strip(b"\n"):
@@ -97,8 +115,10 @@ def _lines_at(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                     line = None
                 if not isinstance(line, dict) or "id" not in line:
                     raise InputError(
-                        f"{path}:{number}: no sentence as an attack writes it; remove the line and "
-                        "run the attack again"
+                        "no sentence as an attack writes it",
+                        path=path,
+                        line=number,
+                        remedy="remove the line and run the attack again",
                     )
-                yield offset, line
+                yield offset, offset + len(row), line
             offset += len(row)

@@ -30,13 +30,13 @@ class Pair:
 
     @property
     def changed(self) -> list[int]:
-        """Positions whose word was changed, from 0."""
+        """Find the positions whose word was changed, from 0."""
         both = zip(self.before, self.after, strict=True)
         return [position for position, (old, new) in enumerate(both) if old != new]
 
 
 def read_pairs(folder: Path) -> list[Pair]:
-    """Return the sentences of a finished attack.
+    """Read the sentences of a finished attack.
 
     Raises:
         InputError: no finished attack lies there, or a line is not as `attack` writes it.
@@ -46,23 +46,27 @@ def read_pairs(folder: Path) -> list[Pair]:
 
 
 def read_summary(folder: Path) -> dict[str, Any]:
-    """Return the ``summary.json`` of a finished attack.
+    """Read the ``summary.json`` of a finished attack.
 
     Raises:
-        InputError: it is missing or no JSON object, or there is no ``examples.jsonl`` beside it.
+        InputError: it is missing or no JSON object, or there is no ``examples.jsonl`` with it.
     """
     if not folder.is_dir():
-        raise InputError(f"{folder}: no such folder; {REMEDY}")
+        raise InputError("no such folder", path=folder, remedy=REMEDY)
     path = folder / SUMMARY
     if not path.exists() or not (folder / EXAMPLES).exists():
         missing = SUMMARY if not path.exists() else EXAMPLES
-        raise InputError(f"{folder}: holds no {missing}, so no finished attack; {REMEDY}")
+        raise InputError(f"holds no {missing}, so no finished attack", path=folder, remedy=REMEDY)
     try:
         summary = json.loads(read_text(path))
     except json.JSONDecodeError as error:
-        raise InputError(f"{path}:{error.lineno}: not JSON ({error.msg}); {REMEDY}") from None
+        raise InputError(
+            f"not JSON ({error.msg})", path=path, line=error.lineno, remedy=REMEDY
+        ) from None
     if not isinstance(summary, dict):
-        raise InputError(f"{path}: expected a JSON object; {REMEDY}")
+        raise InputError(
+            f"got {type(summary).__name__}", path=path, expected="a JSON object", remedy=REMEDY
+        )
     return summary
 
 
@@ -75,7 +79,11 @@ def _pair(line: dict[str, Any], path: Path) -> Pair:
         good = good and texts and len(words or ()) == len(before or ())
     if not good:
         raise InputError(
-            f"{path}: sentence {line['id']!r}: expected tokens and adversarial_tokens, lists of as "
-            f"many words, and success, true or false; {REMEDY}"
+            "not as an attack writes it",
+            path=path,
+            key=f"sentence {line['id']!r}",
+            expected="tokens and adversarial_tokens, lists of as many words, and success, true or "
+            "false",
+            remedy=REMEDY,
         )
     return Pair(line["id"], tuple(before or ()), tuple(after or ()), bool(success))

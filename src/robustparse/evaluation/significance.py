@@ -1,14 +1,14 @@
-"""How sure a difference of attachment scores is: the paired bootstrap over sentences.
+"""How sure a difference of scores is: the paired bootstrap over sentences.
 
 Sentences are drawn with replacement, the same for every system (Efron and Tibshirani 1993, chapter
-13; Koehn 2004), and the corpus-level LAS of each draw, sum of correct arcs over sum of words, goes
-into the statistic; an interval lies between percentiles of its values. Statistics depend on the
-sentences only through their counts, so sentences with equal counts are drawn together and in a
+13; Koehn 2004), and the corpus-level score of each draw, sum of correct over sum of counted parts,
+goes into the statistic; an interval lies between percentiles of its values. Statistics depend on
+the sentences only through their counts, so sentences with equal counts are drawn together and in a
 fixed order: neither the order of the sentences nor the packing of the draws changes a digit.
 
 The recovered share is (A_adv - A_clean) / (C_clean - A_clean): A_clean and C_clean are the clean
-model's LAS under attack and without, A_adv is the defended model's LAS under attack. 100 % means
-that under attack the defended model scores what the clean one scores without.
+model's scores under attack and without, A_adv is the defended model's score under attack. 100 %
+means that under attack the defended model scores what the clean one scores without.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,23 +39,23 @@ class Interval:
     upper: float
 
 
-def las_difference(
-    first: ArrayLike, second: ArrayLike, words: ArrayLike, *, seed: int, draws: int = 10_000
+def score_difference(
+    first: ArrayLike, second: ArrayLike, counted: ArrayLike, *, seed: int, draws: int = 10_000
 ) -> Interval:
-    """Estimate LAS of the first system minus LAS of the second, in percentage points, at 95 %.
+    """Estimate the first system's score minus the second's, in percentage points, at 95 %.
 
     Args:
-        first: shape `(sentences,)`, correct arcs of the first system.
-        second: shape `(sentences,)`, correct arcs of the second system.
-        words: shape `(sentences,)`, counted words.
+        first: shape `(sentences,)`, correct parts of the first system.
+        second: shape `(sentences,)`, correct parts of the second system.
+        counted: shape `(sentences,)`, counted parts of an answer: words, say.
         seed: of the draws.
         draws: resampled corpora.
 
     Raises:
-        ValueError: counts are not integers in 0..words of one shape, or no word is counted.
+        ValueError: counts are not integers in 0..counted of one shape, or nothing is counted.
     """
     return paired_bootstrap(
-        lambda las: las[0] - las[1], [first, second], words, seed=seed, draws=draws
+        lambda scores: scores[0] - scores[1], [first, second], counted, seed=seed, draws=draws
     )
 
 
@@ -63,25 +63,25 @@ def recovered_share(
     a_clean: ArrayLike,
     c_clean: ArrayLike,
     a_adv: ArrayLike,
-    words: ArrayLike,
+    counted: ArrayLike,
     *,
     seed: int,
     draws: int = 10_000,
 ) -> Interval:
-    """Estimate how much of the clean model's loss a defence wins back, in percent, at 95 %.
+    """Estimate how much of the clean model's loss a defense wins back, in percent, at 95 %.
 
     Args:
-        a_clean: shape `(sentences,)`, correct arcs of the clean model under attack.
-        c_clean: shape `(sentences,)`, correct arcs of the clean model without attack.
-        a_adv: shape `(sentences,)`, correct arcs of the defended model under attack.
-        words: shape `(sentences,)`, counted words.
+        a_clean: shape `(sentences,)`, correct parts of the clean model under attack.
+        c_clean: shape `(sentences,)`, correct parts of the clean model without attack.
+        a_adv: shape `(sentences,)`, correct parts of the defended model under attack.
+        counted: shape `(sentences,)`, counted parts of an answer: words, say.
         seed: of the draws.
         draws: resampled corpora.
 
     Raises:
-        ValueError: as `las_difference`, or the clean model loses nothing.
+        ValueError: as `score_difference`, or the clean model loses nothing.
     """
-    return paired_bootstrap(_share, [a_clean, c_clean, a_adv], words, seed=seed, draws=draws)
+    return paired_bootstrap(_share, [a_clean, c_clean, a_adv], counted, seed=seed, draws=draws)
 
 
 def recovered_share_difference(
@@ -89,19 +89,19 @@ def recovered_share_difference(
     c_clean: ArrayLike,
     first: ArrayLike,
     second: ArrayLike,
-    words: ArrayLike,
+    counted: ArrayLike,
     *,
     seed: int,
     draws: int = 10_000,
 ) -> Interval:
-    """Estimate the recovered share of one defence minus another's, in percentage points, at 95 %.
+    """Estimate the recovered share of one defense minus another's, in percentage points, at 95 %.
 
     Args:
-        a_clean: shape `(sentences,)`, correct arcs of the clean model under attack.
-        c_clean: shape `(sentences,)`, correct arcs of the clean model without attack.
-        first: shape `(sentences,)`, correct arcs of the first defended model under attack.
-        second: shape `(sentences,)`, correct arcs of the second defended model under attack.
-        words: shape `(sentences,)`, counted words.
+        a_clean: shape `(sentences,)`, correct parts of the clean model under attack.
+        c_clean: shape `(sentences,)`, correct parts of the clean model without attack.
+        first: shape `(sentences,)`, correct parts of the first defended model under attack.
+        second: shape `(sentences,)`, correct parts of the second defended model under attack.
+        counted: shape `(sentences,)`, counted parts of an answer: words, say.
         seed: of the draws.
         draws: resampled corpora.
 
@@ -109,9 +109,9 @@ def recovered_share_difference(
         ValueError: as `recovered_share`.
     """
     return paired_bootstrap(
-        lambda las: _share(las[[0, 1, 2]]) - _share(las[[0, 1, 3]]),
+        lambda scores: _share(scores[[0, 1, 2]]) - _share(scores[[0, 1, 3]]),
         [a_clean, c_clean, first, second],
-        words,
+        counted,
         seed=seed,
         draws=draws,
     )
@@ -120,20 +120,20 @@ def recovered_share_difference(
 def paired_bootstrap(
     statistic: Statistic,
     correct: Sequence[ArrayLike],
-    words: ArrayLike,
+    counted: ArrayLike,
     *,
     seed: int,
     draws: int = 10_000,
     level: float = 0.95,
 ) -> Interval:
-    """Estimate a statistic of several systems' LAS, and a percentile interval around it.
+    """Estimate a statistic of several systems' scores, and a percentile interval around it.
 
     Args:
-        statistic: from LAS in percent, shape `(systems, draws)`, to one value a draw, shape
+        statistic: from scores in percent, shape `(systems, draws)`, to one value a draw, shape
             `(draws,)`, NaN where undefined. Such draws count as below the lower and above the upper
             bound, so that an interval is never narrower for them.
-        correct: shape `(systems, sentences)`, correct arcs.
-        words: shape `(sentences,)`, counted words, the same for all systems.
+        correct: shape `(systems, sentences)`, correct parts.
+        counted: shape `(sentences,)`, counted parts, the same for all systems.
         seed: of the draws.
         draws: resampled corpora; 10,000 leaves a bound uncertain by about 2 % of the interval.
         level: probability inside the interval.
@@ -142,14 +142,14 @@ def paired_bootstrap(
         The estimate on the sentences as they are, and its bounds.
 
     Raises:
-        ValueError: counts are not integers in 0..words of one shape, no word is counted, or the
+        ValueError: counts are not integers in 0..counted of one shape, nothing is counted, or the
             statistic of the sentences as they are is undefined.
     """
     if draws < 1 or not 0 < level < 1:
         raise ValueError(f"draws must be >= 1 and level in (0, 1), got {draws} and {level}")
-    counts = _checked(correct, words)
+    counts = _checked(correct, counted)
     kinds, multiplicity = np.unique(counts, axis=1, return_counts=True)
-    estimate = float(statistic(_las(kinds @ multiplicity[:, None]))[0])
+    estimate = float(statistic(_scores(kinds @ multiplicity[:, None]))[0])
     if not np.isfinite(estimate):
         raise ValueError(
             "the statistic is undefined on these sentences: nothing was lost to recover"
@@ -175,35 +175,35 @@ def _draw(
     values = []
     for start in range(0, draws, CHUNK):
         times = rng.multinomial(n, multiplicity / n, min(CHUNK, draws - start))
-        values.append(statistic(_las(kinds @ times.T)))
+        values.append(statistic(_scores(kinds @ times.T)))
     return np.concatenate(values)
 
 
-def _las(sums: NDArray[np.int64]) -> Scores:
-    """LAS in percent, shape `(systems, draws)`, from sums of words (row 0) and of correct arcs."""
+def _scores(sums: NDArray[np.int64]) -> Scores:
+    """Compute scores in percent, shape `(systems, draws)`, from sums: counted in row 0, correct."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        las: Scores = 100 * sums[1:] / sums[0]
-    return las
+        scores: Scores = 100 * sums[1:] / sums[0]
+    return scores
 
 
-def _share(las: Scores) -> Scores:
-    """Recovered share in percent from rows A_clean, C_clean, A_adv; NaN where nothing was lost."""
-    a_clean, c_clean, a_adv = las
+def _share(scores: Scores) -> Scores:
+    """Compute the recovered share from rows A_clean, C_clean, A_adv; NaN where nothing was lost."""
+    a_clean, c_clean, a_adv = scores
     lost = np.where(c_clean > a_clean, c_clean - a_clean, np.nan)
     share: Scores = 100 * (a_adv - a_clean) / lost
     return share
 
 
-def _checked(correct: Sequence[ArrayLike], words: ArrayLike) -> NDArray[np.int64]:
-    """Words and correct arcs as rows of one array, shape `(1 + systems, sentences)`."""
-    arcs, sizes = np.asarray(correct), np.asarray(words)
-    if arcs.ndim != 2 or sizes.shape != arcs.shape[1:] or not sizes.size:
+def _checked(correct: Sequence[ArrayLike], counted: ArrayLike) -> NDArray[np.int64]:
+    """Stack counted and correct parts as rows, shape `(1 + systems, sentences)`."""
+    right, sizes = np.asarray(correct), np.asarray(counted)
+    if right.ndim != 2 or sizes.shape != right.shape[1:] or not sizes.size:
         raise ValueError(
-            "correct must have shape (systems, sentences) and words (sentences,), with at least "
-            f"one sentence, got {arcs.shape} and {sizes.shape}"
+            "correct must have shape (systems, sentences) and counted (sentences,), with at least "
+            f"one sentence, got {right.shape} and {sizes.shape}"
         )
-    if arcs.dtype.kind not in "iu" or sizes.dtype.kind not in "iu":
-        raise ValueError(f"counts must be integers, got {arcs.dtype} and {sizes.dtype}")
-    if (arcs < 0).any() or (arcs > sizes).any() or not sizes.any():
-        raise ValueError("correct arcs must be in 0..words, and some words must be counted")
-    return np.vstack([sizes, arcs]).astype(np.int64)
+    if right.dtype.kind not in "iu" or sizes.dtype.kind not in "iu":
+        raise ValueError(f"counts must be integers, got {right.dtype} and {sizes.dtype}")
+    if (right < 0).any() or (right > sizes).any() or not sizes.any():
+        raise ValueError("correct must be in 0..counted, and something must be counted")
+    return np.vstack([sizes, right]).astype(np.int64)

@@ -1,36 +1,56 @@
 """One line a sentence, and the sums over lines from which every reported score comes."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Self
 
-from robustparse.attacks.results import AttackResult, ScoredParse
+import numpy as np
+
+from robustparse.attacks.attack import Attack
+from robustparse.attacks.results import AttackResult
+from robustparse.attacks.victim import Victim
 from robustparse.metrics import percent
+from robustparse.tasks.task import Task
+from robustparse.types import Example
 
 Line = Mapping[str, Any]
 
+WHEN = ("clean", "attacked")
 
-def result_line(result: AttackResult) -> dict[str, Any]:
+
+def result_line(task: Task, result: AttackResult) -> dict[str, Any]:
     """Return a finished sentence as ``examples.jsonl`` holds it.
 
-    ``clean`` and ``attacked`` are parses with their scores against gold; ``counted`` is the number
-    of words that enter the scores; ``targeted`` says whether the goal finds anything to attack in
-    the sentence, a pair of phrases for one, ``skipped`` whether the sentence reaches it as it is;
-    ``candidates`` says how many were made and passed each constraint, ``unseen`` how many changed
-    words the parser does not know; ``edited_tags`` are the Penn tags of changed words on the
-    original sentence, none where the corpus has none.
+    ``clean`` and ``attacked`` are answers with their sums and scores against gold; ``counted`` is
+    the number of parts of an answer that enter the scores; ``targeted`` says whether the goal finds
+    anything to attack in the sentence, a pair of phrases for one, ``skipped`` whether the sentence
+    reaches it as it is; ``candidates`` says how many were made and passed each constraint,
+    ``unseen`` how many changed words the victim does not know; ``edited_tags`` are the Penn tags of
+    changed words on the original sentence, none where the corpus has none.
     """
-    xpos = result.example.sentence.xpos
-    gold = result.example.gold
+    example, xpos = result.example, result.example.sentence.xpos
+    counted = np.array(result.counted, dtype=np.bool_)
+    clean, attacked = (
+        task.correct(answer, example, counted) for answer in (result.clean, result.attacked)
+    )
+
+    def scored(answer: Any, found: Mapping[str, int]) -> dict[str, Any]:
+        sums = {name: found[name] for name in task.sums}
+        scores = task.score({"counted": found["counted"], **sums})
+        return {
+            **task.to_record(answer),
+            **sums,
+            **{n: None if value is None else round(value, 4) for n, value in scores.items()},
+        }
+
     return {
         "id": result.id,
-        "tokens": list(result.example.sentence.words),
+        "tokens": list(example.sentence.words),
         "adversarial_tokens": list(result.words),
         "edited": list(result.edited),
-        "gold": {"heads": list(gold.heads), "labels": list(gold.labels)},
-        "clean": _parse(result.clean, result.counted),
-        "attacked": _parse(result.attacked, result.counted),
-        "counted": result.counted,
+        "gold": task.to_record(example.gold),
+        "clean": scored(result.clean, clean),
+        "attacked": scored(result.attacked, attacked),
+        "counted": clean["counted"],
         "targeted": result.targeted,
         "skipped": result.skipped,
         "success": result.success,
@@ -41,99 +61,105 @@ def result_line(result: AttackResult) -> dict[str, Any]:
     }
 
 
-def _parse(parse: ScoredParse, counted: int) -> dict[str, Any]:
-    return {
-        "heads": list(parse.tree.heads),
-        "labels": list(parse.tree.labels),
-        "correct_heads": parse.correct_heads,
-        "correct_labels": parse.correct_labelled,
-        "uas": round(percent(parse.correct_heads, counted), 4) if counted else None,
-        "las": round(percent(parse.correct_labelled, counted), 4) if counted else None,
-    }
+def result_lines(
+    task: Task, attack: Attack, victim: Victim, examples: Iterable[Example]
+) -> Iterator[dict[str, Any]]:
+    """Attack sentences and yield the line of each as it is finished."""
+    for result in attack.run(examples, victim):
+        yield result_line(task, result)
 
 
-@dataclass
 class Tally:
     """Sums over lines; adding two tallies, or lines in any order, gives the same scores.
 
-    Skipped sentences count in the attachment scores and edits, and enter neither success rates nor
-    queries.
+    Skipped sentences count in the scores of answers and in edits, and enter neither success rates
+    nor queries.
+
+    Args:
+        task: of the victim.
+        sums: those of a tally; none, all are 0.
+
+    Attributes:
+        sums: by the names in `names`.
     """
 
-    sums: dict[str, int] = field(default_factory=dict)
+    def __init__(self, task: Task, sums: Mapping[str, int] | None = None) -> None:
+        self.task = task
+        self.sums = {name: (sums or {}).get(name, 0) for name in self.names(task)}
 
-    NAMES = (
-        "sentences",
-        "words",
-        "counted",
-        "clean_heads",
-        "clean_labels",
-        "attacked_heads",
-        "attacked_labels",
-        "skipped",
-        "targeted",
-        "success",
-        "edits",
-        "charged",
-        "unique",
-    )
+    @classmethod
+    def of(cls, task: Task, lines: Iterable[Line]) -> Self:
+        """Add up lines."""
+        tally = cls(task)
+        for line in lines:
+            tally.add(line)
+        return tally
 
-    def __post_init__(self) -> None:
-        self.sums = {name: self.sums.get(name, 0) for name in self.NAMES}
+    @staticmethod
+    def names(task: Task) -> tuple[str, ...]:
+        """Name the sums, in a fixed order."""
+        answers = (f"{when}_{name}" for when in WHEN for name in task.sums)
+        sentences = ("sentences", "words", "counted", *answers)
+        return (*sentences, "skipped", "targeted", "success", "edits", "charged", "unique")
 
     def add(self, line: Line) -> None:
-        """Add a sentence; lines of older versions do not say that one was skipped."""
-        tried = not line.get("skipped", False)
+        """Add a sentence."""
+        tried = not line["skipped"]
         amounts = (
             1,
             len(line["tokens"]),
             line["counted"],
-            line["clean"]["correct_heads"],
-            line["clean"]["correct_labels"],
-            line["attacked"]["correct_heads"],
-            line["attacked"]["correct_labels"],
+            *(line[when][name] for when in WHEN for name in self.task.sums),
             int(not tried),
-            int(tried and line.get("targeted", True)),
+            int(tried and line["targeted"]),
             int(line["success"]),
             len(line["edited"]),
             line["queries"]["charged"] * tried,
             line["queries"]["unique"] * tried,
         )
-        for name, amount in zip(self.NAMES, amounts, strict=True):
+        for name, amount in zip(self.sums, amounts, strict=True):
             self.sums[name] += amount
 
     def scores(self) -> dict[str, Any]:
-        """Return the keys of ``summary.json`` that follow from the lines; scores and rates in
-        percent.
-        """
+        """Compute the keys of ``summary.json`` that follow from the lines, rates in percent."""
         s = self.sums
         n, tried = s["sentences"], s["sentences"] - s["skipped"]
         return {
             "n_sentences": n,
             "n_skipped": s["skipped"],
             "n_words": s["words"],
-            "clean": self._attachment("clean"),
-            "attacked": self._attachment("attacked"),
-            "success_rate": _or_none(percent(s["success"], tried), tried),
+            "clean": self._answers(clean=1),
+            "attacked": self._answers(attacked=1),
+            "success_rate": _rate(s["success"], tried),
             "targeted": {
                 "n_sentences": s["targeted"],
-                "success_rate": _or_none(percent(s["success"], s["targeted"]), s["targeted"]),
+                "success_rate": _rate(s["success"], s["targeted"]),
             },
             "edits_per_sentence": s["edits"] / n if n else None,
-            "edit_rate": _or_none(percent(s["edits"], s["words"]), s["words"]),
+            "edit_rate": _rate(s["edits"], s["words"]),
             "queries_per_sentence": {
                 "charged": s["charged"] / tried if tried else None,
                 "unique": s["unique"] / tried if tried else None,
             },
         }
 
-    def _attachment(self, which: str) -> dict[str, float | None]:
-        counted = self.sums["counted"]
-        return {
-            "uas": _or_none(percent(self.sums[f"{which}_heads"], counted), counted),
-            "las": _or_none(percent(self.sums[f"{which}_labels"], counted), counted),
+    def success_rate(self) -> float | None:
+        """Compute the success rate over all sentences, in percent."""
+        return _rate(self.sums["success"], self.sums["sentences"])
+
+    def drops(self) -> dict[str, float | None]:
+        """Compute what each score loses under the attack, in points."""
+        # Scores are ratios to one number: that of the difference is the difference of both.
+        return self._answers(clean=1, attacked=-1)
+
+    def _answers(self, **weights: int) -> dict[str, float | None]:
+        """Compute the scores of weighted sums over answers."""
+        sums = {
+            name: sum(weight * self.sums[f"{when}_{name}"] for when, weight in weights.items())
+            for name in self.task.sums
         }
+        return self.task.score({"counted": self.sums["counted"], **sums})
 
 
-def _or_none(value: float, whole: int) -> float | None:
-    return value if whole else None
+def _rate(part: int, whole: int) -> float | None:
+    return percent(part, whole) if whole else None

@@ -25,6 +25,7 @@ from robustparse.models.evaluating import evaluating
 from robustparse.models.learning import LearningModule
 from robustparse.models.optimization import Optimization
 from robustparse.models.unparsed import all_without_gold
+from robustparse.tasks.task import Task
 from robustparse.types import DependencyTree, Example, Prediction, Sentence
 
 
@@ -36,6 +37,8 @@ class Model(LearningModule):
         optimization: optimiser and schedule.
         seed: of initialisation and dropout.
     """
+
+    task: Task
 
     def __init__(self, encoder: Encoder, optimization: Optimization, seed: int) -> None:
         super().__init__(optimization, seed)

@@ -15,7 +15,7 @@ from robustparse.errors import InputError
 from robustparse.evaluation.lines import EXAMPLES, RUN, SUMMARY
 from robustparse.files import read_text
 from robustparse.report.plots import Curve, Plot
-from robustparse.report.task import Task, named
+from robustparse.tasks.task import Task, named
 
 Json = dict[str, Any]
 T = TypeVar("T")

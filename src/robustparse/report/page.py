@@ -28,9 +28,9 @@ from robustparse.report.folders import (
 )
 from robustparse.report.plots import EPOCH, Plot, draw_plot, score_label
 from robustparse.report.summary import summarize
-from robustparse.report.task import Task
 from robustparse.report.training import FILE as METRICS
 from robustparse.report.training import TrainingRun, read_training
+from robustparse.tasks.task import Task
 
 _FALL = (10.0, 110.0)  # left end and width, in pixels, of the picture of a score's fall
 

@@ -20,7 +20,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from robustparse.report.layout import text_width
+from robustparse.tasks.tree_layout import text_width
 
 # Colour-blind safe after Okabe and Ito, darkened until text in them has a contrast of 4.5 on white.
 SERIES = ("#0067a5", "#b84a00", "#00735a", "#8d3f86", "#5c5c00", "#a8324a")

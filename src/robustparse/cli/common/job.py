@@ -36,13 +36,13 @@ from robustparse.cli.common.progress import attack_progress
 from robustparse.cli.common.recipe_files import recipe_digests
 from robustparse.data.conllu import check_readable
 from robustparse.errors import InputError
-from robustparse.evaluation.attack_folder import RECIPE, Summary, collect_into
-from robustparse.evaluation.processes import lines_of_processes
-from robustparse.evaluation.ranks import Rank, Ranks
-from robustparse.evaluation.shards import Lines, Source, attacked_lines
+from robustparse.evaluation.attack_folder import Summary, collect_into
+from robustparse.evaluation.ranks import Rank, Ranks, lines_of_processes
+from robustparse.evaluation.shards import Source, attacked_lines
 from robustparse.files import read_text
 from robustparse.models.base import Model
 from robustparse.models.victim import ModelVictim
+from robustparse.tasks.task import Task
 from robustparse.types import Example
 
 _NO_RECIPE = re.compile(r'Parser key "attack": Expected a path but (.+) either not accessible')
@@ -53,6 +53,7 @@ _READ_TWICE = re.compile(r"Config file loop detected: (?:.* -> )?(\S+)$")
 class Data(NamedTuple):
     """The sentences to attack, and remarks on what they lack, made when they are read."""
 
+    task: Task
     examples: list[Example]
     remarks: Iterator[str]
 
@@ -60,6 +61,7 @@ class Data(NamedTuple):
 class Attacked(NamedTuple):
     """The sentences of a finished attack, and its summary."""
 
+    task: Task
     examples: list[Example]
     summary: Summary
 
@@ -135,7 +137,7 @@ class Job(ABC):
         if module.device.type == "cuda":
             torch.cuda.set_device(module.device)  # where other models go that take a GPU
         victim = ModelVictim(module, given["precision"])
-        source = partial(attacked_lines, given["attack"], victim)
+        source = partial(attacked_lines, module.task, given["attack"], victim)
         return source, self._data(module)
 
     def _data(self, module: Model) -> Data:
@@ -152,16 +154,17 @@ class Job(ABC):
         check_readable(examples, given["data"], given["attack"].check)
         unmatched = (one.unmatched(examples) for one in given["attack"].constraints)
         remarks = remarks_on(examples, given["data"], module, punctuation)
-        return Data(examples, chain(remarks, filter(None, unmatched)))
+        return Data(module.task, examples, chain(remarks, filter(None, unmatched)))
 
     def _collected(self, source: Source, data: Data) -> Attacked:
         """Write what a source gives into the folder, with a progress bar."""
-        examples, remarks = data
+        task, examples, remarks = data
         for remark in remarks:
             print(f"robustparse: {remark}", file=sys.stderr)
         with attack_progress(len(examples), self.name) as progress:
             run = self._run()
-            return Attacked(examples, collect_into(self.folder, source, examples, run, progress))
+            summary = collect_into(self.folder, task, source, examples, run, progress)
+            return Attacked(task, examples, summary)
 
     def _run(self) -> dict[str, Any]:
         """Return what tells this run from others; not over how many processes it goes."""
@@ -174,17 +177,17 @@ class Job(ABC):
             **self.drawn(),
             "sha256": {
                 **{key: digest(given[key]) for key in ("checkpoint", "data")},
-                RECIPE: recipe_digests(self.settings),
+                "recipe": recipe_digests(self.settings),
             },
         }
 
     def _over_processes(self) -> Attacked:
-        """Let new processes attack; this one writes."""
-        given, count = self.given, self.given["devices"]
-        process_device(given["device"], 0, count)  # before anything is started
-        data = self._data(load_parser(given["checkpoint"], given["decoder"], "cpu"))
-        worker = partial(_worker, type(self), self.arguments, count)
-        return self._collected(partial(lines_of_processes, worker, count), data)
+        """Let new processes attack too; this one writes."""
+        count = self.given["devices"]
+        source, data = self._loaded(0, count)
+        worker = partial(_worker, type(self), self.arguments)
+        lines = partial(lines_of_processes, source, self.folder, worker, count)
+        return self._collected(lines, data)
 
     def _as_rank(self, rank: Rank) -> Attacked | None:
         """Attack as one of the processes that a launcher has started; the first one writes."""
@@ -194,21 +197,19 @@ class Job(ABC):
                 "processes; leave --devices out"
             )
         source, data = self._loaded(rank.local_rank, rank.local_count)
-        ranks = Ranks(rank, self.folder)
+        ranks = Ranks.launched(rank, self.folder)
         if rank.rank == 0:
             return ranks.lead(source, lambda lines: self._collected(lines, data))
         ranks.follow(source, data.examples)
         return None
 
 
-def _worker(
-    job: type[Job], arguments: Sequence[str], count: int, rank: int, ids: Sequence[int]
-) -> Lines:
-    """Return what one of the new processes does: load all by itself, attack the sentences given."""
+def _worker(job: type[Job], arguments: Sequence[str], ranks: Ranks) -> None:
+    """Load all by itself and attack a share of the sentences, in a new process."""
     keep_freed_memory()
-    source, data = job.of(arguments)._loaded(rank, count)
-    by_id = {example.id: example for example in data.examples}
-    return source([by_id[id_] for id_ in ids])
+    place = job.of(arguments)
+    source, data = place._loaded(ranks.rank.local_rank, place.given["devices"])
+    ranks.follow(source, data.examples)
 
 
 def _attack_options(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:

@@ -20,6 +20,7 @@ from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.encoders.dropout import shared_dropout
 from robustparse.models.optimization import Optimization
+from robustparse.tasks.dependency import DependencyTask
 
 
 @dataclass
@@ -71,6 +72,8 @@ class BiaffineParser(Model):
     Raises:
         InputError: an unknown decoder, a number out of range, or see ``initialize``.
     """
+
+    task = DependencyTask()
 
     def __init__(
         self,

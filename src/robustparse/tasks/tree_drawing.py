@@ -1,8 +1,8 @@
 """Dependency trees drawn as SVG: arcs over words, and a sentence before and after an attack.
 
-`layout` decides where everything stands. The pictures hold no script and no reference to anything
-outside; colours are CSS variables with fallbacks, so that a page can set them. Wrong arcs are
-dashed and wrong labels boxed besides their colour.
+`tree_layout` decides where everything stands. The pictures hold no script and no reference to
+anything outside; colours are CSS variables with fallbacks, so that a page can set them. Wrong arcs
+are dashed and wrong labels boxed, in addition to their color.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from robustparse.report.layout import (
+from robustparse.tasks.tree_layout import (
     BOLD,
     LABEL_SIZE,
     LEVEL,

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from robustparse.report.layout import LABEL_SIZE, arc_levels, label_width, text_width
-from robustparse.report.trees import TreePair, draw_pair, draw_tree
+from robustparse.tasks.tree_drawing import TreePair, draw_pair, draw_tree
+from robustparse.tasks.tree_layout import LABEL_SIZE, arc_levels, label_width, text_width
 from robustparse.types import DependencyTree
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -1,4 +1,4 @@
-"""How good adversarial examples are as sentences, as models see them, added to an attack's folder.
+"""How fluent and how close adversarial sentences are, measured by models, in an attack's folder.
 
 Perplexity before and after (Wang et al. 2021, Table 3; Yoo et al. 2020), the similarity of changed
 words to those they replaced, and of whole sentences (Jin et al. 2020, Table 3).
@@ -39,8 +39,8 @@ def measure(
 ) -> dict[str, Any]:
     """Measure an attack's folder by the models given; write ``quality.json`` and the summary.
 
-    Both are written after each measure, the language model's last, which takes the longest. What
-    was measured of the same examples before stays.
+    Both are written after each measure, the language model's last, which takes the longest. Earlier
+    measures of the same examples stay.
 
     Args:
         folder: of a finished attack.
@@ -50,7 +50,7 @@ def measure(
         on_texts: called with the number of texts the language model has read, and of all.
 
     Returns:
-        What ``quality.json`` holds.
+        The content of ``quality.json``.
 
     Raises:
         InputError: the folder holds no finished attack, or a model cannot be loaded.
@@ -72,7 +72,7 @@ def measure(
 
 
 def _write(folder: Path, summary: dict[str, Any], measures: Measures) -> dict[str, Any]:
-    """Write ``quality.json`` and the summary; what the first of them holds."""
+    """Write ``quality.json`` and the summary; return the content of the first."""
     quality = {
         "examples": _digest(folder),
         **{name: measures[name] for name in NOT_MEASURED if name in measures},
@@ -89,7 +89,7 @@ def perplexity(
     model: LanguageModel,
     on_texts: Callable[[int, int], None] = lambda done, of: None,
 ) -> dict[str, Any]:
-    """Perplexities of the original and the adversarial sentences, each distinct text read once."""
+    """Compute perplexities before and after; each distinct text is read once."""
     texts = sorted({words for pair in pairs for words in (pair.before, pair.after)}, key=_length)
     of: dict[tuple[str, ...], float] = {}
     for begin in range(0, len(texts), _TEXTS_AT_ONCE):
@@ -112,31 +112,30 @@ def perplexity(
 
 
 def word_similarity(pairs: Sequence[Pair], vectors: WordVectorCosine) -> dict[str, Any]:
-    """Cosines of changed words and those they replaced, lower-cased, where both have a vector."""
-    figures: dict[str, Any] = {}
+    """Compute cosines of changed words with those they replaced, lower-cased, if both are known."""
+    found: dict[str, Any] = {}
     for name, group in _groups(pairs).items():
         words = [(pair.before[at], pair.after[at]) for pair in group for at in pair.changed]
         cosines = vectors.cosines([old for old, _ in words], [new for _, new in words])
         known = cosines[~np.isnan(cosines)]
         left_out = len(words) - len(known)
-        figures[name] = {"words": len(words), "without_vector": left_out, **_middle(known)}
-    return {"vectors": vectors.vectors, "measure": "cosine", **figures}
+        found[name] = {"words": len(words), "without_vector": left_out, **_middle(known)}
+    return {"vectors": vectors.vectors, "measure": "cosine", **found}
 
 
 def sentence_similarity(pairs: Sequence[Pair], encoder: SentenceSimilarity) -> dict[str, Any]:
-    """Similarities of changed sentences to the original ones; unchanged ones are left out."""
-    figures: dict[str, Any] = {}
+    """Compute similarities of changed sentences to the originals; unchanged ones are left out."""
+    found: dict[str, Any] = {}
     for name, group in _groups(pairs).items():
         texts = [" ".join(pair.after) for pair in group]
         others = [" ".join(pair.before) for pair in group]
-        found = encoder.between(texts, others)
-        figures[name] = {"sentences": len(group), **_middle(found)}
-    return {"model": encoder.model, "measure": encoder.measure, **figures}
+        found[name] = {"sentences": len(group), **_middle(encoder.between(texts, others))}
+    return {"model": encoder.model, "measure": encoder.measure, **found}
 
 
 def in_summary(measures: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the means that ``summary.json`` repeats: perplexity over all, similarities over
-    changes.
+    """Choose the means that ``summary.json`` repeats: perplexity over all sentences, similarities
+    over the changed ones.
     """
     short: dict[str, Any] = {}
     if found := measures.get("perplexity"):
@@ -155,7 +154,7 @@ def _groups(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
 
 
 def _middle(values: Sequence[float] | NDArray[np.float64]) -> dict[str, float | None]:
-    """Mean and median, None of nothing; a few absurd perplexities lift the mean alone."""
+    """Compute mean and median, None of nothing; a few absurd perplexities lift only the mean."""
     if not len(values):
         return {"mean": None, "median": None}
     return {"mean": float(np.mean(values)), "median": float(np.median(values))}
@@ -166,7 +165,7 @@ def _length(words: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
 
 
 def _held(folder: Path) -> Measures:
-    """Return what was measured of the same examples before."""
+    """Read earlier measures of the same examples."""
     path = folder / QUALITY
     if not path.exists():
         return {}
@@ -175,7 +174,7 @@ def _held(folder: Path) -> Measures:
     except json.JSONDecodeError:
         held = None
     if not isinstance(held, dict):
-        raise InputError(f"{path}: no JSON object; delete the file")
+        raise InputError("no JSON object", path=path, remedy="delete the file")
     if held.get("examples") != _digest(folder):
         return {}
     return {name: held[name] for name in NOT_MEASURED if name in held}

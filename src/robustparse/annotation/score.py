@@ -1,4 +1,4 @@
-"""What annotators answered: unblinded, summed up, and how far they agree."""
+"""Answers of annotators: unblinded, summed up, and how far they agree."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,12 +18,12 @@ from robustparse.annotation.questionnaire import (
 from robustparse.errors import InputError
 
 
-def judge(key: Path, files: Sequence[Path]) -> dict[str, Any]:
+def score(key: Path, files: Sequence[Path]) -> dict[str, Any]:
     """Unblind and sum up the answers of all annotators.
 
     Returns:
-        For every question the shares of answers over annotators and items, in percent, how many
-        items have which majority (more than half of the annotators), and the agreement.
+        For every question the percentage of each answer over annotators and items, how many items
+        have which majority (more than half of the annotators), and the agreement.
 
     Raises:
         InputError: names file and line of an answer that is missing or unknown, of an item that is
@@ -34,14 +34,16 @@ def judge(key: Path, files: Sequence[Path]) -> dict[str, Any]:
     for path in files:
         own, annotator = _read_answers(path, key, items)
         if annotator in answers:
-            raise InputError(f"{path}: annotator {annotator} has a file already; give each once")
+            raise InputError(
+                f"annotator {annotator} has a file already", path=path, remedy="give each once"
+            )
         answers[annotator] = own
     ids = sorted(next(iter(answers.values())))
     return {
         "annotators": len(answers),
         "items": len(ids),
         **{
-            question: _figures(
+            question: _summary(
                 [[answers[one][id_][question] for id_ in ids] for one in sorted(answers)]
             )
             for question in QUESTIONS
@@ -49,8 +51,8 @@ def judge(key: Path, files: Sequence[Path]) -> dict[str, Any]:
     }
 
 
-def _figures(answers: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Figures of one question, from one sequence of unblinded answers an annotator."""
+def _summary(answers: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """Sum up one question, from one sequence of unblinded answers an annotator."""
     given = Counter(answer for own in answers for answer in own)
     majorities = Counter(majority(some) or "none" for some in zip(*answers, strict=True))
     found = agreement(answers)
@@ -66,22 +68,26 @@ def _figures(answers: Sequence[Sequence[str]]) -> dict[str, Any]:
 def _read_answers(
     path: Path, key: Path, items: Mapping[str, Item]
 ) -> tuple[dict[int, dict[str, str]], int]:
-    """One annotator's unblinded answers by sentence and question, and whose they are."""
+    """Read one annotator's unblinded answers by sentence and question, and whose they are."""
     answers: dict[int, dict[str, str]] = {}
     lines: dict[str, int] = {}
     annotator = 0
     for line, row in read_rows(path):
         name = row[ITEM].strip()
         if name not in items:
-            raise InputError(f"{path}:{line}: item {name!r} is none of those in {key}")
+            raise InputError(f"item {name!r} is none of those in {key}", path=path, line=line)
         if name in lines:
-            raise InputError(f"{path}:{line}: item {name} stands in line {lines[name]} already")
+            found = f"item {name} stands in line {lines[name]} already"
+            raise InputError(found, path=path, line=line)
         item = items[name]
         annotator = annotator or item.annotator
         if item.annotator != annotator:
             raise InputError(
-                f"{path}:{line}: item {name} is annotator {item.annotator}'s, those before are "
-                f"annotator {annotator}'s; give each annotator's file as it was handed out"
+                f"item {name} is annotator {item.annotator}'s, those before are annotator "
+                f"{annotator}'s",
+                path=path,
+                line=line,
+                remedy="give each annotator's file as it was handed out",
             )
         lines[name] = line
         answers[item.id] = {
@@ -89,9 +95,9 @@ def _read_answers(
             for question in QUESTIONS
         }
     if not lines:
-        raise InputError(f"{path}: holds no answers")
+        raise InputError("holds no answers", path=path)
     if left := [n for n, item in items.items() if item.annotator == annotator and n not in lines]:
-        raise InputError(f"{path}: item {left[0]} is missing ({len(left)} in all)")
+        raise InputError(f"item {left[0]} is missing ({len(left)} in all)", path=path)
     return answers, annotator
 
 
@@ -100,8 +106,8 @@ def _answer(text: str, question: str, path: Path, line: int) -> str:
     answer = allowed.get(text.strip().lower())
     if answer is None:
         found = repr(text.strip()) if text.strip() else "no answer"
-        expected = ", ".join(QUESTIONS[question])
-        raise InputError(f"{path}:{line}: {question}: {found}; expected one of {expected}")
+        expected = f"one of {', '.join(QUESTIONS[question])}"
+        raise InputError(found, path=path, line=line, key=question, expected=expected)
     return answer
 
 

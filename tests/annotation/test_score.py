@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from blind_pairs import answer, exported, rows, write
 
-from robustparse.annotation.judgement import judge
 from robustparse.annotation.questionnaire import COLUMNS
+from robustparse.annotation.score import score
 from robustparse.errors import InputError
 
 
@@ -26,7 +26,7 @@ def test_answers_of_two(tmp_path):
     key, files = exported(tmp_path)
     answer(files[0], first)
     answer(files[1], second, delimiter=";")
-    found = judge(key, files[::-1])
+    found = score(key, files[::-1])
     assert (found["annotators"], found["items"]) == (2, 32)
     fluent = found["more_fluent"]
     # Of 64 answers: same 2, adversarial 10, original 52.
@@ -49,7 +49,7 @@ def test_answers_of_three_and_of_some_of_them(tmp_path):
     key, files = exported(tmp_path, annotators=3)
     for path, answers in zip(files, (first, second, second), strict=True):
         answer(path, answers)
-    fluent = judge(key, files)["more_fluent"]
+    fluent = score(key, files)["more_fluent"]
     assert fluent["majority"] == {"adversarial": 10, "original": 21, "same": 1}
     shares = [20 / 96, 73 / 96, 3 / 96]
     observed = (22 + 10 / 3) / 32
@@ -57,8 +57,8 @@ def test_answers_of_three_and_of_some_of_them(tmp_path):
     assert fluent["agreement"] == pytest.approx(100 * observed)
     assert fluent["kappa"] == pytest.approx((observed - expected) / (1 - expected))
     assert fluent["kappa_kind"] == "fleiss"
-    assert judge(key, files[:2])["more_fluent"]["kappa_kind"] == "cohen"
-    alone = judge(key, files[2:])["more_fluent"]
+    assert score(key, files[:2])["more_fluent"]["kappa_kind"] == "cohen"
+    alone = score(key, files[2:])["more_fluent"]
     assert (alone["agreement"], alone["kappa"], alone["kappa_kind"]) == (None, None, None)
 
 
@@ -66,36 +66,39 @@ def test_the_order_of_rows_and_a_mark_before_them_do_not_matter(tmp_path):
     key, files = exported(tmp_path)
     for path in files:
         answer(path, first)
-    expected = judge(key, files)
+    expected = score(key, files)
     write(files[0], rows(files[0])[::-1], delimiter="\t")
     files[0].write_bytes(b"\xef\xbb\xbf" + files[0].read_bytes() + b"\r\n\r\n")
-    assert judge(key, files) == expected
+    assert score(key, files) == expected
 
 
 @pytest.mark.parametrize(
-    ("column", "value", "says"),
+    ("column", "value", "found", "expected"),
     [
-        ("more_fluent", "", "{line}: more_fluent: no answer; expected one of A, B, same"),
-        ("more_fluent", "C", "{line}: more_fluent: 'C'; expected one of A, B, same"),
-        ("same_structure", "  ", "{line}: same_structure: no answer; expected one of yes, no"),
-        ("same_structure", "maybe", "{line}: same_structure: 'maybe'; expected one of yes, no"),
-        ("item", "p0-1-001", "{line}: item 'p0-1-001' is none of those in "),
+        ("more_fluent", "", "no answer", "one of A, B, same"),
+        ("more_fluent", "C", "'C'", "one of A, B, same"),
+        ("same_structure", "  ", "no answer", "one of yes, no"),
+        ("same_structure", "maybe", "'maybe'", "one of yes, no"),
+        ("item", "p0-1-001", "item 'p0-1-001' is none of those in ", None),
     ],
 )
-def test_answers_that_are_wrong_are_named_with_their_line(tmp_path, column, value, says):
+def test_answers_that_are_wrong_are_named_with_their_line(tmp_path, column, value, found, expected):
     key, files = exported(tmp_path)
     for path in files:
         answer(path, first)
     filled = rows(files[0])
-    # Behind the sentence that holds a line break and so takes two lines.
+    # After the sentence that holds a line break and so takes two lines.
     awkward = next(n for n, row in enumerate(filled) if "\n" in row["A"])
     at = min(awkward + 2, len(filled) - 1)
     filled[at] = {**filled[at], column: value}
     write(files[0], filled)
     line = 2 + at + 2 * (awkward < at)  # both sides of that row hold a line break
     with pytest.raises(InputError) as error:
-        judge(key, files)
-    assert f"pairs_1.csv:{says.format(line=line)}" in str(error.value)
+        score(key, files)
+    assert (error.value.path, error.value.line) == (str(files[0]), line)
+    assert error.value.found.startswith(found)
+    assert error.value.expected == expected
+    assert error.value.key == (column if expected else None)
 
 
 def test_files_that_are_wrong(tmp_path):
@@ -106,7 +109,7 @@ def test_files_that_are_wrong(tmp_path):
 
     def refused(says: str, *some: Path) -> None:
         with pytest.raises(InputError, match=says):
-            judge(key, list(some or files))
+            score(key, list(some or files))
 
     refused("pairs_1.csv: annotator 1 has a file already", files[0], files[0])
     write(files[0], [*whole, whole[3]])
@@ -136,14 +139,14 @@ def test_the_key_of_another_export(tmp_path):
     for path in files:
         answer(path, first)
     with pytest.raises(InputError, match=r"is none of those in .*other/key\.json"):
-        judge(other, files)
+        score(other, files)
     good = json.loads(key.read_text())
     item = next(iter(good["items"].values()))
     for wrong in ("{", "[]", "{}", '{"items": 3}', json.dumps({"items": {"p": {}}})):
         key.write_text(wrong)
-        with pytest.raises(InputError, match=r"key\.json: no key as `robustparse export` writes"):
-            judge(key, files)
+        with pytest.raises(InputError, match=r"key\.json: no key as `robustparse annotate"):
+            score(key, files)
     item["original"] = "C"
     key.write_text(json.dumps(good))
     with pytest.raises(InputError, match="no key"):
-        judge(key, files)
+        score(key, files)

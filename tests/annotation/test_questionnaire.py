@@ -77,7 +77,7 @@ def test_one_annotator_gets_the_named_file(tmp_path):
 def test_what_cannot_be_exported(tmp_path):
     out, key = tmp_path / "pairs.csv", tmp_path / "key.json"
     for arguments, says in (
-        (([], out, key, 1, 0, None), "no pair to judge"),
+        (([], out, key, 1, 0, None), "there is no pair"),
         ((PAIRS, out, key, 0, 0, None), "--annotators must be >= 1, got 0"),
         ((PAIRS, out, key, 1, -1, None), r"--seed must be >= 0 and below 2\*\*64, got -1"),
         ((PAIRS, out, key, 1, 1 << 64, None), r"below 2\*\*64, got 18446744073709551616"),
@@ -100,7 +100,7 @@ def test_files_that_hold_answers_are_not_overwritten(tmp_path):
         exported(tmp_path, seed=2)
     assert {path: path.read_bytes() for path in before} == before
     (tmp_path / "pairs_1.csv").write_text("my notes\n")
-    with pytest.raises(InputError, match=r"pairs_1\.csv:1: the column item is missing, so"):
+    with pytest.raises(InputError, match="column item is missing, so `annotate export`"):
         exported(tmp_path, seed=2)
 
 

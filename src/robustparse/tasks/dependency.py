@@ -1,0 +1,170 @@
+"""Dependency parsing: trees in CoNLL-U and CoNLL-X files, scored by attachment."""
+
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustparse.data.conllu import (
+    UNLEARNED,
+    block_of,
+    check_readable,
+    file_ending,
+    read_treebank,
+    unknown_labels,
+    with_parse,
+)
+from robustparse.data.sample.treebank import sample_treebank
+from robustparse.errors import InputError
+from robustparse.metrics import (
+    PunctuationPolicy,
+    attachment_scores,
+    counted_words,
+    tree_sums,
+    unmatched_punctuation,
+)
+from robustparse.tasks.task import Record, Task
+from robustparse.tasks.tree_drawing import LEGEND, TreePair, draw_pair
+from robustparse.types import DependencyTree, Example, Sentence
+
+
+class DependencyTask(Task):
+    """Answers are `DependencyTree` objects; see `Task` for the methods."""
+
+    name = "dependency"
+    headline = "las"
+    scores = ("uas", "las")
+    further_scores = ("ucm", "lcm")
+    sums = ("correct_heads", "correct_labels")
+    legend = LEGEND
+
+    def read(
+        self,
+        path: str | Path,
+        max_length: int | None = None,
+        gold: bool = True,
+        limit: str = "max_length",
+    ) -> list[Example]:
+        """Read CoNLL-X if the name ends in ``.conllx`` or ``.conll``, otherwise CoNLL-U."""
+        return read_treebank(path, max_length, gold, limit)
+
+    def sample(self, seed: int, split: str) -> list[Example]:
+        """Make the sample treebank of a grammar of our own."""
+        examples: list[Example] = getattr(sample_treebank(seed), split)
+        return examples
+
+    def ending(self, path: str | Path) -> str:
+        """Return ``.conllx`` or ``.conllu``."""
+        return file_ending(path)
+
+    def write(
+        self,
+        example: Example,
+        words: Sequence[str] | None = None,
+        answer: DependencyTree | None = None,
+    ) -> str:
+        """Return the lines of a sentence and the empty one after it; see `with_parse`."""
+        block = example.block or block_of(example.sentence, example.gold)
+        if words is not None or answer is not None:
+            block = with_parse(block, answer or example.gold, words)
+        return f"{block}\n\n"
+
+    def check(
+        self,
+        examples: Sequence[Example],
+        path: str | Path,
+        check: Callable[[Sequence[Example]], None],
+        punctuation: PunctuationPolicy = "none",
+    ) -> None:
+        """See `Task.check`."""
+        check_readable(examples, path, check, punctuation)
+
+    def warnings(
+        self,
+        examples: Sequence[Example],
+        path: str | Path,
+        known: Collection[str],
+        punctuation: PunctuationPolicy = "none",
+        training: bool = False,
+    ) -> Iterator[str]:
+        """Warn of labels that a parser never saw, and of tags by which no punctuation is found."""
+        effect = "train heads only" if training else UNLEARNED
+        found = unknown_labels(examples, path, known, effect)
+        yield from filter(None, [found, unmatched_punctuation(examples, punctuation)])
+
+    def counted(self, sentence: Sentence, punctuation: PunctuationPolicy) -> NDArray[np.bool_]:
+        """Find the words that count, see `counted_words`."""
+        return counted_words(sentence, punctuation)
+
+    def correct(
+        self, answer: DependencyTree, example: Example, counted: NDArray[np.bool_]
+    ) -> dict[str, int]:
+        """Count right heads and labels, see `attachment_sums`."""
+        return tree_sums(answer, example.gold, counted)
+
+    def score(self, sums: Mapping[str, int]) -> dict[str, float | None]:
+        """Compute UAS, LAS, UCM and LCM, as far as their sums are there."""
+        found = attachment_scores(sums)
+        return {name: None if math.isnan(value) else value for name, value in found.items()}
+
+    def to_record(self, answer: DependencyTree) -> dict[str, Any]:
+        """Return heads and labels as lists."""
+        return {"heads": list(answer.heads), "labels": list(answer.labels)}
+
+    def from_record(self, record: Record) -> DependencyTree:
+        """Return the tree of a record's heads and labels."""
+        heads, labels = record.get("heads"), record.get("labels")
+        if not isinstance(heads, list) or not all(type(head) is int for head in heads):
+            raise InputError(f"got {heads!r}", key="heads", expected="a list of integers")
+        if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+            raise InputError(f"got {labels!r}", key="labels", expected="a list of strings")
+        n = len(labels)
+        if len(heads) != n or not all(0 <= head <= n for head in heads):
+            raise InputError(
+                f"got {heads!r}", key="heads", expected=f"{n} heads from 0 to {n}, one a label"
+            )
+        return DependencyTree(tuple(heads), tuple(labels))
+
+    def draw(self, record: Record) -> str:
+        """Draw both trees in one SVG, wrong arcs and labels marked."""
+        gold, before, after = self._trees(record)
+        words = (tuple(record["tokens"]), tuple(record["adversarial_tokens"]))
+        return draw_pair(TreePair(*words, gold, before, after, tuple(record["edited"])))
+
+    def changes(self, record: Record) -> tuple[int, int, int]:
+        """Count words whose head or label changed, was wrong before, and is wrong after."""
+        gold, before, after = self._trees(record)
+        edited = set(record["edited"])
+        changed = [word for word in _different(before, after) if word not in edited]
+        return len(changed), len(_different(gold, before)), len(_different(gold, after))
+
+    def _trees(self, record: Record) -> tuple[DependencyTree, DependencyTree, DependencyTree]:
+        """Return the gold tree, the one before the attack and the one after it."""
+        words = len(record["tokens"])
+        gold, before, after = (
+            self._tree_of(record, which, words) for which in ("gold", "clean", "attacked")
+        )
+        return gold, before, after
+
+    def _tree_of(self, record: Record, which: str, words: int) -> DependencyTree:
+        try:
+            tree = self.from_record(record[which])
+        except InputError as error:
+            raise InputError(
+                error.found, key=f"{which}: {error.key}", expected=error.expected
+            ) from None
+        if len(tree.heads) != words:
+            raise InputError(
+                f"got {len(tree.heads)}", key=f"{which}: heads", expected=f"{words}, one a word"
+            )
+        return tree
+
+
+def _different(one: DependencyTree, other: DependencyTree) -> list[int]:
+    """Find the words whose head or label differs."""
+    first = zip(one.heads, one.labels, strict=True)
+    second = zip(other.heads, other.labels, strict=True)
+    return [word for word, (a, b) in enumerate(zip(first, second, strict=True)) if a != b]

@@ -1,0 +1,191 @@
+"""What differs between kinds of answers: reading, writing, scoring, storing and drawing them.
+
+Commands, evaluation, defenses, tracking and the report ask a task and know none by name.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustparse.errors import InputError
+from robustparse.metrics import PunctuationPolicy
+from robustparse.types import Example, Sentence
+
+Record = Mapping[str, Any]
+"""A JSON object: an answer, or a line of ``examples.jsonl``."""
+
+
+class Task(Protocol):
+    """One kind of answers.
+
+    Attributes:
+        name: of the task, as in ``summary.json``.
+        headline: the score that a reader looks at first.
+        scores: the scores of a sentence, of an attack and of a curve, in the order of a table.
+        further_scores: scores of a whole file only, which `evaluate` adds.
+        sums: of `correct`, those that a line of ``examples.jsonl`` holds. The scores are ratios of
+            them to ``counted``.
+        legend: HTML that explains the pictures of `draw`.
+    """
+
+    name: str
+    headline: str
+    scores: tuple[str, ...]
+    further_scores: tuple[str, ...]
+    sums: tuple[str, ...]
+    legend: str
+
+    def read(
+        self,
+        path: str | Path,
+        max_length: int | None = None,
+        gold: bool = True,
+        limit: str = "max_length",
+    ) -> list[Example]:
+        """Read the examples of a file.
+
+        Args:
+            path: the file.
+            max_length: longest allowed sentence in words; None allows any.
+            gold: every example has a gold answer; otherwise it may be missing, and the example's
+                then says nothing.
+            limit: what a user raises ``max_length`` by, for the message.
+
+        Raises:
+            InputError: names file and line of what cannot be used.
+        """
+        ...
+
+    def sample(self, seed: int, split: str) -> list[Example]:
+        """Make the examples of a split (``train``, ``dev``, ``test``) of the embedded data."""
+        ...
+
+    def ending(self, path: str | Path) -> str:
+        """Return what a file made from this one ends in, its dot included."""
+        ...
+
+    def write(
+        self, example: Example, words: Sequence[str] | None = None, answer: Any = None
+    ) -> str:
+        """Return an example as it stands in a file, which is the examples one after the other.
+
+        Args:
+            example: what its file says of it and the task does not is kept.
+            words: other words, as many; the gold answer stays, unless another is given.
+            answer: instead of the gold one.
+        """
+        ...
+
+    def check(
+        self,
+        examples: Sequence[Example],
+        path: str | Path,
+        check: Callable[[Sequence[Example]], None],
+        punctuation: PunctuationPolicy = "none",
+    ) -> None:
+        """Refuse an example that a model or an attack cannot use, or that cannot be counted.
+
+        Args:
+            examples: of a file, numbered as there.
+            path: that file, read again only to name the line.
+            check: the model's or the attack's, which raises ``InputError``.
+            punctuation: which words are to count.
+
+        Raises:
+            InputError: names file and line.
+        """
+        ...
+
+    def warnings(
+        self,
+        examples: Sequence[Example],
+        path: str | Path,
+        known: Collection[str],
+        punctuation: PunctuationPolicy = "none",
+        training: bool = False,
+    ) -> Iterator[str]:
+        """Yield what lowers the scores of these examples, or the use of training on them.
+
+        Args:
+            examples: of a file.
+            path: that file.
+            known: the names that a model's answers are made of, as it learnt them.
+            punctuation: which words are to count.
+            training: the examples are trained on, not scored.
+        """
+        ...
+
+    def counted(self, sentence: Sentence, punctuation: PunctuationPolicy) -> NDArray[np.bool_]:
+        """Find which parts of an answer enter the scores, ``(words,)``, or ``(1,)`` of one answer.
+
+        Raises:
+            InputError: the policy needs what the sentence lacks.
+        """
+        ...
+
+    def correct(self, answer: Any, example: Example, counted: NDArray[np.bool_]) -> dict[str, int]:
+        """Count what is right in an answer; adding up the counts of examples, in any order, and
+        `score` gives the scores of them all.
+
+        Returns:
+            ``counted``, `sums`, and what other scores need.
+        """
+        ...
+
+    def score(self, sums: Mapping[str, int]) -> dict[str, float | None]:
+        """Compute the scores whose sums are there, in percent; None where nothing was counted."""
+        ...
+
+    def to_record(self, answer: Any) -> dict[str, Any]:
+        """Return an answer as JSON, as a line of ``examples.jsonl`` holds it."""
+        ...
+
+    def from_record(self, record: Record) -> Any:
+        """Return the answer of a record, which may hold other keys too.
+
+        Raises:
+            InputError: it is no record of an answer.
+        """
+        ...
+
+    def draw(self, record: Record) -> str:
+        """Draw the answers before and after an attack.
+
+        Args:
+            record: a line of ``examples.jsonl``.
+
+        Returns:
+            An element for an HTML page that needs nothing outside it.
+
+        Raises:
+            InputError: see `from_record`.
+        """
+        ...
+
+    def changes(self, record: Record) -> tuple[int, int, int]:
+        """Count the parts of the answers of a line: changed, wrong before, and wrong after.
+
+        Those of substituted words are not counted among the changed.
+
+        Raises:
+            InputError: see `from_record`.
+        """
+        ...
+
+
+def named(name: str) -> Task:
+    """Find a task by its name.
+
+    Raises:
+        InputError: there is none of this name.
+    """
+    from robustparse.tasks.dependency import DependencyTask
+
+    tasks: list[Task] = [DependencyTask()]
+    for task in tasks:
+        if task.name == name:
+            return task
+    raise InputError(repr(name), key="task", expected=", ".join(task.name for task in tasks))
