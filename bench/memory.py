@@ -96,7 +96,8 @@ def measured(attack: Attack, victim: ModelVictim, examples: Sequence[Example]) -
 
     with tempfile.TemporaryDirectory() as folder:
         run = {"attack": "memory", "victims": ["bench"], "seed": 0}
-        summary = attack_into(Path(folder), attack, examples, victim, run, measure)
+        task = victim.parser.task
+        summary = attack_into(Path(folder), task, attack, examples, victim, run, measure)
     middle = len(mebibytes) // 2
     return {
         "sentences": finished,

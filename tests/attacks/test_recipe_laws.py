@@ -24,6 +24,7 @@ from robustparse.evaluation.tally import Tally
 from robustparse.metrics import counted_words
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.victim import ModelVictim
+from robustparse.tasks.dependency import DependencyTask
 from robustparse.types import Example
 
 # Every recipe, and whether its results depend on the seed.
@@ -116,9 +117,8 @@ def test_a_stopped_attack_goes_on_to_the_same_files(name, models, tmp_path) -> N
                 raise KeyboardInterrupt
 
         victim = ModelVictim(parser_of(name))
-        attack_into(
-            folder, recipe(name, models, live=3), examples_of(name), victim, dict(RUN), on_sentence
-        )
+        chosen, examples = recipe(name, models, live=3), examples_of(name)
+        attack_into(folder, DependencyTask(), chosen, examples, victim, dict(RUN), on_sentence)
 
     attack(tmp_path / "whole")
     for stop in (1, 5):

@@ -14,9 +14,10 @@ from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.evaluation.lines import read_lines
-from robustparse.evaluation.tally import Tally, result_line
+from robustparse.evaluation.tally import Tally, result_lines
 from robustparse.models.load import load
 from robustparse.models.victim import ModelVictim, Precision
+from robustparse.tasks.dependency import DependencyTask
 from sample_runs import sentences
 
 
@@ -33,7 +34,8 @@ def expected_lines(
     attack.seed = seed
     data = read_treebank(made / "test.conllu")
     victim = ModelVictim(load(made / "tiny.ckpt"), precision)
-    return sorted(map(result_line, attack.run(data, victim)), key=lambda line: line["id"])
+    lines = result_lines(DependencyTask(), attack, victim, data)
+    return sorted(lines, key=lambda line: line["id"])
 
 
 def test_precision_is_the_victims(made, tmp_path):
@@ -48,7 +50,7 @@ def test_files_and_table_are_those_of_the_attack_run_by_itself(made, tmp_path, c
     lines = read_lines(tmp_path / "out" / "examples.jsonl")
     assert lines == expected_lines(made, 5)
     assert any(line["success"] for line in lines)
-    found, tally = summary(tmp_path / "out"), Tally()
+    found, tally = summary(tmp_path / "out"), Tally(DependencyTask())
     for line in lines:
         tally.add(line)
     for key, value in tally.scores().items():

@@ -155,7 +155,7 @@ def test_a_folder_in_use_is_refused_by_several_processes_too(made, tmp_path, cap
 @pytest.mark.slow
 def test_a_mistake_of_a_process_is_the_commands(made, tmp_path, capsys):
     model = tmp_path / "no" / "model"
-    recipe = RECIPE.replace("training_words.TrainingWords", "masked_lm.MaskedLM")
+    recipe = RECIPE.replace("TrainingWords", "MaskedLM")
     recipe = recipe.replace("{sample: 5}", f"{{model: {model}}}")
     (tmp_path / "recipe.yaml").write_text(recipe)
     options = ["--attack", tmp_path / "recipe.yaml", "--devices", 2]

@@ -15,6 +15,7 @@ from robustparse.cli import quality as module
 from robustparse.cli.main import main
 from robustparse.evaluation.attack_folder import attack_into
 from robustparse.models.victim import ModelVictim
+from robustparse.tasks.dependency import DependencyTask
 from sample_runs import lexicon_attack, sentences, trained_parser
 
 
@@ -24,7 +25,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("attack")
     run = {"attack": "zheng2020", "victims": ["x"], "seed": 0}
     attack = lexicon_attack({"gamma": 0.5})
-    attack_into(made, attack, sentences(15, "test"), ModelVictim(trained_parser()), run)
+    victim = ModelVictim(trained_parser())
+    attack_into(made, DependencyTask(), attack, sentences(15, "test"), victim, run)
     return made
 
 

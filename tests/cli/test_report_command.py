@@ -9,6 +9,7 @@ from command_runs import mistake
 from robustparse.cli.main import main
 from robustparse.evaluation.attack_folder import attack_into
 from robustparse.models.victim import ModelVictim
+from robustparse.tasks.dependency import DependencyTask
 from sample_runs import lexicon_attack, sentences, trained_parser
 
 
@@ -20,7 +21,12 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         run = {"attack": "zheng2020", "victims": [name], "seed": 0}
         victim = ModelVictim(trained_parser())
         attack_into(
-            made / name, lexicon_attack({"gamma": gamma}), sentences(15, "test"), victim, run
+            made / name,
+            DependencyTask(),
+            lexicon_attack({"gamma": gamma}),
+            sentences(15, "test"),
+            victim,
+            run,
         )
     return made / "weak", made / "strong"
 

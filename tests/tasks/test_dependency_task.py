@@ -150,7 +150,7 @@ def test_a_line_is_drawn_and_its_changes_are_counted():
     assert TASK.changes(LINE) == (3, 2, 3)
     with pytest.raises(InputError) as error:
         TASK.draw({**LINE, "clean": TASK.to_record(DependencyTree((0,), ("root",)))})
-    assert (error.value.key, error.value.expected) == ("clean: heads", "5, one a word")
+    assert (error.value.key, error.value.expected) == ("clean: heads", "5 heads from 0 to 5")
 
 
 def test_warnings_of_what_lowers_scores(treebank):

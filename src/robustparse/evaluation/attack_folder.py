@@ -167,7 +167,6 @@ def _claim(folder: Path, run: dict[str, Any], started: bool) -> None:
             raise InputError(
                 f"holds another run ({key}: {there.get(key)!r} there, {ours.get(key)!r} here)",
                 path=folder,
-                key=key,
                 remedy=_OTHER,
             )
 

@@ -123,9 +123,7 @@ class DependencyTask(Task):
             raise InputError(f"got {labels!r}", key="labels", expected="a list of strings")
         n = len(labels)
         if len(heads) != n or not all(0 <= head <= n for head in heads):
-            raise InputError(
-                f"got {heads!r}", key="heads", expected=f"{n} heads from 0 to {n}, one a label"
-            )
+            raise InputError(f"got {heads!r}", key="heads", expected=f"{n} heads from 0 to {n}")
         return DependencyTree(tuple(heads), tuple(labels))
 
     def draw(self, record: Record) -> str:
@@ -143,23 +141,21 @@ class DependencyTask(Task):
 
     def _trees(self, record: Record) -> tuple[DependencyTree, DependencyTree, DependencyTree]:
         """Return the gold tree, the one before the attack and the one after it."""
-        words = len(record["tokens"])
         gold, before, after = (
-            self._tree_of(record, which, words) for which in ("gold", "clean", "attacked")
+            self._tree_of(record, which) for which in ("gold", "clean", "attacked")
         )
         return gold, before, after
 
-    def _tree_of(self, record: Record, which: str, words: int) -> DependencyTree:
+    def _tree_of(self, record: Record, which: str) -> DependencyTree:
+        n = len(record["tokens"])
         try:
             tree = self.from_record(record[which])
         except InputError as error:
-            raise InputError(
-                error.found, key=f"{which}: {error.key}", expected=error.expected
-            ) from None
-        if len(tree.heads) != words:
-            raise InputError(
-                f"got {len(tree.heads)}", key=f"{which}: heads", expected=f"{words}, one a word"
-            )
+            key = f"{which}: {error.key}"
+            raise InputError(error.found, key=key, expected=error.expected) from None
+        if len(tree.heads) != n:
+            found, expected = f"got {list(tree.heads)!r}", f"{n} heads from 0 to {n}"
+            raise InputError(found, key=f"{which}: heads", expected=expected)
         return tree
 
 
