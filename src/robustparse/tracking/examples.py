@@ -28,9 +28,9 @@ def example_rows(
     task: Task, lines: Sequence[Line], pictures: Sequence[Any]
 ) -> tuple[list[str], list[list[Any]]]:
     """Make a table's column names and its rows, one for each line, ending with its picture."""
-    label = score_label(task.headline)
+    score = score_label(task.headline)
     names = ["sentence", "original", "adversarial", "edits"]
-    columns = [*names, f"{label} before", f"{label} after", "answers"]
+    columns = [*names, f"{score} before", f"{score} after", "answers"]
     rows = [
         [
             line["id"],
