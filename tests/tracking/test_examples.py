@@ -62,7 +62,7 @@ def test_a_page_shows_every_example_and_needs_nothing_from_outside() -> None:
 
 
 def record(*lines: dict[str, Any]) -> RobustnessRecord:
-    return RobustnessRecord("dependency", {}, lines)
+    return RobustnessRecord(TASK, {}, lines)
 
 
 def pages(folder: Path) -> list[str]:

@@ -14,6 +14,7 @@ import pytest
 import wandb
 
 from robustparse.evaluation.record import RobustnessRecord
+from robustparse.tasks.dependency import DependencyTask
 from robustparse.tracking.wandb import STEP, WandbLogger
 from wandb_runs import Run, Runs, wandb_runs
 
@@ -37,7 +38,7 @@ def a_record(**changes: Any) -> RobustnessRecord:
     line = {"id": 0, "tokens": ["a"], "adversarial_tokens": ["b"], "edited": [0]}
     line |= {"gold": tree, "clean": tree, "attacked": tree, **changes}
     curve = {0.0: {"uas": 90.0, "las": 80.0}, 0.15: {"uas": 70.0, "las": 60.0, "success": 50.0}}
-    return RobustnessRecord("dependency", curve, [line])
+    return RobustnessRecord(DependencyTask(), curve, [line])
 
 
 def use(logger: WandbLogger) -> None:

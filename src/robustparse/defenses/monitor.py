@@ -112,7 +112,7 @@ class RobustnessEvaluation(pl.Callback):
         _log(pl_module, _figures(total))
         for gamma, scores in curve.items():
             _log(pl_module, {percent_name(f"robust/{n}", gamma): v for n, v in scores.items()})
-        record = RobustnessRecord("dependency", curve, _told(lines, self.examples))
+        record = RobustnessRecord(task, curve, _told(lines, self.examples))
         # Lightning logs what an epoch ends with at the step of its last batch.
         step = max(0, trainer.global_step - 1)
         for logger in trainer.loggers:

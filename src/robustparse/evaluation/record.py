@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from robustparse.evaluation.tally import Line
+from robustparse.tasks.task import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,12 +13,13 @@ class RobustnessRecord:
     """One evaluation.
 
     Args:
+        task: of the model that was attacked.
         curve: budget (fraction of the words that may be changed, 0 is clean) -> the task's scores
             and ``success`` in percent, by rising budget; empty if budgets were not compared.
         examples: lines as of ``examples.jsonl``, of some sentences that the attack succeeded on.
     """
 
-    task: str
+    task: Task
     curve: Mapping[float, Mapping[str, float]]
     examples: Sequence[Line]
 

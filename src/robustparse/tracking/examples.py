@@ -12,7 +12,7 @@ from robustparse.evaluation.tally import Line
 from robustparse.files import write_text
 from robustparse.report.page import render_example, render_examples
 from robustparse.report.plots import BUDGET, score_label
-from robustparse.tasks.task import Task, named
+from robustparse.tasks.task import Task
 
 FOLDER = "adversarial_examples"
 # A cell of a W&B table has no style sheet of ours.
@@ -28,9 +28,9 @@ def example_rows(
     task: Task, lines: Sequence[Line], pictures: Sequence[Any]
 ) -> tuple[list[str], list[list[Any]]]:
     """Make a table's column names and its rows, one for each line, ending with its picture."""
-    label = score_label(task.headline)
+    score = score_label(task.headline)
     names = ["sentence", "original", "adversarial", "edits"]
-    columns = [*names, f"{label} before", f"{label} after", "answers"]
+    columns = [*names, f"{score} before", f"{score} after", "answers"]
     rows = [
         [
             line["id"],
@@ -50,7 +50,7 @@ def example_media(record: RobustnessRecord, step: int) -> dict[str, Any]:
     """Make what W&B shows of a record: a table and a page of examples, the curve over budgets."""
     import wandb
 
-    task = named(record.task)
+    task = record.task
     media: dict[str, Any] = {}
     if record.examples:
         pictures = [
@@ -99,7 +99,7 @@ class ExamplePages:
                 if old.name >= _name(self._remove_from):
                     old.unlink()
             self._remove_from = None
-        page = render_examples(named(record.task), record.examples, step)
+        page = render_examples(record.task, record.examples, step)
         write_text(self.folder / _name(step), page)
 
 

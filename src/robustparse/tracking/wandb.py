@@ -17,7 +17,6 @@ from pytorch_lightning.utilities import rank_zero_only
 
 from robustparse.evaluation.record import RobustnessRecord
 from robustparse.files import write_text
-from robustparse.tasks.task import named
 from robustparse.tracking.examples import example_media
 from robustparse.tracking.guard import Guard, Silence
 
@@ -133,7 +132,7 @@ class WandbLogger(Logger):
 
         def log() -> None:
             # The table of runs then shows the best score.
-            best = f"robust/{named(record.task).headline}"
+            best = f"robust/{record.task.headline}"
             self.experiment.define_metric(best, step_metric=STEP, summary="max")
             if media := example_media(record, step):
                 self.experiment.log({**media, STEP: step})
