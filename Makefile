@@ -3,13 +3,20 @@
 #
 # PYTHON=python3.12 make test    another interpreter for a new .venv
 # QUICKSTART="--out somewhere --seed 1" make quickstart    other options of `robustparse quickstart`
+# make lowest    the suite with the lowest versions that pyproject.toml allows (Python 3.11), in
+#                .venv-lowest; TESTS="tests/data" make lowest runs a part of it
+# make audit     known vulnerabilities of the pinned and of the lowest versions; it needs the network
 
 PYTHON ?= python3
 QUICKSTART ?=
+TESTS ?= tests
 BIN := .venv/bin
 STAMP := .venv/set-up
+LOWEST := build/lowest.txt
+LOWEST_BIN := .venv-lowest/bin
+UV := build/uv/bin
 
-.PHONY: quickstart test lint setup
+.PHONY: quickstart test lint setup lowest audit
 
 quickstart: $(STAMP)
 	$(BIN)/robustparse quickstart $(QUICKSTART)
@@ -24,6 +31,12 @@ lint: $(STAMP)
 
 setup: $(STAMP)
 
+lowest: .venv-lowest/set-up
+	$(LOWEST_BIN)/python -m pytest -n 2 --dist loadfile $(TESTS)
+
+audit: $(LOWEST)
+	$(UV)/python bench/audit.py constraints.txt $(LOWEST)
+
 # torch comes first and by its pin alone, so that a CPU build is taken where the pin resolves to one.
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -31,4 +44,23 @@ $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet torch -c constraints.txt
 	$(BIN)/python -m pip install --quiet -e '.[test]' -c constraints.txt
+	touch $@
+
+$(UV)/uv:
+	$(PYTHON) -m venv build/uv
+	$(UV)/python -m pip install --quiet uv pip-audit
+
+$(LOWEST): pyproject.toml $(UV)/uv
+	$(UV)/uv pip compile --quiet --resolution lowest-direct --python-version 3.11 pyproject.toml -o $@
+
+# The tools of the tests are those of constraints.txt. uv takes another torch than the lowest where
+# TORCH names one: TORCH=torch==2.13.0+cpu make lowest
+.venv-lowest/set-up: $(LOWEST) constraints.txt
+	$(UV)/uv venv --quiet --clear --python 3.11 .venv-lowest
+	echo "$(TORCH)" > build/override.txt
+	$(UV)/uv pip install --quiet --python $(LOWEST_BIN)/python -r $(LOWEST) \
+		--override build/override.txt
+	grep -E "^(conllu|pytest|pytest-xdist)==" constraints.txt > build/test-tools.txt
+	$(UV)/uv pip install --quiet --python $(LOWEST_BIN)/python -r build/test-tools.txt
+	$(UV)/uv pip install --quiet --python $(LOWEST_BIN)/python --no-deps -e .
 	touch $@

@@ -61,7 +61,7 @@ def test_predict_parses_text_alone(
     ]
     with pytest.raises(SystemExit):  # scores need parses
         main(["test", *options, *data, *start])
-    assert "raw.conllu:1: head '_', expected" in capsys.readouterr().err
+    assert "raw.conllu:1: head '_'; expected" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["fit", *options])
     assert "no training data to take the vocabulary from" in capsys.readouterr().err

@@ -213,7 +213,8 @@ class TransformerEncoder(Encoder):
         )
         if self.mix == 1:
             return output.last_hidden_state  # type: ignore[no-any-return]
-        layers = torch.stack(output.hidden_states[-self.mix :])
+        # Some versions list the last layer's states as they were before a final norm.
+        layers = torch.stack([*output.hidden_states[-self.mix : -1], output.last_hidden_state])
         return torch.einsum("k,kbud->bud", self.mix_weights.softmax(0), layers)
 
     def _pool(self, hidden: Tensor, layout: Layout, words: Tensor) -> Tensor:
