@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from classifier_network import PADDING, UNKNOWN, Classifier
-from robustparse.attacks.candidates.casing import in_casing_of
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+from robustparse.attacks.candidates.union import in_casing_of
 from robustparse.attacks.constraints.words import StopWords
 from robustparse.errors import InputError
 from robustparse.files import read_text, write_text

@@ -10,10 +10,9 @@ from jsonargparse import ArgumentParser
 from tiny_language_models import save_bert, save_gpt2
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
 
-from robustparse.attacks.constraints import perplexity
+from robustparse.attacks.constraints import language_model
 from robustparse.attacks.constraints.constraint import Constraint
-from robustparse.attacks.constraints.language_model import LanguageModel
-from robustparse.attacks.constraints.perplexity import PerplexityRise
+from robustparse.attacks.constraints.language_model import LanguageModel, PerplexityRise
 from robustparse.attacks.constraints.sentence_constraint import Edit
 from robustparse.errors import InputError
 from robustparse.pretrained import Kind
@@ -112,7 +111,7 @@ def test_a_rise_is_measured_from_the_current_sentence(folders, kind: Kind, monke
     assert 0 < sum(expected) < len(edits)
     assert one.admits(edits).tolist() == expected
     # One at a time, in another order, with a memory of two texts.
-    monkeypatch.setattr(perplexity, "_REMEMBERED", 2)
+    monkeypatch.setattr(language_model, "_REMEMBERED", 2)
     again = PerplexityRise(model(folders, kind), most=most)
     assert [again.admits([edit])[0] for edit in edits[::-1]] == expected[::-1]
     assert again.admits([]).shape == (0,)

@@ -21,8 +21,7 @@ from sentence_judges import (
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
-from robustparse.attacks.constraints.recent import Recent
-from robustparse.attacks.constraints.sentence_constraint import Edit
+from robustparse.attacks.constraints.sentence_constraint import Edit, Recent
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.problem import Problem

@@ -1,4 +1,4 @@
-"""Filters on the words themselves: stop words, length, position, and what training has seen."""
+"""Constraints on the words themselves: stop words, length, position, and words seen in training."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -16,7 +16,7 @@ from robustparse.types import Example
 
 
 class StopWords(Constraint):
-    """Stop words may not be changed; looks at the original word alone.
+    """Stop words may not be changed.
 
     Args:
         path: a text file with one word a line; None takes NLTK's English list.
@@ -53,13 +53,15 @@ class StopWords(Constraint):
             return self._folded(stopwords.words("english"))
         except (LookupError, OSError) as error:
             raise InputError(
-                "stop words: NLTK's English list cannot be loaded; run `python -m nltk.downloader "
-                "stopwords`, set NLTK_DATA to a folder that holds corpora/stopwords, or give a file"
+                "NLTK's English list cannot be loaded",
+                key="stop words",
+                remedy="run `python -m nltk.downloader stopwords`, set NLTK_DATA to a folder that "
+                "holds corpora/stopwords, or give a file",
             ) from error
 
 
 class MinimumLength(Constraint):
-    """Shorter words may not be changed; looks at the original word alone.
+    """Shorter words may not be changed.
 
     Args:
         characters: the fewest a word must have.
@@ -119,8 +121,9 @@ class ProtectedSpans(Constraint):
             for span in listed:
                 if len(span) != 2 or not 0 <= span[0] <= span[1]:
                     raise InputError(
-                        f"protected spans: sentence {id_} has {list(span)}, expected [first, last] "
-                        "with 0 <= first <= last"
+                        f"sentence {id_} has {list(span)}",
+                        key="protected spans",
+                        expected="[first, last] with 0 <= first <= last",
                     )
 
     def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
@@ -135,8 +138,10 @@ class ProtectedSpans(Constraint):
             for first, last in self.spans.get(example.id, ()):
                 if last >= len(mask):
                     raise InputError(
-                        f"protected spans: sentence {example.id} has {len(mask)} words, its span "
-                        f"[{first}, {last}] ends beyond them; count words from 0"
+                        f"sentence {example.id} has {len(mask)} words, its span [{first}, {last}] "
+                        "ends beyond them",
+                        key="protected spans",
+                        remedy="count words from 0",
                     )
                 mask[first : last + 1] = False
             masks.append(mask)
@@ -144,7 +149,7 @@ class ProtectedSpans(Constraint):
 
 
 class SeenInTraining(Constraint):
-    """Candidates must be known from training, as they are or lower-cased; looks at them alone.
+    """Candidates must be known from training, as they are or lower-cased.
 
     The setting `400k(T)` of Wang et al. 2021, Table 7, against substitutes out of training.
 

@@ -2,7 +2,7 @@
 
 The tagger goes from left to right; a word's tag depends on the two words on either side and the two
 tags before it. A change at position i therefore leaves all tags before i - 2 as they were, and the
-tag at i follows from re-tagging i - 2, i - 1 and i alone: the result equals that of tagging the
+tag at i follows from re-tagging only i - 2, i - 1 and i: the result equals that of tagging the
 whole changed sentence, exactly, as weights are added in NLTK's order.
 """
 
@@ -17,6 +17,7 @@ from robustparse.errors import InputError
 Ids = NDArray[np.int64]
 
 _CONTEXT = ("-START-", "-START2-", "-END-", "-END2-")
+_DATA = "averaged_perceptron_tagger_eng"
 _ROWS_AT_ONCE = 4096  # rows whose scores stay in the processor's cache
 
 # The tagger's features, by the name and the neighbour (offset from the word) each reads.
@@ -70,9 +71,10 @@ class PerceptronTags:
             tagger = PerceptronTagger()
         except (LookupError, OSError, ValueError) as error:
             raise InputError(
-                "tagger filter: NLTK's averaged_perceptron_tagger_eng cannot be loaded; run "
-                "`python -m nltk.downloader averaged_perceptron_tagger_eng`, or set NLTK_DATA to a "
-                "folder that holds taggers/averaged_perceptron_tagger_eng"
+                f"NLTK's {_DATA} cannot be loaded",
+                key="tagger",
+                remedy=f"run `python -m nltk.downloader {_DATA}`, or set NLTK_DATA to a folder "
+                f"that holds taggers/{_DATA}",
             ) from error
         return cls(tagger.model.weights, tagger.tagdict, list(tagger.classes))
 
