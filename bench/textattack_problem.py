@@ -99,11 +99,11 @@ def stop_words(texts: Sequence[Text]) -> list[str]:
     Raises:
         InputError: NLTK's list is missing.
     """
-    masks = StopWords().attackable(texts)  # type: ignore[arg-type]
+    listed = StopWords()
     found = {
         word
-        for text, mask in zip(texts, masks, strict=True)
-        for word, attackable in zip(text.sentence.words, mask.tolist(), strict=True)
+        for text in texts
+        for word, attackable in zip(text.sentence.words, listed.attackable(text), strict=True)  # type: ignore[arg-type]
         if not attackable
     }
     return sorted(found)

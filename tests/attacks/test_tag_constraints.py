@@ -40,10 +40,10 @@ TEXT = (
 def test_the_white_list() -> None:
     tags = "JJ JJR JJS NN NNS NNP NNPS VB VBD VBG VBN VBP VBZ RB RBR RBS"
     assert frozenset(tags.split()) == ZHENG_2020_TAGS
-    (mask,) = AttackableTags().attackable([SENTENCE])
+    mask = AttackableTags().attackable(SENTENCE)
     assert mask.tolist() == [False, True, True, False, True]
     words = example("x y z", "IN HYPH NN")
-    assert AttackableTags(["IN"]).attackable([words])[0].tolist() == [True, False, False]
+    assert AttackableTags(["IN"]).attackable(words).tolist() == [True, False, False]
     assert frozenset({"HYPH", "NFP", "ADD", "GW", "AFX", "XX"}) == NEVER_ATTACKED
 
 
@@ -68,7 +68,7 @@ def test_warnings_of_listed_tags_that_the_data_does_not_have() -> None:
 
 def test_relations_of_the_gold_tree() -> None:
     tree = replace(SENTENCE.gold, labels=("det", "punct", "dep", "det", "punct"))
-    (mask,) = ForbiddenRelations().attackable([replace(SENTENCE, gold=tree)])
+    mask = ForbiddenRelations().attackable(replace(SENTENCE, gold=tree))
     assert mask.tolist() == [True, False, True, True, False]
     with pytest.raises(InputError, match="sentence 8 is no dependency tree") as error:
         ForbiddenRelations().check([SENTENCE, replace(SENTENCE, id=7, gold="positive")])
@@ -79,7 +79,7 @@ def test_a_constraint_allows_what_it_does_not_forbid() -> None:
     class Nothing(Constraint):
         pass
 
-    assert Nothing().attackable([SENTENCE])[0].all()
+    assert Nothing().attackable(SENTENCE).all()
     assert (
         Nothing().accept([Slot(0, SENTENCE.sentence, 1)], [["new", "big"]], HashVictim())[0].all()
     )

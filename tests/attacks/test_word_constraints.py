@@ -35,7 +35,7 @@ SENTENCE = example("The OLD man must look up , - in 1999", "DT JJ NN MD VB RP , 
 
 
 def allowed(constraint: Constraint, one=SENTENCE) -> str:
-    (mask,) = constraint.attackable([one])
+    mask = constraint.attackable(one)
     return " ".join(
         word for word, free in zip(one.sentence.words, mask.tolist(), strict=True) if free
     )
@@ -54,7 +54,7 @@ def test_lists_of_tags() -> None:
         assert not any(map(allowed, [ForbiddenTags([]), AttackableTags("any")], [one, one]))
     for one in (ForbiddenTags(), AttackableTags()):
         with pytest.raises(InputError, match="no Penn tag for every word"):
-            one.attackable([example("a", "")])
+            one.attackable(example("a", ""))
 
 
 def test_stop_words_lengths_and_positions(tmp_path) -> None:
@@ -77,7 +77,7 @@ def test_spans_of_single_sentences_are_protected() -> None:
     with pytest.raises(
         InputError, match=r"sentence 7 has 5 words, its span \[4, 5\] ends"
     ) as error:
-        ProtectedSpans({7: [[4, 5]]}).attackable([SENTENCE, other])
+        ProtectedSpans({7: [[4, 5]]}).attackable(other)
     assert error.value.key == "protected spans"
 
 
@@ -99,7 +99,7 @@ def test_missing_stop_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(nltk.corpus, "stopwords", SimpleNamespace(words=missing))
     with pytest.raises(InputError, match=r"nltk\.downloader stopwords") as error:
-        StopWords().attackable([SENTENCE])
+        StopWords().attackable(SENTENCE)
     assert error.value.key == "stop words"
 
 

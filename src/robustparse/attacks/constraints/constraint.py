@@ -22,9 +22,9 @@ class Constraint:
 
     is_model: bool = False
 
-    def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
-        """Tell which words of each sentence may be changed, `(words,)` each."""
-        return [np.ones(len(example.sentence), dtype=np.bool_) for example in examples]
+    def attackable(self, example: Example) -> NDArray[np.bool_]:
+        """Tell which words of the sentence may be changed, `(words,)`."""
+        return np.ones(len(example.sentence), dtype=np.bool_)
 
     def accept(
         self, slots: Sequence[Slot], candidates: Sequence[Sequence[str]], victim: Victim

@@ -32,15 +32,10 @@ class StopWords(Constraint):
         if path is not None:
             self._words = self._folded(read_words(Path(path).expanduser()))
 
-    def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
+    def attackable(self, example: Example) -> NDArray[np.bool_]:
         """See `Constraint.attackable`."""
-        return [
-            np.array(
-                [(word.lower() if self.fold else word) not in self._words for word in words],
-                dtype=np.bool_,
-            )
-            for words in (example.sentence.words for example in examples)
-        ]
+        words = map(str.lower, example.sentence.words) if self.fold else example.sentence.words
+        return np.array([word not in self._words for word in words], dtype=np.bool_)
 
     def _folded(self, words: Sequence[str]) -> frozenset[str]:
         return frozenset(map(str.lower, words) if self.fold else words)
@@ -74,12 +69,10 @@ class MinimumLength(Constraint):
         check_least("minimum length", characters=characters)
         self.characters = characters
 
-    def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
+    def attackable(self, example: Example) -> NDArray[np.bool_]:
         """See `Constraint.attackable`."""
-        return [
-            np.array([len(word) >= self.characters for word in example.sentence.words], np.bool_)
-            for example in examples
-        ]
+        words = example.sentence.words
+        return np.array([len(word) >= self.characters for word in words], dtype=np.bool_)
 
 
 class ProtectedPositions(Constraint):
@@ -93,14 +86,11 @@ class ProtectedPositions(Constraint):
     def __init__(self, positions: list[int]) -> None:
         self.positions = list(positions)
 
-    def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
+    def attackable(self, example: Example) -> NDArray[np.bool_]:
         """See `Constraint.attackable`."""
-        masks = []
-        for example in examples:
-            mask = np.ones(len(example.sentence), dtype=np.bool_)
-            mask[[at for at in self.positions if -len(mask) <= at < len(mask)]] = False
-            masks.append(mask)
-        return masks
+        mask = np.ones(len(example.sentence), dtype=np.bool_)
+        mask[[at for at in self.positions if -len(mask) <= at < len(mask)]] = False
+        return mask
 
 
 class ProtectedSpans(Constraint):
@@ -126,26 +116,23 @@ class ProtectedSpans(Constraint):
                         expected="[first, last] with 0 <= first <= last",
                     )
 
-    def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
+    def attackable(self, example: Example) -> NDArray[np.bool_]:
         """See `Constraint.attackable`.
 
         Raises:
             InputError: a span goes beyond its sentence.
         """
-        masks = []
-        for example in examples:
-            mask = np.ones(len(example.sentence), dtype=np.bool_)
-            for first, last in self.spans.get(example.id, ()):
-                if last >= len(mask):
-                    raise InputError(
-                        f"sentence {example.id} has {len(mask)} words, its span [{first}, {last}] "
-                        "ends beyond them",
-                        key="protected spans",
-                        remedy="count words from 0",
-                    )
-                mask[first : last + 1] = False
-            masks.append(mask)
-        return masks
+        mask = np.ones(len(example.sentence), dtype=np.bool_)
+        for first, last in self.spans.get(example.id, ()):
+            if last >= len(mask):
+                raise InputError(
+                    f"sentence {example.id} has {len(mask)} words, its span [{first}, {last}] "
+                    "ends beyond them",
+                    key="protected spans",
+                    remedy="count words from 0",
+                )
+            mask[first : last + 1] = False
+        return mask
 
 
 class SeenInTraining(Constraint):

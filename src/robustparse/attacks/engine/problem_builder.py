@@ -173,8 +173,8 @@ class ProblemBuilder:
         masks: _Masks = [~never_attacked(example) for example in examples]
         for constraint in self._constraints:
             masks = [
-                mask & allowed
-                for mask, allowed in zip(masks, constraint.attackable(examples), strict=True)
+                mask & constraint.attackable(example)
+                for mask, example in zip(masks, examples, strict=True)
             ]
         return masks
 

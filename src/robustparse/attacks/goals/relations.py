@@ -32,12 +32,10 @@ class ForbiddenRelations(Constraint):
                     remedy="leave the constraint out",
                 )
 
-    def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
+    def attackable(self, example: Example) -> NDArray[np.bool_]:
         """See `Constraint.attackable`."""
-        return [
-            np.array([label not in self.relations for label in example.gold.labels], np.bool_)
-            for example in examples
-        ]
+        labels = example.gold.labels
+        return np.array([label not in self.relations for label in labels], dtype=np.bool_)
 
     def warnings(self, examples: Sequence[Example]) -> Iterator[str]:
         """See `Constraint.warnings`."""

@@ -66,12 +66,10 @@ class AttackableTags(Constraint):
         if not self.any:
             check_tags(examples)
 
-    def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
+    def attackable(self, example: Example) -> NDArray[np.bool_]:
         """See `Constraint.attackable`."""
-        if self.any:
-            return [~never_attacked(example) for example in examples]
-        check_tags(examples)
-        return [_tagged(example, self.tags) for example in examples]
+        self.check([example])
+        return ~never_attacked(example) if self.any else _tagged(example, self.tags)
 
     def warnings(self, examples: Sequence[Example]) -> Iterator[str]:
         """See `Constraint.warnings`."""
@@ -95,10 +93,10 @@ class ForbiddenTags(Constraint):
         """See `Constraint.check`."""
         check_tags(examples)
 
-    def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
+    def attackable(self, example: Example) -> NDArray[np.bool_]:
         """See `Constraint.attackable`."""
-        check_tags(examples)
-        return [~_tagged(example, self.tags) for example in examples]
+        self.check([example])
+        return ~_tagged(example, self.tags)
 
     def warnings(self, examples: Sequence[Example]) -> Iterator[str]:
         """See `Constraint.warnings`."""
