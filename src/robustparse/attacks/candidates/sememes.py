@@ -88,14 +88,9 @@ class Sememes(CandidateGenerator):
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""
-        known: dict[tuple[str, str], list[str]] = {}
-        proposals = []
-        for slot in slots:
-            key = (slot.word.lower(), slot.tag)
-            if key not in known:
-                known[key] = self._look_up(*key)
-            proposals.append(list(known[key]))
-        return proposals
+        keys = [(slot.word.lower(), slot.tag) for slot in slots]
+        known = {key: self._look_up(*key) for key in set(keys)}
+        return [list(known[key]) for key in keys]
 
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""

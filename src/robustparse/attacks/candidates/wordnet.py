@@ -48,15 +48,10 @@ class WordNetSynonyms(CandidateGenerator):
         if not slots:
             return []
         wordnet = load_wordnet()
-        known: dict[tuple[str, str], list[str]] = {}
-        proposals = []
-        for slot in slots:
-            part = "nvar" if self.parts == "all" else part_of(slot.tag)
-            key = (slot.word.lower(), part)
-            if key not in known:
-                known[key] = _synonyms(wordnet, *key)
-            proposals.append(list(known[key]))
-        return proposals
+        everything = self.parts == "all"
+        keys = [(slot.word.lower(), "nvar" if everything else part_of(slot.tag)) for slot in slots]
+        known = {key: _synonyms(wordnet, *key) for key in set(keys)}
+        return [list(known[key]) for key in keys]
 
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""

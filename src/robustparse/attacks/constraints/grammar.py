@@ -22,7 +22,6 @@ from robustparse.errors import InputError, check_least
 _REMEMBERED = 1 << 16  # texts
 _START_SECONDS = 120.0  # a Java virtual machine and all rules on a slow disk take a few
 _COPY = re.compile(r"LanguageTool-(\d+\.\d+|\d{8})")  # the names that the library starts
-_JAVA = "check that Java is installed, or give the address of a running `server`"
 _GLUED = frozenset([".", ",", "!", ":", ";", "?", "'s", "n't"])
 
 
@@ -111,17 +110,12 @@ class LanguageTool(GrammarChecker):
         tool = self._tool
         try:
             return len(within(self.seconds, lambda: tool.check(text)))
-        except TimeoutError:
-            raise InputError(
-                f"no answer within {self.seconds} s to {text!r}",
-                key="LanguageTool",
-                remedy="raise `seconds`, or check that the server is running",
-            ) from None
         except Exception as error:  # the library raises types of its own and of requests
             raise InputError(
                 f"it failed on {text!r} ({error})",
                 key="LanguageTool",
-                remedy="check that Java and the server are running, then run again to resume",
+                remedy="check that Java and the server are running, or raise `seconds`; then run "
+                "again to resume",
             ) from error
 
     @cached_property
@@ -141,15 +135,11 @@ class LanguageTool(GrammarChecker):
                 limit,
                 lambda: library.LanguageTool(self.language, remote_server=self.server, **options),
             )
-        except TimeoutError:
-            raise InputError(
-                f"it has not started within {limit} s", key="LanguageTool", remedy=_JAVA
-            ) from None
         except Exception as error:  # no Java, no server, an unknown language
             raise InputError(
                 f"it cannot be started for {self.language} ({error})",
                 key="LanguageTool",
-                remedy=_JAVA,
+                remedy="check that Java is installed, or give the address of a running `server`",
             ) from error
 
 
@@ -196,5 +186,5 @@ def within(seconds: float | None, call: Callable[[], Any]) -> Any:
     if failure:
         raise failure[0]
     if not outcome:
-        raise TimeoutError
+        raise TimeoutError(f"no answer within {seconds} s")
     return outcome[0]
