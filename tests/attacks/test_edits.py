@@ -93,7 +93,9 @@ def edits(search: Search, words: int) -> int:
     forms = [f"w{number}" for number in range(words)]
     one = example(" ".join(forms), "NN " * words)
     lexicon = Lexicon({form: [f"x{form}"] for form in forms})
-    (result,) = Attack(AttachmentDrop(), lexicon, search).run([one], Counting())
+    (result,) = Attack(goal=AttachmentDrop(), candidates=lexicon, search=search).run(
+        [one], Counting()
+    )
     return len(result.edited)
 
 
@@ -139,7 +141,12 @@ def white_box(name: str, *constraints: Constraint) -> tuple[Attack, list[Example
     tags = AttackableTags(["NN", "VB", "DT", "JJ"])
     phrases = name == "phrases"
     goal = PhraseDrop(shortest=2, longest=6) if phrases else AttachmentDrop(least=3)
-    attack = Attack(goal, Lexicon(FULL), WHITE_BOXES[name], [*constraints, tags])
+    attack = Attack(
+        goal=goal,
+        candidates=Lexicon(FULL),
+        search=WHITE_BOXES[name],
+        constraints=[*constraints, tags],
+    )
     return attack, list(map(with_phrases, corpus(30, seed=5)[0])) if phrases else EXAMPLES
 
 

@@ -167,13 +167,13 @@ def test_folders_that_are_no_finished_attack(tmp_path):
         measure(tmp_path / "none", Model())
     folder = write_folder(tmp_path / "out")
     (folder / "quality.json").write_text("[]")
-    with pytest.raises(InputError, match=r"quality\.json: found list; .*; delete"):
+    with pytest.raises(InputError, match=r"quality\.json: no JSON object; delete"):
         measure(folder, Model())
     (folder / "summary.json").write_text("{\n nothing")
     with pytest.raises(InputError, match=r"summary\.json:2: not JSON"):
         measure(folder, Model())
     (folder / "summary.json").write_text("3")
-    with pytest.raises(InputError, match=r"summary\.json: found int; expected a JSON object"):
+    with pytest.raises(InputError, match=r"summary\.json: expected a JSON object"):
         measure(folder, Model())
     for name in ("summary.json", "examples.jsonl"):
         folder = write_folder(tmp_path / name)

@@ -179,8 +179,8 @@ def test_a_folder_in_which_nothing_was_finished_is_free(tmp_path, whole):
     ("name", "content", "message"),
     [
         ("run.json", None, "no run.json"),
-        ("run.json", "{", "run.json:1: not JSON"),
-        ("run.json", "[1]", "run.json: found list; expected a JSON object"),
+        ("run.json", "{", "run.json: no JSON object"),
+        ("run.json", "[1]", "run.json: no JSON object"),
         ("examples.jsonl", '{"id": 0}\n{"id": \n{"id": 2}\n', "examples.jsonl:2: no sentence"),
         ("examples.jsonl", "{}\n", "examples.jsonl:1: no sentence"),
         ("examples.jsonl", "3\n", "examples.jsonl:1: no sentence"),

@@ -78,10 +78,8 @@ def test_a_damaged_summary_of_a_finished_attack(tmp_path, content):
     attack(tmp_path, examples)
     before = contents(tmp_path)
     (tmp_path / "summary.json").write_text(content)
-    with pytest.raises(InputError) as error:
+    with pytest.raises(InputError, match=r"summary\.json: no JSON object; delete the file and run"):
         attack(tmp_path, examples)
-    assert error.value.path == str(tmp_path / "summary.json")
-    assert error.value.remedy == "delete the file and run the attack again"
     (tmp_path / "summary.json").unlink()
     attack(tmp_path, examples)
     after = contents(tmp_path)

@@ -31,7 +31,7 @@ from robustparse.evaluation.lock import locked
 from robustparse.evaluation.shards import Lines, Source, attacked_lines, drain
 from robustparse.evaluation.speed import Speed
 from robustparse.evaluation.tally import Tally
-from robustparse.files import make_folder, read_json, write_text
+from robustparse.files import make_folder, read_text, write_text
 from robustparse.types import Example
 
 Summary = dict[str, Any]
@@ -95,7 +95,7 @@ def collect_into(
         _claim(folder, run, bool(done))
         pending = [example for example in examples if example.id not in done]
         if not pending and (folder / SUMMARY).exists():
-            return read_json(folder / SUMMARY, dict, "delete the file and run the attack again")
+            return _held(folder / SUMMARY, "delete the file and run the attack again")
         tidy(folder)  # what a kill tore off must not stand before the next line
         tally = Tally()
         for line in each_line(folder / EXAMPLES):
@@ -128,7 +128,7 @@ def _claim(folder: Path, run: dict[str, Any], started: bool) -> None:
             f"{folder}: holds examples.jsonl but no run.json that says of which run; choose "
             "another --out or delete the folder"
         )
-    kept = read_json(path, dict, "choose another --out or delete the folder")
+    kept = _held(path, "choose another --out or delete the folder")
     held, ours = _flat(kept), _flat(run)
     keys = {*held, *ours}
     if RECIPE not in kept.get("sha256", ()):  # of a version that did not look at these files
@@ -148,6 +148,21 @@ def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
         inner = isinstance(value, dict)
         flat |= _flat(value, f"{prefix}{key}.") if inner else {f"{prefix}{key}": value}
     return flat
+
+
+def _held(path: Path, remedy: str) -> Summary:
+    """Return what one of the folder's JSON files says.
+
+    Raises:
+        InputError: it holds no JSON object.
+    """
+    try:
+        held = json.loads(read_text(path))
+    except json.JSONDecodeError:
+        held = None
+    if not isinstance(held, dict):
+        raise InputError(f"{path}: no JSON object; {remedy}")
+    return held
 
 
 def _attack_pending(

@@ -1,12 +1,13 @@
 """What an attack's folder says of each sentence's words: original, adversarial, success."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from robustparse.errors import InputError
 from robustparse.evaluation.lines import EXAMPLES, SUMMARY, read_lines
-from robustparse.files import read_json
+from robustparse.files import read_text
 
 REMEDY = "give a folder that `robustparse attack --out` wrote, or run the attack again"
 
@@ -56,7 +57,13 @@ def read_summary(folder: Path) -> dict[str, Any]:
     if not path.exists() or not (folder / EXAMPLES).exists():
         missing = SUMMARY if not path.exists() else EXAMPLES
         raise InputError(f"{folder}: holds no {missing}, so no finished attack; {REMEDY}")
-    return read_json(path, dict, REMEDY)
+    try:
+        summary = json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}:{error.lineno}: not JSON ({error.msg}); {REMEDY}") from None
+    if not isinstance(summary, dict):
+        raise InputError(f"{path}: expected a JSON object; {REMEDY}")
+    return summary
 
 
 def _pair(line: dict[str, Any], path: Path) -> Pair:
