@@ -1,6 +1,8 @@
 """A tiny random BERT: against transformers run plainly, one sentence and one mask at a time."""
 
 import json
+import shutil
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -211,70 +213,69 @@ def test_a_model_is_fetched_before_its_fingerprint(
     assert len(prints) == 2
 
 
-SIZES = {
-    "hidden_size": 16,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "intermediate_size": 32,
+def other_tokenizer(folder: Path) -> None:
+    BertTokenizer(vocab=VOCABULARY | {"more": len(VOCABULARY)}).save_pretrained(folder)
+
+
+def no_head(folder: Path) -> None:
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+    config = BertConfig(vocab_size=len(VOCABULARY), intermediate_size=32, **sizes)
+    BertModel(config).save_pretrained(folder)
+
+
+def no_tokenizer(folder: Path) -> None:
+    for name in ("tokenizer.json", "tokenizer_config.json", "vocab.txt"):
+        (folder / name).unlink(missing_ok=True)
+
+
+def change(name: str, **settings: object) -> Callable[[Path], None]:
+    def changed(folder: Path) -> None:
+        config = json.loads((folder / name).read_text())
+        (folder / name).write_text(json.dumps(config | settings))
+
+    return changed
+
+
+def pickled(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    torch.save({}, folder / "pytorch_model.bin")
+
+
+def torn(folder: Path) -> None:
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:100])
+
+
+MISTAKES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "no folder": (shutil.rmtree, "neither a folder nor a model in the local cache"),
+    "no config": (lambda folder: (folder / "config.json").unlink(), "no config.json"),
+    "no tokenizer": (no_tokenizer, "it has no tokenizer"),
+    "other tokenizer": (
+        other_tokenizer,
+        "its tokenizer has piece ids up to 24, its weights rows up to 23",
+    ),
+    "no head": (no_head, r"weights lack cls\.predictions"),
+    "no mask": (change("tokenizer_config.json", mask_token=None), "no mask token"),
+    "bad config": (lambda folder: (folder / "config.json").write_text("{"), "cannot be loaded"),
+    "no weights": (
+        lambda folder: (folder / "model.safetensors").unlink(),
+        "transformers cannot load it",
+    ),
+    "torn weights": (torn, "transformers cannot load it"),
+    "pickled weights": (pickled, "transformers cannot load it"),
+    "not masked": (change("config.json", model_type="gpt2"), "transformers cannot load it"),
 }
 
 
-def broken(folder: Path, tmp_path: Path, case: str) -> str:
-    for file in folder.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    if case == "no tokenizer":
-        for name in ("tokenizer.json", "tokenizer_config.json", "vocab.txt"):
-            (tmp_path / name).unlink(missing_ok=True)
-    elif case == "other tokenizer":
-        BertTokenizer(vocab=VOCABULARY | {"more": len(VOCABULARY)}).save_pretrained(tmp_path)
-    elif case == "no head":
-        config = BertConfig(vocab_size=len(VOCABULARY), **SIZES)
-        BertModel(config).save_pretrained(tmp_path)
-    elif case == "no mask":
-        config = json.loads((tmp_path / "tokenizer_config.json").read_text())
-        config["mask_token"] = None
-        (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
-    elif case == "no config":
-        (tmp_path / "config.json").unlink()
-    elif case == "bad config":
-        (tmp_path / "config.json").write_text("{")
-    elif case == "no weights":
-        (tmp_path / "model.safetensors").unlink()
-    elif case == "torn weights":
-        weights = tmp_path / "model.safetensors"
-        weights.write_bytes(weights.read_bytes()[:100])
-    elif case == "pickled weights":
-        (tmp_path / "model.safetensors").unlink()
-        torch.save({}, tmp_path / "pytorch_model.bin")
-    elif case == "not masked":
-        config = json.loads((tmp_path / "config.json").read_text())
-        (tmp_path / "config.json").write_text(json.dumps(config | {"model_type": "gpt2"}))
-    elif case == "no folder":
-        return str(tmp_path / "absent")
-    elif case == "no name":
-        return "bert-of-nobody"
-    return str(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("case", "message"),
-    [
-        ("no folder", "neither a folder nor a model in the local cache"),
-        ("no name", "set `download: true`"),
-        ("no config", "no config.json"),
-        ("no tokenizer", "it has no tokenizer"),
-        ("other tokenizer", "its tokenizer has piece ids up to 24, its weights rows up to 23"),
-        ("no head", r"weights lack cls\.predictions"),
-        ("no mask", "no mask token"),
-        ("bad config", "cannot be loaded"),
-        ("no weights", "transformers cannot load it"),
-        ("torn weights", "transformers cannot load it"),
-        ("pickled weights", "transformers cannot load it"),
-        ("not masked", "transformers cannot load it"),
-    ],
-)
-def test_what_cannot_be_loaded(bert: Path, tmp_path: Path, case: str, message: str) -> None:
-    model = broken(bert, tmp_path, case)
-    slot = Slot(0, example("a cat", "DT NN").sentence, 1)
+@pytest.mark.parametrize("case", MISTAKES)
+def test_what_cannot_be_loaded(bert: Path, tmp_path: Path, case: str) -> None:
+    spoil, message = MISTAKES[case]
+    folder = shutil.copytree(bert, tmp_path / "bert")
+    spoil(folder)
     with pytest.raises(InputError, match=message):
-        MaskedLM(model).propose([slot], seed=0)
+        MaskedLM(str(folder)).propose(slots(["a cat"]), seed=0)
+
+
+def test_a_name_that_is_not_in_the_cache() -> None:
+    with pytest.raises(InputError, match="set `download: true`"):
+        MaskedLM("bert-of-nobody").propose(slots(["a cat"]), seed=0)

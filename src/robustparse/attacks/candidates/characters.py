@@ -15,7 +15,7 @@ ALPHANUMERIC = string.ascii_letters + string.digits
 
 
 class CharacterVariant(CandidateGenerator):
-    """One random character of the word becomes a different one: one candidate a slot.
+    """One random character of the word becomes a different one: one candidate per slot.
 
     The character variant of Zheng et al. 2020's black-box attack (released code): both the
     character and what replaces it are drawn uniformly.
@@ -54,7 +54,7 @@ class CharacterEdits(CandidateGenerator):
     Args:
         edits: the kinds of edit: `insert` a character anywhere, `delete` one (never the only
             one), `swap` two neighbours, `substitute` one by another; by default all four.
-        sample: candidates a slot; None takes all, in the order of the kinds, then of the places.
+        sample: candidates per slot; None takes all, in the order of the kinds, then of the places.
         alphabet: what is inserted and what substitutes.
 
     Raises:

@@ -26,7 +26,7 @@ class TrainingWords(CandidateGenerator):
     A word's tag is its most frequent Penn tag in the victim's training data (`DictionaryTag`).
 
     Args:
-        sample: words a slot.
+        sample: words per slot.
 
     Raises:
         InputError: sample is below 1.

@@ -20,9 +20,9 @@ class VocabularyWords(CandidateGenerator):
     """Proposes words of one list, drawn uniformly without replacement, or all of them.
 
     Args:
-        path: a text file with one word a line; None takes the victim's training words (lower-cased,
-            those seen at least twice).
-        sample: words a slot, drawn from (seed, sentence id, position); None proposes the whole
+        path: a text file with one word per line; None takes the victim's training words
+            (lower-cased, those seen at least twice).
+        sample: words per slot, drawn from (seed, sentence id, position); None proposes the whole
             list, in its order.
 
     Raises:
@@ -63,7 +63,7 @@ class VocabularyWords(CandidateGenerator):
 
 
 def read_words(path: Path) -> list[str]:
-    """Read the distinct words of a text file with one word a line, in its order.
+    """Read the distinct words of a text file with one word per line, in its order.
 
     Raises:
         InputError: the file cannot be read, or a line holds more than one word.
@@ -73,7 +73,7 @@ def read_words(path: Path) -> list[str]:
         fields = line.split()
         if len(fields) > 1:
             raise InputError(
-                f"found {len(fields)} words", path=path, line=number, expected="one word a line"
+                f"found {len(fields)} words", path=path, line=number, expected="one word per line"
             )
         words.update(dict.fromkeys(fields))
     return list(words)

@@ -19,7 +19,7 @@ class StopWords(Constraint):
     """Stop words may not be changed.
 
     Args:
-        path: a text file with one word a line; None takes NLTK's English list.
+        path: a text file with one word per line; None takes NLTK's English list.
         fold: whether casing does not count (TextAttack compares words as they are: false).
 
     Raises:
