@@ -44,6 +44,8 @@ class LinkGrammar(GrammarChecker):
         InputError: a setting is out of range; when first used: the program is missing.
     """
 
+    _process: subprocess.Popen[bytes] | None = None  # for `__del__`, whatever was constructed
+
     def __init__(
         self,
         command: str = "link-parser",
@@ -52,7 +54,6 @@ class LinkGrammar(GrammarChecker):
         seconds: float = 60.0,
         longest: int | None = 40,
     ) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
         if not seconds > 0:
             raise InputError(f"must be > 0, got {seconds}", key="link grammar: seconds")
         check_least("link grammar", longest=longest)
