@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from classifier_network import PADDING, UNKNOWN, Classifier
-from robustparse.attacks.candidates.casing import in_casing_of
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+from robustparse.attacks.candidates.union import in_casing_of
 from robustparse.attacks.constraints.words import StopWords
 from robustparse.errors import InputError
 from robustparse.files import read_text, write_text
@@ -99,11 +99,11 @@ def stop_words(texts: Sequence[Text]) -> list[str]:
     Raises:
         InputError: NLTK's list is missing.
     """
-    masks = StopWords().attackable(texts)  # type: ignore[arg-type]
+    listed = StopWords()
     found = {
         word
-        for text, mask in zip(texts, masks, strict=True)
-        for word, attackable in zip(text.sentence.words, mask.tolist(), strict=True)
+        for text in texts
+        for word, attackable in zip(text.sentence.words, listed.attackable(text), strict=True)  # type: ignore[arg-type]
         if not attackable
     }
     return sorted(found)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from robustparse.errors import InputError
-from robustparse.files import make_folder, read_text, write_text
+from robustparse.files import make_folder, read_json, read_text, write_text
 
 
 def test_a_byte_order_mark_is_no_text(tmp_path):
@@ -34,6 +34,35 @@ def test_unreadable_content_names_the_file_and_the_line(tmp_path, content, messa
     with pytest.raises(InputError, match=message) as caught:
         read_text(path)
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "line", "key"),
+    [
+        ('{"a": 1,\n', dict, 2, None),
+        ("{}", list, None, None),
+        ("[]", dict, None, None),
+        ('"text"', dict, None, None),
+        ("", object, None, None),
+        ('[{"a": 1, "b": 2, "a": 3}]', list, None, "'a'"),
+        ("[" * 100_000, list, None, None),
+        ("[" + "1" * 5000 + "]", list, None, None),  # more digits than Python reads
+    ],
+)
+def test_what_is_not_the_json_wanted(tmp_path, content, kind, line, key):
+    path = tmp_path / "a.json"
+    path.write_text(content)
+    with pytest.raises(InputError) as caught:
+        read_json(path, kind, "delete the file")
+    error = caught.value
+    assert (error.path, error.line, error.key) == (str(path), line, key)
+    assert error.remedy == ("delete the file" if content else None)
+
+
+def test_json_of_the_kind_wanted(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text('\ufeff{"a": [{"b": 1}, {"b": 2}]}')
+    assert read_json(path, dict) == read_json(path, object) == {"a": [{"b": 1}, {"b": 2}]}
 
 
 def test_missing_files_and_folders_are_named(tmp_path):

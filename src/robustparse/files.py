@@ -1,15 +1,18 @@
 """Reading text with clear errors, writing it whole or not at all."""
 
 import hashlib
+import json
 import os
 import tempfile
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO, TypeVar
 
 from robustparse.errors import InputError
+
+T = TypeVar("T")
 
 
 def read_text(path: Path) -> str:
@@ -21,21 +24,63 @@ def read_text(path: Path) -> str:
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
+        raise InputError("no such file", path=path) from None
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        raise InputError(f"cannot be read: {error.strerror}", path=path) from None
     if not content.strip():
-        raise InputError(f"{path}: the file is empty")
+        raise InputError("the file is empty", path=path)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        # The codec counts from behind a byte order mark, in the bytes it was left with.
+        # The codec counts from after a byte order mark, in the bytes it was left with.
         line = error.object[: error.start].count(b"\n") + 1
         found = "utf-16" if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "latin1"
         raise InputError(
-            f"{path}:{line}: not UTF-8 (byte 0x{error.object[error.start]:02x}); convert the file, "
-            f"for example with iconv -f {found} -t utf-8"
+            f"not UTF-8 (byte 0x{error.object[error.start]:02x})",
+            path=path,
+            line=line,
+            remedy=f"convert the file, for example with iconv -f {found} -t utf-8",
         ) from None
+
+
+def read_json(path: Path, kind: type[T], remedy: str | None = None) -> T:
+    """Read a UTF-8 file that holds one JSON object or list.
+
+    Args:
+        path: the file.
+        kind: `dict` for an object, `list` for a list, `object` for either.
+        remedy: what the user can do about a file that cannot be used.
+
+    Raises:
+        InputError: the file cannot be read, is not JSON or not of the kind, or an object in it has
+            a key twice; names the file, and line or key.
+    """
+    expected = "a JSON object" if kind is dict else "a JSON list" if kind is list else "JSON"
+    content = read_text(path)
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        table = dict(pairs)
+        if len(table) < len(pairs):
+            keys = [key for key, _ in pairs]
+            repeated = next(key for key in keys if keys.count(key) > 1)
+            raise InputError("appears twice", path=path, key=repr(repeated), remedy=remedy)
+        return table
+
+    try:
+        found: object = json.loads(content, object_pairs_hook=unique)
+    except InputError:
+        raise
+    except (ValueError, RecursionError) as error:
+        line = error.lineno if isinstance(error, json.JSONDecodeError) else None
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else error
+        raise InputError(
+            f"not JSON ({reason})", path=path, line=line, expected=expected, remedy=remedy
+        ) from None
+    if not isinstance(found, kind):
+        raise InputError(
+            f"found {type(found).__name__}", path=path, expected=expected, remedy=remedy
+        )
+    return found
 
 
 def file_digest(path: Path) -> str:

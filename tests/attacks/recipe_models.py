@@ -140,7 +140,7 @@ def write_models(folder: Path) -> None:
     stop = ["the", "of", *(word for word in words if code(word) % 3 == 0)]
     (folder / "stop.txt").write_text("\n".join(stop))
     senses = [
-        {"en_word": word, "en_grammar": _PARTS[part_of(tag)], "sememes": [f"{tag} {number}"]}
+        {"en_word": word, "en_grammar": _PARTS[part_of(tag)], "Def": f"{{{tag} {number}|}}"}
         for number, (tag, words) in enumerate(halves())
         for word in words
     ]

@@ -1,4 +1,4 @@
-"""Filters on changed sentences from functions, and whether a result keeps to them."""
+"""Constraints on changed sentences from functions, and whether a result keeps to them."""
 
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ def stays_close(edit: Edit) -> bool:
 
 
 class Asked(SentenceConstraint):
-    """A filter from a function; keeps what it was asked, a list for every call."""
+    """A constraint from a function; keeps what it was asked, a list for every call."""
 
     def __init__(self, judge: Judge) -> None:
         self.judge = judge
@@ -49,7 +49,7 @@ def by_id(attack: Attack, examples: Sequence[Example]) -> dict[int, AttackResult
 
 
 def without_counts(result: AttackResult) -> AttackResult:
-    """The result without the counts of candidates, which name every filter."""
+    """The result without the counts of candidates, which name every constraint."""
     return replace(result, candidates=CandidateCounts())
 
 
@@ -62,11 +62,11 @@ def has_admissible_chain(
     judges: Iterable[Judge],
     between: Mapping[str, Sequence[str]] | None = None,
 ) -> bool:
-    """Whether changes of one word at a time lead to the result and all pass the filters.
+    """Whether changes of one word at a time lead to the result and all pass the constraints.
 
     Args:
         result: of an attack.
-        judges: the filters.
+        judges: the constraints.
         between: other candidates of a word that may stand in its place on the way, and the word
             itself again; by default each word is changed once.
     """

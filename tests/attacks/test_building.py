@@ -9,9 +9,9 @@ from jsonargparse import ArgumentParser
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.cache import CachedCandidates
-from robustparse.attacks.candidates.casing import as_they_are, in_casing_of
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.candidates.masked_lm import MaskedLM
+from robustparse.attacks.candidates.union import as_they_are, in_casing_of
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.attacks.engine.problem_builder import ProblemBuilder
@@ -108,11 +108,10 @@ def test_constraints_apply_in_order_to_the_survivors() -> None:
 
 def test_models_report_their_seconds() -> None:
     class Model(Constraint):
+        is_model = True
+
         def accept(self, slots, candidates, victim):
             return super().accept(slots, candidates, victim)
-
-        def is_model(self) -> bool:
-            return True
 
     run = Attack(
         goal=parsed().goal, candidates=Lexicon(LEXICON), search=Zheng2020(), constraints=[Model()]
@@ -144,5 +143,5 @@ def test_the_configuration_of_zheng_2020() -> None:
 
 
 def test_the_configuration_takes_no_other_class() -> None:
-    with pytest.raises(Exception, match=r"does not implement protocol"):
+    with pytest.raises(Exception, match="subclass of CandidateGenerator"):
         parsed(candidates="collections.Counter")

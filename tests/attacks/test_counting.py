@@ -147,15 +147,14 @@ class Compared(str):
 class Whole(Lexicon):
     """Every word of a list, as it is."""
 
+    verbatim = True
+
     def __init__(self, words: Sequence[str]) -> None:
         super().__init__({})
         self.words = words
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         return [list(self.words) for _ in slots]
-
-    def verbatim(self) -> bool:
-        return True
 
 
 def test_a_whole_vocabulary_is_counted_word_by_word() -> None:

@@ -1,11 +1,11 @@
-"""The filter that keeps any search within a budget of edits."""
+"""How many words a fraction of a sentence is, in every search, and the constraint on any search."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
-from attack_fakes import HashVictim, corpus
+from attack_fakes import HashVictim, corpus, example
 from sentence_judges import by_id, uncounted
-from test_filtered_searches import engine, examples_of
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.generator import Slot
@@ -13,24 +13,90 @@ from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.edits import EditBudget
 from robustparse.attacks.constraints.sentence_constraint import Edit
+from robustparse.attacks.constraints.tagging.tags import AttackableTags
+from robustparse.attacks.edit_budget import edit_budget
 from robustparse.attacks.goals.attachment import AttachmentDrop
+from robustparse.attacks.goals.phrases import PhraseDrop
 from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.beam import Beam
 from robustparse.attacks.search.importance import GreedyByImportance
 from robustparse.attacks.search.population.genetic import Genetic
 from robustparse.attacks.search.population.particle_swarm import ParticleSwarm
+from robustparse.attacks.search.random_substitution import RandomSubstitution
 from robustparse.attacks.search.rankings import DeletedWord
 from robustparse.attacks.search.requests import Search
-from robustparse.errors import InputError
-from robustparse.types import Sentence
+from robustparse.attacks.search.wang2021 import Wang2021
+from robustparse.attacks.search.white_box.zheng2020_whitebox import Zheng2020WhiteBox
+from robustparse.attacks.search.zheng2020 import Zheng2020
+from robustparse.attacks.search.zheng2020_phrase import PhraseWhiteBox
+from robustparse.types import Example, Sentence
 
 EXAMPLES, LEXICON = corpus(30, seed=4)
+# White boxes end at a word without candidates.
+_WORDS = [f"w{number}" for number in range(60)]
+FULL = {word: [_WORDS[(at + 7 * by) % 60] for by in range(1, 13)] for at, word in enumerate(_WORDS)}
 SEARCHES = (
     Beam(width=2),
     GreedyByImportance(DeletedWord()),
     Genetic(population=4, generations=3),
     ParticleSwarm(population=4, iterations=3),
 )
+WHITE_BOXES: dict[str, Search] = {
+    "words": Zheng2020WhiteBox(gamma=0.25, trials=12),
+    "words, two at once": Zheng2020WhiteBox(gamma=0.25, trials=12, positions=2),
+    "phrases": PhraseWhiteBox(trials=12),
+}
+
+
+def test_hundredths_are_exact() -> None:
+    for length in range(1, 300):
+        for hundredths in range(1, 101):
+            expected = max(1, hundredths * length // 100)
+            assert edit_budget(hundredths / 100, length) == expected
+            assert edit_budget(hundredths / 100, length, up=True) == -(-hundredths * length // 100)
+
+
+class Counting(HashVictim):
+    """Attaches one word more wrongly for every word changed."""
+
+    def answer(self, text: tuple[str, ...]) -> tuple[list[int], list[int]]:
+        changed = sum(word.startswith("x") for word in text)
+        heads = [place + 2 if place < changed else place for place in range(len(text))]
+        return heads, [0] * len(text)
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        Zheng2020(gamma=0.29),
+        Zheng2020WhiteBox(gamma=0.29, positions=100),
+        RandomSubstitution(gamma=0.29, trials=1),
+    ],
+    ids=lambda search: type(search).__name__,
+)
+@pytest.mark.parametrize(("words", "most"), [(100, 29), (99, 28), (3, 1)])
+def test_rounding_loses_no_word(search: Search, words: int, most: int) -> None:
+    """In floating point 0.29 * 100 falls short of 29."""
+    assert int(0.29 * 100) == 28
+    assert edits(search, words) == most
+
+
+@pytest.mark.parametrize(("words", "most"), [(100, 7), (101, 8), (14, 1), (15, 2)])
+def test_rounding_adds_no_word(words: int, most: int) -> None:
+    """In floating point 0.07 * 100 is more than 7."""
+    assert 0.07 * 100 > 7
+    assert edits(Wang2021(gamma=0.07), words) == most
+
+
+def edits(search: Search, words: int) -> int:
+    """How many of N words a search changes where every change does harm."""
+    forms = [f"w{number}" for number in range(words)]
+    one = example(" ".join(forms), "NN " * words)
+    lexicon = Lexicon({form: [f"x{form}"] for form in forms})
+    (result,) = Attack(goal=AttachmentDrop(), candidates=lexicon, search=search).run(
+        [one], Counting()
+    )
+    return len(result.edited)
 
 
 def test_words_are_counted_against_the_original() -> None:
@@ -71,14 +137,34 @@ class Unannounced(EditBudget):
         return None
 
 
-@pytest.mark.parametrize("name", ["white box", "white box, two at once", "phrase, white box"])
+def white_box(name: str, *constraints: Constraint) -> tuple[Attack, list[Example]]:
+    tags = AttackableTags(["NN", "VB", "DT", "JJ"])
+    phrases = name == "phrases"
+    goal = PhraseDrop(shortest=2, longest=6) if phrases else AttachmentDrop(least=3)
+    attack = Attack(
+        goal=goal,
+        candidates=Lexicon(FULL),
+        search=WHITE_BOXES[name],
+        constraints=[*constraints, tags],
+    )
+    return attack, list(map(with_phrases, corpus(30, seed=5)[0])) if phrases else EXAMPLES
+
+
+def with_phrases(example: Example) -> Example:
+    """Two chains side by side under the last word, so that one may be changed to harm the other."""
+    last = len(example.sentence) - 1
+    heads = list(range(last + 1))
+    heads[0] = heads[last // 2] = last + 1
+    heads[last] = 0
+    return replace(example, gold=replace(example.gold, heads=tuple(heads)))
+
+
+@pytest.mark.parametrize("name", WHITE_BOXES)
 def test_white_boxes_pass_words_over_once_the_budget_is_spent(name: str) -> None:
     """They ask about no change that would be refused, where one by one all of a word's would be."""
 
     def results(budget: EditBudget) -> tuple[int, int]:
-        attack = engine(name)
-        attack.constraints = [budget, *attack.constraints]
-        found = by_id(attack, examples_of(name)).values()
+        found = by_id(*white_box(name, budget)).values()
         assert all(len(one.edited) <= max(1, len(one.words) // 10) for one in found)
         judged, passed = sum(one.candidates.sums for one in found)[0, -2:].tolist()
         return judged - passed, sum(one.charged for one in found)
@@ -93,6 +179,8 @@ def test_white_boxes_pass_words_over_once_the_budget_is_spent(name: str) -> None
 class Slow(Lexicon):
     """A table that passes for a model: candidates are made for one word after the other."""
 
+    is_model = True
+
     def __init__(self) -> None:
         super().__init__(LEXICON)
         self.slots = 0
@@ -100,9 +188,6 @@ class Slow(Lexicon):
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         self.slots += len(slots)
         return super().propose(slots, seed)
-
-    def is_model(self) -> bool:
-        return True
 
 
 def test_a_greedy_search_makes_no_candidates_once_the_budget_is_spent() -> None:
@@ -119,15 +204,6 @@ def test_a_greedy_search_makes_no_candidates_once_the_budget_is_spent() -> None:
     assert found == found_alike
 
 
-@pytest.mark.parametrize("name", ["white box", "phrase, white box"])
+@pytest.mark.parametrize("name", ["words", "phrases"])
 def test_a_budget_that_is_no_smaller_than_the_searchs_own_changes_nothing(name: str) -> None:
-    attack = engine(name)
-    attack.constraints = [EditBudget(1.0), *attack.constraints]
-    examples = examples_of(name)
-    assert uncounted(attack, examples) == uncounted(engine(name), examples)
-
-
-@pytest.mark.parametrize("gamma", [0.0, 1.01, -0.5])
-def test_a_share_that_is_none(gamma: float) -> None:
-    with pytest.raises(InputError, match=rf"edit budget: gamma must be in \(0, 1\], got {gamma}"):
-        EditBudget(gamma)
+    assert uncounted(*white_box(name, EditBudget(1.0))) == uncounted(*white_box(name))

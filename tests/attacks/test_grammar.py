@@ -1,9 +1,11 @@
-"""Grammar checkers: errors compared with the current sentence; LanguageTool; time limits."""
+"""Grammar checkers: errors compared with the current sentence; LanguageTool; link grammar."""
 
+import shutil
 import sys
 import threading
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -16,6 +18,7 @@ from robustparse.attacks.constraints.grammar import (
     within,
     written,
 )
+from robustparse.attacks.constraints.link_grammar import LinkGrammar
 from robustparse.attacks.constraints.sentence_constraint import Edit
 from robustparse.errors import InputError
 from robustparse.types import Sentence
@@ -54,8 +57,6 @@ def test_a_change_may_not_add_an_error_to_the_current_sentence() -> None:
         assert admitted.tolist() == [errors <= more for errors in added]
         assert len(checker.asked) == len(set(checker.asked))
     assert GrammarErrors(Bad()).admits([]).shape == (0,)
-    with pytest.raises(InputError, match="more must be >= 0, got -1"):
-        GrammarErrors(Bad(), more=-1)
 
 
 @pytest.fixture
@@ -78,8 +79,9 @@ def test_language_tool_counts_matches(tool, tmp_path, monkeypatch: pytest.Monkey
     assert tool.started == {"remote_server": "http://localhost:1"}
     monkeypatch.setenv("LTP_PATH", str(tmp_path))
     monkeypatch.delenv("LTP_JAR_DIR_PATH", raising=False)
-    with pytest.raises(InputError, match=f"no copy in {tmp_path}.*set `download: true`"):
+    with pytest.raises(InputError, match=f"no copy in {tmp_path}") as error:
         LanguageTool().errors(["bad"])
+    assert error.value.remedy.startswith("set `download: true`")
     (tmp_path / "LanguageTool-6.4").mkdir()
     assert LanguageTool().errors(["bad"]) == [1]
 
@@ -107,7 +109,7 @@ def test_language_tool_starts_the_newest_copy_found_and_fetches_none(
 def test_language_tool_that_hangs_fails_or_is_missing(tool, monkeypatch) -> None:
     done = threading.Event()
     tool.check = lambda text: done.wait(60)
-    with pytest.raises(InputError, match=r"no answer within 0\.05 s to 'bad'"):
+    with pytest.raises(InputError, match=r"it failed on 'bad' \(no answer within 0\.05 s\)"):
         LanguageTool(server="x", seconds=0.05).errors(["bad"])
     done.set()
 
@@ -120,14 +122,15 @@ def test_language_tool_that_hangs_fails_or_is_missing(tool, monkeypatch) -> None
     library = sys.modules["language_tool_python"]
     library.LanguageTool = lambda *_, **__: threading.Event().wait(5)
     monkeypatch.setattr(grammar, "_START_SECONDS", 0.05)
-    with pytest.raises(InputError, match=r"has not started within 0\.05 s"):
+    with pytest.raises(InputError, match=r"cannot be started .*no answer within 0\.05 s"):
         LanguageTool(server="x").errors(["bad"])
     library.LanguageTool = refuse
     with pytest.raises(InputError, match=r"cannot be started for en-US \(refused\)"):
         LanguageTool(server="x").errors(["bad"])
     monkeypatch.setitem(sys.modules, "language_tool_python", None)
-    with pytest.raises(InputError, match="run `pip install language_tool_python`"):
+    with pytest.raises(InputError, match="run `pip install language_tool_python`") as error:
         LanguageTool().errors(["bad"])
+    assert error.value.key == "LanguageTool"
 
 
 def test_a_time_limit_on_a_call() -> None:
@@ -136,5 +139,138 @@ def test_a_time_limit_on_a_call() -> None:
         within(0.01, lambda: time.sleep(5))
     with pytest.raises(KeyError):
         within(60.0, lambda: {}["x"])
-    with pytest.raises(InputError, match="seconds must be > 0"):
-        LanguageTool(seconds=0)
+
+
+def command(tmp_path: Path, body: str) -> str:
+    """A program that stands in for link-parser; it reads a sentence a line."""
+    path = tmp_path / "parser"
+    path.write_text(
+        f"#!{sys.executable}\nimport os, sys, time\nsay = lambda s: print(s, flush=True)\n"
+    )
+    with path.open("a") as file:
+        file.write(
+            f"say('limit set to 1000')\nfor line in sys.stdin:\n    line = line.strip()\n{body}"
+        )
+    path.chmod(0o755)
+    return str(path)
+
+
+COUNTS = """\
+    if 'bad' in line:
+        say('No complete linkages found.')
+    else:
+        say('Found 2 linkages')
+        sys.stdout.write('\\tUnique linkage, cost'); sys.stdout.flush(); time.sleep(0.05)
+        say(' vector = (UNUSED=0 DIS= 3.00 LEN=4)')
+"""
+
+
+def test_link_grammar_counts_sentences_that_it_cannot_link(tmp_path) -> None:
+    texts = ["a bad bad day", "a good day", "", "! bad", "bad one two three", "!", "fine"]
+    checker = LinkGrammar(command(tmp_path, COUNTS), longest=4)
+    assert checker.errors(texts) == [1, 0, 0, 1, 1, 0, 0]
+    process = checker._process
+    assert checker.errors(texts[::-1]) == [0, 0, 1, 1, 0, 0, 1]
+    assert checker.errors(["bad one two three four"]) == [0]
+    assert checker._process is process  # kept
+    checker.close()
+    checker.close()
+    assert process.returncode is not None
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("    time.sleep(60)\n", r"no answer within 0\.3 s to 'a day'"),
+        ("    say('UNUSED=0'.replace('U', 'V'))\n", r"no answer within 0\.3 s"),
+        ("    say('no dictionary'); sys.exit(3)\n", r"ended with code 3 .*saying: no dictionary"),
+        ("    sys.exit(0)\n", "ended with code 0 at 'a day'"),
+        ("    os.close(1); os.close(2); time.sleep(60)\n", "ended with code -9 at 'a day'"),
+    ],
+)
+def test_a_checker_that_hangs_or_dies(tmp_path, body: str, message: str) -> None:
+    checker = LinkGrammar(command(tmp_path, body), seconds=0.3)
+    if "ended" in message:
+        checker.seconds = 60.0
+    with pytest.raises(InputError, match=message):
+        checker.errors(["a day"])
+    assert checker._process is None
+
+
+def test_a_checker_that_dies_between_two_texts_says_so(tmp_path) -> None:
+    checker = LinkGrammar(command(tmp_path, COUNTS + "    sys.exit(7)\n"))
+    with pytest.raises(InputError, match="ended with code 7"):
+        checker.errors(["a day"] * 3)
+    assert checker.errors(["a day"]) == [0]  # another process
+
+
+def test_a_missing_command(tmp_path) -> None:
+    absent = str(tmp_path / "absent")
+    with pytest.raises(InputError, match=r"cannot be run .*apt install link-grammar") as error:
+        LinkGrammar(absent).errors(["a"])
+    assert error.value.key == f"link grammar: {absent}"
+
+
+needs_link_parser = pytest.mark.skipif(
+    shutil.which("link-parser") is None,
+    reason="link-parser is not installed (Debian: apt install link-grammar)",
+)
+
+
+@needs_link_parser
+def test_the_real_link_grammar() -> None:
+    sentence = Sentence(("The", "cat", "sleeps", "on", "the", "mat", "."))
+    edits = [
+        Edit(sentence, sentence.words, position, word)
+        for position, word in ((2, "sleep"), (2, "lies"), (1, "dog"), (4, "an"), (1, "of"))
+    ]
+    one = GrammarErrors(LinkGrammar())
+    assert one.admits(edits).tolist() == [False, True, True, False, False]
+    one.checker.close()
+
+
+@needs_link_parser
+def test_the_real_link_grammar_finds_a_linkage_among_several() -> None:
+    # Most of its linkages fail; the second has many that pass, of which one is shown.
+    good = ["why would you want a chihuahua?", "I saw the man in the park with a telescope."]
+    checker = LinkGrammar()
+    errors = checker.errors([good[0], "the the cat", *good, "The cat sleep the.", *good])
+    assert errors == [0, 1, 0, 0, 1, 0, 0]
+    checker.close()
+
+
+PICKY = """\
+    if len(line.encode()) > 2045:
+        sys.exit(0)
+    if not line.split('\\0')[0].strip(' \u200b\u200c\u200d\u2060'):
+        continue
+    if len(line.replace(',', ' ,').split()) > 254:
+        print('link-grammar: Error: sentence too long, contains more than 254 words',
+              file=sys.stderr, flush=True)
+        continue
+    say('No complete linkages found.'); say('cost vector = (UNUSED=2 DIS= 0.00 LEN=1)')
+"""
+
+# Which the command does not answer, or quits at; each with a similar text that it answers.
+UNANSWERED = ["\u200b", "\0", "\u2060 \u200b", "%\u200d", "\x1f"]
+UNANSWERED += ["é" * 1023, "of, " * 130, "of " * 255]
+ANSWERED = ["\u200bof of", "\0of of", "\u200b!of of", "of\0of"]
+ANSWERED += ["é" * 1022, "of, " * 120, "of " * 200]
+
+
+def test_texts_that_link_grammar_does_not_answer_count_no_error(tmp_path) -> None:
+    checker = LinkGrammar(command(tmp_path, PICKY), longest=None)
+    texts = [text for pair in zip(UNANSWERED, [*ANSWERED, "of"], strict=True) for text in pair]
+    assert checker.errors(texts) == [0, 1] * 8
+    checker.close()
+
+
+@needs_link_parser
+def test_the_real_link_grammar_answers_or_is_not_asked() -> None:
+    checker = LinkGrammar(longest=None)
+    good, bad = "The cat sleeps.", "The cat sleep the."
+    for text in UNANSWERED:
+        assert checker.errors([good, text, bad, text, good]) == [0, 0, 1, 0, 0]
+    for text in ANSWERED[:5]:
+        assert checker.errors([good, text, good])[::2] == [0, 0]
+    checker.close()

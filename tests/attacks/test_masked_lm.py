@@ -1,5 +1,9 @@
 """A tiny random BERT: against transformers run plainly, one sentence and one mask at a time."""
 
+import json
+import shutil
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +14,8 @@ from tiny_language_models import VOCABULARY, WORDS
 from transformers import (
     AutoModelForMaskedLM,
     AutoTokenizer,
+    BertConfig,
+    BertModel,
     BertTokenizer,
     DistilBertConfig,
     DistilBertForMaskedLM,
@@ -18,6 +24,7 @@ from transformers import (
 from robustparse.attacks.candidates import masked_lm
 from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.candidates.masked_lm import MaskedLM
+from robustparse.errors import InputError
 
 TEXTS = [
     "the dogs barking loudly .",
@@ -35,13 +42,18 @@ def slots(texts: list[str] = TEXTS) -> list[Slot]:
     ]
 
 
+@cache
+def plain(folder: Path):
+    network = AutoModelForMaskedLM.from_pretrained(folder).double().eval()
+    return AutoTokenizer.from_pretrained(folder), network
+
+
 def plain_logits(folder: Path, slot: Slot) -> torch.Tensor:
     """Logits for the slot from the tokenizer's own encoding of the text with [MASK] in it."""
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer, network = plain(folder)
     words = list(slot.sentence.words)
     words[slot.position] = "[MASK]"
     batch = tokenizer(" ".join(words), return_tensors="pt")
-    network = AutoModelForMaskedLM.from_pretrained(folder).double().eval()
     with torch.no_grad():
         logits = network(**batch).logits[0]
     (at,) = torch.nonzero(batch["input_ids"][0] == tokenizer.mask_token_id).flatten().tolist()
@@ -68,29 +80,25 @@ def test_a_word_of_several_pieces_is_one_mask(bert: Path) -> None:
 
 @pytest.mark.parametrize("sample", [None, 9])
 def test_batched_equals_one_by_one(bert: Path, sample: int | None) -> None:
-    def generator(tokens: int) -> MaskedLM:
-        return MaskedLM(
-            str(bert), top_k=12, sample=sample, precision="float64", batch_tokens=tokens
-        )
-
-    together = generator(8192).propose(slots(), seed=3)
-    assert generator(1).propose(slots(), seed=3) == together
-    assert generator(40).propose(slots(), seed=3) == together
-    alone = [generator(8192).propose([slot], seed=3)[0] for slot in slots()]
-    assert alone == together
-    assert generator(8192).propose(slots()[::-1], seed=3)[::-1] == together
-    assert (generator(8192).propose(slots(), seed=4) == together) == (sample is None)
+    generator = MaskedLM(str(bert), top_k=12, sample=sample, precision="float64")
+    together = generator.propose(slots(), seed=3)
+    assert [generator.propose([slot], seed=3)[0] for slot in slots()] == together
+    assert generator.propose(slots()[::-1], seed=3)[::-1] == together
+    assert (generator.propose(slots(), seed=4) == together) == (sample is None)
+    for tokens in (1, 40):
+        generator.batch_tokens = tokens
+        assert generator.propose(slots(), seed=3) == together
 
 
 def test_draws_follow_the_softmax_without_replacement(bert: Path) -> None:
-    slot = Slot(0, slots()[1].sentence, 1)
-    logits = plain_logits(bert, slot)
+    sentence = slots()[1].sentence
+    logits = plain_logits(bert, Slot(0, sentence, 1))
     top = logits.topk(6).indices.tolist()
     names = list(VOCABULARY)
     probability = logits[top].softmax(0).numpy()
     generator = MaskedLM(str(bert), top_k=6, sample=6, precision="float64")
     runs = 600
-    drawn = [generator.propose([slot], seed)[0] for seed in range(runs)]
+    drawn = generator.propose([Slot(number, sentence, 1) for number in range(runs)], seed=0)
     kept = [names[index] for index in top if names[index] in [*WORDS, "un"]]
     assert len(kept) > 2
     assert all(sorted(words) == sorted(kept) for words in drawn)
@@ -203,3 +211,71 @@ def test_a_model_is_fetched_before_its_fingerprint(
     monkeypatch.setattr(masked_lm, "LoadedModel", load)
     prints = {MaskedLM(name, download=True).fingerprint() for name in ("one", "two")}
     assert len(prints) == 2
+
+
+def other_tokenizer(folder: Path) -> None:
+    BertTokenizer(vocab=VOCABULARY | {"more": len(VOCABULARY)}).save_pretrained(folder)
+
+
+def no_head(folder: Path) -> None:
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+    config = BertConfig(vocab_size=len(VOCABULARY), intermediate_size=32, **sizes)
+    BertModel(config).save_pretrained(folder)
+
+
+def no_tokenizer(folder: Path) -> None:
+    for name in ("tokenizer.json", "tokenizer_config.json", "vocab.txt"):
+        (folder / name).unlink(missing_ok=True)
+
+
+def change(name: str, **settings: object) -> Callable[[Path], None]:
+    def changed(folder: Path) -> None:
+        config = json.loads((folder / name).read_text())
+        (folder / name).write_text(json.dumps(config | settings))
+
+    return changed
+
+
+def pickled(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    torch.save({}, folder / "pytorch_model.bin")
+
+
+def torn(folder: Path) -> None:
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:100])
+
+
+MISTAKES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "no folder": (shutil.rmtree, "neither a folder nor a model in the local cache"),
+    "no config": (lambda folder: (folder / "config.json").unlink(), "no config.json"),
+    "no tokenizer": (no_tokenizer, "it has no tokenizer"),
+    "other tokenizer": (
+        other_tokenizer,
+        "its tokenizer has piece ids up to 24, its weights rows up to 23",
+    ),
+    "no head": (no_head, r"weights lack cls\.predictions"),
+    "no mask": (change("tokenizer_config.json", mask_token=None), "no mask token"),
+    "bad config": (lambda folder: (folder / "config.json").write_text("{"), "cannot be loaded"),
+    "no weights": (
+        lambda folder: (folder / "model.safetensors").unlink(),
+        "transformers cannot load it",
+    ),
+    "torn weights": (torn, "transformers cannot load it"),
+    "pickled weights": (pickled, "transformers cannot load it"),
+    "not masked": (change("config.json", model_type="gpt2"), "transformers cannot load it"),
+}
+
+
+@pytest.mark.parametrize("case", MISTAKES)
+def test_what_cannot_be_loaded(bert: Path, tmp_path: Path, case: str) -> None:
+    spoil, message = MISTAKES[case]
+    folder = shutil.copytree(bert, tmp_path / "bert")
+    spoil(folder)
+    with pytest.raises(InputError, match=message):
+        MaskedLM(str(folder)).propose(slots(["a cat"]), seed=0)
+
+
+def test_a_name_that_is_not_in_the_cache() -> None:
+    with pytest.raises(InputError, match="set `download: true`"):
+        MaskedLM("bert-of-nobody").propose(slots(["a cat"]), seed=0)

@@ -1,4 +1,4 @@
-"""docs/attacks.md names every class that a recipe may name, by its public name."""
+"""Parts by name: the docs list all of the package, and those of a user need one method."""
 
 import inspect
 import pkgutil
@@ -6,7 +6,12 @@ import re
 from importlib import import_module
 from pathlib import Path
 
+import pytest
+from attack_fakes import HashVictim, corpus
+from jsonargparse import ArgumentParser
+
 from robustparse import attacks
+from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.generator import CandidateGenerator
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.grammar import GrammarChecker
@@ -44,3 +49,65 @@ def test_every_part_is_listed_and_public() -> None:
     assert len(set(paths)) == len(paths)
     assert set(paths) == concrete() | BESIDE
     assert set(paths) <= set(attacks.__all__)
+
+
+def parsed(kind: type, content: str) -> object:
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_argument("--part", type=kind)
+    return parser.instantiate(parser.parse_string(content)).part
+
+
+def test_constraints_come_from_yaml() -> None:
+    rise, similarity, grammar, listed, any_tag = parsed(
+        list[Constraint],
+        """
+part:
+- class_path: robustparse.attacks.PerplexityRise
+  init_args:
+    most: 30
+    language_model:
+      class_path: robustparse.attacks.LanguageModel
+      init_args: {model: gpt2, longest: 64}
+- class_path: robustparse.attacks.SentenceSimilarity
+  init_args: {model: some-encoder, window: 15}
+- class_path: robustparse.attacks.GrammarErrors
+  init_args:
+    checker:
+      class_path: robustparse.attacks.LinkGrammar
+      init_args: {longest: 30}
+- class_path: robustparse.attacks.AttackableTags
+  init_args: {tags: [IN, RP]}
+- class_path: robustparse.attacks.AttackableTags
+  init_args: {tags: any}
+""",
+    )
+    assert (rise.most, rise.language_model.longest) == (30.0, 64)
+    assert similarity.window == 15
+    assert grammar.checker.longest == 30
+    assert (listed.tags, listed.any, any_tag.any) == ({"IN", "RP"}, False, True)
+
+
+def test_the_parts_of_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    section = (
+        PAGE.read_text().split("## Candidates and constraints of your own\n")[1].split("\n## ")[0]
+    )
+    code = re.findall(r"```python\n(.*?)```", section, flags=re.DOTALL)[0]
+    (tmp_path / "my_parts.py").write_text(code)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    attack = parsed(
+        Attack,
+        """
+part:
+  goal: {class_path: robustparse.attacks.AttachmentDrop}
+  candidates: {class_path: my_parts.Reversed}
+  constraints: [{class_path: my_parts.OnlyLonger}, {class_path: my_parts.ShortTexts}]
+  search: {class_path: robustparse.attacks.Beam, init_args: {width: 2}}
+""",
+    )
+    run = attack.run(corpus(20)[0], HashVictim())
+    results = list(run)
+    assert sum(result.success for result in results) > 5
+    for result in results:
+        for position in result.edited:
+            assert result.words[position] == result.example.sentence.words[position][::-1]
+    assert set(run.statistics.model_seconds) == {"ShortTexts"}

@@ -206,7 +206,7 @@ def obeys(name: str, attack: Attack, result: AttackResult) -> bool:
     """
     victim, example = ModelVictim([parser_of(name)]), result.example
     for constraint in attack.constraints:
-        (attackable,) = constraint.attackable([example])
+        attackable = constraint.attackable(example)
         for position in result.edited:
             slot = Slot(example.id, example.sentence, position)
             (accepted,) = constraint.accept([slot], [[result.words[position]]], victim)

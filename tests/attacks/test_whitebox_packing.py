@@ -9,9 +9,10 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.characters import CharacterEdits
 from robustparse.attacks.candidates.training_words import TrainingWords
 from robustparse.attacks.candidates.vocabulary import VocabularyWords
-from robustparse.attacks.constraints.tagging.tags import AttackableTags, ForbiddenRelations
+from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.goals.phrases import PhraseDrop
+from robustparse.attacks.goals.relations import ForbiddenRelations
 from robustparse.attacks.search.white_box.substitutions import NearestCharacter, NearestWord
 from robustparse.attacks.search.white_box.zheng2020_whitebox import Zheng2020WhiteBox
 from robustparse.attacks.search.zheng2020_phrase import PhraseWhiteBox

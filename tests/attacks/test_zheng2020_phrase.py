@@ -12,9 +12,10 @@ from phrase_attacks import attacked
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.candidates.vocabulary import VocabularyWords
-from robustparse.attacks.constraints.tagging.tags import AttackableTags, ForbiddenRelations
+from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.goals.phrases import PhraseDrop
+from robustparse.attacks.goals.relations import ForbiddenRelations
 from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.search.white_box.substitutions import NearestWord

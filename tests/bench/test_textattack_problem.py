@@ -25,15 +25,6 @@ class Table(CandidateGenerator):
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         return [self.table.get(slot.word, []) for slot in slots]
 
-    def fingerprint(self) -> str:
-        return str(self.table)
-
-    def draws(self) -> bool:
-        return False
-
-    def is_model(self) -> bool:
-        return False
-
 
 def test_texts_have_the_same_words_to_both_sides(tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text('"It\'s" well-made -- a 2nd\t(try)! \t1\n\n... !\t0\nbad\t0\n')

@@ -37,6 +37,6 @@ def test_the_search_of_the_guide(tmp_path, monkeypatch):
     assert lines == read_lines(tmp_path / "one" / "examples.jsonl")
     assert sum(bool(line["edited"]) for line in lines) > 3
     examples = read_treebank(data)
-    for line, attackable in zip(lines, AttackableTags().attackable(examples), strict=True):
-        last = np.flatnonzero(attackable)[-3:].tolist()
+    for line, example in zip(lines, examples, strict=True):
+        last = np.flatnonzero(AttackableTags().attackable(example))[-3:].tolist()
         assert set(line["edited"]) <= set(last)

@@ -10,7 +10,7 @@ import torch
 from pytorch_lightning.demos.boring_classes import BoringModel
 from substitution_stage import CHEAP, SENTENCES, Stage, sample_data
 
-from robustparse.attacks.candidates.casing import in_casing_of
+from robustparse.attacks.candidates.union import in_casing_of
 from robustparse.attacks.constraints.tagging.tags import ZHENG_2020_TAGS, AttackableTags
 from robustparse.data.batch import Batch
 from robustparse.data.sample.treebank import attack_lexicon

@@ -13,15 +13,14 @@ from .candidates.wordnet import WordNetSynonyms
 from .constraints.constraint import Constraint
 from .constraints.edits import EditBudget, Repeat
 from .constraints.grammar import GrammarChecker, GrammarErrors, LanguageTool
-from .constraints.language_model import LanguageModel
+from .constraints.language_model import LanguageModel, PerplexityRise
 from .constraints.link_grammar import LinkGrammar
-from .constraints.perplexity import PerplexityRise
 from .constraints.sentence_constraint import SentenceConstraint
 from .constraints.similarity import SentenceSimilarity
 from .constraints.tagging.perceptron import PerceptronTags
 from .constraints.tagging.pipeline_tag import PipelineTag
 from .constraints.tagging.same_tag import DictionaryTag, TaggerTag
-from .constraints.tagging.tags import AttackableTags, ForbiddenRelations, ForbiddenTags
+from .constraints.tagging.tags import AttackableTags, ForbiddenTags
 from .constraints.vector_cosine import WordVectorCosine
 from .constraints.words import (
     MinimumLength,
@@ -33,6 +32,7 @@ from .constraints.words import (
 from .goals.attachment import AttachmentDrop, Goal
 from .goals.label_flip import LabelFlip
 from .goals.phrases import PhraseDrop
+from .goals.relations import ForbiddenRelations
 from .goals.targets import TargetedArc, TargetedSubtree
 from .problem import Problem
 from .results import AdversarialExample, AttackResult

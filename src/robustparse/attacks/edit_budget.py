@@ -8,31 +8,31 @@ import math
 
 from robustparse.errors import InputError
 
-# In exact arithmetic 0.29 * 100 is 29 and 0.07 * 100 is 7; in floating point they miss it.
+# Exactly, 0.29 * 100 is 29 and 0.07 * 100 is 7; in floating point the products are off.
 _ROUNDING = 1e-9
 
 
 def check_gamma(gamma: float, owner: str = "search") -> None:
-    """Refuse a share of the words that is none.
+    """Refuse a gamma that is no fraction of the words.
 
     Args:
         gamma: as given.
-        owner: whose setting it is, for the message.
+        owner: names the object with this setting in the error.
 
     Raises:
         InputError: gamma is not in (0, 1].
     """
     if not 0.0 < gamma <= 1.0:
-        raise InputError(f"{owner}: gamma must be in (0, 1], got {gamma}")
+        raise InputError(f"must be in (0, 1], got {gamma}", key=f"{owner}: gamma")
 
 
 def edit_budget(gamma: float, length: int, *, up: bool = False) -> int:
-    """Return the words that may be changed, at least one.
+    """Compute how many words may be changed, at least one.
 
     Args:
-        gamma: their share, in (0, 1].
-        length: L, how many words there are.
-        up: whether a part of a word counts as one, ceil(gamma * L), not as none.
+        gamma: the fraction of words, in (0, 1].
+        length: L, the number of words.
+        up: whether to round up, to ceil(gamma * L).
     """
     if up:
         return max(1, math.ceil(gamma * length - _ROUNDING))

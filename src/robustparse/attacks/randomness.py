@@ -1,8 +1,8 @@
-"""Random streams that follow from (seed, sentence id) alone.
+"""Random streams that depend only on (seed, sentence id).
 
-Philox is a counter-based generator: the key is the pair, the highest word of the counter tells
-independent streams of one sentence apart (0 for the search, 1 + position for candidates), so
-neither the order of the sentences nor the number of processes can change a draw.
+Philox is a counter-based generator: the key is the pair, and the highest word of the counter
+separates the independent streams of one sentence (0 for the search, 1 + position for candidates).
+Neither the order of the sentences nor the number of processes can change a draw.
 """
 
 import numpy as np
@@ -11,10 +11,10 @@ _WORD = (1 << 64) - 1
 
 
 def stream(seed: int, sentence: int, part: int = 0) -> np.random.Generator:
-    """Return the generator of one sentence.
+    """Make the generator of one sentence.
 
     Args:
-        seed: the run's seed, see `errors.check_seed`: larger ones are others modulo 2**64.
+        seed: the run's seed, taken modulo 2**64 (`errors.check_seed`).
         sentence: the example's id.
         part: which of the sentence's independent streams.
     """

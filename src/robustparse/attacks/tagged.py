@@ -1,4 +1,4 @@
-"""The Penn tags that a part of an attack goes by: those of sentences, and those of a victim."""
+"""The Penn tags that a part of an attack reads: those of sentences, and those of a victim."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,24 +16,25 @@ def check_tags(examples: Sequence[Example]) -> None:
     for example in examples:
         if len(example.sentence.xpos) != len(example.sentence):
             raise InputError(
-                f"sentence {example.id + 1}: no Penn tag for every word, which this attack needs; "
-                "expected them in the XPOS column (the fifth) of the data file"
+                f"sentence {example.id + 1}: no Penn tag for every word, which this attack needs",
+                expected="them in the XPOS column (the fifth) of the data file",
             )
 
 
 def tag_dictionary(victim: Victim, part: str) -> Mapping[str, str]:
-    """Return the victim's words and their Penn tags, without which a part would leave no candidate.
+    """Return the victim's training words with their Penn tags; there is at least one.
 
     Args:
-        victim: as it was trained.
-        part: what goes by them, for errors.
+        victim: a trained model.
+        part: the class that needs them, for errors.
 
     Raises:
         InputError: the victim knows no word's tag.
     """
     if not victim.training_tags:
         raise InputError(
-            f"{part}: the parser knows the Penn tag of no word from training, so that there would "
-            "be no candidate; leave it out, or take what needs no tags in its place"
+            "the victim was trained without Penn tags, so that there would be no candidate",
+            key=part,
+            remedy="leave it out, or replace it by a part that needs no tags",
         )
     return victim.training_tags

@@ -1,4 +1,4 @@
-"""Changed words that a victim does not know, before and after: Wang et al. 2021, Table 7."""
+"""Counts of changed words that a victim does not know (Wang et al. 2021, Table 7)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ BeforeAfter = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Unseen:
-    """How many words at changed positions are unknown, of the original and of the new ones.
+    """Unknown words at changed positions: how many of the original and of the new ones.
 
     Args:
         oov: without an embedding of their own; None where no word has one.
@@ -22,15 +22,15 @@ class Unseen:
     oot: BeforeAfter
 
     def record(self) -> dict[str, Any]:
-        """As a line of ``examples.jsonl`` holds it."""
+        """Convert to the form of a line of ``examples.jsonl``."""
         return {"oov": None if self.oov is None else list(self.oov), "oot": list(self.oot)}
 
 
 def unseen_words(victim: Victim, before: Sequence[str], after: Sequence[str]) -> Unseen | None:
-    """Count words that the victim does not know; None if it does not tell.
+    """Count words that the victim does not know; None if it is no `LexicalVictim`.
 
     Args:
-        victim: a `LexicalVictim` tells.
+        victim: the model under attack.
         before: the words that were changed.
         after: what they became.
     """

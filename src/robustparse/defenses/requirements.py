@@ -50,5 +50,5 @@ def data_of(trainer: pl.Trainer, who: str) -> DataModule:
 def tell_unmatched(examples: Sequence[Example], constraints: Iterable[Constraint]) -> None:
     """Warn, in one process, of what an attack's constraints list and the sentences do not have."""
     for constraint in constraints:
-        if remark := constraint.unmatched(examples):
-            log.warning(remark)
+        for warning in constraint.warnings(examples):
+            log.warning(warning)

@@ -1,7 +1,7 @@
 """A disk cache around any candidate generator, in one SQLite file.
 
-SQLite commits atomically: a run killed while writing loses that batch and nothing else, and several
-processes may share the file. Values are JSON text.
+SQLite commits atomically: a run killed while writing loses only that batch, and several processes
+may share the file. Values are JSON text.
 """
 
 import hashlib
@@ -35,13 +35,15 @@ class CachedCandidates(CandidateGenerator):
     def __init__(self, generator: CandidateGenerator, path: str) -> None:
         self.generator = generator
         self.path = Path(path).expanduser()
+        self.draws, self.is_model = generator.draws, generator.is_model
+        self.verbatim = generator.verbatim
 
     def for_victim(self, victim: Victim) -> CandidateGenerator:
         """See `CandidateGenerator.for_victim`."""
         return CachedCandidates(self.generator.for_victim(victim), str(self.path))
 
     def name(self) -> str:
-        """See `CandidateGenerator.name`: that of the wrapped generator."""
+        """Return the name of the wrapped generator."""
         return self.generator.name()
 
     def check(self, examples: Sequence[Example]) -> None:
@@ -67,35 +69,22 @@ class CachedCandidates(CandidateGenerator):
             known |= found
         return [list(known[key]) for key in keys]
 
-    def verbatim(self) -> bool:
-        """See `CandidateGenerator.verbatim`."""
-        return self.generator.verbatim()
-
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""
         return self.generator.fingerprint()
 
-    def draws(self) -> bool:
-        """See `CandidateGenerator.draws`."""
-        return self.generator.draws()
-
-    def is_model(self) -> bool:
-        """See `CandidateGenerator.is_model`."""
-        return self.generator.is_model()
-
     def _keys(self, slots: Sequence[Slot], seed: int) -> list[bytes]:
         settings = self.generator.fingerprint()
-        draws = self.generator.draws()
         keys = []
         for slot in slots:
-            drawn = [seed, slot.id] if draws else []
+            drawn = [seed, slot.id] if self.draws else []
             content = json.dumps([settings, slot.sentence.words, slot.tag, slot.position, drawn])
             keys.append(hashlib.sha256(content.encode()).digest())
         return keys
 
     @contextmanager
     def _database(self) -> Iterator[sqlite3.Connection]:
-        """Give an open connection; SQLite's errors become the user's."""
+        """Open the file and close it again; SQLite's errors become the user's."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with closing(sqlite3.connect(self.path, timeout=60.0)) as database:
@@ -105,8 +94,9 @@ class CachedCandidates(CandidateGenerator):
                 yield database
         except (OSError, sqlite3.Error) as error:
             raise InputError(
-                f"candidate cache {self.path}: cannot be read or written ({error}); give a path in "
-                "a writable folder, or delete the file if it is no cache"
+                f"cannot be used as a candidate cache ({error})",
+                path=self.path,
+                remedy="give a path in a writable folder, or delete the file if it is no cache",
             ) from error
 
 

@@ -14,35 +14,21 @@ from robustparse.errors import InputError, check_least
 ALPHANUMERIC = string.ascii_letters + string.digits
 
 
-class _Characters(CandidateGenerator):
-    """What both share."""
-
-    def verbatim(self) -> bool:
-        """See `CandidateGenerator.verbatim`."""
-        return True
-
-    def draws(self) -> bool:
-        """See `CandidateGenerator.draws`."""
-        return True
-
-    def is_model(self) -> bool:
-        """See `CandidateGenerator.is_model`."""
-        return False
-
-
-class CharacterVariant(_Characters):
-    """One random character of the word becomes a different one: one candidate a slot.
+class CharacterVariant(CandidateGenerator):
+    """One random character of the word becomes a different one: one candidate per slot.
 
     The character variant of Zheng et al. 2020's black-box attack (released code): both the
     character and what replaces it are drawn uniformly.
 
     Args:
-        alphabet: what may stand in a character's place (their code: the letters and digits that
-            the parser's vocabulary holds).
+        alphabet: what may stand in a character's place (their code: letters and digits that the
+            victim knows).
 
     Raises:
         InputError: the alphabet has fewer than two characters, one of them twice, or a blank.
     """
+
+    verbatim = True
 
     def __init__(self, *, alphabet: str = ALPHANUMERIC) -> None:
         self.alphabet = _checked_alphabet(alphabet)
@@ -62,18 +48,20 @@ class CharacterVariant(_Characters):
         return f"CharacterVariant {self.alphabet}"
 
 
-class CharacterEdits(_Characters):
+class CharacterEdits(CandidateGenerator):
     """Random words at one edit from the original, drawn uniformly without replacement.
 
     Args:
         edits: the kinds of edit: `insert` a character anywhere, `delete` one (never the only
             one), `swap` two neighbours, `substitute` one by another; by default all four.
-        sample: candidates a slot; None takes all, in the order of the kinds, then of the places.
+        sample: candidates per slot; None takes all, in the order of the kinds, then of the places.
         alphabet: what is inserted and what substitutes.
 
     Raises:
         InputError: an unknown kind or none, sample below 1, or an alphabet as above.
     """
+
+    verbatim = True
 
     def __init__(
         self,
@@ -86,11 +74,13 @@ class CharacterEdits(_Characters):
         unknown = sorted(set(self.edits) - set(_EDITS))
         if unknown or not self.edits:
             raise InputError(
-                f"character edits: edits are of {', '.join(_EDITS)}; got "
-                f"{', '.join(unknown) or 'none'}"
+                f"got {', '.join(unknown) or 'none'}",
+                key="character edits: edits",
+                expected=f"some of {', '.join(_EDITS)}",
             )
         check_least("character edits", sample=sample)
         self.sample = sample
+        self.draws = sample is not None
         self.alphabet = _checked_alphabet(alphabet)
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
@@ -98,7 +88,7 @@ class CharacterEdits(_Characters):
         return [self._draw(slot, seed) for slot in slots]
 
     def _draw(self, slot: Slot, seed: int) -> list[str]:
-        # Different edits may make the same word, "aab" from "ab" for one; it counts once.
+        # Different edits may make the same word, such as "aab" of "ab"; it counts once.
         made = dict.fromkeys(
             word for kind in self.edits for word in _EDITS[kind](slot.word, self.alphabet)
         )
@@ -112,10 +102,6 @@ class CharacterEdits(_Characters):
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""
         return f"CharacterEdits {self.edits} {self.sample} {self.alphabet}"
-
-    def draws(self) -> bool:
-        """See `CandidateGenerator.draws`."""
-        return self.sample is not None
 
 
 def _insertions(word: str, alphabet: str) -> list[str]:
@@ -143,10 +129,10 @@ _EDITS: dict[str, Callable[[str, str], list[str]]] = {
 
 
 def _checked_alphabet(alphabet: str) -> str:
-    repeated = sorted({character for character in alphabet if alphabet.count(character) > 1})
-    if len(alphabet) < 2 or repeated or any(map(str.isspace, alphabet)):
+    if not 2 <= len(alphabet) == len(set(alphabet)) or any(map(str.isspace, alphabet)):
         raise InputError(
-            f"characters: the alphabet {alphabet!r} cannot be used; expected at least two "
-            "characters, none of them a blank or repeated"
+            f"got {alphabet!r}",
+            key="characters: alphabet",
+            expected="at least two characters, none of them a blank or repeated",
         )
     return alphabet

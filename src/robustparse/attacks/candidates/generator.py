@@ -1,11 +1,12 @@
-"""The protocol of candidate generators: one batched method over slots."""
+"""The base class of candidate generators, and the slots they fill."""
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from robustparse.attacks.victim import Victim
+from robustparse.errors import InputError
 from robustparse.types import Example, Sentence
 
 
@@ -34,49 +35,54 @@ class Slot:
         return self.sentence.xpos[self.position] if self.sentence.xpos else ""
 
 
-class CandidateGenerator(Protocol):
-    """Proposes words for slots. Casing, duplicates and the original word are seen to elsewhere.
+class CandidateGenerator(ABC):
+    """Proposes words for slots; only `propose` must be defined.
 
-    A generator has the four abstract methods: by what they say a cache tells generators apart.
+    The engine fits casing and drops duplicates and the original word.
+
+    Attributes:
+        CACHES: arguments that name files to which the generator writes what it has made.
+        draws: whether the candidates depend on (seed, id) in addition to sentence and position.
+        is_model: whether a model proposes; its seconds are then reported apart from the victim's.
+        verbatim: whether candidates keep their own casing instead of taking on the original's.
     """
 
     CACHES: ClassVar[tuple[str, ...]] = ()
-    """Arguments that name files in which it keeps what it has made, whatever that is."""
+    draws: bool = True
+    is_model: bool = False
+    verbatim: bool = False
 
-    def check(self, examples: Sequence[Example]) -> None:
-        """Refuse sentences that lack what it goes by.
+    @abstractmethod
+    def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
+        """Propose candidates for each slot, independent of the other slots.
+
+        They come best first, or in the order drawn (`randomness.stream`).
+        """
+
+    def check(self, examples: Sequence[Example]) -> None:  # noqa: B027
+        """Refuse sentences that lack what the generator reads; this one accepts all.
 
         Raises:
             InputError: names the first such sentence, counted from 1, and what it lacks.
         """
-        return  # of a protocol, an empty body would be abstract
-
-    def verbatim(self) -> bool:
-        """Whether candidates stand as they are, instead of taking on the original's casing."""
-        return False
 
     def for_victim(self, victim: Victim) -> "CandidateGenerator":
-        """Return the generator to use against a victim; it differs only where candidates depend on
-        it.
-        """
+        """Return the generator to use against a victim, on which the candidates may depend."""
         return self
 
-    def name(self) -> str:
-        """Return what figures about its candidates are called by."""
-        return type(self).__name__
-
-    @abstractmethod
-    def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
-        """Candidates of each slot, best first or in the order drawn; independent of the others."""
-
-    @abstractmethod
     def fingerprint(self) -> str:
-        """Return a text that changes with every setting and file the candidates depend on."""
+        """Return a text that changes with every setting and file the candidates depend on.
 
-    @abstractmethod
-    def draws(self) -> bool:
-        """Whether the candidates depend on (seed, id) beside the sentence and the position."""
+        Only a cache asks for it.
 
-    @abstractmethod
-    def is_model(self) -> bool:
-        """Whether a model proposes; its seconds are then reported apart from the victim's."""
+        Raises:
+            InputError: the generator has none, as here.
+        """
+        raise InputError(
+            f"{self.name()} cannot be cached, as it has no fingerprint",
+            remedy="define fingerprint() in it, or use it without CachedCandidates",
+        )
+
+    def name(self) -> str:
+        """Return the name under which its candidates are counted."""
+        return type(self).__name__

@@ -1,4 +1,4 @@
-"""Candidates from a table: a JSON object of lists, such as a synonym or sememe dictionary."""
+"""Candidates from a table: a JSON object of lists, such as a synonym dictionary."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ from typing import Any
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.errors import InputError
-from robustparse.files import read_text
+from robustparse.files import read_json
 
 
 class Lexicon(CandidateGenerator):
@@ -17,22 +17,21 @@ class Lexicon(CandidateGenerator):
 
     Args:
         table: path of a JSON file, or the table itself: `{"big/JJ": ["large", ...], "run": [...]}`.
-            The word of a key matches in any casing; the tag is the corpus' Penn tag, exactly. A key
-            with a slash is also a word by itself, where no key is that word in lower case: `N/A` is
-            the word `n` with the tag `A`, and the word `n/a`.
+            The word of a key matches in any casing; the tag is the corpus' Penn tag, exactly. A
+            word that holds a slash is written in lower case (`n/a`) or with its tag (`N/A/NN`).
 
     Raises:
         InputError: the file cannot be read, or an entry is malformed; names the file and the key.
     """
 
+    draws = False
+
     def __init__(self, table: str | dict[str, list[str]]) -> None:
-        source = f"lexicon {table}" if isinstance(table, str) else "lexicon"
-        raw = _read(Path(table).expanduser(), source) if isinstance(table, str) else table
-        self._table = _checked(raw, source)
-        self._whole: dict[str, tuple[str, ...]] = {}  # keys that may be words with a slash
-        for key, words in sorted(self._table.items()):
-            if "/" in key:
-                self._whole.setdefault(key.lower(), words)
+        if isinstance(table, str):
+            path = Path(table).expanduser()
+            self._table = _checked(read_json(path, dict), path)
+        else:
+            self._table = _checked(table)
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""
@@ -42,72 +41,35 @@ class Lexicon(CandidateGenerator):
         """See `CandidateGenerator.fingerprint`."""
         return self._fingerprint
 
-    def draws(self) -> bool:
-        """See `CandidateGenerator.draws`."""
-        return False
-
-    def is_model(self) -> bool:
-        """See `CandidateGenerator.is_model`."""
-        return False
-
     @cached_property
     def _fingerprint(self) -> str:
-        content = json.dumps([self._table, self._whole], sort_keys=True).encode()
+        content = json.dumps(self._table, sort_keys=True).encode()
         return f"Lexicon {hashlib.sha256(content).hexdigest()}"
 
     def _look_up(self, word: str, tag: str) -> list[str]:
-        for found in (self._table.get(f"{word}/{tag}"), self._table.get(word)):
-            if found is not None:
-                return list(found)
-        return list(self._whole.get(word, ()))
+        tagged = self._table.get(f"{word}/{tag}")
+        return list(self._table.get(word, ()) if tagged is None else tagged)
 
 
-def _read(path: Path, source: str) -> object:
-    content = read_text(path)
-
-    def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        table = dict(pairs)
-        if len(table) < len(pairs):
-            keys = [key for key, _ in pairs]
-            repeated = next(key for key in keys if keys.count(key) > 1)
-            raise InputError(f"{source}: key {repeated!r} appears twice; merge its lists")
-        return table
-
-    try:
-        table: object = json.loads(content, object_pairs_hook=without_repeats)
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"{source}, line {error.lineno}: not JSON ({error.msg}); expected one object of lists, "
-            'such as {"big/JJ": ["large"]}'
-        ) from error
-    return table
-
-
-def _checked(raw: object, source: str) -> dict[str, tuple[str, ...]]:
+def _checked(raw: Mapping[Any, object], path: Path | None = None) -> dict[str, tuple[str, ...]]:
     """Return the table with the words of its keys lower-cased."""
-    if not isinstance(raw, Mapping):
-        raise InputError(
-            f"{source}: found {type(raw).__name__}, expected a JSON object of lists of words"
-        )
+
+    def mistake(found: str, key: object, expected: str | None = None) -> InputError:
+        return InputError(found, path=path, key=f"lexicon: {key!r}", expected=expected)
+
     table: dict[str, tuple[str, ...]] = {}
     for key, words in raw.items():
         if not isinstance(key, str) or not key.strip():
-            raise InputError(f"{source}: key {key!r} is not a word; remove it")
+            raise mistake("this key is not a word", key)
         if not isinstance(words, list | tuple):
-            raise InputError(
-                f"{source}, key {key!r}: found {type(words).__name__}, expected a list of words"
-            )
+            raise mistake(f"found {type(words).__name__}", key, "a list of words")
         for word in words:
-            # Heads and tags are one a word: a candidate must stay one word.
+            # A candidate takes the place of one word, whose tag and gold answer stay.
             if not isinstance(word, str) or word.split() != [word]:
-                raise InputError(
-                    f"{source}, key {key!r}: candidate {word!r} is not a single word; remove it"
-                )
+                raise mistake(f"candidate {word!r}", key, "single words")
         name, slash, tag = key.rpartition("/")
         normal = f"{name.lower()}/{tag}" if slash and name else key.lower()
         if normal in table:
-            raise InputError(
-                f"{source}: key {key!r} appears twice, as casing does not count; merge its lists"
-            )
+            raise mistake("this key appears twice, as casing does not count", key)
         table[normal] = tuple(words)
     return table

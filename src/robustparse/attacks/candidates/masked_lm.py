@@ -3,7 +3,7 @@
 Zheng et al. 2020, section 3.2: the word is masked in its sentence, the top 110 logits of BERT are
 kept, 99 of them drawn without replacement in proportion to their softmax. The whole word is
 replaced by one mask and every candidate is one whole-word piece. Unlike the released code, which
-never undoes a mask and reads the first one, each slot is masked in the original sentence alone.
+never undoes a mask and reads the first one, only one word of a sentence is ever masked.
 """
 
 import unicodedata
@@ -38,6 +38,8 @@ class MaskedLM(CandidateGenerator):
         download: whether a name that is not in the local cache may be fetched.
     """
 
+    is_model = True
+
     def __init__(
         self,
         model: str,
@@ -52,11 +54,13 @@ class MaskedLM(CandidateGenerator):
         check_least("masked language model", top_k=top_k, sample=sample, batch_tokens=batch_tokens)
         if sample is not None and sample > top_k:
             raise InputError(
-                f"masked language model: sample must not exceed top_k, got {sample} of {top_k}"
+                f"must not exceed top_k, got {sample} of {top_k}",
+                key="masked language model: sample",
             )
         self.model = model
         self.top_k = top_k
         self.sample = sample
+        self.draws = sample is not None
         self.batch_tokens = batch_tokens
         self.precision: Precision = precision
         self.device = device
@@ -81,18 +85,10 @@ class MaskedLM(CandidateGenerator):
         """See `CandidateGenerator.fingerprint`."""
         return f"MaskedLM {self._digest} {self.top_k} {self.sample} {self.precision}"
 
-    def draws(self) -> bool:
-        """See `CandidateGenerator.draws`."""
-        return self.sample is not None
-
-    def is_model(self) -> bool:
-        """See `CandidateGenerator.is_model`."""
-        return True
-
     @cached_property
     def _digest(self) -> str:
         if self.download and not Path(self.model).expanduser().is_dir():
-            # Until it is loaded its config.json may be all there is, which other models have too.
+            # Until it is loaded only its config.json may be there, which other models share.
             _ = self._loaded
         return folder_digest(model_folder(self.model, self.download))
 
@@ -108,7 +104,7 @@ class MaskedLM(CandidateGenerator):
     def _top(
         self, slots: Sequence[Slot]
     ) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float64]]]:
-        """(slot, ids, logits) of the top_k pieces of each slot, ids and logits `(top_k,)`."""
+        """Yield (slot, ids, logits) of each slot's top_k pieces, ids and logits `(top_k,)`."""
         inputs = self._pieces.masked(slots)
         for rows in batches([len(ids) for ids, _ in inputs], self.batch_tokens):
             logits = self._logits([inputs[row] for row in rows])
@@ -117,7 +113,7 @@ class MaskedLM(CandidateGenerator):
 
     @torch.inference_mode()
     def _logits(self, inputs: Sequence[tuple[list[int], int]]) -> torch.Tensor:
-        """Logits at the masks, `(rows, vocabulary)`."""
+        """Compute the logits at the masks, `(rows, vocabulary)`."""
         ids, mask = self._loaded.padded([ids for ids, _ in inputs])
         columns = torch.tensor([column for _, column in inputs], device=ids.device)
         return self._loaded.logits_at(ids, mask, columns)
@@ -145,7 +141,7 @@ class _Pieces:
         self._room = room - len(self._first + self._last)
 
     def masked(self, slots: Sequence[Slot]) -> list[tuple[list[int], int]]:
-        """Piece ids of each slot's sentence with its word masked, and the index of the mask."""
+        """Encode each slot's sentence with its word masked: piece ids and the mask's index."""
         words = list(dict.fromkeys(word for slot in slots for word in slot.sentence.words))
         space = " " if self._marker == "Ġ" else ""
         encoded = self._tokenizer([space + word for word in words], add_special_tokens=False)
@@ -167,7 +163,7 @@ class _Pieces:
         return ids, len(self._first) + len(before)
 
     def _whole_word(self, token: str) -> str:
-        """Return the word a piece stands for, or "" where it is no whole word."""
+        """Return the word a piece stands for, or "" if it is only a part of one."""
         if self._marker == "##":
             word = "" if token.startswith("##") else token
         elif token.startswith(self._marker):
@@ -187,6 +183,6 @@ def _is_letter_or_digit(character: str) -> bool:
 
 
 def _marker(tokens: Sequence[str]) -> str:
-    """How a vocabulary marks word boundaries: `##` inside a word, or one of two marks before it."""
+    """Find how a vocabulary marks words: `##` inside one, or one of two marks before it."""
     counts = {mark: sum(token.startswith(mark) for token in tokens) for mark in ("##", "Ġ", "▁")}
     return max(counts, key=lambda mark: counts[mark])

@@ -7,9 +7,9 @@ al. 2021. The table of neighbours is built once for a file of vectors and mapped
 import hashlib
 import json
 import os
-import shutil
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.errors import InputError, check_least
-from robustparse.files import file_digest, make_folder
+from robustparse.files import file_digest, make_folder, read_json
 from robustparse.vectors import read_vectors
 
 _ROWS_AT_ONCE = 1024
@@ -32,12 +32,12 @@ class EmbeddingNeighbours(CandidateGenerator):
     Casing does not count, neither in looking a word up nor among its neighbours: of several forms
     the first of the file, the most frequent one as a rule, stands for all. Ties in cosine go to the
     earlier word. Words without a vector, or with one of zeros, get no candidates. A word of
-    the file that holds blanks (`. . .`) would stand for several, and is left out.
+    the file that holds blanks (`. . .`) is left out.
 
     Args:
         vectors: a text file of word vectors (`vectors.read_vectors`).
         k: neighbours a word (50, Jin et al. 2020 and Wang et al. 2021).
-        limit: the first so many words of the file; None is all.
+        limit: reads the first N words of the file; None reads all.
         cache: folder of the tables built; a table's name is a hash of the file's content and the
             settings. None keeps the table in memory.
 
@@ -46,6 +46,7 @@ class EmbeddingNeighbours(CandidateGenerator):
     """
 
     CACHES = ("cache",)
+    draws = False
 
     def __init__(
         self,
@@ -66,29 +67,15 @@ class EmbeddingNeighbours(CandidateGenerator):
         if not slots:
             return []
         words, row_of, table = self._table
-        known = {
-            word: self._look_up(word, words, row_of, table) for word in {s.word for s in slots}
-        }
-        return [list(known[slot.word]) for slot in slots]
+        rows = [row_of.get(slot.word.lower()) for slot in slots]
+        return [
+            [] if row is None else [words[other] for other in table[row].tolist() if other >= 0]
+            for row in rows
+        ]
 
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""
         return f"EmbeddingNeighbours {self._digest} {self.k} {self.limit}"
-
-    def draws(self) -> bool:
-        """See `CandidateGenerator.draws`."""
-        return False
-
-    def is_model(self) -> bool:
-        """See `CandidateGenerator.is_model`."""
-        return False
-
-    @staticmethod
-    def _look_up(
-        word: str, words: list[str], row_of: dict[str, int], table: NDArray[np.int32]
-    ) -> list[str]:
-        row = row_of.get(word.lower())
-        return [] if row is None else [words[other] for other in table[row].tolist() if other >= 0]
 
     @cached_property
     def _digest(self) -> str:
@@ -97,13 +84,14 @@ class EmbeddingNeighbours(CandidateGenerator):
             return file_digest(path)
         except OSError as error:
             raise InputError(
-                f"word vectors {path}: cannot be read ({error.strerror}); give a text file of word "
-                "vectors, plain or .gz"
+                f"cannot be read ({error.strerror})",
+                path=path,
+                expected="a text file of word vectors, plain or .gz",
             ) from None
 
     @cached_property
     def _table(self) -> tuple[list[str], dict[str, int], NDArray[np.int32]]:
-        """Words, row of each lower-cased word, and neighbours `(words, k)`, -1 beyond the last."""
+        """Words, the row of each lower-cased word, and neighbours `(words, k)`, padded by -1."""
         words, table = self._built() if self.cache is None else self._from_disk(Path(self.cache))
         return words, {word.lower(): row for row, word in enumerate(words)}, table
 
@@ -118,26 +106,27 @@ class EmbeddingNeighbours(CandidateGenerator):
         return [words[row] for row in rows], nearest(vectors[rows], self.k)
 
     def _from_disk(self, cache: Path) -> tuple[list[str], NDArray[np.int32]]:
-        """Return the table in the cache, built if it is not there yet."""
+        """Read the table from the cache, building it first if it is missing."""
         name = hashlib.sha256(self.fingerprint().encode()).hexdigest()[:32]
         folder = cache.expanduser() / name
         if not folder.is_dir():
             _write(folder, *self._built())
+        remedy = "delete the folder to build the table again"
+        words = read_json(folder / "words.json", list, remedy)
+        path = folder / "neighbours.npy"
         try:
-            words = json.loads((folder / "words.json").read_text(encoding="utf-8"))
-            table: NDArray[np.int32] = np.load(folder / "neighbours.npy", mmap_mode="r")
-            if not isinstance(words, list) or table.shape[:1] != (len(words),):
-                raise ValueError(f"{len(words)} words, a table of {table.shape}")
-        except (OSError, ValueError, EOFError) as error:  # the last one of an empty table
+            table: NDArray[np.int32] = np.load(path, mmap_mode="r")
+        except (OSError, ValueError, EOFError) as error:  # EOFError of an empty file
+            raise InputError(f"cannot be read ({error})", path=path, remedy=remedy) from error
+        if table.shape[:1] != (len(words),):
             raise InputError(
-                f"table of neighbours {folder}: cannot be used ({error}); delete the folder and "
-                "the table is built again"
-            ) from error
+                f"{len(words)} words, but a table of {table.shape}", path=path, remedy=remedy
+            )
         return words, table
 
 
 def nearest(vectors: NDArray[np.float32], k: int) -> NDArray[np.int32]:
-    """Return the k other rows with the highest cosine, the highest first, ties by row.
+    """Find the k other rows with the highest cosine, the highest first, ties by row.
 
     Args:
         vectors: `(words, dim)`, no row of zeros.
@@ -154,7 +143,7 @@ def nearest(vectors: NDArray[np.float32], k: int) -> NDArray[np.int32]:
     count = min(size, k + 1 + _SLACK)
     for begin in range(0, size, _ROWS_AT_ONCE):
         rows = np.arange(begin, min(size, begin + _ROWS_AT_ONCE))
-        # Single precision finds who may be near, double precision ranks them.
+        # Single precision selects, double precision ranks.
         near = (fast[rows] @ fast.T).topk(count, dim=1, sorted=False).indices.numpy()
         near.sort(axis=1)
         cosines = np.einsum("rd,rnd->rn", exact[rows], exact[near])
@@ -165,30 +154,13 @@ def nearest(vectors: NDArray[np.float32], k: int) -> NDArray[np.int32]:
 
 
 def _write(folder: Path, words: list[str], table: NDArray[np.int32]) -> None:
-    """Write aside, then rename: the folder is there whole or not at all."""
+    """Write to another name, then rename: the folder is there whole or not at all."""
     make_folder(folder.parent)
-    aside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-    try:
-        with (
-            (aside / "words.json").open("w", encoding="utf-8") as text,
-            (aside / "neighbours.npy").open("wb") as numbers,
-        ):
-            json.dump(words, text)
-            np.save(numbers, table)
-            # A machine that fails must not leave the name with half of the content.
-            for file in (text, numbers):
-                file.flush()
-                os.fsync(file.fileno())
-        os.chmod(aside, 0o755)
-        os.rename(aside, folder)
-    except OSError as error:
-        shutil.rmtree(aside, ignore_errors=True)
-        # Another process may have been quicker; its table is the same.
-        if not folder.is_dir():
-            raise InputError(
-                f"table of neighbours {folder}: cannot be written ({error.strerror}); choose "
-                "another `cache`"
-            ) from error
-    except BaseException:
-        shutil.rmtree(aside, ignore_errors=True)
-        raise
+    # Once renamed, the temporary folder is not there to be removed.
+    with tempfile.TemporaryDirectory(dir=folder.parent, ignore_cleanup_errors=True) as temporary:
+        new = Path(temporary)
+        (new / "words.json").write_text(json.dumps(words), encoding="utf-8")
+        np.save(new / "neighbours.npy", table)
+        new.chmod(0o755)
+        with suppress(OSError):  # another process was quicker; its table is the same
+            os.rename(new, folder)

@@ -23,11 +23,10 @@ from robustparse.types import Example
 class TrainingWords(CandidateGenerator):
     """Proposes words of the slot's tag, the r-th most frequent one with a weight of 1 / r.
 
-    A word's tag is its most frequent Penn tag in the victim's training data, as in the dictionary
-    filter of Zheng et al. 2020.
+    A word's tag is its most frequent Penn tag in the victim's training data (`DictionaryTag`).
 
     Args:
-        sample: words a slot.
+        sample: words per slot.
 
     Raises:
         InputError: sample is below 1.
@@ -40,9 +39,13 @@ class TrainingWords(CandidateGenerator):
         self._log_ranks = np.zeros(0)
 
     def for_victim(self, victim: Victim) -> CandidateGenerator:
-        """See `CandidateGenerator.for_victim`; raises InputError if the victim knows no tags."""
+        """Draw from the victim's training words.
+
+        Raises:
+            InputError: the victim knows no word's tag.
+        """
         by_tag: dict[str, list[str]] = defaultdict(list)
-        for word, tag in tag_dictionary(victim, "training words").items():
+        for word, tag in tag_dictionary(victim, "TrainingWords").items():
             by_tag[tag].append(word)
         bound = TrainingWords(sample=self.sample)
         bound._by_tag = by_tag
@@ -71,11 +74,3 @@ class TrainingWords(CandidateGenerator):
         """See `CandidateGenerator.fingerprint`."""
         words = hashlib.sha256(json.dumps(self._by_tag, sort_keys=True).encode()).hexdigest()
         return f"TrainingWords {words}, sample {self.sample}"
-
-    def draws(self) -> bool:
-        """See `CandidateGenerator.draws`."""
-        return True
-
-    def is_model(self) -> bool:
-        """See `CandidateGenerator.is_model`."""
-        return False

@@ -1,7 +1,7 @@
 """Candidates from a list of words, whatever the slot: a vocabulary file or the training words.
 
-Uniform draws from the vocabulary are the black-box phrase-level attack's substitutes in Zheng et
-al. 2020; with filters behind them they are the plainest attack there is.
+Uniform draws from the vocabulary are the substitutes of the black-box phrase-level attack in Zheng
+et al. 2020.
 """
 
 import hashlib
@@ -20,9 +20,9 @@ class VocabularyWords(CandidateGenerator):
     """Proposes words of one list, drawn uniformly without replacement, or all of them.
 
     Args:
-        path: a text file with one word a line; None takes the victim's training words (lower-cased,
-            those seen at least twice).
-        sample: words a slot, drawn from (seed, sentence id, position); None proposes the whole
+        path: a text file with one word per line; None takes the victim's training words
+            (lower-cased, those seen at least twice).
+        sample: words per slot, drawn from (seed, sentence id, position); None proposes the whole
             list, in its order.
 
     Raises:
@@ -33,6 +33,7 @@ class VocabularyWords(CandidateGenerator):
         check_least("vocabulary", sample=sample)
         self.path = path
         self.sample = sample
+        self.draws = sample is not None
         self._words = [] if path is None else read_words(Path(path).expanduser())
 
     def for_victim(self, victim: Victim) -> CandidateGenerator:
@@ -60,17 +61,9 @@ class VocabularyWords(CandidateGenerator):
         words = hashlib.sha256(json.dumps(self._words).encode()).hexdigest()
         return f"VocabularyWords {words}, sample {self.sample}"
 
-    def draws(self) -> bool:
-        """See `CandidateGenerator.draws`."""
-        return self.sample is not None
-
-    def is_model(self) -> bool:
-        """See `CandidateGenerator.is_model`."""
-        return False
-
 
 def read_words(path: Path) -> list[str]:
-    """Return the distinct words of a text file with one word a line, in its order.
+    """Read the distinct words of a text file with one word per line, in its order.
 
     Raises:
         InputError: the file cannot be read, or a line holds more than one word.
@@ -80,7 +73,7 @@ def read_words(path: Path) -> list[str]:
         fields = line.split()
         if len(fields) > 1:
             raise InputError(
-                f"{path}:{number}: found {len(fields)} words, expected one word a line"
+                f"found {len(fields)} words", path=path, line=number, expected="one word per line"
             )
         words.update(dict.fromkeys(fields))
     return list(words)

@@ -1,7 +1,7 @@
 """Candidates that share a synset with the word in WordNet (Miller 1995), read through NLTK.
 
 Ren et al. 2019 and Wang et al. 2021 substitute such synonyms; they are base forms and are not
-inflected again, so that a filter on tags keeps those of uninflected words only.
+inflected again, so that a constraint on tags keeps only those of uninflected words.
 """
 
 from collections.abc import Sequence
@@ -32,6 +32,8 @@ class WordNetSynonyms(CandidateGenerator):
         InputError: an unknown option; when first used: NLTK's WordNet is missing.
     """
 
+    draws = False
+
     def __init__(self, *, parts: Literal["slot", "all"] = "slot") -> None:
         check_choice("WordNet: parts", parts, ("slot", "all"))
         self.parts = parts
@@ -46,37 +48,24 @@ class WordNetSynonyms(CandidateGenerator):
         if not slots:
             return []
         wordnet = load_wordnet()
-        known: dict[tuple[str, str], list[str]] = {}
-        proposals = []
-        for slot in slots:
-            part = "nvar" if self.parts == "all" else part_of(slot.tag)
-            key = (slot.word.lower(), part)
-            if key not in known:
-                known[key] = _synonyms(wordnet, *key)
-            proposals.append(list(known[key]))
-        return proposals
+        everything = self.parts == "all"
+        keys = [(slot.word.lower(), "nvar" if everything else part_of(slot.tag)) for slot in slots]
+        known = {key: _synonyms(wordnet, *key) for key in set(keys)}
+        return [list(known[key]) for key in keys]
 
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""
         return f"WordNetSynonyms {load_wordnet().get_version()} {self.parts}"
 
-    def draws(self) -> bool:
-        """See `CandidateGenerator.draws`."""
-        return False
-
-    def is_model(self) -> bool:
-        """See `CandidateGenerator.is_model`."""
-        return False
-
 
 def part_of(tag: str) -> str:
-    """WordNet's part of speech of a Penn tag: n, v, a or r; "" for other tags (RP among them)."""
+    """Map a Penn tag to WordNet's part of speech: n, v, a or r; "" for others, such as RP."""
     return _PARTS.get(tag[:2], "")
 
 
 @cache
 def load_wordnet() -> Any:
-    """NLTK's WordNet.
+    """Load NLTK's WordNet.
 
     Raises:
         InputError: it is not in NLTK's data folders.
@@ -87,8 +76,9 @@ def load_wordnet() -> Any:
         wordnet.ensure_loaded()
     except (LookupError, OSError) as error:
         raise InputError(
-            "WordNet: NLTK's copy cannot be loaded; run `python -m nltk.downloader wordnet`, or "
-            "set NLTK_DATA to a folder that holds corpora/wordnet"
+            "NLTK's WordNet cannot be loaded",
+            remedy="run `python -m nltk.downloader wordnet`, or set NLTK_DATA to a folder that "
+            "holds corpora/wordnet",
         ) from error
     return wordnet
 
@@ -102,7 +92,7 @@ def base_form(wordnet: Any, word: str, part: str) -> str:
 def _synonyms(wordnet: Any, word: str, parts: str) -> list[str]:
     own = {word, "be", *(form for part in parts for form in wordnet._morphy(word, part))}
     found: dict[str, None] = {}
-    # Adjectives of the cluster heads and their satellites both count as "a" here.
+    # The adjectives of a cluster and their satellites both count as "a" here.
     senses = [sense for part in parts for sense in wordnet.synsets(word, part)]
     for sense in senses:
         found.update(dict.fromkeys(sense.lemma_names()))

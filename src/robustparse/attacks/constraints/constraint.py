@@ -1,7 +1,6 @@
-"""The protocol of constraints: which words may be changed, and which candidates are accepted."""
+"""The base class of constraints: which words may be changed, and which candidates are accepted."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Iterator, Sequence, Set
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,35 +10,53 @@ from robustparse.attacks.victim import Victim
 from robustparse.types import Example
 
 
-class Constraint(Protocol):
-    """A constraint overrides one of the two questions, or both. Constraints apply in listed order.
+class Constraint:
+    """Overrides one of two questions, `attackable` and `accept`, or both; allows all by default.
 
-    A constraint states what it compares a candidate with; those that run when a problem is built
-    see the original sentence with the one word changed.
+    Constraints apply in listed order. One that overrides `accept` says in its docstring what it
+    compares a candidate with; it sees the original sentence with the one word changed.
+
+    Attributes:
+        is_model: whether a model decides; its seconds are then reported apart from the victim's.
     """
 
-    def check(self, examples: Sequence[Example]) -> None:
-        """Refuse sentences that lack what it goes by.
+    is_model: bool = False
 
-        Raises:
-            InputError: names the first such sentence, counted from 1, and what it lacks.
-        """
-        return  # of a protocol, an empty body would be abstract
-
-    def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
-        """Which words of each sentence may be changed, `(words,)` each."""
-        return [np.ones(len(example.sentence), dtype=np.bool_) for example in examples]
+    def attackable(self, example: Example) -> NDArray[np.bool_]:
+        """Tell which words of the sentence may be changed, `(words,)`."""
+        return np.ones(len(example.sentence), dtype=np.bool_)
 
     def accept(
         self, slots: Sequence[Slot], candidates: Sequence[Sequence[str]], victim: Victim
     ) -> list[NDArray[np.bool_]]:
-        """Which candidates of each slot are accepted, `(candidates,)` each."""
+        """Tell which candidates of each slot are accepted, `(candidates,)` each."""
         return [np.ones(len(words), dtype=np.bool_) for words in candidates]
 
-    def unmatched(self, examples: Sequence[Example]) -> str:
-        """Return a warning about what it lists and the data does not have, or an empty text."""
-        return ""
+    def check(self, examples: Sequence[Example]) -> None:
+        """Refuse sentences that lack what the constraint reads; this one accepts all.
 
-    def is_model(self) -> bool:
-        """Whether a model decides; its seconds are then reported apart from the victim's."""
-        return False
+        Raises:
+            InputError: names the first such sentence, counted from 1, and what it lacks.
+        """
+
+    def warnings(self, examples: Sequence[Example]) -> Iterator[str]:
+        """Yield what a user should know of the data, such as listed tags that no word has."""
+        return iter(())
+
+
+def absent(what: str, listed: Set[str], present: Set[str], default: bool) -> Iterator[str]:
+    """Warn of listed names that the data do not have.
+
+    Args:
+        what: which list.
+        listed: its names.
+        present: the names in the data.
+        default: whether it is a default list. Its rare names may well be absent: such a list is
+            wrong only if none of it is present.
+    """
+    missing = listed - present
+    if present and missing and not (default and listed & present):
+        yield (
+            f"{what}: no word of the data has {', '.join(sorted(missing))}; its words have "
+            f"{', '.join(sorted(present))}"
+        )

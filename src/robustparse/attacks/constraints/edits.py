@@ -1,8 +1,8 @@
-"""Which changes a sentence may take beside others: how many words, and how often each one.
+"""How many words of a sentence may be changed, and how often each one.
 
-Jin et al. (2020) and Yoo et al. (2020) report the share of words changed and leave it free; with
-`EditBudget` their searches keep to the budget of Zheng et al. (2020, section 3.2), beside which
-they can then be put. Both change a word once at most, which `Repeat` demands of any search.
+Jin et al. (2020) and Yoo et al. (2020) report the fraction of words changed and do not limit it;
+with `EditBudget` their searches keep to the budget of Zheng et al. (2020, section 3.2) and can be
+compared with theirs. Both change a word once at most, which `Repeat` demands of any search.
 """
 
 from collections.abc import Sequence
@@ -20,11 +20,13 @@ class EditBudget(SentenceConstraint):
     Compares with the *original* sentence.
 
     Args:
-        gamma: the share, in (0, 1] (0.15, the largest one of Zheng et al. 2020).
+        gamma: the fraction, in (0, 1] (0.15, the largest one of Zheng et al. 2020).
 
     Raises:
         InputError: gamma is out of range.
     """
+
+    is_model = False
 
     def __init__(self, gamma: float = 0.15) -> None:
         check_gamma(gamma, "edit budget")
@@ -43,10 +45,6 @@ class EditBudget(SentenceConstraint):
         """See `SentenceConstraint.most_edits`."""
         return edit_budget(self.gamma, words)
 
-    def is_model(self) -> bool:
-        """See `Constraint.is_model`."""
-        return False
-
 
 class Repeat(SentenceConstraint):
     """No word is changed that has been changed already.
@@ -55,17 +53,12 @@ class Repeat(SentenceConstraint):
     has it again may be changed again.
     """
 
+    is_model = False
+    once = True
+
     def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
         """See `SentenceConstraint.admits`."""
         untouched = [
             edit.current[edit.position] == edit.sentence.words[edit.position] for edit in edits
         ]
         return np.array(untouched, dtype=np.bool_)
-
-    def once(self) -> bool:
-        """See `SentenceConstraint.once`."""
-        return True
-
-    def is_model(self) -> bool:
-        """See `Constraint.is_model`."""
-        return False

@@ -1,4 +1,4 @@
-"""Candidates must add no grammatical error: the grammar filter of Wang et al. 2021.
+"""Candidates must add no grammatical error: the grammar constraint of Wang et al. 2021.
 
 The paper counts the matches of LanguageTool's rules. A parser of link grammar can judge as well.
 """
@@ -6,17 +6,17 @@ The paper counts the matches of LanguageTool's rules. A parser of link grammar c
 import os
 import re
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.attacks.constraints.recent import Recent
-from robustparse.attacks.constraints.sentence_constraint import Edit, SentenceConstraint
+from robustparse.attacks.constraints.sentence_constraint import Edit, Recent, SentenceConstraint
 from robustparse.errors import InputError, check_least
 
 _REMEMBERED = 1 << 16  # texts
@@ -25,16 +25,16 @@ _COPY = re.compile(r"LanguageTool-(\d+\.\d+|\d{8})")  # the names that the libra
 _GLUED = frozenset([".", ",", "!", ":", ";", "?", "'s", "n't"])
 
 
-class GrammarChecker(Protocol):
+class GrammarChecker(ABC):
     """Counts the errors of texts."""
 
+    @abstractmethod
     def errors(self, texts: Sequence[str]) -> list[int]:
-        """Errors of each text, independent of the others.
+        """Count the errors of each text, independent of the others.
 
         Raises:
             InputError: the checker is missing, has died or gives no answer in time.
         """
-        ...
 
 
 class GrammarErrors(SentenceConstraint):
@@ -47,9 +47,8 @@ class GrammarErrors(SentenceConstraint):
         more: how many errors a change may add (0 there).
 
     Raises:
-        InputError: more is below 0; when first used: the checker is missing. A checker that dies or
-            hangs ends the run so; the sentences finished by then are kept, and the same command
-            goes on behind them.
+        InputError: more is below 0; when first used: the checker is missing, dies or hangs. The
+            sentences finished by then are kept, and the same command resumes after them.
     """
 
     def __init__(self, checker: GrammarChecker, *, more: int = 0) -> None:
@@ -69,7 +68,7 @@ class GrammarErrors(SentenceConstraint):
 
 
 def written(words: Sequence[str]) -> str:
-    """Words as running text: blanks between them, save before `. , ! : ; ?`, `'s` and `n't`."""
+    """Join words by blanks, but not before `. , ! : ; ?`, `'s` and `n't`."""
     text = "".join(word if word in _GLUED else f" {word}" for word in words)
     return text.removeprefix(" ")
 
@@ -81,7 +80,7 @@ class LanguageTool(GrammarChecker):
         language: of the rules.
         server: address of a running LanguageTool server; None starts the newest local copy, which
             needs Java, as the library finds it by LTP_PATH or LTP_JAR_DIR_PATH.
-        download: whether a copy that is not there may be fetched, however long that takes.
+        download: whether a missing copy may be fetched, however long that takes.
         seconds: the time limit for one text.
 
     Raises:
@@ -97,7 +96,7 @@ class LanguageTool(GrammarChecker):
         seconds: float = 30.0,
     ) -> None:
         if not seconds > 0:
-            raise InputError(f"LanguageTool: seconds must be > 0, got {seconds}")
+            raise InputError(f"must be > 0, got {seconds}", key="LanguageTool: seconds")
         self.language = language
         self.server = server
         self.download = download
@@ -111,15 +110,12 @@ class LanguageTool(GrammarChecker):
         tool = self._tool
         try:
             return len(within(self.seconds, lambda: tool.check(text)))
-        except TimeoutError:
-            raise InputError(
-                f"LanguageTool: no answer within {self.seconds} s to {text!r}; raise `seconds`, or "
-                "check that the server is alive"
-            ) from None
         except Exception as error:  # the library raises types of its own and of requests
             raise InputError(
-                f"LanguageTool: it failed on {text!r} ({error}); check that Java and the server "
-                "are alive, then run again to go on"
+                f"it failed on {text!r} ({error})",
+                key="LanguageTool",
+                remedy="check that Java and the server are running, or raise `seconds`; then run "
+                "again to resume",
             ) from error
 
     @cached_property
@@ -128,8 +124,9 @@ class LanguageTool(GrammarChecker):
             library = import_module("language_tool_python")
         except ImportError as error:
             raise InputError(
-                f"LanguageTool: language_tool_python cannot be imported ({error}); run "
-                "`pip install language_tool_python` (it needs Java), or use LinkGrammar"
+                f"language_tool_python cannot be imported ({error})",
+                key="LanguageTool",
+                remedy="run `pip install language_tool_python` (it needs Java), or use LinkGrammar",
             ) from error
         options = {} if self.server is not None or self.download else _local_copy()
         limit = None if self.download else _START_SECONDS
@@ -138,21 +135,16 @@ class LanguageTool(GrammarChecker):
                 limit,
                 lambda: library.LanguageTool(self.language, remote_server=self.server, **options),
             )
-        except TimeoutError:
-            raise InputError(
-                f"LanguageTool: it has not started within {limit} s; check Java, or give the "
-                "address of a running `server`"
-            ) from None
         except Exception as error:  # no Java, no server, an unknown language
             raise InputError(
-                f"LanguageTool: it cannot be started for {self.language} ({error}); install Java, "
-                "or give the address of a running `server`"
+                f"it cannot be started for {self.language} ({error})",
+                key="LanguageTool",
+                remedy="check that Java is installed, or give the address of a running `server`",
             ) from error
 
 
 def _local_copy() -> dict[str, str]:
-    """Return what makes the library start the copy that is there: without, it fetches its own
-    version.
+    """Return the options by which the library starts a local copy instead of fetching one.
 
     Raises:
         InputError: there is none.
@@ -166,17 +158,18 @@ def _local_copy() -> dict[str, str]:
     if os.environ.get("LTP_JAR_DIR_PATH"):  # set, the library fetches nothing
         return {}
     raise InputError(
-        f"LanguageTool: no copy in {folder} (set LTP_PATH to another folder, or LTP_JAR_DIR_PATH "
-        "to that of its .jar); set `download: true` to fetch it, or `server` to the address of a "
-        "running one"
+        f"no copy in {folder}",
+        key="LanguageTool",
+        remedy="set `download: true` to fetch it, `server` to the address of a running one, or "
+        "LTP_PATH to another folder",
     )
 
 
 def within(seconds: float | None, call: Callable[[], Any]) -> Any:
-    """Return what a call returns or raises; None waits for ever.
+    """Return what a call returns, or raise what it raises; None sets no limit.
 
     Raises:
-        TimeoutError: it takes longer than `seconds`; the call is left behind.
+        TimeoutError: it takes longer than `seconds`; its thread is left running.
     """
     outcome: list[Any] = []
     failure: list[BaseException] = []
@@ -193,5 +186,5 @@ def within(seconds: float | None, call: Callable[[], Any]) -> Any:
     if failure:
         raise failure[0]
     if not outcome:
-        raise TimeoutError
+        raise TimeoutError(f"no answer within {seconds} s")
     return outcome[0]

@@ -1,4 +1,4 @@
-"""Perplexity of sentences under a causal or a masked language model, many at a time.
+"""Perplexity under a causal or a masked language model, and the constraint on its rise.
 
 Causal: exp of the mean negative log-likelihood of every piece but the first given those before it;
 no piece marks the beginning (Wang et al. 2021). Masked: the pseudo-perplexity of Salazar et al.
@@ -13,8 +13,41 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from robustparse.errors import check_choice, check_least
+from robustparse.attacks.constraints.sentence_constraint import Edit, Recent, SentenceConstraint
+from robustparse.errors import InputError, check_choice, check_least
 from robustparse.pretrained import Kind, LoadedModel, Precision, batches
+
+_REMEMBERED = 1 << 16  # texts
+
+
+class PerplexityRise(SentenceConstraint):
+    """A change raises the sentence's perplexity by no more than `most`.
+
+    Compares with the *current* sentence, just before the change, so that several changes may add up
+    to more (Wang et al. 2021).
+
+    Args:
+        language_model: measures perplexity (GPT-2 in the paper).
+        most: the rise allowed, of the perplexity itself, not of its logarithm (20 in the paper).
+
+    Raises:
+        InputError: most is NaN; when first used: the model cannot be loaded.
+    """
+
+    def __init__(self, language_model: "LanguageModel", *, most: float = 20.0) -> None:
+        if np.isnan(most):
+            raise InputError(f"must be a number, got {most}", key="perplexity: most")
+        self.language_model = language_model
+        self.most = most
+        self._known: Recent[tuple[str, ...], float] = Recent(_REMEMBERED)
+
+    def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
+        """See `SentenceConstraint.admits`."""
+        texts = [edit.changed for edit in edits] + [edit.current for edit in edits]
+        found = self._known.of(texts, lambda new: self.language_model.perplexities(new).tolist())
+        changed, current = np.array(found).reshape(2, len(edits))
+        admitted: NDArray[np.bool_] = changed - current <= self.most
+        return admitted
 
 
 class LanguageModel:
@@ -23,8 +56,8 @@ class LanguageModel:
     Args:
         model: folder of a saved model, or a hub name (read from the local cache).
         kind: `causal` (`AutoModelForCausalLM`) or `masked` (`AutoModelForMaskedLM`).
-        longest: pieces of a sentence that are read, those behind them are cut off (128 in the
-            released code of Wang et al. 2021).
+        longest: pieces of a sentence that are read (128 in the released code of Wang et al. 2021);
+            the rest is cut off.
         batch_tokens: padded tokens of one forward pass.
         precision: number format of the model; float64 makes perplexities independent of batching
             to the last digits, the others up to rounding.
@@ -58,7 +91,7 @@ class LanguageModel:
         self.download = download
 
     def perplexities(self, texts: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-        """Return the perplexity of each list of words, joined by blanks, `(texts,)`.
+        """Compute the perplexity of each list of words, joined by blanks, `(texts,)`.
 
         A causal model has nothing to predict in a text of one piece: its perplexity is then 1.
         """
@@ -80,7 +113,7 @@ class LanguageModel:
 
     @torch.inference_mode()
     def _causal_losses(self, inputs: Sequence[list[int]]) -> NDArray[np.float64]:
-        """Mean loss of each text, `(rows,)`."""
+        """Compute the mean loss of each text, `(rows,)`."""
         ids, mask = self._loaded.padded(inputs)
         if ids.shape[1] < 2:
             return np.zeros(len(inputs))
@@ -120,7 +153,7 @@ class LanguageModel:
     def _masked_losses(
         self, inputs: Sequence[list[int]], places: Sequence[tuple[int, int]]
     ) -> NDArray[np.float64]:
-        """Loss of the masked piece of each row, `(rows,)`."""
+        """Compute the loss of the masked piece of each row, `(rows,)`."""
         ids, mask = self._loaded.padded([inputs[text] for text, _ in places])
         rows = torch.arange(len(places), device=ids.device)
         columns = torch.tensor([at for _, at in places], device=ids.device)

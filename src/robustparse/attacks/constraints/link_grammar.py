@@ -1,7 +1,6 @@
 """Grammatical errors by link grammar (Sleator and Temperley 1991), through its command.
 
-The parser links the words of a sentence. One that it cannot link as a whole is ungrammatical; the
-words it must leave out to find a linkage tell by how much.
+The parser links the words of a sentence. One that it cannot link as a whole is ungrammatical.
 """
 
 import re
@@ -10,40 +9,34 @@ import subprocess
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Literal
 
 from robustparse.attacks.constraints.grammar import GrammarChecker
-from robustparse.errors import InputError, check_choice, check_least
+from robustparse.errors import InputError, check_least
 
-_ANSWERS = {
-    "sentence": re.compile(rb"UNUSED= *(0)|No complete linkages found|sentence (too long)"),
-    "words": re.compile(rb"UNUSED= *(\d+)|sentence (too long)"),
-}
-_OPTIONS = ("verbosity=1", "graphics=0", "spell=0", "panic=0")
+_ANSWER = re.compile(rb"UNUSED= *0|sentence too long|(No complete linkages found)")
+_OPTIONS = ("verbosity=1", "graphics=0", "spell=0", "panic=0", "null=0")
 # Of more linkages than the limit the command draws a sample; a small one may hold none that passes
 # its post-processing. It waits for a key after each that it shows, unless told how many to show.
 _LINKAGES = ("limit=1000", "test=auto-next-linkage:1")
 # The parser's own limit would make counts depend on how busy the machine is: ours ends the run.
 _NO_LIMIT = "timeout=1000000"
 _MOST_BYTES = 2045  # of a line; the command quits at longer ones
-# Orders, remarks, and beside Python's blanks those of the command: it does not answer a blank line.
+# Orders, comments, and blanks of the command that Python does not strip: it answers no blank line.
 _NO_BEGINNING = "!% \u200b\u200c\u200d\u2060"
-_LAST_BREATH = 1.0  # seconds in which a command that closed its output must end
+_SECONDS_TO_END = 1.0  # of a command that closed its output
 
 
 class LinkGrammar(GrammarChecker):
-    """`link-parser` as a process that is kept and fed one sentence after the other.
+    """Counts one error in a sentence without a complete linkage, by a running `link-parser`.
 
-    Lines that the command would take for an order or a remark lose the leading `!` or `%`. Texts of
-    nothing but blanks, of more than 2,045 bytes, or of more words than the command takes (254, as
-    it splits them) count no error.
+    Lines that the command would take for an order or a comment lose the leading `!` or `%`. Blank
+    texts, and those of more than 2,045 bytes or more words than the command takes (254, as it
+    splits them), count no error.
 
     Args:
         command: the program (Debian: `apt install link-grammar`).
         language: its dictionary, a name or a folder.
         seconds: the time limit for one sentence, and for starting.
-        count: `sentence` counts one error in a sentence without a complete linkage; `words` counts
-            the words left out, which may take a hundred times as long, seconds for 30 words.
         longest: words of a sentence that is parsed; longer ones, whose parsing may take minutes,
             count no error. None parses all that the command takes.
 
@@ -51,23 +44,21 @@ class LinkGrammar(GrammarChecker):
         InputError: a setting is out of range; when first used: the program is missing.
     """
 
+    _process: subprocess.Popen[bytes] | None = None  # for `__del__`, whatever was constructed
+
     def __init__(
         self,
         command: str = "link-parser",
         language: str = "en",
         *,
-        count: Literal["sentence", "words"] = "sentence",
         seconds: float = 60.0,
         longest: int | None = 40,
     ) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-        check_choice("link grammar: count", count, _ANSWERS)
         if not seconds > 0:
-            raise InputError(f"link grammar: seconds must be > 0, got {seconds}")
+            raise InputError(f"must be > 0, got {seconds}", key="link grammar: seconds")
         check_least("link grammar", longest=longest)
         self.command = command
         self.language = language
-        self.count = count
         self.seconds = seconds
         self.longest = longest
 
@@ -86,12 +77,11 @@ class LinkGrammar(GrammarChecker):
         self.close()
 
     def _count(self, text: str) -> int:
-        # Behind a NUL the command sees nothing.
+        # The command sees nothing after a NUL.
         words = " ".join(text.replace("\0", " ").split()).lstrip(_NO_BEGINNING)
         line = words.encode("utf-8", errors="replace")
-        if self.longest is not None and len(words.split()) > self.longest:
-            return 0
-        if not line or len(line) > _MOST_BYTES:
+        long = self.longest is not None and len(words.split()) > self.longest
+        if long or not line or len(line) > _MOST_BYTES:
             return 0
         process = self._process or self._start()
         try:
@@ -110,25 +100,21 @@ class LinkGrammar(GrammarChecker):
         answer = b""
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ)
-            # The whole line must be there: the number at its end may come in two parts.
-            while not (found := _ANSWERS[self.count].search(answer)) or not answer.endswith(b"\n"):
+            while not (found := _ANSWER.search(answer)) or not answer.endswith(b"\n"):
                 if not selector.select(max(0.0, deadline - time.monotonic())):
                     raise InputError(
-                        f"link grammar: {self.command} gave no answer within {self.seconds} s to "
-                        f"{_shown(line)}; raise `seconds` or lower `longest`, then run again to go "
-                        "on"
+                        f"no answer within {self.seconds} s to {_shown(line)}",
+                        key=f"link grammar: {self.command}",
+                        remedy="raise `seconds` or lower `longest`, then run again to resume",
                     )
                 part = process.stdout.read1(65536)  # type: ignore[attr-defined]
                 if not part:
                     raise self._died(process, line, answer)
                 answer += part
-        if found.group(2):
-            return 0
-        return 1 if found.group(1) is None else int(found.group(1))
+        return int(found.group(1) is not None)
 
     def _start(self) -> subprocess.Popen[bytes]:
-        null = f"null={int(self.count == 'words')}"
-        options = [f"-{option}" for option in (*_OPTIONS, *_LINKAGES, null, _NO_LIMIT)]
+        options = [f"-{option}" for option in (*_OPTIONS, *_LINKAGES, _NO_LIMIT)]
         try:
             self._process = subprocess.Popen(
                 [self.command, self.language, *options],
@@ -138,23 +124,26 @@ class LinkGrammar(GrammarChecker):
             )
         except OSError as error:
             raise InputError(
-                f"link grammar: {self.command} cannot be run ({error.strerror}); install it (on "
-                "Debian `apt install link-grammar`), or give its path as `command`"
+                f"cannot be run ({error.strerror})",
+                key=f"link grammar: {self.command}",
+                remedy="install it (Debian: `apt install link-grammar`), or give its path as "
+                "`command`",
             ) from error
         return self._process
 
     def _died(self, process: subprocess.Popen[bytes], line: bytes, answer: bytes) -> InputError:
         try:
-            code = process.wait(_LAST_BREATH)
+            code = process.wait(_SECONDS_TO_END)
         except subprocess.TimeoutExpired:
-            # It closed its output and lives on: nobody would hear it again.
+            # It closed its output but still runs: no answer can come.
             process.kill()
             code = process.wait()
         said = answer.decode("utf-8", errors="replace").strip().splitlines()
         return InputError(
-            f"link grammar: {self.command} ended with code {code} at {_shown(line)}"
-            f"{f', saying: {said[-1]}' if said else ''}; check the command and its language "
-            f"{self.language!r}, then run again to go on"
+            f"ended with code {code} at {_shown(line)}{f', saying: {said[-1]}' if said else ''}",
+            key=f"link grammar: {self.command}",
+            remedy=f"check the command and its language {self.language!r}, then run again to "
+            "resume",
         )
 
 

@@ -1,18 +1,23 @@
-"""The protocol of filters that are models and judge a changed sentence as a whole.
+"""The base class of constraints that judge a changed sentence as a whole, mostly by a model.
 
-What they say depends on what the sentence has become, so that no mask can be made in advance: the
-scheduler asks them about every candidate of an `Expand`, all live sentences at once.
+The verdict depends on the other changes of the sentence, so that no mask can be made in advance:
+the scheduler asks about every candidate of an `Expand`, in all live sentences at once.
 """
 
-from abc import abstractmethod
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.types import Sentence
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,38 +42,64 @@ class Edit:
         return (*self.current[: self.position], self.word, *self.current[self.position + 1 :])
 
 
-class SentenceConstraint(Constraint):
-    """A constraint on changed sentences; each says whether it compares with the original one.
+class SentenceConstraint(Constraint, ABC):
+    """Judges changed sentences; only `admits` must be defined.
 
-    Such filters come after all other constraints, and then in listed order.
+    The docstring of each says whether it compares with the original sentence or the current one.
+    Such constraints come after all others, and then in listed order.
+
+    Attributes:
+        once: whether it admits no change of a word that has been changed already. Searches that
+            change words again then pass these over, and need not ask.
     """
+
+    is_model = True
+    once: bool = False
 
     @abstractmethod
     def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
-        """Which edits are admissible, `(edits,)`; each is judged independently of the others."""
+        """Tell which edits are admissible, `(edits,)`, each independently of the others."""
 
     def similarities(self, edits: Sequence[Edit]) -> NDArray[np.float64] | None:
-        """How similar each changed sentence is to what it is compared with, `(edits,)`.
+        """Measure how similar each changed sentence is to its reference, `(edits,)`.
 
-        Higher is more similar. None, as here, from a filter that measures no similarity.
+        Higher is more similar. A constraint that measures no similarity returns None.
         """
         return None
 
-    def once(self) -> bool:
-        """Whether it admits no change of a word that has been changed already.
-
-        Searches that change words again then pass these over, and need not ask.
-        """
-        return False
-
     def most_edits(self, words: int) -> int | None:
-        """How many words of a sentence of so many it lets differ from the original's; None: any.
+        """Tell how many of a sentence's words may differ from the original's; None is any number.
 
         Searches that change words again then pass the others over, those that go from word to word
         end there: neither asks for candidates that would be refused.
         """
         return None
 
-    def is_model(self) -> bool:
-        """See `Constraint.is_model`."""
-        return True
+
+class Recent(Generic[K, V]):
+    """A bounded memory of what a model said: the oldest values are forgotten.
+
+    Args:
+        size: entries kept.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._values: dict[K, V] = {}
+
+    def of(self, keys: Sequence[K], compute: Callable[[list[K]], Sequence[V]]) -> list[V]:
+        """Return the values of the keys.
+
+        Args:
+            keys: they may repeat.
+            compute: gives the values of distinct unknown keys; called once, or not at all.
+        """
+        found = {key: self._values[key] for key in keys if key in self._values}
+        missing = [key for key in dict.fromkeys(keys) if key not in found]
+        if missing:
+            fresh = dict(zip(missing, compute(missing), strict=True))
+            found |= fresh
+            self._values |= fresh
+            for key in list(islice(self._values, max(0, len(self._values) - self._size))):
+                del self._values[key]
+        return [found[key] for key in keys]

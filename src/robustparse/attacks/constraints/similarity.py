@@ -14,8 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from robustparse.attacks.constraints.recent import Recent
-from robustparse.attacks.constraints.sentence_constraint import Edit, SentenceConstraint
+from robustparse.attacks.constraints.sentence_constraint import Edit, Recent, SentenceConstraint
 from robustparse.errors import InputError, check_choice, check_least
 from robustparse.pretrained import Precision, first_line, named_device, quiet
 
@@ -35,10 +34,10 @@ class SentenceSimilarity(SentenceConstraint):
         measure: what is compared with it.
         reference: the `original` sentence, or the `current` one just before the change (Jin et al.
             2020, Yoo et al. 2020).
-        window: compare only so many words around the change on both sides of the comparison, fewer
-            in shorter sentences; an odd number (15 there). None compares whole sentences.
-        short: what becomes of sentences shorter than the window: `check` them whole, or let them
-            `pass` (as Yoo et al. 2020 do, which leaves short sentences unconstrained).
+        window: words around the change that are compared, in both texts; an odd number (15 there).
+            None compares whole sentences.
+        short: `check` sentences shorter than the window whole, or let them `pass` (as Yoo et al.
+            2020 do, which leaves short sentences unconstrained).
         batch_texts: texts of one forward pass.
         precision: number format of the encoder; float64 makes similarities independent of batching
             to the last digits, the others up to rounding.
@@ -68,9 +67,9 @@ class SentenceSimilarity(SentenceConstraint):
         check_choice("similarity: reference", reference, ("original", "current"))
         check_choice("similarity: short", short, ("check", "pass"))
         if not -1.0 <= minimum <= 1.0:
-            raise InputError(f"similarity: minimum must be in [-1, 1], got {minimum}")
+            raise InputError(f"must be in [-1, 1], got {minimum}", key="similarity: minimum")
         if window is not None and (window < 1 or window % 2 == 0):
-            raise InputError(f"similarity: window must be an odd number of words, got {window}")
+            raise InputError(f"must be odd and positive, got {window}", key="similarity: window")
         check_least("similarity", batch_texts=batch_texts)
         self.model = model
         self.minimum = minimum
@@ -86,13 +85,15 @@ class SentenceSimilarity(SentenceConstraint):
 
     def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
         """See `SentenceConstraint.admits`."""
-        passed = np.array([self._passes_unchecked(edit) for edit in edits], dtype=np.bool_)
+        # Sentences of fewer words pass unchecked.
+        least = (self.window or 0) if self.short == "pass" else 0
+        passed = np.array([len(edit.current) < least for edit in edits], dtype=np.bool_)
         checked = [edit for edit, free in zip(edits, passed.tolist(), strict=True) if not free]
         passed[~passed] = self.similarities(checked) >= self.minimum
         return passed
 
     def similarities(self, edits: Sequence[Edit]) -> NDArray[np.float64]:
-        """Return the similarity of each changed sentence to its reference, `(edits,)`.
+        """Measure the similarity of each changed sentence to its reference, `(edits,)`.
 
         Short sentences that pass unchecked are measured too, whole.
         """
@@ -106,7 +107,7 @@ class SentenceSimilarity(SentenceConstraint):
         )
 
     def between(self, texts: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
-        """Return the similarity of each text to its other, `(texts,)`, by the measure chosen."""
+        """Measure the similarity of each text to its other, `(texts,)`."""
         if not texts:
             return np.zeros(0)
         vectors = np.stack(self._known.of([*texts, *others], self._embed))
@@ -118,16 +119,11 @@ class SentenceSimilarity(SentenceConstraint):
         theta: NDArray[np.float64] = np.arccos(np.clip(cosines, -1.0, 1.0))
         return 1.0 - (theta / np.pi if self.measure == "angular" else theta)
 
-    def _passes_unchecked(self, edit: Edit) -> bool:
-        small = self.window is not None and len(edit.current) < self.window
-        return small and self.short == "pass"
-
     def _text(self, edit: Edit, words: Sequence[str]) -> str:
-        """Return the part of the words that is compared; at the ends it keeps its size."""
+        """Cut the window out of the words; at the ends it keeps its size."""
         if self.window is None:
             return " ".join(words)
-        begin = min(edit.position - self.window // 2, len(words) - self.window)
-        begin = max(0, begin)
+        begin = max(0, min(edit.position - self.window // 2, len(words) - self.window))
         return " ".join(words[begin : begin + self.window])
 
     def _embed(self, texts: list[str]) -> list[NDArray[np.float64]]:
@@ -144,8 +140,9 @@ class SentenceSimilarity(SentenceConstraint):
             library = import_module("sentence_transformers")
         except ImportError as error:
             raise InputError(
-                f"similarity: sentence-transformers cannot be imported ({first_line(error)}); run "
-                "`pip install sentence-transformers`"
+                f"sentence-transformers cannot be imported ({first_line(error)})",
+                key="similarity",
+                remedy="run `pip install sentence-transformers`",
             ) from error
         path = Path(self.model).expanduser()
         device = str(named_device(self.device))
@@ -163,7 +160,7 @@ class SentenceSimilarity(SentenceConstraint):
             return encoder.to(getattr(torch, self.precision)).eval()
         except Exception as error:  # the library raises many types for a missing or bad model
             raise InputError(
-                f"similarity: the sentence encoder {self.model!r} cannot be loaded "
-                f"({first_line(error)}); give the folder of a saved one, "
-                "or set `download: true` to fetch it by name"
+                f"the sentence encoder {self.model!r} cannot be loaded ({first_line(error)})",
+                key="similarity: model",
+                remedy="give the folder of a saved one, or set `download: true` to fetch it",
             ) from error

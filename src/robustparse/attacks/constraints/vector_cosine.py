@@ -27,7 +27,7 @@ class WordVectorCosine(Constraint):
             Yoo et al. 2020 use 0.9).
         unknown: what becomes of a candidate if it or the word has no vector, or one of zeros:
             `reject` (Wang et al. 2021) or `accept` (Jin et al. 2020).
-        limit: the first so many words of the file; None is all.
+        limit: reads the first N words of the file; None reads all.
 
     Raises:
         InputError: a setting is out of range; when first used: the file is malformed.
@@ -42,7 +42,7 @@ class WordVectorCosine(Constraint):
         limit: int | None = None,
     ) -> None:
         if not -1.0 <= minimum <= 1.0:
-            raise InputError(f"vector cosine: minimum must be in [-1, 1], got {minimum}")
+            raise InputError(f"must be in [-1, 1], got {minimum}", key="vector cosine: minimum")
         check_choice("vector cosine: unknown", unknown, ("reject", "accept"))
         self.vectors = vectors
         self.minimum = minimum
@@ -64,7 +64,7 @@ class WordVectorCosine(Constraint):
         return np.split(accepted, np.cumsum(counts)[:-1])
 
     def cosines(self, words: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
-        """Return the cosine of each word and its other, `(words,)`; NaN where one has no vector."""
+        """Compute the cosine of each word and its other, `(words,)`; NaN without a vector."""
         return self._between(self._rows(words), self._rows(others))
 
     def _between(self, rows: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Filters on the words themselves: stop words, length, position, and what training has seen."""
+"""Constraints on the words themselves: stop words, length, position, and words seen in training."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -16,10 +16,10 @@ from robustparse.types import Example
 
 
 class StopWords(Constraint):
-    """Stop words may not be changed; looks at the original word alone.
+    """Stop words may not be changed.
 
     Args:
-        path: a text file with one word a line; None takes NLTK's English list.
+        path: a text file with one word per line; None takes NLTK's English list.
         fold: whether casing does not count (TextAttack compares words as they are: false).
 
     Raises:
@@ -32,15 +32,10 @@ class StopWords(Constraint):
         if path is not None:
             self._words = self._folded(read_words(Path(path).expanduser()))
 
-    def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
+    def attackable(self, example: Example) -> NDArray[np.bool_]:
         """See `Constraint.attackable`."""
-        return [
-            np.array(
-                [(word.lower() if self.fold else word) not in self._words for word in words],
-                dtype=np.bool_,
-            )
-            for words in (example.sentence.words for example in examples)
-        ]
+        words = map(str.lower, example.sentence.words) if self.fold else example.sentence.words
+        return np.array([word not in self._words for word in words], dtype=np.bool_)
 
     def _folded(self, words: Sequence[str]) -> frozenset[str]:
         return frozenset(map(str.lower, words) if self.fold else words)
@@ -53,13 +48,15 @@ class StopWords(Constraint):
             return self._folded(stopwords.words("english"))
         except (LookupError, OSError) as error:
             raise InputError(
-                "stop words: NLTK's English list cannot be loaded; run `python -m nltk.downloader "
-                "stopwords`, set NLTK_DATA to a folder that holds corpora/stopwords, or give a file"
+                "NLTK's English list cannot be loaded",
+                key="stop words",
+                remedy="run `python -m nltk.downloader stopwords`, set NLTK_DATA to a folder that "
+                "holds corpora/stopwords, or give a file",
             ) from error
 
 
 class MinimumLength(Constraint):
-    """Shorter words may not be changed; looks at the original word alone.
+    """Shorter words may not be changed.
 
     Args:
         characters: the fewest a word must have.
@@ -72,12 +69,10 @@ class MinimumLength(Constraint):
         check_least("minimum length", characters=characters)
         self.characters = characters
 
-    def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
+    def attackable(self, example: Example) -> NDArray[np.bool_]:
         """See `Constraint.attackable`."""
-        return [
-            np.array([len(word) >= self.characters for word in example.sentence.words], np.bool_)
-            for example in examples
-        ]
+        words = example.sentence.words
+        return np.array([len(word) >= self.characters for word in words], dtype=np.bool_)
 
 
 class ProtectedPositions(Constraint):
@@ -91,14 +86,11 @@ class ProtectedPositions(Constraint):
     def __init__(self, positions: list[int]) -> None:
         self.positions = list(positions)
 
-    def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
+    def attackable(self, example: Example) -> NDArray[np.bool_]:
         """See `Constraint.attackable`."""
-        masks = []
-        for example in examples:
-            mask = np.ones(len(example.sentence), dtype=np.bool_)
-            mask[[at for at in self.positions if -len(mask) <= at < len(mask)]] = False
-            masks.append(mask)
-        return masks
+        mask = np.ones(len(example.sentence), dtype=np.bool_)
+        mask[[at for at in self.positions if -len(mask) <= at < len(mask)]] = False
+        return mask
 
 
 class ProtectedSpans(Constraint):
@@ -119,32 +111,32 @@ class ProtectedSpans(Constraint):
             for span in listed:
                 if len(span) != 2 or not 0 <= span[0] <= span[1]:
                     raise InputError(
-                        f"protected spans: sentence {id_} has {list(span)}, expected [first, last] "
-                        "with 0 <= first <= last"
+                        f"sentence {id_} has {list(span)}",
+                        key="protected spans",
+                        expected="[first, last] with 0 <= first <= last",
                     )
 
-    def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
+    def attackable(self, example: Example) -> NDArray[np.bool_]:
         """See `Constraint.attackable`.
 
         Raises:
             InputError: a span goes beyond its sentence.
         """
-        masks = []
-        for example in examples:
-            mask = np.ones(len(example.sentence), dtype=np.bool_)
-            for first, last in self.spans.get(example.id, ()):
-                if last >= len(mask):
-                    raise InputError(
-                        f"protected spans: sentence {example.id} has {len(mask)} words, its span "
-                        f"[{first}, {last}] ends beyond them; count words from 0"
-                    )
-                mask[first : last + 1] = False
-            masks.append(mask)
-        return masks
+        mask = np.ones(len(example.sentence), dtype=np.bool_)
+        for first, last in self.spans.get(example.id, ()):
+            if last >= len(mask):
+                raise InputError(
+                    f"sentence {example.id} has {len(mask)} words, its span [{first}, {last}] "
+                    "ends beyond them",
+                    key="protected spans",
+                    remedy="count words from 0",
+                )
+            mask[first : last + 1] = False
+        return mask
 
 
 class SeenInTraining(Constraint):
-    """Candidates must be known from training, as they are or lower-cased; looks at them alone.
+    """Candidates must be known from training, as they are or lower-cased.
 
     The setting `400k(T)` of Wang et al. 2021, Table 7, against substitutes out of training.
 

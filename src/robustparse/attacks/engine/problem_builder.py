@@ -92,7 +92,7 @@ class ProblemBuilder:
                     counted=counted_words(example.sentence, self._goal.punctuation),
                     sources=np.zeros((0, len(self._stages.members)), dtype=np.bool_),
                     counts=self._stages.none(),
-                    once=any(one.once() for one in self._stages.filters),
+                    once=any(one.once for one in self._stages.filters),
                     most_edits=self._most_edits(length),
                 )
             )
@@ -133,7 +133,7 @@ class ProblemBuilder:
     def free(self) -> bool:
         """Whether no model makes candidates or judges them one by one."""
         parts: list[CandidateGenerator | Constraint] = [*self._stages.members, *self._stages.tables]
-        return not any(part.is_model() for part in parts)
+        return not any(part.is_model for part in parts)
 
     @property
     def filtered(self) -> bool:
@@ -173,8 +173,8 @@ class ProblemBuilder:
         masks: _Masks = [~never_attacked(example) for example in examples]
         for constraint in self._constraints:
             masks = [
-                mask & allowed
-                for mask, allowed in zip(masks, constraint.attackable(examples), strict=True)
+                mask & constraint.attackable(example)
+                for mask, example in zip(masks, examples, strict=True)
             ]
         return masks
 
@@ -216,7 +216,7 @@ class ProblemBuilder:
         except Exception as error:
             found = f"{type(error).__name__}: {error}"
             raise RuntimeError(f"{type(part).__name__} failed ({found})") from error
-        if part.is_model():
+        if part.is_model:
             self._statistics.add_model_seconds(part, time.perf_counter() - begin)
 
 

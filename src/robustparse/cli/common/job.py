@@ -152,9 +152,9 @@ class Job(ABC):
             punctuation=punctuation,
         )
         check_readable(examples, given["data"], given["attack"].check)
-        unmatched = (one.unmatched(examples) for one in given["attack"].constraints)
+        warnings = (one.warnings(examples) for one in given["attack"].constraints)
         remarks = remarks_on(examples, given["data"], module, punctuation)
-        return Data(module.task, examples, chain(remarks, filter(None, unmatched)))
+        return Data(module.task, examples, chain(remarks, *warnings))
 
     def _collected(self, source: Source, data: Data) -> Attacked:
         """Write what a source gives into the folder, with a progress bar."""

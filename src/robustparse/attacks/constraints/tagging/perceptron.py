@@ -2,7 +2,7 @@
 
 The tagger goes from left to right; a word's tag depends on the two words on either side and the two
 tags before it. A change at position i therefore leaves all tags before i - 2 as they were, and the
-tag at i follows from re-tagging i - 2, i - 1 and i alone: the result equals that of tagging the
+tag at i follows from re-tagging only i - 2, i - 1 and i: the result equals that of tagging the
 whole changed sentence, exactly, as weights are added in NLTK's order.
 """
 
@@ -17,11 +17,14 @@ from robustparse.errors import InputError
 Ids = NDArray[np.int64]
 
 _CONTEXT = ("-START-", "-START2-", "-END-", "-END2-")
+_DATA = "averaged_perceptron_tagger_eng"
 _ROWS_AT_ONCE = 4096  # rows whose scores stay in the processor's cache
 
-# The tagger's features, by the name and the neighbour (offset from the word) each reads.
-_WORD_FEATURES = {"i word": 0, "i-1 word": -1, "i-2 word": -2, "i+1 word": 1, "i+2 word": 2}
-_SUFFIX_FEATURES = {"i-1 suffix": -1, "i+1 suffix": 1}
+# The tagger's features of words and suffixes, by name, and the neighbour (its offset) each reads.
+_OFFSETS = {
+    **{"i word": 0, "i-1 word": -1, "i-2 word": -2, "i+1 word": 1, "i+2 word": 2},
+    **{"i-1 suffix": -1, "i+1 suffix": 1},
+}
 
 
 class PerceptronTags:
@@ -70,9 +73,10 @@ class PerceptronTags:
             tagger = PerceptronTagger()
         except (LookupError, OSError, ValueError) as error:
             raise InputError(
-                "tagger filter: NLTK's averaged_perceptron_tagger_eng cannot be loaded; run "
-                "`python -m nltk.downloader averaged_perceptron_tagger_eng`, or set NLTK_DATA to a "
-                "folder that holds taggers/averaged_perceptron_tagger_eng"
+                f"NLTK's {_DATA} cannot be loaded",
+                key="tagger",
+                remedy=f"run `python -m nltk.downloader {_DATA}`, or set NLTK_DATA to a folder "
+                f"that holds taggers/{_DATA}",
             ) from error
         return cls(tagger.model.weights, tagger.tagdict, list(tagger.classes))
 
@@ -103,7 +107,7 @@ class PerceptronTags:
         return [names[end - count : end] for count, end in zip(counts, ends, strict=True)]
 
     def _tag_all(self, text: "_Text") -> Ids:
-        """Tags of the unchanged sentences, one position of all sentences at a time."""
+        """Tag the unchanged sentences, one position of all sentences at a time."""
         tags = np.full(len(text.words), -1, dtype=np.int64)
         first = np.array(text.offsets, dtype=np.int64)
         tags[first - 1] = len(self._classes)  # -START- is the tag before the first word,
@@ -116,7 +120,7 @@ class PerceptronTags:
         return tags
 
     def _tag_centres(self, text: "_Text", tags: Ids, centre: Ids, candidate: Ids) -> Ids:
-        """Tags of candidates `(rows,)` put at `centre (rows,)`."""
+        """Tag candidates `(rows,)` put at `centre (rows,)`."""
         before2, before = tags[centre - 4], tags[centre - 3]
         for step in (-2, -1, 0):
             at = centre + step
@@ -131,7 +135,7 @@ class PerceptronTags:
         return before
 
     def _predict(self, text: "_Text", window: Sequence[Ids], before: Ids, before2: Ids) -> Ids:
-        """Tags of words, given two neighbours on either side and the two tags before, `(rows,)`."""
+        """Tag words, given two neighbours on either side and the two tags before, `(rows,)`."""
         word = window[2]
         row = partial(text.rows_of, window)
         features = (
@@ -181,11 +185,10 @@ class _Text:
         self.bias = rows(["bias"])
         self.suffix = rows([f"i suffix {word[-3:]}" for word in plain])
         self.prefix = rows([f"i pref1 {word[:1]}" for word in plain])
+        suffixes = [word[-3:] for word in self._normal]
         self._context = {
-            name: rows([f"{name} {word}" for word in self._normal]) for name in _WORD_FEATURES
-        } | {
-            name: rows([f"{name} {word[-3:]}" for word in self._normal])
-            for name in _SUFFIX_FEATURES
+            name: rows([f"{name} {part}" for part in (suffixes if "suf" in name else self._normal)])
+            for name in _OFFSETS
         }
         self.offsets: list[int] = []
         self.lengths = [len(words) for words in sentences]
@@ -196,16 +199,15 @@ class _Text:
         self.words = np.array(flat, dtype=np.int64)
 
     def ids(self, words: Sequence[str]) -> Ids:
-        """Numbers of words, `(words,)`."""
+        """Return the numbers of words, `(words,)`."""
         return np.array([self._number[word] for word in words], dtype=np.int64)
 
     def rows_of(self, window: Sequence[Ids], name: str) -> Ids:
-        """Weight rows of the feature `name` for windows of five words."""
-        shift = _WORD_FEATURES[name] if name in _WORD_FEATURES else _SUFFIX_FEATURES[name]
-        return self._context[name][window[2 + shift]]
+        """Find the weight rows of a feature in windows of five words."""
+        return self._context[name][window[2 + _OFFSETS[name]]]
 
     def tag_word_rows(self, before: Ids, word: Ids) -> Ids:
-        """Weight rows of the feature that joins the tag before with the word."""
+        """Find the weight rows of the feature that joins the tag before with the word."""
         pairs, inverse = np.unique(before * len(self._normal) + word, return_inverse=True)
         names, normal = self._tagger._tag_names, self._normal
         features = [
@@ -216,7 +218,7 @@ class _Text:
 
 
 def _normal(word: str) -> str:
-    """NLTK's normal form of a word: hyphenated words, years and other numbers fall together."""
+    """Normalize a word as NLTK does: hyphenated words, years and other numbers fall together."""
     if "-" in word and word[0] != "-":
         return "!HYPHEN"
     if word.isdigit() and len(word) == 4:

@@ -1,4 +1,4 @@
-"""Candidates must keep their tag by the judgement of spaCy or Stanza, if one is installed.
+"""Candidates must have the tag of the word they replace, by spaCy or Stanza.
 
 Wang et al. 2021 use the Stanford tagger on the whole changed sentence and offer these two.
 """
@@ -35,6 +35,8 @@ class PipelineTag(Constraint):
     Raises:
         InputError: a setting is out of range; when first used: the library or model is missing.
     """
+
+    is_model = True
 
     def __init__(
         self,
@@ -77,10 +79,6 @@ class PipelineTag(Constraint):
             masks.append(np.array([next(found) == expected for _ in words], dtype=np.bool_))
         return masks
 
-    def is_model(self) -> bool:
-        """See `Constraint.is_model`."""
-        return True
-
     def _place(self, slot: Slot, word: str) -> tuple[tuple[str, ...], int]:
         """Return what the tagger sees of a changed sentence, and where in it the change is."""
         words, at = slot.sentence.words, slot.position
@@ -104,8 +102,9 @@ class PipelineTag(Constraint):
             library = import_module(self.package)
         except ImportError as error:
             raise InputError(
-                f"tagger: {self.package} cannot be imported ({error}); run `pip install "
-                f"{self.package}`, or use tag_filter.TaggerTag, which needs NLTK only"
+                f"{self.package} cannot be imported ({error})",
+                key="tagger: library",
+                remedy=f"run `pip install {self.package}`, or use TaggerTag, which needs only NLTK",
             ) from error
         try:
             if self.package == "stanza":
@@ -124,8 +123,9 @@ class PipelineTag(Constraint):
                 else f"python -c \"import stanza; stanza.download('{self.model}')\""
             )
             raise InputError(
-                f"tagger: {self.package} cannot load {self.model!r} ({error}); run `{command}`, or "
-                "give the folder of a model"
+                f"{self.package} cannot load {self.model!r} ({error})",
+                key="tagger: model",
+                remedy=f"run `{command}`, or give the folder of a model",
             ) from error
 
 

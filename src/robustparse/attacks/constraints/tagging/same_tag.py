@@ -15,11 +15,26 @@ from numpy.typing import NDArray
 from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.tagging.perceptron import PerceptronTags
-from robustparse.attacks.constraints.tagging.universal_tags import universal
 from robustparse.attacks.tagged import check_tags, tag_dictionary
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice
 from robustparse.types import Example
+
+# The twelve universal parts of speech of Petrov, Das and McDonald 2012.
+_PENN_TAGS = {
+    "NOUN": "NN NNS NNP NNPS",
+    "VERB": "MD VB VBD VBG VBN VBP VBZ",
+    "ADJ": "JJ JJR JJS",
+    "ADV": "RB RBR RBS WRB",
+    "PRON": "PRP PRP$ WP WP$",
+    "DET": "DT EX PDT WDT",
+    "ADP": "IN",
+    "NUM": "CD",
+    "CONJ": "CC",
+    "PRT": "POS RP TO",
+    ".": ". , : ! ? ( ) -LRB- -RRB- `` '' # $",
+}
+_UNIVERSAL = {tag: part for part, tags in _PENN_TAGS.items() for tag in tags.split()}
 
 
 class DictionaryTag(Constraint):
@@ -41,7 +56,7 @@ class DictionaryTag(Constraint):
         Raises:
             InputError: the victim knows no word's tag.
         """
-        tag_of = tag_dictionary(victim, "dictionary filter").get
+        tag_of = tag_dictionary(victim, "DictionaryTag").get
         return [
             np.array([tag_of(word.lower()) == slot.tag for word in words], dtype=np.bool_)
             for slot, words in zip(slots, candidates, strict=True)
@@ -65,14 +80,17 @@ class TaggerTag(Constraint):
         InputError: a setting is out of range; when first used: NLTK's tagger data is missing.
     """
 
+    is_model = True
+
     def __init__(
         self, *, tagset: Literal["penn", "universal"] = "penn", noun_verb: bool = False
     ) -> None:
         check_choice("tagger: tagset", tagset, ("penn", "universal"))
         if noun_verb and tagset != "universal":
             raise InputError(
-                f"tagger: noun_verb compares universal tags, got tagset: {tagset}; set "
-                "`tagset: universal`, or leave noun_verb out"
+                f"compares universal tags, got tagset: {tagset}",
+                key="tagger: noun_verb",
+                remedy="set `tagset: universal`, or leave noun_verb out",
             )
         self.tagset = tagset
         self.noun_verb = noun_verb
@@ -93,15 +111,12 @@ class TaggerTag(Constraint):
             for slot, found in zip(slots, tags, strict=True)
         ]
 
-    def is_model(self) -> bool:
-        """See `Constraint.is_model`."""
-        return True
-
     def _kept(self, tag: str, found: str) -> bool:
-        """Whether the candidate's tag is as good as the slot's."""
+        """Tell whether a candidate of this tag may replace a word of that one."""
         if self.tagset == "penn" or not tag:
             return found == tag
-        parts = {universal(tag), universal(found)}
+        # X stands for FW, LS, SYM and UH, as in NLTK, and for any other tag.
+        parts = {_UNIVERSAL.get(tag, "X"), _UNIVERSAL.get(found, "X")}
         return len(parts) == 1 or (self.noun_verb and parts == {"NOUN", "VERB"})
 
     @cached_property

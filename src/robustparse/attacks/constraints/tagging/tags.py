@@ -1,12 +1,12 @@
-"""Attackable words by their Penn tag: lists of what may be changed, and of what may not."""
+"""Attackable words by their Penn tag: lists of what may be changed, or of what may not."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.attacks.constraints.constraint import Constraint, absent
 from robustparse.attacks.tagged import check_tags
 from robustparse.errors import InputError
 from robustparse.types import Example
@@ -46,16 +46,19 @@ class AttackableTags(Constraint):
 
     def __init__(self, tags: list[str] | Literal["any"] | None = None) -> None:
         self.any = tags == "any"
-        self._own = tags is not None
+        self._default = tags is None
         self.tags = frozenset(tags or ()) if tags not in (None, "any") else ZHENG_2020_TAGS
-        if isinstance(tags, str) and not self.any:
-            raise InputError(f"attackable tags: got {tags!r}, expected a list of tags, or any")
-        if not self.tags:
-            raise InputError("attackable tags: the list is empty; give at least one Penn tag")
+        if (isinstance(tags, str) and not self.any) or not self.tags:
+            raise InputError(
+                f"got {tags!r}",
+                key="attackable tags: tags",
+                expected="`any`, or a list of at least one Penn tag",
+            )
         if never := sorted(self.tags & NEVER_ATTACKED):
             raise InputError(
-                f"attackable tags: {', '.join(never)} cannot be attacked, as they tag what is no "
-                "word of its own; remove them"
+                f"{', '.join(never)} cannot be attacked, as they tag what is no word of its own",
+                key="attackable tags: tags",
+                remedy="remove them",
             )
 
     def check(self, examples: Sequence[Example]) -> None:
@@ -63,17 +66,15 @@ class AttackableTags(Constraint):
         if not self.any:
             check_tags(examples)
 
-    def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
+    def attackable(self, example: Example) -> NDArray[np.bool_]:
         """See `Constraint.attackable`."""
-        if self.any:
-            return [_tagged(example, NEVER_ATTACKED, forbidden=True) for example in examples]
-        check_tags(examples)
-        return [_tagged(example, self.tags) for example in examples]
+        self.check([example])
+        return ~never_attacked(example) if self.any else _tagged(example, self.tags)
 
-    def unmatched(self, examples: Sequence[Example]) -> str:
-        """See `Constraint.unmatched`."""
-        there = {tag for example in examples for tag in example.sentence.xpos}
-        return "" if self.any else _remark("attackable tags", self.tags, there, self._own)
+    def warnings(self, examples: Sequence[Example]) -> Iterator[str]:
+        """See `Constraint.warnings`."""
+        listed = frozenset[str]() if self.any else self.tags
+        return absent("attackable tags", listed, _present(examples), self._default)
 
 
 class ForbiddenTags(Constraint):
@@ -86,68 +87,33 @@ class ForbiddenTags(Constraint):
     def __init__(self, tags: list[str] | None = None) -> None:
         listed = WANG_2021_FORBIDDEN if tags is None else frozenset(tags)
         self.tags = listed | NEVER_ATTACKED
-        self._own = tags is not None
+        self._default = tags is None
 
     def check(self, examples: Sequence[Example]) -> None:
         """See `Constraint.check`."""
         check_tags(examples)
 
-    def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
+    def attackable(self, example: Example) -> NDArray[np.bool_]:
         """See `Constraint.attackable`."""
-        check_tags(examples)
-        return [_tagged(example, self.tags, forbidden=True) for example in examples]
+        self.check([example])
+        return ~_tagged(example, self.tags)
 
-    def unmatched(self, examples: Sequence[Example]) -> str:
-        """See `Constraint.unmatched`."""
-        there = {tag for example in examples for tag in example.sentence.xpos}
-        return _remark("forbidden tags", self.tags - NEVER_ATTACKED, there, self._own)
-
-
-class ForbiddenRelations(Constraint):
-    """Words attached by one of these relations in the gold tree may not be changed.
-
-    Args:
-        relations: dependency labels; by default `punct`, as in the released code of Zheng et al.
-            2020 (phrases, and characters in the white-box attack).
-    """
-
-    def __init__(self, relations: list[str] | None = None) -> None:
-        self.relations = frozenset(["punct"] if relations is None else relations)
-        self._own = relations is not None
-
-    def attackable(self, examples: Sequence[Example]) -> list[NDArray[np.bool_]]:
-        """See `Constraint.attackable`."""
-        return [
-            np.array([label not in self.relations for label in example.gold.labels], np.bool_)
-            for example in examples
-        ]
-
-    def unmatched(self, examples: Sequence[Example]) -> str:
-        """See `Constraint.unmatched`."""
-        there = {label for example in examples for label in example.gold.labels}
-        return _remark("forbidden relations", self.relations, there, self._own)
+    def warnings(self, examples: Sequence[Example]) -> Iterator[str]:
+        """See `Constraint.warnings`."""
+        listed = self.tags - NEVER_ATTACKED
+        return absent("forbidden tags", listed, _present(examples), self._default)
 
 
 def never_attacked(example: Example) -> NDArray[np.bool_]:
-    """Which words have a tag of `NEVER_ATTACKED`, `(words,)`; none where there are no tags."""
+    """Tell which words have a tag of `NEVER_ATTACKED`, `(words,)`; none where there are no tags."""
     return _tagged(example, NEVER_ATTACKED)
 
 
-def _remark(what: str, listed: frozenset[str], there: Set[str], own: bool) -> str:
-    """On what is listed and not there; `own` tells a list that was given from a default one."""
-    absent = listed - there
-    # A tag of a default list may be rare: that list is wrong only if nothing of it is there.
-    if not there or not absent or (not own and absent != listed):
-        return ""
-    return (
-        f"{what}: no word of the data has {', '.join(sorted(absent))}; its words have "
-        f"{', '.join(sorted(there))}"
-    )
-
-
-def _tagged(
-    example: Example, tags: frozenset[str], *, forbidden: bool = False
-) -> NDArray[np.bool_]:
-    """Which words have one of the tags, or have none of them, `(words,)`."""
+def _tagged(example: Example, tags: frozenset[str]) -> NDArray[np.bool_]:
+    """Tell which words have one of the tags, `(words,)`."""
     xpos = example.sentence.xpos or ("",) * len(example.sentence)
-    return np.array([(tag in tags) != forbidden for tag in xpos], dtype=np.bool_)
+    return np.array([tag in tags for tag in xpos], dtype=np.bool_)
+
+
+def _present(examples: Sequence[Example]) -> set[str]:
+    return {tag for example in examples for tag in example.sentence.xpos}

@@ -1,9 +1,12 @@
-"""Attackable words, and the two tag filters; the fast tagger against NLTK's, whole sentences."""
+"""Constraints on tags: lists, dictionary and taggers; the fast tagger against NLTK's."""
 
 import os
 import random
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,14 +16,17 @@ from nltk.tag.perceptron import PerceptronTagger
 from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.tagging.perceptron import PerceptronTags
+from robustparse.attacks.constraints.tagging.pipeline_tag import PipelineTag
 from robustparse.attacks.constraints.tagging.same_tag import DictionaryTag, TaggerTag
 from robustparse.attacks.constraints.tagging.tags import (
     NEVER_ATTACKED,
     ZHENG_2020_TAGS,
     AttackableTags,
+    ForbiddenTags,
 )
+from robustparse.attacks.goals.relations import ForbiddenRelations
 from robustparse.errors import InputError
-from robustparse.types import Sentence
+from robustparse.types import Example, Sentence
 
 SENTENCE = example("the old man the boats", "DT JJ VBP DT NNS")
 SUFFIXES = ["", "s", "ed", "ing", "ly", "er", "-like", "1999", "2nd"]
@@ -34,45 +40,54 @@ TEXT = (
 def test_the_white_list() -> None:
     tags = "JJ JJR JJS NN NNS NNP NNPS VB VBD VBG VBN VBP VBZ RB RBR RBS"
     assert frozenset(tags.split()) == ZHENG_2020_TAGS
-    (mask,) = AttackableTags().attackable([SENTENCE])
+    mask = AttackableTags().attackable(SENTENCE)
     assert mask.tolist() == [False, True, True, False, True]
     words = example("x y z", "IN HYPH NN")
-    assert AttackableTags(["IN"]).attackable([words])[0].tolist() == [True, False, False]
+    assert AttackableTags(["IN"]).attackable(words).tolist() == [True, False, False]
     assert frozenset({"HYPH", "NFP", "ADD", "GW", "AFX", "XX"}) == NEVER_ATTACKED
 
 
-def test_tags_that_cannot_be_used() -> None:
-    with pytest.raises(InputError, match="GW, HYPH cannot be attacked"):
-        AttackableTags(["NN", "HYPH", "GW"])
-    with pytest.raises(InputError, match="the list is empty"):
-        AttackableTags([])
-    with pytest.raises(InputError, match=r"sentence 4: no Penn tag for every word.*XPOS"):
-        AttackableTags().attackable([example("a b", "", number=3)])
+def test_warnings_of_listed_tags_that_the_data_does_not_have() -> None:
+    def warnings(constraint: Constraint, *examples: Example) -> str:
+        return "|".join(constraint.warnings(examples))
 
-
-def test_of_a_default_list_some_tags_may_be_absent() -> None:
-    assert AttackableTags().unmatched([SENTENCE]) == ""
     other = example("der alte Mann", "ART ADJA N")
-    found = AttackableTags().unmatched([other])
-    assert "no word of the data has JJ, JJR," in found
+    # Of a default list some may be absent.
+    assert warnings(AttackableTags(), SENTENCE) == warnings(AttackableTags(), SENTENCE, other) == ""
+    found = warnings(AttackableTags(), other)
+    assert "attackable tags: no word of the data has JJ, JJR," in found
     assert found.endswith("its words have ADJA, ART, N")
-    assert AttackableTags().unmatched([SENTENCE, other]) == ""
-    assert AttackableTags(["NN", "JJ"]).unmatched([]) == ""
+    assert warnings(AttackableTags(["NN", "JJ"])) == warnings(AttackableTags("any"), other) == ""
+    assert "no word of the data has NN;" in warnings(AttackableTags(["NN", "JJ"]), SENTENCE)
+    assert "no word of the data has X;" in warnings(ForbiddenTags(["X", "DT"]), SENTENCE)
+    assert warnings(ForbiddenTags([]), SENTENCE) == warnings(ForbiddenTags(), SENTENCE) == ""
+    relations = ForbiddenRelations(["dep", "SBJ"])
+    assert "forbidden relations: no word of the data has SBJ;" in warnings(relations, SENTENCE)
+    assert warnings(ForbiddenRelations(), SENTENCE).endswith("has punct; its words have dep")
+
+
+def test_relations_of_the_gold_tree() -> None:
+    tree = replace(SENTENCE.gold, labels=("det", "punct", "dep", "det", "punct"))
+    mask = ForbiddenRelations().attackable(replace(SENTENCE, gold=tree))
+    assert mask.tolist() == [True, False, True, True, False]
+    with pytest.raises(InputError, match="sentence 8 is no dependency tree") as error:
+        ForbiddenRelations().check([SENTENCE, replace(SENTENCE, id=7, gold="positive")])
+    assert error.value.key == "forbidden relations"
 
 
 def test_a_constraint_allows_what_it_does_not_forbid() -> None:
     class Nothing(Constraint):
         pass
 
-    assert Nothing().attackable([SENTENCE])[0].all()
+    assert Nothing().attackable(SENTENCE).all()
     assert (
         Nothing().accept([Slot(0, SENTENCE.sentence, 1)], [["new", "big"]], HashVictim())[0].all()
     )
-    assert not Nothing().is_model()
-    assert Nothing().unmatched([SENTENCE]) == ""
+    assert not Nothing().is_model
+    assert not list(Nothing().warnings([SENTENCE]))
 
 
-def test_the_dictionary_filter_compares_training_tags() -> None:
+def test_the_dictionary_compares_training_tags() -> None:
     victim = HashVictim()
     victim.training_tags = {"boat": "NN", "ships": "NNS", "new": "JJ", "big": "JJ"}
     slots = [Slot(0, SENTENCE.sentence, 1), Slot(0, SENTENCE.sentence, 4)]
@@ -143,7 +158,7 @@ def test_the_real_tagger_agrees_with_nltk() -> None:
     check(nltk_tagger(), sentences, [*sorted(set(text)), "run", "runs", "well-known", "Paris"])
 
 
-def test_the_tagger_filter_compares_with_the_corpus() -> None:
+def test_the_tagger_compares_with_the_corpus() -> None:
     tagger = nltk_tagger()
     slot, words = Slot(0, SENTENCE.sentence, 4), ["ships", "ship", "quickly", "Boats"]
     (mask,) = TaggerTag().accept([slot], [words], HashVictim())
@@ -156,8 +171,9 @@ def test_missing_tagger_data(monkeypatch: pytest.MonkeyPatch) -> None:
     import nltk
 
     monkeypatch.setattr(nltk.data, "path", [])
-    with pytest.raises(InputError, match=r"nltk\.downloader averaged_perceptron_tagger_eng"):
+    with pytest.raises(InputError) as error:
         TaggerTag().accept([Slot(0, SENTENCE.sentence, 4)], [["ships"]], HashVictim())
+    assert "nltk.downloader averaged_perceptron_tagger_eng" in error.value.remedy
 
 
 PARTS = {"NN": "NOUN", "NNPS": "NOUN", "VBD": "VERB", "MD": "VERB", "JJR": "ADJ", "WRB": "ADV"} | {
@@ -179,7 +195,7 @@ PARTS = {"NN": "NOUN", "NNPS": "NOUN", "VBD": "VERB", "MD": "VERB", "JJR": "ADJ"
         ),
     ],
 )
-def test_the_tagger_filter_by_parts_of_speech(
+def test_the_tagger_by_parts_of_speech(
     settings: dict[str, Any], alike: Callable[[str, str], bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The stand-in tags every candidate with its own name, so that all pairs of tags are seen."""
@@ -198,8 +214,71 @@ def test_the_tagger_filter_by_parts_of_speech(
     assert not untagged[0].any()
 
 
-def test_settings_of_the_tagger_filter() -> None:
-    with pytest.raises(InputError, match="tagset must be one of penn, universal, got 'brown'"):
-        TaggerTag(tagset="brown")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="noun_verb compares universal tags, got tagset: penn"):
-        TaggerTag(noun_verb=True)
+def tag(words: list[str]) -> list[str]:
+    """A tagger that looks at all words: the tag is the word's rank by length."""
+    return [f"T{sorted(map(len, words)).index(len(word))}" for word in words]
+
+
+def fake_library(monkeypatch: pytest.MonkeyPatch, name: str) -> list[list[str]]:
+    """A spaCy or Stanza that tags as above; returns what it was asked, as it comes."""
+    asked: list[list[str]] = []
+
+    def tagged(words: list[str]) -> list[SimpleNamespace]:
+        asked.append(list(words))
+        return [SimpleNamespace(tag_=one, xpos=one) for one in tag(list(words))]
+
+    library = ModuleType(name)
+    if name == "spacy":
+        tokens = ModuleType("spacy.tokens")
+        tokens.Doc = lambda vocab, words: words
+        monkeypatch.setitem(sys.modules, "spacy.tokens", tokens)
+        pipeline = SimpleNamespace(vocab=None, pipe=lambda docs: map(tagged, docs))
+        library.load = lambda model, exclude: pipeline
+    else:
+        library.Pipeline = lambda *_, **__: (
+            lambda texts: SimpleNamespace(
+                sentences=[SimpleNamespace(words=tagged(words)) for words in texts]
+            )
+        )
+    monkeypatch.setitem(sys.modules, name, library)
+    return asked
+
+
+@pytest.mark.parametrize("library", ["spacy", "stanza"])
+@pytest.mark.parametrize("window", [None, 0, 1])
+@pytest.mark.parametrize("reference", ["corpus", "tagger"])
+def test_taggers_see_the_changed_sentence(monkeypatch, library, window, reference) -> None:
+    asked = fake_library(monkeypatch, library)
+    one = example("a bbb cc ddddd", "T0 T1 T9 T3")
+    slots = [Slot(0, one.sentence, position) for position in range(4)]
+    candidates = [["x", "xx", "xxxxxxx"], ["yy", "yyy"], ["z", "zz"], []]
+    constraint = PipelineTag(library, window=window, reference=reference)
+    found = constraint.accept(slots, candidates, HashVictim())
+    for position, (words, mask) in enumerate(zip(candidates, found, strict=True)):
+        reach = 9 if window is None else window
+        begin, end = max(0, position - reach), position + reach + 1
+
+        def tag_of(word: str, at=position, begin=begin, end=end) -> str:
+            words = list(one.sentence.words)
+            words[at] = word
+            return tag(words[begin:end])[at - begin]
+
+        original = one.sentence.words[position]
+        expected = tag_of(original) if reference == "tagger" else one.sentence.xpos[position]
+        assert mask.tolist() == [tag_of(word) == expected for word in words]
+    assert len(asked) == len(set(map(tuple, asked)))
+    assert constraint.accept([], [], HashVictim()) == []
+
+
+@pytest.mark.parametrize("library", ["spacy", "stanza"])
+def test_missing_taggers(monkeypatch, library: str) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    slot = Slot(0, example("man", "NN").sentence, 0)
+    with pytest.raises(InputError, match=f"run `pip install {library}`"):
+        PipelineTag(library).accept([slot], [["x"]], HashVictim())
+    module = fake_library(monkeypatch, library) or sys.modules[library]
+    for name in ("load", "Pipeline"):
+        monkeypatch.setattr(module, name, None, raising=False)
+    with pytest.raises(InputError, match=f"{library} cannot load") as error:
+        PipelineTag(library).accept([slot], [["x"]], HashVictim())
+    assert error.value.key == "tagger: model"

@@ -1,4 +1,4 @@
-"""Filters on changed sentences: true on all that is answered and returned, however it is packed."""
+"""Constraints on changed sentences: they hold for all that is answered, however it is packed."""
 
 import itertools
 from collections.abc import Generator
@@ -21,8 +21,7 @@ from sentence_judges import (
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
-from robustparse.attacks.constraints.recent import Recent
-from robustparse.attacks.constraints.sentence_constraint import Edit
+from robustparse.attacks.constraints.sentence_constraint import Edit, Recent
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.problem import Problem
@@ -62,42 +61,43 @@ def search(request: pytest.FixtureRequest) -> Search:
     return request.param
 
 
+# Other searches: test_filtered_searches.
 @pytest.mark.parametrize("judges", [(rises_slowly,), (stays_close,), (rises_slowly, stays_close)])
-def test_filters_are_true_on_every_returned_sentence(search: Search, judges) -> None:
-    results = by_id(engine(search, *judges), EXAMPLES)
+def test_constraints_hold_for_every_returned_sentence(judges) -> None:
+    results = by_id(engine(Climb(), *judges), EXAMPLES)
     assert sorted(results) == [one.id for one in EXAMPLES]
     for result in results.values():
         assert has_admissible_chain(result, judges, LEXICON)
         if result.edited and stays_close in judges:
             assert code([*result.example.sentence.words, *result.words]) % 100 < 60
-    # No empty check: without the filters some results break them, and with them some are edited.
-    free = by_id(engine(search), EXAMPLES).values()
+    # No empty check: without the constraints some results break them, with them some are edited.
+    free = by_id(engine(Climb()), EXAMPLES).values()
     assert not all(has_admissible_chain(result, judges, LEXICON) for result in free)
     assert sum(bool(result.edited) for result in results.values()) > 10
     assert max(len(result.edited) for result in results.values()) > 1
 
 
-@pytest.mark.parametrize(
-    "packing", [{"batch_queries": 1}, {"live": 1}, {"live": 7, "batch_words": 50}], ids=str
-)
 @pytest.mark.parametrize("budget", [None, 9])
-def test_packing_changes_nothing(search: Search, packing: dict, budget: int | None) -> None:
-    judges = (rises_slowly, stays_close)
-    reference = by_id(engine(search, *judges, budget=budget), EXAMPLES)
-    assert by_id(engine(search, *judges, budget=budget, **packing), EXAMPLES) == reference
+def test_packing_changes_nothing(budget: int | None) -> None:
+    def results(**packing: int) -> dict[int, AttackResult]:
+        attack = engine(Climb(), rises_slowly, stays_close, budget=budget, **packing)
+        return by_id(attack, EXAMPLES)
+
+    reference = results()
+    for packing in ({"batch_queries": 1}, {"live": 1}, {"live": 7, "batch_words": 50}):
+        assert results(**packing) == reference
 
 
-def test_a_filter_that_admits_all_changes_nothing(search: Search) -> None:
-    free = uncounted(engine(search), EXAMPLES)
-    assert uncounted(engine(search, lambda edit: True), EXAMPLES) == free
-
-
-def test_a_filter_that_admits_nothing_leaves_sentences_as_they_are(search: Search) -> None:
-    for result in by_id(engine(search, lambda edit: False), EXAMPLES).values():
+def test_constraints_that_admit_all_or_nothing() -> None:
+    free = uncounted(engine(Climb()), EXAMPLES)
+    assert uncounted(engine(Climb(), lambda edit: True), EXAMPLES) == free
+    for result in by_id(engine(Climb(), lambda edit: False), EXAMPLES).values():
         assert (result.words, result.success) == (result.example.sentence.words, False)
 
 
-def test_each_filter_judges_the_survivors_of_the_former_and_nothing_twice(search: Search) -> None:
+def test_each_constraint_judges_the_survivors_of_the_former_once(
+    search: Search,
+) -> None:
     attack = engine(search, rises_slowly, stays_close)
     by_id(attack, EXAMPLES)
     first, second = attack.constraints[:2]
@@ -110,14 +110,14 @@ def test_each_filter_judges_the_survivors_of_the_former_and_nothing_twice(search
     assert len(first.calls) < 40
 
 
-def test_models_seconds_are_counted_apart(search: Search) -> None:
+def test_seconds_of_models_are_counted_apart(search: Search) -> None:
     run = engine(search, stays_close).run(EXAMPLES, HashVictim())
     list(run)
     assert list(run.statistics.model_seconds) == ["Asked"]
 
 
 class Watching(Search):
-    """Expands the original and one state behind it, and keeps the answers."""
+    """Expands the original and one state reached from it, and keeps the answers."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -153,8 +153,8 @@ def test_answers_are_the_first_admissible_candidates(limit: int) -> None:
     last = [text for text in ((("a"), "b", word) for word in words) if code(text) % 2 == 0]
     first = [text for text in ((word, "b", "c") for word in words) if code(text) % 2 == 0]
     expected = [*last[:limit], *first[: limit + 1]]
-    behind = [(word, "b", last[0][2]) for word in words]
-    assert search.answers == [expected, [text for text in behind if code(text) % 2 == 0]]
+    later = [(word, "b", last[0][2]) for word in words]
+    assert search.answers == [expected, [text for text in later if code(text) % 2 == 0]]
     assert result.charged == 1 + sum(map(len, search.answers))
     assert set(map(tuple, itertools.chain(*victim.batches))) == {
         one.sentence.words,
@@ -176,7 +176,7 @@ class Crossing(Search):
         return Outcome(both)
 
 
-def test_states_put_together_are_asked_about_as_far_as_filters_admit() -> None:
+def test_states_put_together_are_asked_about_as_far_as_constraints_admit() -> None:
     """Known ones as they are, whatever becomes of their words from left to right."""
 
     def judge(edit: Edit) -> bool:
@@ -192,7 +192,7 @@ def test_states_put_together_are_asked_about_as_far_as_filters_admit() -> None:
     assert result.words == ("x", "b", "z")
 
 
-def test_a_filter_that_fails_ends_the_run_and_keeps_what_is_finished() -> None:
+def test_a_constraint_that_fails_ends_the_run_and_keeps_what_is_finished() -> None:
     reference = uncounted(engine(Zheng2020(gamma=0.4), live=4), EXAMPLES)
     culprit = next(number for number in range(30, 60) if reference[number].edited)
 
@@ -209,7 +209,7 @@ def test_a_filter_that_fails_ends_the_run_and_keeps_what_is_finished() -> None:
     assert all(reference[number] == result for number, result in done.items())
 
 
-def test_recent_values_are_computed_once_and_forgotten_at_last() -> None:
+def test_recent_values_are_computed_once_and_forgotten_in_the_end() -> None:
     asked: list[list[int]] = []
 
     def square(keys: list[int]) -> list[int]:

@@ -1,0 +1,43 @@
+"""Words that their relation in the gold tree protects, as in Zheng et al. 2020."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustparse.attacks.constraints.constraint import Constraint, absent
+from robustparse.errors import InputError
+from robustparse.types import DependencyTree, Example
+
+
+class ForbiddenRelations(Constraint):
+    """Words attached by one of these relations in the gold tree may not be changed.
+
+    Args:
+        relations: dependency labels; by default `punct`, as in the released code of Zheng et al.
+            2020 (phrases, and characters in the white-box attack).
+    """
+
+    def __init__(self, relations: list[str] | None = None) -> None:
+        self.relations = frozenset(["punct"] if relations is None else relations)
+        self._default = relations is None
+
+    def check(self, examples: Sequence[Example]) -> None:
+        """See `Constraint.check`."""
+        for example in examples:
+            if not isinstance(example.gold, DependencyTree):
+                raise InputError(
+                    f"the gold answer of sentence {example.id + 1} is no dependency tree",
+                    key="forbidden relations",
+                    remedy="leave the constraint out",
+                )
+
+    def attackable(self, example: Example) -> NDArray[np.bool_]:
+        """See `Constraint.attackable`."""
+        labels = example.gold.labels
+        return np.array([label not in self.relations for label in labels], dtype=np.bool_)
+
+    def warnings(self, examples: Sequence[Example]) -> Iterator[str]:
+        """See `Constraint.warnings`."""
+        present = {label for example in examples for label in example.gold.labels}
+        return absent("forbidden relations", self.relations, present, self._default)
