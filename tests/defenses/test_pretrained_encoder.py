@@ -76,7 +76,7 @@ def test_a_word_that_lengthens_a_sentence_beyond_the_limit_is_trained_on(folder,
     parser = parser_over(folder)
     with pytest.raises(InputError, match="limit of 12"):
         parser.check(examples(("the cat" + "s" * 11,)))
-    adversary = SubstitutionAdversary(lexicon_attack(), share=1.0, mode=mode)
+    adversary = SubstitutionAdversary(lexicon_attack(), fraction=1.0, mode=mode)
     longer = ("the", "cat" + "s" * 11, "saw", "the", "dog")
 
     def lengthened(chosen, victim):
