@@ -61,7 +61,7 @@ def test_a_gradient_adversary_trains_the_network_where_it_is_tuned(folder, data,
     run = trainer(PGD(epsilon=0.5, steps=2), max_epochs=4)
     run.fit(parser, datamodule=data)
     assert run.global_step == 4
-    # Behind each ascent's steps; scores start at zero, so that the first has no slope to climb.
+    # After each ascent; scores start at zero, so that the first one has no gradient to follow.
     assert sum(size > 0 for size in heard) == 3 * 2
     for name, weight in parser.named_parameters():
         moved = not torch.equal(weight, before[name])
@@ -93,7 +93,7 @@ def test_a_word_that_lengthens_a_sentence_beyond_the_limit_is_trained_on(folder,
     row = len(TEXTS) if mode == "append" else 0
     assert batch.words[row, :5].tolist() == parser.encoder.intern(longer).tolist()
     assert batch.heads[row, :5].tolist() == list(data.train_examples[0].gold.heads)
-    # Its words behind the first window are read, too: no vector is zero.
+    # Its words after the first window are read, too: no vector is zero.
     parser.eval()
     states = parser.encoder(parser.embed(batch), batch.words, batch.lengths)
     assert (states[row, :6].abs().sum(-1) > 0).all()

@@ -1,4 +1,4 @@
-"""Online word substitution: what is appended, what it depends on, what is left alone."""
+"""Online word substitution: what is appended, what it depends on, what stays as it was."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Online word substitution in the place of the originals, beside others, and what it costs."""
+"""Online word substitution that replaces the originals, with other defenses, and what it costs."""
 
 from typing import Any
 
@@ -104,7 +104,7 @@ def test_its_cost_is_logged_and_in_the_progress_bar(data):
 
 @pytest.mark.parametrize("order", [(1, 2), (2, 1)])
 def test_the_costs_of_several_are_added_up(data, order):
-    """The second batch is left alone by one of them."""
+    """One of them skips the second batch."""
     adversaries = [
         SubstitutionAdversary(lexicon_attack(), fraction=1 / every, every=every, budget=2 * every)
         for every in order
