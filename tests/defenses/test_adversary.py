@@ -11,7 +11,7 @@ from pytorch_lightning.demos.boring_classes import BoringModel
 from pytorch_lightning.plugins import MixedPrecision
 
 from robustparse.data.batch import Batch
-from robustparse.defenses import FGM, PGD, EmbeddingAdversary, FreeLB, PerturbedBatch
+from robustparse.defenses import FGM, PGD, EmbeddingAdversary, FreeLB, PerturbedBatch, TrainingPass
 from robustparse.errors import InputError
 from robustparse.models.dependency.biaffine import BiaffineParser
 from sample_runs import trainer
@@ -198,9 +198,22 @@ class Silent(EmbeddingAdversary):
         return iter(())
 
 
-def test_a_method_without_passes_does_not_end_the_epoch_unnoticed(make_parser, data):
-    with pytest.raises(RuntimeError, match="yields no training pass"):
-        trainer(Silent()).fit(make_parser(layers=1).train(), datamodule=data)
+class Unprepared(EmbeddingAdversary):
+    def passes(self, batch: PerturbedBatch) -> Any:
+        yield TrainingPass(batch.zeros(), ascend=False)
+        yield TrainingPass(batch.last_gradient())
+
+
+@pytest.mark.parametrize(
+    ("method", "says"),
+    [
+        (Silent, "yields no training pass"),  # its StopIteration would end the epoch unnoticed
+        (Unprepared, "the backward pass left no gradient on the delta"),
+    ],
+)
+def test_mistakes_of_a_method_are_told(make_parser, data, method, says):
+    with pytest.raises(RuntimeError, match=says):
+        trainer(method()).fit(make_parser(layers=1).train(), datamodule=data)
 
 
 # What they refuse
