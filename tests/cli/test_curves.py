@@ -164,7 +164,7 @@ def test_the_shipped_early_stopping_goes_by_the_robust_score(tmp_path: Path) -> 
     def small(settings: dict[str, Any]) -> None:
         adversary, evaluation, stop, best = settings["trainer"]["callbacks"]
         assert stop["init_args"]["monitor"] == best["init_args"]["monitor"] == "robust/las"
-        adversary["init_args"]["share"] = 0.1
+        adversary["init_args"]["fraction"] = 0.1
         evaluation["init_args"] |= {"attack": attack(tmp_path), "sentences": 5}
         stop["init_args"]["patience"] = 2
         settings["trainer"] |= {"default_root_dir": str(run), "accelerator": "cpu"}

@@ -44,7 +44,7 @@ ATTACK: Settings = {
 }
 SUBSTITUTION: Settings = {
     "class_path": "robustparse.defenses.SubstitutionAdversary",
-    "init_args": {"share": 0.5, "budget": 12, "attack": ATTACK},
+    "init_args": {"fraction": 0.5, "budget": 12, "attack": ATTACK},
 }
 # As it is shipped, in place of the originals.
 (REPLACEMENT,) = yaml.safe_load(DEFENSE.read_text())["trainer"]["callbacks+"]

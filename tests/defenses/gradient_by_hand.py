@@ -1,9 +1,10 @@
-"""Gradient ascent on deltas, the loss of the fast gradient method and steps on it, written out.
+"""The passes of every gradient adversary and steps on their losses, written out.
 
-And what hears which deltas a parser gets, and which gradients its optimiser.
+And what hears which deltas a parser gets, and which gradients its optimizer.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from types import MethodType
 from typing import Any
 
@@ -14,9 +15,10 @@ import torch
 from robustparse.data.batch import Batch
 from robustparse.data.sampler import TrainingLoader
 from robustparse.data.treebank import TreebankDataModule
+from robustparse.defenses.adversary import EmbeddingAdversary
 from robustparse.models.dependency.biaffine import BiaffineParser
 
-EPSILON, WEIGHT, RATE = 1.7, 0.6, 0.3
+EPSILON, RATE = 1.7, 0.3
 
 
 def with_sgd(parser: BiaffineParser, rate: float = RATE) -> BiaffineParser:
@@ -26,7 +28,7 @@ def with_sgd(parser: BiaffineParser, rate: float = RATE) -> BiaffineParser:
         return torch.optim.SGD(self.parameters(), rate)
 
     parser.configure_optimizers = MethodType(configure_optimizers, parser)
-    return parser
+    return parser.train()
 
 
 def batches(parser: BiaffineParser, data: TreebankDataModule, epochs: int = 1) -> list[list[Batch]]:
@@ -60,6 +62,53 @@ def linf_step(delta: torch.Tensor, gradient: torch.Tensor, size: float) -> torch
 
 
 Step = Callable[[torch.Tensor, torch.Tensor, float], torch.Tensor]
+Draw = Callable[[np.random.Generator, int, int], np.ndarray]
+
+
+@dataclass(frozen=True)
+class ByHand:
+    """What an adversary must do with a batch.
+
+    Args:
+        adversary: the adversary.
+        weights: of the loss of each pass over a batch; 0 only looks for a delta.
+        size: of an ascent step.
+        clean: the first pass has a zero delta, which stands before those of the ascent.
+        start: draws the first delta of the ascent for epsilon 1 (zero if there is none), from
+            ``seed``.
+        step: of the ascent.
+        settings: of the trainer.
+    """
+
+    adversary: Callable[[], EmbeddingAdversary]
+    weights: tuple[float, ...]
+    size: float = 0.9
+    clean: bool = True
+    start: Draw | None = None
+    seed: int = 7
+    step: Step = sentence_step
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def deltas(self, parser: BiaffineParser, batch: Batch, epoch: int) -> list[torch.Tensor]:
+        """Those of all passes, in order."""
+        zeros = torch.zeros_like(parser.embed(batch)).detach()
+        start = self._start(batch, epoch, zeros)
+        # From zero, the clean pass is the first of the ascent.
+        before = [zeros] if self.clean and self.start else []
+        steps = len(self.weights) - len(before) - 1
+        return [*before, *ascent_by_hand(parser, batch, start, steps, self.size, self.step)]
+
+    def _start(self, batch: Batch, epoch: int, zeros: torch.Tensor) -> torch.Tensor:
+        start = zeros.clone()
+        if self.start:
+            for row, (id_, length) in enumerate(
+                zip(batch.ids.tolist(), batch.lengths, strict=True)
+            ):
+                key = np.random.SeedSequence([self.seed, epoch, id_])
+                rng = np.random.Generator(np.random.Philox(key))
+                drawn = self.start(rng, int(length), start.shape[2])
+                start[row, 1 : 1 + length] = EPSILON * torch.from_numpy(drawn)
+        return start
 
 
 def ascent_by_hand(
@@ -68,15 +117,16 @@ def ascent_by_hand(
     start: torch.Tensor,
     steps: int,
     size: float,
-    step: Step = sentence_step,
+    step: Step,
 ) -> list[torch.Tensor]:
-    """Where each sentence alone gets to on its own words, from the start to the last step."""
+    """Where each sentence gets to on its own words only, from the start to the last step."""
     places = [start]
     for _ in range(steps):
         place = torch.zeros_like(start)
+        at = places[-1].clone().requires_grad_()
+        losses = parser.loss(parser(batch, at), batch)
         for row, length in enumerate(batch.lengths.tolist()):
-            at = places[-1].clone().requires_grad_()
-            (gradient,) = torch.autograd.grad(parser.loss(parser(batch, at), batch)[row], at)
+            (gradient,) = torch.autograd.grad(losses[row], at, retain_graph=True)
             assert gradient[row, 0].abs().max() > 1e-6  # ROOT has a gradient, which must not count
             own = slice(1, 1 + length)
             place[row, own] = step(places[-1][row, own], gradient[row, own], size)
@@ -84,58 +134,36 @@ def ascent_by_hand(
     return places
 
 
-def start_by_hand(
-    parser: BiaffineParser,
-    batch: Batch,
-    seed: int,
-    epoch: int,
-    draw: Callable[[np.random.Generator, int, int], np.ndarray],
-) -> torch.Tensor:
-    """A random start, sentence by sentence."""
-    start = torch.zeros_like(parser.embed(batch)).detach()
-    for row, (id_, length) in enumerate(zip(batch.ids.tolist(), batch.lengths, strict=True)):
-        rng = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, epoch, id_])))
-        drawn = draw(rng, int(length), start.shape[2])
-        start[row, 1 : 1 + length] = EPSILON * torch.from_numpy(drawn)
-    return start
-
-
 def loss_at(parser: BiaffineParser, batch: Batch, delta: torch.Tensor | None) -> torch.Tensor:
     return parser.loss(parser(batch, delta), batch).sum() / batch.lengths.sum()
 
 
-def total_by_hand(parser: BiaffineParser, batch: Batch, epoch: int = 0) -> torch.Tensor:
-    """Of the fast gradient method."""
-    zeros = torch.zeros_like(parser.embed(batch)).detach()
-    _, delta = ascent_by_hand(parser, batch, zeros, 1, EPSILON)
-    return loss_at(parser, batch, None) + WEIGHT * loss_at(parser, batch, delta)
-
-
-Total = Callable[[BiaffineParser, Batch, int], torch.Tensor]
-
-
-def steps_by_hand(
+def train_by_hand(
     parser: BiaffineParser,
     epochs: Sequence[Sequence[Batch]],
-    accumulate: int,
-    clip: float | None,
-    total_of: Total = total_by_hand,
-) -> list[dict[str, torch.Tensor]]:
-    """SGD, written out; the gradients before clipping."""
-    gradients = []
-    parameters = list(parser.parameters())
+    method: ByHand,
+) -> tuple[list[torch.Tensor], list[dict[str, torch.Tensor]]]:
+    """Train by SGD, written out: the deltas of all passes, and the gradients before clipping."""
+    accumulate = method.settings.get("accumulate_grad_batches", 1)
+    clip = method.settings.get("gradient_clip_val")
+    parameters, found, heard = dict(parser.named_parameters()), [], []
     given = [(batch, epoch) for epoch, batches in enumerate(epochs) for batch in batches]
     for start in range(0, len(given), accumulate):
-        total = sum(total_of(parser, *each) for each in given[start : start + accumulate])
-        found = torch.autograd.grad(total / accumulate, parameters)
-        names = [name for name, _ in parser.named_parameters()]
-        gradients.append(dict(zip(names, found, strict=True)))
-        norm = torch.sqrt(sum((gradient**2).sum() for gradient in found))
+        total = torch.zeros((), dtype=torch.float64)
+        for batch, epoch in given[start : start + accumulate]:
+            deltas = method.deltas(parser, batch, epoch)
+            heard += deltas
+            for delta, weight in zip(deltas, method.weights, strict=True):
+                if weight:
+                    total = total + weight * loss_at(parser, batch, delta)
+        gradients = torch.autograd.grad(total / accumulate, list(parameters.values()))
+        found.append(dict(zip(parameters, gradients, strict=True)))
+        norm = torch.sqrt(sum((gradient**2).sum() for gradient in gradients))
         factor = 1.0 if clip is None else min(1.0, clip / (float(norm) + 1e-6))
         with torch.no_grad():
-            for parameter, gradient in zip(parameters, found, strict=True):
+            for parameter, gradient in zip(parameters.values(), gradients, strict=True):
                 parameter -= RATE * factor * gradient
-    return gradients
+    return heard, found
 
 
 class Recorder(pl.Callback):
@@ -153,15 +181,15 @@ class Recorder(pl.Callback):
 
 
 def listen(parser: BiaffineParser) -> list[tuple[Batch, torch.Tensor | None]]:
-    """The batch and the delta of every loss asked for from now on."""
+    """The batch and the delta of every pass from now on."""
     heard: list[tuple[Batch, torch.Tensor | None]] = []
-    loss = parser.loss
+    forward = parser.forward
 
     def listened(batch: Batch, delta: torch.Tensor | None = None) -> Any:
         heard.append((batch, None if delta is None else delta.detach().clone()))
-        return loss(batch, delta)
+        return forward(batch, delta)
 
-    parser.loss = listened
+    parser.forward = listened
     return heard
 
 

@@ -4,17 +4,15 @@ from typing import Any
 
 import pytest
 
-from robustparse.defenses.fgm import FGM
-from robustparse.defenses.freelb import FreeLB
-from robustparse.defenses.pgd import PGD
+from robustparse.defenses import FGM, PGD, FreeLB
 
 METHODS: dict[str, Any] = {
     "FGM": FGM,
     "PGD": PGD,
     "PGD from a random start": lambda **s: PGD(random_start=True, **s),
-    "PGD alone": lambda **s: PGD(random_start=True, mix="adv", **s),
+    "PGD without clean passes": lambda **s: PGD(random_start=True, mix="adv", **s),
     "FreeLB": FreeLB,
 }
-PASSES = {"FGM": 2, "PGD": 4, "PGD from a random start": 5, "PGD alone": 4, "FreeLB": 3}
+PASSES = dict(zip(METHODS, (2, 4, 5, 4, 3), strict=True))
 
 every_method = pytest.mark.parametrize("name", METHODS)

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytorch_lightning as pl
+import torch
 
 from robustparse.data.batch import Batch
 from robustparse.data.treebank import TreebankDataModule
@@ -70,3 +71,9 @@ def spy(stage: Stage) -> list[tuple[list[int], int, int | None]]:
 
     attack.adversaries = run
     return asked
+
+
+def tensors_of(batch: Batch) -> dict[str, torch.Tensor]:
+    """Every tensor of a batch by its name, gold columns among them."""
+    parts = {name: part for name, part in vars(batch).items() if name != "gold"}
+    return parts | batch.gold

@@ -1,4 +1,4 @@
-"""What all gradient adversaries share: schedule, dropout, precision, resume, losses."""
+"""What all gradient adversaries share: schedule, dropout, precision, resume, losses, mistakes."""
 
 from typing import Any
 
@@ -7,132 +7,158 @@ import pytorch_lightning as pl
 import torch
 from gradient_by_hand import listen, with_sgd
 from gradient_methods import METHODS, PASSES, every_method
+from pytorch_lightning.demos.boring_classes import BoringModel
+from pytorch_lightning.plugins import MixedPrecision
 
 from robustparse.data.batch import Batch
-from robustparse.defenses.fgm import FGM
+from robustparse.defenses import FGM, PGD, EmbeddingAdversary, FreeLB, PerturbedBatch, TrainingPass
+from robustparse.errors import InputError
 from robustparse.models.dependency.biaffine import BiaffineParser
 from sample_runs import trainer
 
 
 @every_method
-def test_the_schedule_counts_optimizer_steps(make_parser, data, name):
-    """Of 6 steps of two batches each, the second and the fifth have the adversary."""
-    parser = with_sgd(make_parser(dropout=0.0), rate=0.0)
+def test_the_schedule_counts_optimizer_steps_and_epsilon_warms_up(make_parser, data, name):
+    """Of 4 steps of two batches each, the second and the fourth have the adversary."""
+    parser = with_sgd(make_parser(dropout=0.0, layers=1), rate=0.0)
     heard = listen(parser)
-    adversary = METHODS[name](start_step=1, every=3)
-    trainer(adversary, max_epochs=6, accumulate_grad_batches=2).fit(parser, datamodule=data)
+    far = {} if name == "FGM" else {"step_size": 50.0}  # to the rim in one step
+    adversary = METHODS[name](epsilon=2.0, start_step=1, every=2, epsilon_warmup_steps=4, **far)
+    trainer(adversary, max_epochs=4, accumulate_grad_batches=2).fit(parser, datamodule=data)
     passes = PASSES[name]
-    counts = [1, 1, passes, passes, 1, 1, 1, 1, passes, passes, 1, 1]
-    expected = [batch for batch, count in enumerate(counts) for _ in range(count)]
+    counts = [1, 1, passes, passes, 1, 1, passes, passes]
     met: list[Batch] = []
-    found = []
+    places: list[int] = []
+    last: dict[int, torch.Tensor | None] = {}
     for batch, delta in heard:
         if not met or batch is not met[-1]:
             met.append(batch)
-        found.append(len(met) - 1)
-        assert (delta is None) == (counts[len(met) - 1] == 1)
-    assert found == expected
+        places.append(len(met) - 1)
+        last[len(met) - 1] = delta
+    assert places == [place for place, count in enumerate(counts) for _ in range(count)]
+    assert [place for place, delta in last.items() if delta is not None] == [2, 3, 6, 7]
+    for place, epsilon in ((2, 0.5), (3, 0.5), (6, 1.5), (7, 1.5)):  # a quarter, three quarters
+        norms = last[place].flatten(1).norm(dim=1)
+        torch.testing.assert_close(norms, torch.full_like(norms, epsilon))
 
 
 @every_method
-def test_epsilon_warms_up_from_the_start_step(make_parser, data, name):
-    data.batch_words = 15
-    parser = with_sgd(make_parser(dropout=0.0), rate=0.0)
-    heard = listen(parser)
-    far = {} if name == "FGM" else {"step_size": 50.0}  # to the rim in one step
-    adversary = METHODS[name](epsilon=2.0, start_step=1, epsilon_warmup_steps=4, **far)
-    trainer(adversary, max_epochs=6).fit(parser, datamodule=data)
-    last = heard[PASSES[name] :: PASSES[name]]
-    norms = [delta.flatten(1).norm(dim=1) for _, delta in last]
-    for norm, epsilon in zip(norms, (0.5, 1.0, 1.5, 2.0, 2.0), strict=True):
-        torch.testing.assert_close(norm, torch.full_like(norm, epsilon))
+def test_epsilon_has_warmed_up_by_the_last_of_its_steps(name):
+    adversary = METHODS[name](start_step=1, every=1, epsilon_warmup_steps=4)
+    assert [adversary.strength(step) for step in range(7)] == [0, 0.25, 0.5, 0.75, 1, 1, 1]
 
 
 def losses_of(parser: BiaffineParser) -> list[torch.Tensor]:
     """Every sentence's loss in every pass from now on."""
     kept = []
-    inner = parser.losses
+    inner = parser.loss
 
     def losses(scores: Any, batch: Batch) -> torch.Tensor:
         kept.append(inner(scores, batch).detach())
         return inner(scores, batch)
 
-    parser.losses = losses
+    parser.loss = losses
     return kept
 
 
 @every_method
 @pytest.mark.parametrize("same_dropout", [False, True])
 def test_dropout_masks_are_the_same_in_all_passes_or_fresh(make_parser, data, name, same_dropout):
-    """So small an delta alone changes no loss by more than rounding."""
-    ends = []
-    for _ in range(2):
-        parser = make_parser(dropout=0.33).train()
-        kept = losses_of(parser)
-        adversary = METHODS[name](epsilon=1e-9, same_dropout=same_dropout)
-        trainer(adversary, max_epochs=2).fit(parser, datamodule=data)
-        ends.append(parser.state_dict())
-    for weight, other in zip(ends[0].values(), ends[1].values(), strict=True):
-        assert torch.equal(weight, other)
+    """So small a delta changes no loss by more than rounding."""
+    data.batch_words = 15
+    parser = with_sgd(make_parser(dropout=0.33, layers=1).train(), rate=0.0)
+    kept = losses_of(parser)
+    adversary = METHODS[name](epsilon=1e-9, same_dropout=same_dropout)
+    trainer(adversary, max_epochs=2).fit(parser, datamodule=data)
     passes = PASSES[name]
-    assert len(kept) == 4 * passes
-    for start in range(0, len(kept), passes):
+    assert len(kept) == 2 * passes
+    for start in (0, passes):
         first, *others = kept[start : start + passes]
         for other in others:
             assert ((first - other).abs().max() < 1e-6) == same_dropout
-    firsts = [kept[start] for start in range(0, len(kept), passes)]
-    firsts.sort(key=lambda losses: (len(losses), float(losses[0])))
-    assert (firsts[0] - firsts[1]).abs().max() > 1e-3  # every step has masks of its own
+    first, second = (losses.sort().values for losses in (kept[0], kept[passes]))
+    assert (first - second).abs().max() > 1e-3  # every step has masks of its own
 
 
 @every_method
-def test_half_precision(make_parser, data, name):
-    parser = make_parser().float().train()
-    before = {key: value.clone() for key, value in parser.state_dict().items()}
-    heard = listen(parser)
-    adversary = METHODS[name](epsilon=3.0)
-    trainer(adversary, precision="bf16-mixed").fit(parser, datamodule=data)
-    assert len(heard) == 2 * PASSES[name]
-    for batch, delta in heard[PASSES[name] - 1 :: PASSES[name]]:
-        assert delta.dtype == torch.float32
-        norms = delta.flatten(1).norm(dim=1)
-        torch.testing.assert_close(norms, torch.full((len(batch),), 3.0), rtol=1e-5, atol=0)
-    after = parser.state_dict()
-    assert all(torch.isfinite(weight).all() for weight in after.values())
-    assert not torch.equal(before["arc_attn.weight"], after["arc_attn.weight"])
-
-
-@every_method
+@pytest.mark.filterwarnings("ignore:The dirpath has changed")
 def test_a_run_resumed_within_an_epoch_is_bit_identical(make_parser, data, name, tmp_path):
     """With a schedule, an epsilon still rising, and dropout."""
     schedule = {"start_step": 1, "every": 2, "epsilon_warmup_steps": 4}
     ends = []
-    data.batch_words = 8
-    for checkpoint in (None, tmp_path / "step=3.ckpt"):
-        parser = make_parser(dropout=0.33).train()
+    for folder, checkpoint in (("whole", None), ("resumed", tmp_path / "whole" / "step=3.ckpt")):
+        parser = make_parser(dropout=0.33, layers=1).train()
         saver = pl.callbacks.ModelCheckpoint(
-            tmp_path, filename="{step}", every_n_train_steps=3, save_top_k=-1
+            tmp_path / folder, filename="{step}", every_n_train_steps=3, save_top_k=-1
         )
-        run = trainer(METHODS[name](**schedule), saver, max_epochs=3, enable_checkpointing=True)
+        run = trainer(METHODS[name](**schedule), saver, max_epochs=2, enable_checkpointing=True)
         run.fit(parser, datamodule=data, ckpt_path=checkpoint)
-        assert run.global_step == 6
+        assert run.global_step == 4
         ends.append(parser.state_dict())
     for key, weight in ends[0].items():
         assert torch.equal(weight, ends[1][key])
 
 
 @every_method
-def test_the_loss_of_the_last_pass_is_logged(make_parser, data, name):
-    parser = with_sgd(make_parser(dropout=0.0), rate=0.0)
-    kept = losses_of(parser)
-    run = trainer(METHODS[name](), max_steps=1)
-    run.fit(parser, datamodule=data)
-    words = batch_words(parser, data)
-    assert float(run.callback_metrics["train/loss"]) == pytest.approx(
-        float(kept[-1 if name == "PGD alone" else 0].sum() / words), rel=1e-12
+def test_bfloat16(make_parser, data, name):
+    data.batch_words = 15
+    parser = make_parser(layers=1).float().train()
+    before = {key: value.clone() for key, value in parser.state_dict().items()}
+    heard = listen(parser)
+    adversary = METHODS[name](epsilon=3.0)
+    trainer(adversary, precision="bf16-mixed").fit(parser, datamodule=data)
+    assert len(heard) == PASSES[name]
+    batch, delta = heard[-1]
+    assert delta.dtype == torch.float32
+    norms = delta.flatten(1).norm(dim=1)
+    torch.testing.assert_close(norms, torch.full((len(batch),), 3.0), rtol=1e-5, atol=0)
+    after = parser.state_dict()
+    assert all(torch.isfinite(weight).all() for weight in after.values())
+    assert not torch.equal(before["arc_attn.weight"], after["arc_attn.weight"])
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**14])
+def test_the_ascent_sees_gradients_too_small_for_half_precision(
+    make_parser, data, monkeypatch, scale
+):
+    """Of a loss so small that its gradient is zero in half precision unless scaled."""
+    found = []
+    gradient_of = PerturbedBatch.gradient
+
+    def kept(self: PerturbedBatch, delta: torch.Tensor) -> torch.Tensor:
+        found.append(gradient_of(self, delta))
+        return found[-1]
+
+    monkeypatch.setattr(PerturbedBatch, "gradient", kept)
+    parser = make_parser(dropout=0.0, layers=1).train()
+    whole = type(parser).loss
+    monkeypatch.setattr(type(parser), "loss", lambda *given: 1e-8 * whole(*given).half())
+    scaler = torch.amp.GradScaler("cpu", init_scale=scale)
+    run = trainer(
+        PGD(epsilon=1.0, steps=2, random_start=True),
+        max_steps=1,
+        plugins=[MixedPrecision("16-mixed", "cpu", scaler)],
     )
-    logged = float(run.callback_metrics["train/adversarial_loss"])
-    assert logged == pytest.approx(float(kept[-1].sum() / words), rel=1e-12)
+    run.fit(parser, datamodule=data)
+    assert len(found) == 2
+    assert all(bool(gradient.any()) == (scale > 1) for gradient in found)
+
+
+@every_method
+def test_the_loss_of_the_last_pass_is_logged_whole(make_parser, data, name):
+    """Lightning divides that of its own pass by the batches of a step."""
+    parser = with_sgd(make_parser(dropout=0.0, layers=1), rate=0.0)
+    kept = losses_of(parser)
+    run = trainer(METHODS[name](), max_epochs=1, accumulate_grad_batches=4)
+    run.fit(parser, datamodule=data)
+    batches = data.train_dataloader()
+    batches.sampler.set_epoch(0)
+    *_, last = batches
+    words, passes = float(last.lengths.sum()), PASSES[name]
+    own = -1 if name == "PGD without clean passes" else -passes
+    for key, place in (("train/loss", own), ("train/adversarial_loss", -1)):
+        expected = float(kept[place].sum()) / words
+        assert float(run.callback_metrics[key]) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -143,13 +169,9 @@ def test_the_loss_of_the_last_pass_is_logged(make_parser, data, name):
 def test_without_the_adversary_the_loss_of_the_only_pass_is_logged(make_parser, data, ends, alike):
     """Not that of an earlier batch again; the adversary comes in every other step."""
     run = trainer(FGM(epsilon=5.0, every=2), **ends)
-    run.fit(make_parser(dropout=0.0), datamodule=data)
+    run.fit(make_parser(dropout=0.0, layers=1).train(), datamodule=data)
     clean, last = (run.callback_metrics[f"train/{name}"] for name in ("loss", "adversarial_loss"))
     assert (clean == last) == alike
-
-
-def batch_words(parser: BiaffineParser, data: Any) -> int:
-    return int(next(iter(data.train_dataloader())).lengths.sum())
 
 
 class Failing(pl.Callback):
@@ -157,22 +179,94 @@ class Failing(pl.Callback):
         raise KeyError("broken")
 
 
-@every_method
-def test_the_parser_is_left_without_an_offset(make_parser, data, name):
-    parser = make_parser()
-    trainer(METHODS[name]()).fit(parser, datamodule=data)
+def test_the_parser_is_left_without_a_delta(make_parser, data):
+    parser = make_parser(layers=1).train()
+    heard = listen(parser)
+    trainer(FGM()).fit(parser, datamodule=data)
     assert parser.delta_source is None
     with pytest.raises(KeyError, match="broken"):
-        trainer(METHODS[name](), Failing()).fit(parser, datamodule=data)
+        trainer(FGM(), Failing()).fit(parser, datamodule=data)
     assert parser.delta_source is None
+    heard.clear()
+    trainer().fit(parser, datamodule=data)
+    assert [delta for _, delta in heard] == [None, None]
 
 
-def test_both_losses_are_whole_under_accumulation(make_parser, data):
-    """At a tiny delta both passes have one loss; Lightning divides that of its own pass."""
-    adversary = FGM(epsilon=1e-6)
-    run = trainer(adversary, max_epochs=1, accumulate_grad_batches=4)
-    run.fit(make_parser(dropout=0.0), datamodule=data)
-    clean, adversarial = (
-        float(run.callback_metrics[f"train/{name}"]) for name in ("loss", "adversarial_loss")
-    )
-    assert clean == pytest.approx(adversarial, rel=1e-5)
+class Silent(EmbeddingAdversary):
+    def passes(self, batch: PerturbedBatch) -> Any:
+        return iter(())
+
+
+class Unprepared(EmbeddingAdversary):
+    def passes(self, batch: PerturbedBatch) -> Any:
+        yield TrainingPass(batch.zeros(), ascend=False)
+        yield TrainingPass(batch.last_gradient())
+
+
+@pytest.mark.parametrize(
+    ("method", "says"),
+    [
+        (Silent, "yields no training pass"),  # its StopIteration would end the epoch unnoticed
+        (Unprepared, "the backward pass left no gradient on the delta"),
+    ],
+)
+def test_mistakes_of_a_method_are_told(make_parser, data, method, says):
+    with pytest.raises(RuntimeError, match=says):
+        trainer(method()).fit(make_parser(layers=1).train(), datamodule=data)
+
+
+# What they refuse
+
+
+@pytest.mark.parametrize(
+    ("methods", "setting", "value", "found"),
+    [
+        *(
+            ("all", "epsilon", value, f"must be > 0 and finite, got {value}")
+            for value in (0.0, -1.0)
+        ),
+        ("all", "epsilon", float("nan"), "must be > 0 and finite, got nan"),
+        ("all", "epsilon", float("inf"), "must be > 0 and finite, got inf"),
+        ("all", "norm", "l1", "must be one of l2, linf, got 'l1'"),
+        ("all", "per", "batch", "must be one of sentence, token, got 'batch'"),
+        ("all", "seed", -1, "must be >= 0 and below 2**64, got -1"),
+        ("all", "start_step", -1, "must be >= 0, got -1"),
+        ("all", "every", 0, "must be >= 1, got 0"),
+        ("all", "epsilon_warmup_steps", -1, "must be >= 0, got -1"),
+        ("PGD FreeLB", "steps", 0, "must be >= 1, got 0"),
+        ("PGD FreeLB", "step_size", 0.0, "must be > 0 and finite, got 0.0"),
+        ("PGD FreeLB", "step_size", -0.5, "must be > 0 and finite, got -0.5"),
+        ("FGM PGD", "weight", 0.0, "must be > 0 and finite, got 0.0"),
+        ("FGM PGD", "weight", -1.0, "must be > 0 and finite, got -1.0"),
+        ("FGM PGD", "mix", "max", "must be one of sum, mean, adv, got 'max'"),
+        ("FreeLB", "start_size", 0.0, "must be > 0 and finite, got 0.0"),
+        ("FreeLB", "start_size", -1.0, "must be > 0 and finite, got -1.0"),
+    ],
+)
+def test_settings_out_of_range(methods, setting, value, found):
+    for name in METHODS if methods == "all" else methods.split():
+        with pytest.raises(InputError) as error:
+            METHODS[name](**{setting: value})
+        assert error.value.key == f"gradient adversary: {setting}"
+        assert error.value.found == found
+
+
+@pytest.mark.parametrize("method", [FGM, PGD])
+def test_a_mix_that_leaves_the_weight_without_meaning(method):
+    with pytest.raises(InputError, match=r"is 0\.5, but under mix: adv there is no") as error:
+        method(mix="adv", weight=0.5)
+    assert error.value.key == "gradient adversary: weight"
+
+
+@pytest.mark.parametrize("second", [PGD, FGM, FreeLB])
+def test_two_gradient_adversaries_are_refused(make_parser, data, second):
+    with pytest.raises(InputError, match=f"PGD and {second.__name__}.*one delta") as error:
+        trainer(PGD(), second()).fit(make_parser(), datamodule=data)
+    assert error.value.key == "trainer.callbacks"
+
+
+def test_only_models_of_ours_can_be_trained():
+    with pytest.raises(InputError) as error:
+        trainer(FGM()).fit(BoringModel())
+    assert error.value.key == "gradient adversary: model"
+    assert error.value.found == "must be a robustparse model, got BoringModel"

@@ -13,7 +13,9 @@ from robustparse.attacks.results import AttackResult
 from robustparse.data.treebank import TreebankDataModule
 from robustparse.defenses.monitor import RobustnessEvaluation
 from robustparse.errors import InputError
+from robustparse.evaluation.tally import result_line
 from robustparse.models.victim import ModelVictim
+from robustparse.tasks.dependency import DependencyTask
 from sample_runs import lexicon_attack, sentences, trained_parser, trainer, write_sample
 
 NAMES = ("clean/uas", "clean/las", "robust/uas", "robust/las", "robust/success", "robust/queries")
@@ -67,18 +69,19 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> TreebankDataModule:
 
 
 def by_hand(results: list[AttackResult]) -> dict[str, float]:
-    words = sum(result.counted for result in results)
+    lines = [result_line(DependencyTask(), result) for result in results]
+    words = sum(line["counted"] for line in lines)
     return {
-        "clean/uas": 100 * sum(r.clean.correct_heads for r in results) / words,
-        "clean/las": 100 * sum(r.clean.correct_labelled for r in results) / words,
-        "robust/uas": 100 * sum(r.attacked.correct_heads for r in results) / words,
-        "robust/las": 100 * sum(r.attacked.correct_labelled for r in results) / words,
+        "clean/uas": 100 * sum(line["clean"]["correct_heads"] for line in lines) / words,
+        "clean/las": 100 * sum(line["clean"]["correct_labels"] for line in lines) / words,
+        "robust/uas": 100 * sum(line["attacked"]["correct_heads"] for line in lines) / words,
+        "robust/las": 100 * sum(line["attacked"]["correct_labels"] for line in lines) / words,
         "robust/success": 100 * sum(r.success for r in results) / len(results),
         "robust/queries": sum(r.charged for r in results) / len(results),
     }
 
 
-def test_figures_are_those_of_the_attack_run_by_itself(data):
+def test_values_are_those_of_the_attack_run_by_itself(data):
     parser, memory, snapshots = trained_parser().train(), Memory(), Snapshots()
     monitor = Spy(lexicon_attack(seed=4), every_n_epochs=2, sentences=15, seed=1)
     run = trainer(snapshots, monitor, max_epochs=4, logger=memory)
@@ -98,7 +101,7 @@ def test_figures_are_those_of_the_attack_run_by_itself(data):
     assert {name for name in NAMES if name in run.callback_metrics} == set(NAMES)
 
 
-def test_training_goes_on_as_if_nothing_had_been_attacked(data):
+def test_training_continues_as_if_nothing_had_been_attacked(data):
     final = []
     for callbacks in ([], [RobustnessEvaluation(lexicon_attack(), sentences=10)]):
         parser = trained_parser().train()
@@ -123,29 +126,36 @@ def test_another_seed_draws_another_sample_and_a_small_file_is_taken_whole(data)
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("setting", "value", "found"),
     [
-        ({"every_n_epochs": 0}, "every_n_epochs must be >= 1, got 0"),
-        ({"sentences": 0}, "sentences must be >= 1, got 0"),
-        ({"seed": -1}, r"seed must be >= 0 and below 2\*\*64, got -1"),
-        ({"examples": -1}, "examples must be >= 0, got -1"),
+        ("every_n_epochs", 0, "must be >= 1, got 0"),
+        ("sentences", 0, "must be >= 1, got 0"),
+        ("seed", -1, "must be >= 0 and below 2**64, got -1"),
+        ("examples", -1, "must be >= 0, got -1"),
     ],
 )
-def test_settings_out_of_range(settings, message):
-    with pytest.raises(InputError, match=message):
-        RobustnessEvaluation(lexicon_attack(), **settings)
+def test_settings_out_of_range(setting, value, found):
+    with pytest.raises(InputError) as error:
+        RobustnessEvaluation(lexicon_attack(), **{setting: value})
+    assert error.value.key == f"robustness evaluation: {setting}"
+    assert error.value.found == found
 
 
-def test_it_needs_a_parser_and_our_data():
-    monitor = RobustnessEvaluation(lexicon_attack())
+def test_it_needs_a_model_and_data_of_ours():
     loader = torch.utils.data.DataLoader([0.0])
-    with pytest.raises(InputError, match="needs a TreebankDataModule, got NoneType"):
-        trainer(monitor).fit(trained_parser(), loader)
-    with pytest.raises(InputError, match="needs a robustparse parser, got BoringModel"):
-        trainer(monitor).fit(BoringModel(), loader)
+    for model, key, found in (
+        (trained_parser(), "data", "must be a DataModule, got NoneType"),
+        (BoringModel(), "model", "must be a robustparse model, got BoringModel"),
+    ):
+        with pytest.raises(InputError) as error:
+            trainer(RobustnessEvaluation(lexicon_attack())).fit(model, loader)
+        assert error.value.key == f"robustness evaluation: {key}"
+        assert error.value.found == found
 
 
-def test_a_second_one_would_log_the_same_figures(data):
+def test_a_second_one_would_log_the_same_values(data):
     two = [RobustnessEvaluation(lexicon_attack(), sentences=5) for _ in range(2)]
-    with pytest.raises(InputError, match="2 robustness evaluations, whose figures have the same"):
+    with pytest.raises(InputError, match="has 2 robustness evaluations, whose values") as error:
         trainer(*two).fit(trained_parser(), datamodule=data)
+    assert error.value.key == "trainer.callbacks"
+    assert error.value.remedy.startswith("keep one of them")

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from robustparse.defenses.norms import L2Ball, LinfBall, ball
-from robustparse.errors import InputError
 
 KINDS = [("l2", "sentence"), ("l2", "token"), ("linf", "sentence"), ("linf", "token")]
 EPSILON = 0.8
@@ -91,7 +90,3 @@ def test_the_cube_touches_the_ball_with_its_corners(kind):
 def test_balls_by_name():
     assert isinstance(ball("l2", "token"), L2Ball)
     assert isinstance(ball("linf", "sentence"), LinfBall)
-    with pytest.raises(InputError, match="norm must be one of l2, linf, got 'l1'"):
-        ball("l1", "sentence")
-    with pytest.raises(InputError, match="per must be one of sentence, token, got 'word'"):
-        ball("linf", "word")

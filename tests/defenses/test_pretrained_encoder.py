@@ -48,20 +48,20 @@ def test_a_gradient_adversary_trains_the_network_where_it_is_tuned(folder, data,
     parser = parser_over(folder, tune=tune)
     before = {name: weight.clone() for name, weight in parser.named_parameters()}
     heard: list[float] = []
-    scored = parser.scored
+    forward = parser.forward
 
     def listening(batch, delta=None):
         mask = parser.delta_mask(batch)
         if delta is not None:
             assert not (delta * (1 - mask)).any()
             heard.append(float(delta.detach().abs().max()))
-        return scored(batch, delta)
+        return forward(batch, delta)
 
-    parser.scored = listening
+    parser.forward = listening
     run = trainer(PGD(epsilon=0.5, steps=2), max_epochs=4)
     run.fit(parser, datamodule=data)
     assert run.global_step == 4
-    # Behind each ascent's steps; scores start at zero, so that the first has no slope to climb.
+    # After each ascent; scores start at zero, so that the first one has no gradient to follow.
     assert sum(size > 0 for size in heard) == 3 * 2
     for name, weight in parser.named_parameters():
         moved = not torch.equal(weight, before[name])
@@ -76,7 +76,7 @@ def test_a_word_that_lengthens_a_sentence_beyond_the_limit_is_trained_on(folder,
     parser = parser_over(folder)
     with pytest.raises(InputError, match="limit of 12"):
         parser.check(examples(("the cat" + "s" * 11,)))
-    adversary = SubstitutionAdversary(lexicon_attack(), share=1.0, mode=mode)
+    adversary = SubstitutionAdversary(lexicon_attack(), fraction=1.0, mode=mode)
     longer = ("the", "cat" + "s" * 11, "saw", "the", "dog")
 
     def lengthened(chosen, victim):
@@ -93,7 +93,7 @@ def test_a_word_that_lengthens_a_sentence_beyond_the_limit_is_trained_on(folder,
     row = len(TEXTS) if mode == "append" else 0
     assert batch.words[row, :5].tolist() == parser.encoder.intern(longer).tolist()
     assert batch.gold["heads"][row, :5].tolist() == list(data.train_examples[0].gold.heads)
-    # Its words behind the first window are read, too: no vector is zero.
+    # Its words after the first window are read, too: no vector is zero.
     parser.eval()
     states = parser.encoder(parser.embed(batch), batch.words, batch.lengths)
     assert (states[row, :6].abs().sum(-1) > 0).all()

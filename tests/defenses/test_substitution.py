@@ -1,4 +1,4 @@
-"""Online word substitution: what is appended, what it depends on, what is left alone."""
+"""Online word substitution: what is appended, what it depends on, what stays as it was."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 import pytorch_lightning as pl
 import torch
 from pytorch_lightning.demos.boring_classes import BoringModel
-from substitution_stage import CHEAP, SENTENCES, Stage, sample_data
+from substitution_stage import CHEAP, SENTENCES, Stage, sample_data, tensors_of
 
 from robustparse.attacks.candidates.union import in_casing_of
 from robustparse.attacks.constraints.tagging.tags import ZHENG_2020_TAGS, AttackableTags
@@ -28,24 +28,25 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> TreebankDataModule:
 
 @pytest.fixture
 def stage(data: TreebankDataModule) -> Stage:
-    return Stage(data, share=0.5, budget=12, seed=5)
+    return Stage(data, fraction=0.5, budget=12, seed=5)
 
 
 def test_copies_have_the_ids_and_trees_of_their_originals(stage):
     before, after = stage.batch(), stage.attacked()
     copies = len(after) - SENTENCES
     assert SENTENCES // 4 < copies < 3 * SENTENCES // 4
-    for name in ("words", "tags", "heads", "labels", "counted"):
-        width = getattr(before, name).shape[1]
-        assert torch.equal(getattr(after, name)[:SENTENCES, :width], getattr(before, name))
-        assert not getattr(after, name)[:, width:].any()
+    old, new = tensors_of(before), tensors_of(after)
+    for name in ("words", "marks", "heads", "labels", "counted"):
+        width = old[name].shape[1]
+        assert torch.equal(new[name][:SENTENCES, :width], old[name])
+        assert not new[name][:, width:].any()
     for name in ("ids", "lengths"):
-        assert torch.equal(getattr(after, name)[:SENTENCES], getattr(before, name))
+        assert torch.equal(new[name][:SENTENCES], old[name])
     for row in range(SENTENCES, len(after)):
         original = int(after.ids[row])
         assert after.lengths[row] == before.lengths[original]
-        for name in ("tags", "heads", "labels", "counted"):
-            assert torch.equal(getattr(after, name)[row], getattr(before, name)[original])
+        for name in ("marks", "heads", "labels", "counted"):
+            assert torch.equal(new[name][row], old[name][original])
         assert not torch.equal(after.words[row], before.words[original])
     assert after.ids[SENTENCES:].tolist() == sorted(set(after.ids[SENTENCES:].tolist()))
 
@@ -76,13 +77,13 @@ def test_outcomes_depend_on_the_seed_the_epoch_and_the_id_alone(stage, data):
     for id_ in reversed(range(SENTENCES)):
         singles |= stage.words(stage.attacked([id_], 2))
     assert singles == whole
-    fresh = Stage(data, share=0.5, budget=12, seed=5)
+    fresh = Stage(data, fraction=0.5, budget=12, seed=5)
     assert fresh.words(fresh.attacked(epoch=2)) == whole
 
 
 def test_epochs_and_seeds_choose_anew(stage, data):
     runs = [stage.words(stage.attacked(epoch=epoch)) for epoch in range(3)]
-    other = Stage(data, share=0.5, budget=12, seed=6)
+    other = Stage(data, fraction=0.5, budget=12, seed=6)
     runs.append(other.words(other.attacked()))
     assert len({frozenset(run) for run in runs}) == 4
     both = set(runs[0]) & set(runs[1])
@@ -90,7 +91,7 @@ def test_epochs_and_seeds_choose_anew(stage, data):
 
 
 def test_every_process_divides_by_the_same_weight(data):
-    stage = Stage(data, share=0.3)
+    stage = Stage(data, fraction=0.3)
     # The lone sentences are mostly not chosen: their process must not weigh its share up for it.
     batches = [stage.attacked([id_]) for id_ in range(8)]
     assert {len(batch) for batch in batches} == {1, 2}
@@ -104,13 +105,15 @@ def test_the_loss_is_that_of_all_sentences_over_the_weight(stage):
     parser.trainer = SimpleNamespace(world_size=1)
     total = 0.0
     for row in range(len(batch)):
-        fields = {n: v[row : row + 1] if v.dim() else v for n, v in vars(batch).items()}
-        total += float(parser.loss(Batch(**fields))[0])
+        fields = {n: getattr(batch, n)[row : row + 1] for n in ("ids", "words", "marks", "lengths")}
+        gold = {name: column[row : row + 1] for name, column in batch.gold.items()}
+        one = Batch(**fields, gold=gold, weight=batch.weight)
+        total += float(parser.loss(parser(one), one))
     loss = parser.training_step(batch, 0)
     assert float(loss) == pytest.approx(total / 150.0, rel=1e-6)
 
 
-def test_what_the_recipe_lists_and_the_data_do_not_have_is_told(stage, caplog):
+def test_what_the_recipe_lists_and_the_data_do_not_have_is_warned_of(stage, caplog):
     stage.adversary.attack.constraints = [AttackableTags(["NOUN"])]
     stage.adversary.on_fit_start(stage.trainer, stage.parser)
     assert "attackable tags: no word of the data has NOUN" in caplog.text
@@ -166,44 +169,50 @@ def run(
 
 
 def test_training_with_it_repeats_to_the_bit(data):
-    (first, watch), (second, _) = run(data, share=0.5), run(data, share=0.5)
+    (first, watch), (second, _) = run(data, fraction=0.5), run(data, fraction=0.5)
     for name, weight in first.state_dict().items():
         assert torch.equal(weight, second.state_dict()[name])
     assert sum(watch.sizes) > 2.5 * SENTENCES
     last = watch.logged[-1]
     assert last["substitution/seconds"] > 0
     assert 1 < last["substitution/queries"] <= 12
-    other, _ = run(data, share=0.3)
+    other, _ = run(data, fraction=0.3)
     assert any(not torch.equal(w, first.state_dict()[n]) for n, w in other.state_dict().items())
 
 
 def test_every_weight_learns_under_mixed_precision(data):
     # An attack without gradients must leave no weights behind in autocast's cache.
-    parser, _ = run(data, precision="bf16-mixed", share=1.0)
+    parser, _ = run(data, precision="bf16-mixed", fraction=1.0)
     before = trained_parser().state_dict()
     for name, weight in parser.named_parameters():
         assert not torch.equal(weight, before[name]), name
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("setting", "value", "found"),
     [
-        ({"share": 0.0}, "share must be in .0, 1., got 0.0"),
-        ({"share": 1.5}, "share must be in .0, 1., got 1.5"),
-        ({"budget": 0}, "budget must be >= 1, got 0"),
-        ({"every": 0}, "every must be >= 1, got 0"),
-        ({"seed": -1}, r"seed must be >= 0 and below 2\*\*64, got -1"),
+        ("fraction", 0.0, "must be in (0, 1], got 0.0"),
+        ("fraction", 1.5, "must be in (0, 1], got 1.5"),
+        ("budget", 0, "must be >= 1, got 0"),
+        ("every", 0, "must be >= 1, got 0"),
+        ("seed", -1, "must be >= 0 and below 2**64, got -1"),
+        ("mode", "add", "must be one of append, replace, got 'add'"),
     ],
 )
-def test_settings_out_of_range(settings, message):
-    with pytest.raises(InputError, match=message):
-        SubstitutionAdversary(lexicon_attack(), **settings)
+def test_settings_out_of_range(setting, value, found):
+    with pytest.raises(InputError) as error:
+        SubstitutionAdversary(lexicon_attack(), **{setting: value})
+    assert error.value.key == f"substitution adversary: {setting}"
+    assert error.value.found == found
 
 
-def test_it_needs_a_parser_and_our_data(data):
-    adversary = SubstitutionAdversary(lexicon_attack())
+def test_it_needs_a_model_and_data_of_ours():
     loader = torch.utils.data.DataLoader([0.0])
-    with pytest.raises(InputError, match="needs a TreebankDataModule, got NoneType"):
-        trainer(adversary).fit(trained_parser(), loader)
-    with pytest.raises(InputError, match="needs a robustparse parser, got BoringModel"):
-        trainer(adversary).fit(BoringModel(), loader)
+    for model, key, found in (
+        (trained_parser(), "data", "must be a DataModule, got NoneType"),
+        (BoringModel(), "model", "must be a robustparse model, got BoringModel"),
+    ):
+        with pytest.raises(InputError) as error:
+            trainer(SubstitutionAdversary(lexicon_attack())).fit(model, loader)
+        assert error.value.key == f"substitution adversary: {key}"
+        assert error.value.found == found

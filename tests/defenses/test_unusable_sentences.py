@@ -25,7 +25,7 @@ def monitor() -> RobustnessEvaluation:
 
 
 def needy_candidates() -> Attack:
-    """An attack of which the candidates alone go by tags."""
+    """An attack of which only the candidates go by tags."""
     return Attack(AttachmentDrop(), TrainingWords(), Zheng2020())
 
 

@@ -105,7 +105,7 @@ def _monitor(seed: int) -> RobustnessEvaluation:
 
 def _adversary(seed: int) -> SubstitutionAdversary:
     search = RandomSubstitution(gamma=0.3, trials=2)
-    return SubstitutionAdversary(_attack(seed, search), share=0.5, seed=seed)
+    return SubstitutionAdversary(_attack(seed, search), fraction=0.5, seed=seed)
 
 
 def _fit(

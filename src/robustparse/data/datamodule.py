@@ -3,7 +3,7 @@
 import hashlib
 import logging
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -36,8 +36,10 @@ class Reader(Protocol):
     unit: Unit
     vocabulary: Vocabulary
 
-    def check(self, examples: Sequence[Example]) -> None:
-        """Refuse texts that it cannot read."""
+    def check_readable(
+        self, examples: Sequence[Example], path: str | Path, punctuation: PunctuationPolicy = "none"
+    ) -> None:
+        """Refuse texts of a file that it cannot read."""
         ...
 
     def warnings(
@@ -139,16 +141,6 @@ class DataModule(pl.LightningDataModule):
     def check_copies(self, copies: Sequence[Example], path: str) -> None:
         """Refuse perturbed copies whose gold answers no training example could have."""
 
-    @abstractmethod
-    def check_readable(
-        self,
-        examples: Sequence[Example],
-        path: str | Path,
-        check: Callable[[Sequence[Example]], None],
-        punctuation: PunctuationPolicy = "none",
-    ) -> None:
-        """Refuse examples that ``check`` refuses, naming file and line."""
-
     # Examples
 
     def examples(self, split: str, gold: bool = True) -> list[Example]:
@@ -217,7 +209,7 @@ class DataModule(pl.LightningDataModule):
         examples = self.train_examples if split == "train" else self.examples(split, gold)
         path = self.path(split) or SAMPLE
         policy = self.punctuation if gold else "none"
-        self.check_readable(examples, path, self._model.check, policy)
+        self._model.check_readable(examples, path, policy)
         if split not in self._warned and self._place()[0] == 0:
             self._warned.add(split)
             for warning in self._model.warnings(examples, path, policy) if gold else ():
@@ -233,7 +225,7 @@ class DataModule(pl.LightningDataModule):
         """Return global batches of fixed content, this process's share."""
         examples = self._read("train")
         for path, copy in self.copies:
-            self.check_readable([copy], path, self._model.check)
+            self._model.check_readable([copy], path)
         examples = [*examples, *self.augmented_examples]
         module: Any = self.trainer.lightning_module  # type: ignore[union-attr]
         words = "\n".join("\t".join(example.sentence.words) for example in examples)

@@ -1,11 +1,10 @@
 """Treebanks in CoNLL-U and CoNLL-X, and the embedded sample treebank, as training data."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from robustparse.data.conllu import check_labels, check_readable, find_split, read_treebank
+from robustparse.data.conllu import check_labels, find_split, read_treebank
 from robustparse.data.datamodule import DataModule
-from robustparse.metrics import PunctuationPolicy
 from robustparse.types import Example
 
 _LIMIT = "data.init_args.max_length"
@@ -47,17 +46,3 @@ class TreebankDataModule(DataModule):
         """
         known = {label for example in self.train_examples for label in example.gold.labels}
         check_labels(copies, path, known)
-
-    def check_readable(
-        self,
-        examples: Sequence[Example],
-        path: str | Path,
-        check: Callable[[Sequence[Example]], None],
-        punctuation: PunctuationPolicy = "none",
-    ) -> None:
-        """Refuse sentences that ``check`` refuses, or whose words cannot be counted.
-
-        Raises:
-            InputError: names file and line.
-        """
-        check_readable(examples, path, check, punctuation)

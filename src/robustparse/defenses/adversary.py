@@ -1,17 +1,13 @@
-"""What gradient adversaries have in common: the hooks, the schedule, the ascent step.
+"""The base of gradient adversaries: the ball, the schedule, and the hooks into Lightning.
 
-An adversary trains on deltas of the embeddings that gradient ascent has found. The trainer's own
-step is the first pass over a batch: it runs with a delta that requires a gradient, so its one
-backward pass gives the gradients of parameters and delta together. What comes after it
-(``later``) accumulates into the same gradients before they are clipped.
-
-By then the first pass's gradients lie on top of those of earlier batches that one optimiser step
-accumulates and, over several processes, are averages already; nothing can be scaled afterwards.
-A first pass that shall count less is scaled before its backward pass, through a hook on its loss.
+An adversary trains on deltas of the embeddings that gradient ascent has found. A method is one
+generator, ``passes``, that reads like its paper's algorithm: it yields the passes that train, one
+after another, and takes steps up the gradients between them. ``PerturbedBatch`` runs them.
 """
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,24 +17,24 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from robustparse.defenses.norms import Norm, Per, ball
-from robustparse.defenses.passes import Passes
-from robustparse.defenses.requirements import parser_of
+from robustparse.defenses.perturbed_batch import PerturbedBatch, TrainingPass
+from robustparse.defenses.requirements import model_of
 from robustparse.errors import InputError, check_least, check_seed
 from robustparse.models.base import Model
 
-WHO = "a gradient adversary"
+OWNER = "gradient adversary"
 
 
 class EmbeddingAdversary(pl.Callback, ABC):
     """Trains on deltas of the embeddings inside a ball, found by gradient ascent.
 
-    The schedule counts optimiser steps, so it holds for all batches that one step accumulates, and
-    a resumed run goes on with it. Steps without the adversary are ordinary clean ones. A random
-    start follows from (seed, epoch, sentence id).
+    The schedule counts optimizer steps, so it holds for all batches that one step accumulates, and
+    a resumed run continues it. Steps without the adversary are ordinary clean ones. A random start
+    follows from (seed, epoch, sentence id).
 
     Args:
         epsilon: norm of a delta, in embedding units.
-        steps: of gradient ascent.
+        steps: of gradient ascent (3).
         step_size: norm of one of them; none: 2.5 epsilon / steps, which can reach the rim from any
             start (Madry et al. 2018, section 5).
         random_start: start anywhere in the ball, or at zero.
@@ -49,9 +45,9 @@ class EmbeddingAdversary(pl.Callback, ABC):
         per: whose L2 norm: that of a ``sentence``'s whole delta (Miyato et al. 2017) or that of
             each ``token``, that is word or word piece.
         seed: of random starts.
-        start_step: the first optimiser step with the adversary, from 0.
-        every: only every so many steps from there.
-        epsilon_warmup_steps: epsilon and step size rise linearly over so many steps from there.
+        start_step: the first optimizer step with the adversary, from 0.
+        every: the adversary joins every Nth step from there.
+        epsilon_warmup_steps: steps from there over which epsilon and step size rise linearly.
 
     Raises:
         InputError: a setting is out of range.
@@ -60,11 +56,11 @@ class EmbeddingAdversary(pl.Callback, ABC):
     def __init__(
         self,
         *,
-        epsilon: float,
-        steps: int,
-        step_size: float | None,
-        random_start: bool,
-        same_dropout: bool,
+        epsilon: float = 1.0,
+        steps: int = 3,
+        step_size: float | None = None,
+        random_start: bool = False,
+        same_dropout: bool = False,
         norm: Norm = "l2",
         per: Per = "sentence",
         seed: int = 0,
@@ -72,60 +68,53 @@ class EmbeddingAdversary(pl.Callback, ABC):
         every: int = 1,
         epsilon_warmup_steps: int = 0,
     ) -> None:
-        check_least(WHO, steps=steps, every=every)
-        later = {"start_step": start_step, "epsilon_warmup_steps": epsilon_warmup_steps}
-        check_least(WHO, 0, **later)
-        check_seed("seed", seed)
-        positive(epsilon=epsilon)
+        check_least(OWNER, steps=steps, every=every)
+        check_least(OWNER, 0, start_step=start_step, epsilon_warmup_steps=epsilon_warmup_steps)
+        check_seed(f"{OWNER}: seed", seed)
+        check_positive(epsilon=epsilon)
         self.epsilon, self.steps = epsilon, steps
         self.step_size = 2.5 * epsilon / steps if step_size is None else step_size
-        positive(step_size=self.step_size)
+        check_positive(step_size=self.step_size)
         self.random_start, self.same_dropout, self.seed = random_start, same_dropout, seed
         self.ball = ball(norm, per)
         self.start_step, self.every = start_step, every
         self.epsilon_warmup_steps = epsilon_warmup_steps
-        self._passes: Passes | None = None
+        self._batch: PerturbedBatch | None = None
 
-    # What a method is made of
-
-    @property
-    @abstractmethod
-    def clean_weight(self) -> float:
-        """What the loss of the first pass is multiplied by in the total."""
+    # The method, and what its steps are made of
 
     @abstractmethod
-    def first(self, passes: Passes) -> Tensor:
-        """Return the delta of the first pass, ``(batch, units, dim)``."""
+    def passes(self, batch: PerturbedBatch) -> Iterator[TrainingPass]:
+        """Yield the passes over a batch that train; after each, its gradients are there.
 
-    @abstractmethod
-    def later(self, passes: Passes) -> None:
-        """Return what is done after the backward pass of the first."""
+        The first begins inside the trainer's own step.
+        """
 
-    def draw(self, rng: np.random.Generator, units: int, dim: int) -> NDArray[np.float64]:
-        """Return the random start of a sentence for epsilon 1, ``(units, dim)``."""
-        return self.ball.draw(rng, units, dim)
-
-    def start(self, passes: Passes) -> Tensor:
-        """Where the ascent starts, ``(batch, units, dim)``."""
-        zeros = passes.zeros()
+    def initial_delta(self, batch: PerturbedBatch) -> Tensor:
+        """Return where the ascent starts, ``(batch, units, dim)``."""
+        zeros = batch.zeros()
         if not self.random_start:
             return zeros
         drawn = np.zeros(zeros.shape)
-        units = passes.mask()[..., 0].bool().cpu().numpy()
-        epoch = passes.trainer.current_epoch
-        for row, id_ in enumerate(passes.batch.ids.tolist()):
+        units = batch.mask()[..., 0].bool().cpu().numpy()
+        epoch = batch.trainer.current_epoch
+        for row, id_ in enumerate(batch.batch.ids.tolist()):
             key = np.random.SeedSequence([self.seed, epoch, id_])
             rng = np.random.Generator(np.random.Philox(key))
             drawn[row, units[row]] = self.draw(rng, int(units[row].sum()), zeros.shape[2])
-        return torch.from_numpy(drawn).to(zeros) * passes.epsilon
+        return torch.from_numpy(drawn).to(zeros) * batch.epsilon
 
-    def step(self, passes: Passes, delta: Tensor, gradient: Tensor) -> Tensor:
-        """One step up the gradient and back into the ball, all ``(batch, units, dim)``."""
-        moved = delta.detach() + passes.step_size * self.ball.normalize(gradient)
-        return self.ball.project(moved, passes.epsilon)
+    def draw(self, rng: np.random.Generator, units: int, dim: int) -> NDArray[np.float64]:
+        """Draw the random start of a sentence for epsilon 1, ``(units, dim)``."""
+        return self.ball.draw(rng, units, dim)
+
+    def ascend(self, batch: PerturbedBatch, delta: Tensor, gradient: Tensor) -> Tensor:
+        """Take one step up the gradient and back into the ball, all ``(batch, units, dim)``."""
+        moved = delta.detach() + batch.step_size * self.ball.normalize(gradient)
+        return self.ball.project(moved, batch.epsilon)
 
     def strength(self, step: int) -> float:
-        """Return what epsilon is multiplied by in an optimiser step; 0 leaves the adversary out."""
+        """Return the factor of epsilon in an optimizer step; 0 leaves the adversary out."""
         since = step - self.start_step
         if since < 0 or since % self.every:
             return 0.0
@@ -139,40 +128,42 @@ class EmbeddingAdversary(pl.Callback, ABC):
         Raises:
             InputError: the module has no delta interface, or another adversary wants it too.
         """
-        parser_of(pl_module, WHO)
+        model_of(pl_module, OWNER)
         found = [c for c in trainer.callbacks if isinstance(c, EmbeddingAdversary)]  # type: ignore[attr-defined]
         if len(found) > 1:
             names = " and ".join(type(callback).__name__ for callback in found)
             raise InputError(
-                f"trainer.callbacks has {len(found)} gradient adversaries ({names}), but a pass "
-                "over a batch has one delta; keep one of them"
+                f"has {len(found)} gradient adversaries ({names}), but a pass over a batch has "
+                "one delta",
+                key="trainer.callbacks",
+                remedy="keep one of them",
             )
 
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
     ) -> None:
-        """Ask the parser to add our delta to the coming batch."""
+        """Have the trainer's step begin with the first pass."""
         strength = self.strength(trainer.global_step)
         if strength == 0.0:
             return
-        parser = parser_of(pl_module, WHO)
+        model = model_of(pl_module, OWNER)
         sizes = (strength * self.epsilon, strength * self.step_size)
-        self._passes = Passes(trainer, parser, batch, batch_idx, *sizes, self.same_dropout)
-        parser.delta_source = self._passes.source(self.first)
+        self._batch = PerturbedBatch(trainer, model, batch, batch_idx, *sizes, self.same_dropout)
+        self._batch.begin(self.passes)
 
     def on_before_backward(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, loss: Tensor
     ) -> None:
-        """Scale the first pass before its backward pass."""
-        if self._passes is not None and not self._passes.further and self.clean_weight != 1.0:
-            loss.register_hook(  # type: ignore[no-untyped-call]
-                lambda gradient: gradient * self.clean_weight
-            )
+        """Weight the first pass."""
+        if self._batch is not None and not self._batch.running:
+            weight = self._batch.weight
+            if weight != 1.0:
+                loss.register_hook(lambda gradient: gradient * weight)  # type: ignore[no-untyped-call]
 
     def on_after_backward(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """After the first backward pass: the rest of the method."""
-        if self._passes is not None and not self._passes.further:
-            self.later(self._passes)
+        """Run the passes after the first."""
+        if self._batch is not None and not self._batch.running:
+            self._batch.finish()
 
     def on_train_batch_end(
         self,
@@ -182,12 +173,12 @@ class EmbeddingAdversary(pl.Callback, ABC):
         batch: Any,
         batch_idx: int,
     ) -> None:
-        """Log the loss of the last pass, leave the parser as it was.
+        """Log the loss of the last pass, leave the model as it was.
 
-        Where there is but the trainer's own pass, its loss is logged, which Lightning has divided
-        by the batches of an optimiser step: else the figure of an earlier batch would be again.
+        Without further passes this is the loss of the trainer's own, which Lightning has divided
+        by the batches of an optimizer step; else the value of an earlier batch would appear again.
         """
-        further = None if self._passes is None else self._passes.loss
+        further = None if self._batch is None else self._batch.loss
         own = outputs["loss"] * trainer.accumulate_grad_batches
         pl_module.log("train/adversarial_loss", own if further is None else further)
         self._release(pl_module)
@@ -195,19 +186,21 @@ class EmbeddingAdversary(pl.Callback, ABC):
     def on_exception(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
     ) -> None:
-        """Leave the parser as it was."""
+        """Leave the model as it was."""
         self._release(pl_module)
 
     def _release(self, module: pl.LightningModule) -> None:
         if isinstance(module, Model):
             module.delta_source = None
-        self._passes = None
+        self._batch = None
 
 
-def positive(**settings: float) -> None:
-    """Check settings; raises InputError unless each is a finite number over 0."""
+def check_positive(**settings: float) -> None:
+    """Refuse settings of a gradient adversary that are not finite numbers over 0.
+
+    Raises:
+        InputError: names the setting and the value.
+    """
     for name, value in settings.items():
-        if not value > 0:
-            raise InputError(f"{name} must be > 0, got {value}")
-        if math.isinf(value):
-            raise InputError(f"{name} must be finite, got {value}")
+        if not 0 < value < math.inf:
+            raise InputError(f"must be > 0 and finite, got {value}", key=f"{OWNER}: {name}")

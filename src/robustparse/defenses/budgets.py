@@ -12,18 +12,18 @@ def at_budgets(attack: Attack, gammas: Sequence[float]) -> dict[float, Attack]:
 
     Args:
         attack: left as it is.
-        gammas: shares of the words that may be changed.
+        gammas: fractions of the words that may be changed.
 
     Raises:
         InputError: a budget is out of range or given twice, or the search has none.
     """
-    wrong = [gamma for gamma in gammas if not 0.0 <= gamma <= 1.0]
-    if wrong or len(set(gammas)) < len(gammas):
-        raise InputError(f"gammas must be different shares in [0, 1], got {list(gammas)}")
+    if not all(0.0 <= gamma <= 1.0 for gamma in gammas) or len(set(gammas)) < len(gammas):
+        raise InputError(f"must be different fractions in [0, 1], got {list(gammas)}", key="gammas")
     if gammas and not hasattr(attack.search, "gamma"):
         raise InputError(
-            f"gammas are budgets of a search that has a gamma, as Zheng2020; "
-            f"{type(attack.search).__name__} has none"
+            f"{type(attack.search).__name__} has no edit budget",
+            key="gammas",
+            expected="a search that has a gamma, as Zheng2020",
         )
     return {gamma: _with_gamma(attack, gamma) for gamma in sorted(gammas) if gamma}
 
@@ -36,5 +36,5 @@ def _with_gamma(attack: Attack, gamma: float) -> Attack:
 
 
 def percent_name(name: str, gamma: float) -> str:
-    """Return what a figure at a budget is logged as: ``robust/uas@15``."""
+    """Return the name that a value at a budget is logged by: ``robust/success@15``."""
     return f"{name}@{100 * gamma:g}"

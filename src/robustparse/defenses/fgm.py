@@ -5,50 +5,30 @@ which is one step of projected gradient descent from zero, and
 
     total = loss(x) + weight * loss(x + r)
 
-With ``norm: linf`` the delta is epsilon * sign(g). Miyato et al. also normalise the embeddings by
-their words' frequencies (eq. 1), lest the parser outgrow epsilon by longer embeddings; that is a
-change of the encoder, which ``parsers.normalized.NormalizedLSTMEncoder`` makes.
+With ``norm: linf`` the delta is epsilon * sign(g). Miyato et al. also normalize the embeddings by
+their words' frequencies (eq. 1), so that the model cannot outgrow epsilon by longer embeddings;
+the encoder ``robustparse.models.NormalizedLSTMEncoder`` does so.
 """
 
 from typing import Any
 
-from robustparse.defenses.pgd import PGD, Mix
+from robustparse.defenses.pgd import PGD
 
 
 class FGM(PGD):
-    """Trains on worst-case deltas of the embeddings beside the clean batch.
+    """Trains on worst-case deltas of the embeddings in addition to the clean batch.
 
     The clean backward pass gives the delta's gradient with the parameters', so a training step
-    costs two clean ones. Dropout is drawn afresh in the adversarial pass, from the step's own seed.
+    costs two clean ones.
 
     Args:
         epsilon: L2 norm of a sentence's delta, over all its words, in embedding units; under
             other ``norm`` and ``per`` what they say.
-        weight: of the adversarial loss (1).
-        mix: ``sum``, ``mean`` or ``adv``, as in ``PGD``.
-        same_dropout: draw the clean pass's dropout masks in the adversarial pass again.
-        common: ``norm``, ``per``, ``seed``, ``start_step``, ``every``, ``epsilon_warmup_steps``,
-            as in ``EmbeddingAdversary``; ``random_start`` as in ``PGD``, at the cost of one pass.
+        common: as in ``PGD``; a ``random_start`` costs one pass more.
 
     Raises:
         InputError: a setting is out of range.
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        weight: float = 1.0,
-        mix: Mix = "sum",
-        same_dropout: bool = False,
-        **common: Any,
-    ) -> None:
-        super().__init__(
-            epsilon=epsilon,
-            steps=1,
-            step_size=epsilon,
-            weight=weight,
-            mix=mix,
-            same_dropout=same_dropout,
-            **common,
-        )
+    def __init__(self, *, epsilon: float = 1.0, **common: Any) -> None:
+        super().__init__(epsilon=epsilon, steps=1, step_size=epsilon, **common)

@@ -1,7 +1,7 @@
 """FreeLB: free large-batch adversarial training (Zhu et al. 2020, algorithm 1).
 
 Gradient ascent on the delta and the parameters' gradients share their passes: each of the K
-passes, at deltas r_0 to r_{K-1}, gives both, and the optimiser steps once along the average of the
+passes, at deltas r_0 to r_{K-1}, gives both, and the optimizer steps once along the average of the
 parameters' gradients,
 
     r_0 ~ uniform(-epsilon, epsilon) / sqrt(N), N the numbers in a sentence's delta
@@ -9,14 +9,14 @@ parameters' gradients,
     r_t = project(r_{t-1} + step_size * normalize(d loss(x + r_{t-1}) / d r), epsilon)
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
-from robustparse.defenses.adversary import EmbeddingAdversary, positive
-from robustparse.defenses.passes import Passes
+from robustparse.defenses.adversary import EmbeddingAdversary, check_positive
+from robustparse.defenses.perturbed_batch import PerturbedBatch, TrainingPass
 
 
 class FreeLB(EmbeddingAdversary):
@@ -27,16 +27,13 @@ class FreeLB(EmbeddingAdversary):
 
     Args:
         epsilon: norm of a delta, in embedding units.
-        steps: K, passes over a batch (3).
-        step_size: norm of one ascent step; none: 2.5 epsilon / steps (Madry et al. 2018).
         start_size: takes the place of epsilon in r_0; none: epsilon, as in algorithm 1. The
             released code has a number of its own there (``adv_init_mag``).
         random_start: as in algorithm 1; without, r_0 is zero and the first pass a clean one.
         same_dropout: the same dropout masks in all passes over a batch (section 3.3), or fresh
             ones, which is ascent on another thinned-out network in each.
-        common: ``norm``, ``per``, ``seed``, ``start_step``, ``every``, ``epsilon_warmup_steps``,
-            as in ``EmbeddingAdversary``. By token, N counts the numbers in a token's delta; under
-            ``linf`` nothing is divided by its root.
+        common: as in ``EmbeddingAdversary``; ``steps`` is K. By token, N counts the numbers in a
+            token's delta; under ``linf`` nothing is divided by its root.
 
     Raises:
         InputError: a setting is out of range.
@@ -46,41 +43,25 @@ class FreeLB(EmbeddingAdversary):
         self,
         *,
         epsilon: float = 1.0,
-        steps: int = 3,
-        step_size: float | None = None,
         start_size: float | None = None,
         random_start: bool = True,
         same_dropout: bool = True,
         **common: Any,
     ) -> None:
         super().__init__(
-            epsilon=epsilon,
-            steps=steps,
-            step_size=step_size,
-            random_start=random_start,
-            same_dropout=same_dropout,
-            **common,
+            epsilon=epsilon, random_start=random_start, same_dropout=same_dropout, **common
         )
-        start_size = epsilon if start_size is None else start_size
-        positive(start_size=start_size)
-        self.start_size = start_size
-
-    @property
-    def clean_weight(self) -> float:
-        """Of every pass."""
-        return 1.0 / self.steps
+        self.start_size = epsilon if start_size is None else start_size
+        check_positive(start_size=self.start_size)
 
     def draw(self, rng: np.random.Generator, units: int, dim: int) -> NDArray[np.float64]:
-        """Every number uniform on its own, in the largest cube of the ball."""
+        """Draw every number uniformly from the largest cube in the ball."""
         side = self.ball.half_side(units, dim) * self.start_size / self.epsilon
         return rng.uniform(-side, side, (units, dim))
 
-    def first(self, passes: Passes) -> Tensor:
-        """r_0, whose gradient is wanted."""
-        return self.start(passes).requires_grad_()
-
-    def later(self, passes: Passes) -> None:
-        """Return the passes at r_1 to r_{K-1}."""
-        for _ in range(self.steps - 1):
-            delta = self.step(passes, *passes.latest()).requires_grad_()
-            passes.learn(delta, 1.0 / self.steps)
+    def passes(self, batch: PerturbedBatch) -> Iterator[TrainingPass]:
+        """Yield the passes at r_0 to r_{K-1}."""
+        delta = self.initial_delta(batch)
+        for _ in range(self.steps):
+            yield TrainingPass(delta, 1.0 / self.steps)
+            delta = self.ascend(batch, delta, batch.last_gradient())

@@ -9,37 +9,37 @@ import pytorch_lightning as pl
 import torch
 
 from robustparse.attacks.attack import Attack
-from robustparse.data.conllu import check_readable
 from robustparse.data.datamodule import SAMPLE
 from robustparse.defenses.budgets import at_budgets, percent_name
-from robustparse.defenses.requirements import data_of, parser_of, tell_unmatched
+from robustparse.defenses.requirements import data_of, model_of, warn_unmatched
 from robustparse.errors import InputError, check_least, check_seed
 from robustparse.evaluation.record import RecordLogger, RobustnessRecord
 from robustparse.evaluation.tally import Line, Tally, result_lines
+from robustparse.models.base import Model
 from robustparse.models.victim import ModelVictim
 from robustparse.types import Example
 
-WHO = "a robustness evaluation"
+OWNER = "robustness evaluation"
 
 
 class RobustnessEvaluation(pl.Callback):
-    """Logs ``clean/las``, ``robust/las``, their UAS, ``robust/success`` and ``robust/queries``.
+    """Logs each of the task's scores, clean and robust, ``robust/success``, ``robust/queries``.
 
-    With ``gammas`` the attack is also made at other edit budgets, and ``robust/uas@15``,
-    ``robust/las@15`` and ``robust/success@15`` are logged for 15 % and so on; at budget 0 the
-    scores are the clean ones. Every figure has its step and epoch. Loggers that can show them get
-    some adversarial examples and the curve over the budgets besides.
+    With ``gammas`` the attack is also made at other edit budgets, and every ``robust/SCORE@15`` and
+    ``robust/success@15`` is logged for 15 % and so on; at budget 0 the scores are the clean ones.
+    Every value has its step and epoch. Loggers that can show them also get some adversarial
+    examples and the curve over the budgets.
 
-    Sentences are split over the processes and the sums added up, so the figures do not depend on
-    their number. Figures are logged when an epoch ends, after the validation: an ``EarlyStopping``
-    on them stands behind this callback and has ``check_on_train_epoch_end``.
+    Sentences are split over the processes and the sums added up, so the values do not depend on
+    their number. They are logged when an epoch ends, after the validation: list an
+    ``EarlyStopping`` on them after this callback, with ``check_on_train_epoch_end``.
 
     Args:
         attack: the attack.
         every_n_epochs: how often.
         sentences: how many, drawn once from the development data.
         seed: of the draw.
-        gammas: edit budgets to compare, shares of the words; none, only the attack as it is.
+        gammas: edit budgets to compare, fractions of the words; none, only the attack as it is.
         examples: adversarial examples that loggers get each time.
 
     Raises:
@@ -56,9 +56,9 @@ class RobustnessEvaluation(pl.Callback):
         gammas: list[float] | None = None,
         examples: int = 8,
     ) -> None:
-        check_least(WHO, every_n_epochs=every_n_epochs, sentences=sentences)
-        check_least(WHO, 0, examples=examples)
-        check_seed("seed", seed)
+        check_least(OWNER, every_n_epochs=every_n_epochs, sentences=sentences)
+        check_least(OWNER, 0, examples=examples)
+        check_seed(f"{OWNER}: seed", seed)
         self.attack = copy.copy(attack)
         self.every_n_epochs, self.sentences, self.seed = every_n_epochs, sentences, seed
         self.gammas, self.examples = sorted(gammas or []), examples
@@ -69,82 +69,95 @@ class RobustnessEvaluation(pl.Callback):
         """Draw the sample.
 
         Raises:
-            InputError: the module is no parser, or another evaluation logs the same figures; or a
-                sentence of the sample cannot be read, or lacks what the attack goes by.
+            InputError: the module is not a model of ours, or another evaluation logs the same
+                values; or a sentence of the sample cannot be read, or lacks what the attack needs.
         """
-        parser = parser_of(pl_module, WHO)
+        model = model_of(pl_module, OWNER)
         found = [c for c in trainer.callbacks if isinstance(c, RobustnessEvaluation)]  # type: ignore[attr-defined]
         if len(found) > 1:
             raise InputError(
-                f"trainer.callbacks has {len(found)} robustness evaluations, whose figures have "
-                "the same names; keep one of them (its gammas compare edit budgets), and make "
-                "other attacks on a checkpoint with robustparse attack"
+                f"has {len(found)} robustness evaluations, whose values have the same names",
+                key="trainer.callbacks",
+                remedy="keep one of them (its gammas compare edit budgets), and make other attacks "
+                "on a checkpoint with robustparse attack",
             )
-        data = data_of(trainer, WHO)
+        data = data_of(trainer, OWNER)
         examples, path = data.examples("dev"), data.path("dev") or SAMPLE
         order = np.random.Generator(np.random.Philox(self.seed)).permutation(len(examples))
         self._sample = [examples[index] for index in sorted(order[: self.sentences])]
-        # Where nothing is validated nobody else has looked at them.
-        check_readable(self._sample, path, parser.check, self.attack.goal.punctuation)
-        check_readable(self._sample, path, self.attack.check)
-        tell_unmatched(examples, self.attack.constraints)
+        # Without validation nothing else has checked them.
+        model.check_readable(self._sample, path, self.attack.goal.punctuation)
+        model.task.check(self._sample, path, self.attack.check)
+        warn_unmatched(examples, self.attack.constraints)
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Attack with the current weights and log."""
         if (trainer.current_epoch + 1) % self.every_n_epochs:
             return
-        parser = parser_of(pl_module, WHO)
-        task, victim = parser.task, ModelVictim([parser])
-        own = self._sample[trainer.global_rank :: trainer.world_size]
-        as_given = getattr(self.attack.search, "gamma", None)
-        with trainer.precision_plugin.forward_context():
-            lines = [*result_lines(task, self.attack, victim, own)]
-            given = Tally.of(task, lines)
-            tallies = {
-                # The attack as given is not made twice.
-                gamma: given
-                if gamma == as_given
-                else Tally.of(task, result_lines(task, a, victim, own))
-                for gamma, a in self._budgets.items()
-            }
-        total, *others = _summed(trainer, pl_module, [given, *tallies.values()])
-        curve = self._curve(total, dict(zip(tallies, others, strict=True)))
-        _log(pl_module, _figures(total))
+        model = model_of(pl_module, OWNER)
+        lines, tallies = self._attack(trainer, model)
+        total, *at_budget = _summed(trainer, model, tallies)
+        curve = self._curve(total, at_budget)
+        for which, scores in (("clean", total["clean"]), ("robust", total["attacked"])):
+            for name, value in scores.items():
+                _log(model, f"{which}/{name}", value, prog_bar=name == model.task.headline)
+        _log(model, "robust/success", total["success_rate"])
+        _log(model, "robust/queries", total["queries_per_sentence"]["charged"])
         for gamma, scores in curve.items():
-            _log(pl_module, {percent_name(f"robust/{n}", gamma): v for n, v in scores.items()})
-        record = RobustnessRecord(task, curve, _told(lines, self.examples))
-        # Lightning logs what an epoch ends with at the step of its last batch.
+            for name, value in scores.items():
+                _log(model, percent_name(f"robust/{name}", gamma), value)
+        record = RobustnessRecord(model.task, curve, _first_successes(lines, self.examples))
+        # Lightning logs the values of an epoch's end at the step of its last batch.
         step = max(0, trainer.global_step - 1)
         for logger in trainer.loggers:
             if isinstance(logger, RecordLogger):
                 logger.log_robustness(record, step)
 
+    def _attack(self, trainer: pl.Trainer, model: Model) -> tuple[list[Line], list[Tally]]:
+        """Attack this process's sentences.
+
+        Returns:
+            The result lines of the attack as given, its tally, and the tally at each budget over 0.
+        """
+        victim = ModelVictim([model])
+        own = self._sample[trainer.global_rank :: trainer.world_size]
+        as_given = getattr(self.attack.search, "gamma", None)
+        with trainer.precision_plugin.forward_context():
+            lines: list[Line] = list(result_lines(model.task, self.attack, victim, own))
+            tallies = [Tally.of(model.task, lines)]
+            for gamma, attack in self._budgets.items():
+                # The attack as given is not made twice.
+                again = gamma != as_given
+                found = result_lines(model.task, attack, victim, own) if again else lines
+                tallies.append(Tally.of(model.task, found))
+        return lines, tallies
+
     def _curve(
-        self, total: dict[str, Any], others: dict[float, dict[str, Any]]
+        self, total: dict[str, Any], at_budget: list[dict[str, Any]]
     ) -> dict[float, dict[str, float]]:
-        """Budget -> scores, without those that were not computed."""
+        """Return budget -> scores, without those that were not computed."""
+        points = dict(zip(self._budgets, at_budget, strict=True))
+        points[0.0] = {"attacked": total["clean"], "success_rate": 0.0}
         curve = {}
         for gamma in self.gammas:
-            scores = others[gamma] if gamma else {"attacked": total["clean"], "success_rate": 0.0}
-            found = {**scores["attacked"], "success": scores["success_rate"]}
-            curve[gamma] = {name: value for name, value in found.items() if value is not None}
+            point = points[gamma]
+            scores = {**point["attacked"], "success": point["success_rate"]}
+            curve[gamma] = {name: value for name, value in scores.items() if value is not None}
         return curve
 
 
-def _summed(
-    trainer: pl.Trainer, module: pl.LightningModule, tallies: list[Tally]
-) -> list[dict[str, Any]]:
+def _summed(trainer: pl.Trainer, model: Model, tallies: list[Tally]) -> list[dict[str, Any]]:
     """Return the scores of tallies, each added up over the processes."""
-    task = tallies[0].task
-    rows = [list(tally.sums.values()) for tally in tallies]
-    total = trainer.strategy.reduce(torch.tensor(rows, device=module.device), reduce_op="sum")
+    rows = torch.tensor([list(tally.sums.values()) for tally in tallies], device=model.device)
+    total = trainer.strategy.reduce(rows, reduce_op="sum")
     if not isinstance(total, torch.Tensor):
         raise TypeError("the strategy reduced a tensor to something else")
-    sums = (dict(zip(Tally.names(task), row, strict=True)) for row in total.tolist())
-    return [Tally(task, each).scores() for each in sums]
+    for tally, row in zip(tallies, total.tolist(), strict=True):
+        tally.sums = dict(zip(tally.sums, row, strict=True))
+    return [tally.scores() for tally in tallies]
 
 
-def _told(lines: Iterable[Line], count: int) -> list[Line]:
+def _first_successes(lines: Iterable[Line], count: int) -> list[Line]:
     """Return the first of the sentences, over all processes, that the attack succeeded on."""
     found = sorted((line for line in lines if line["success"]), key=lambda line: line["id"])
     if torch.distributed.is_available() and torch.distributed.is_initialized():
@@ -154,19 +167,6 @@ def _told(lines: Iterable[Line], count: int) -> list[Line]:
     return found[:count]
 
 
-def _log(module: pl.LightningModule, figures: dict[str, float | None]) -> None:
-    for name, value in figures.items():
-        if value is not None:
-            module.log(name, value, prog_bar=name.endswith("las"))
-
-
-def _figures(scores: dict[str, Any]) -> dict[str, float | None]:
-    """Return the tally's scores by the names they are logged under."""
-    return {
-        "clean/uas": scores["clean"]["uas"],
-        "clean/las": scores["clean"]["las"],
-        "robust/uas": scores["attacked"]["uas"],
-        "robust/las": scores["attacked"]["las"],
-        "robust/success": scores["success_rate"],
-        "robust/queries": scores["queries_per_sentence"]["charged"],
-    }
+def _log(model: Model, name: str, value: float | None, prog_bar: bool = False) -> None:
+    if value is not None:
+        model.log(name, value, prog_bar=prog_bar)

@@ -1,9 +1,8 @@
-"""Balls that deltas stay in, and what gradient ascent inside one is made of.
+"""Balls that deltas stay in: a random start (``draw``), ``normalize``, ``project``.
 
-Its nouns are those of every such ascent: a random start (``draw``), ``normalize``, ``project``. A
-ball holds the deltas whose norm is at most epsilon, the norm being that of a sentence's delta as
-a whole (Miyato et al. 2017, section 3) or of each of its units, words or word pieces, alone. Rows
-without a unit (ROOT, padding) are zero and stay zero.
+A ball holds the deltas whose norm is at most epsilon: the norm of a sentence's whole delta (Miyato
+et al. 2017, section 3) or that of each of its units, words or word pieces. Rows without a unit
+(ROOT, padding) are zero and stay zero.
 """
 
 from abc import ABC, abstractmethod
@@ -25,15 +24,15 @@ class Ball(ABC):
 
     @abstractmethod
     def draw(self, rng: np.random.Generator, units: int, dim: int) -> NDArray[np.float64]:
-        """``(units, dim)`` drawn uniformly from the ball of epsilon 1."""
+        """Draw uniformly from the ball of epsilon 1, ``(units, dim)``."""
 
     @abstractmethod
     def half_side(self, units: int, dim: int) -> float:
-        """Half the side of the largest cube in the ball of epsilon 1."""
+        """Return half the side of the largest cube in the ball of epsilon 1."""
 
     @abstractmethod
     def normalize(self, gradient: Tensor) -> Tensor:
-        """Of the directions of norm 1, the one along which a linear function grows fastest.
+        """Return the direction of norm 1 along which a linear function grows fastest.
 
         Args:
             gradient: ``(batch, units, dim)`` of that function; where it is zero, the result is.
@@ -41,7 +40,7 @@ class Ball(ABC):
 
     @abstractmethod
     def project(self, delta: Tensor, epsilon: float) -> Tensor:
-        """Return the nearest delta in the ball, for each ``(batch, units, dim)``."""
+        """Return the nearest deltas in the ball, ``(batch, units, dim)``."""
 
 
 class L2Ball(Ball):
@@ -56,7 +55,7 @@ class L2Ball(Ball):
         self._dims = (1, 2) if per == "sentence" else (2,)
 
     def draw(self, rng: np.random.Generator, units: int, dim: int) -> NDArray[np.float64]:
-        """Return a direction, times a radius whose power of the dimension is uniform."""
+        """Draw a direction, and a radius whose power of the dimension is uniform."""
         direction = rng.standard_normal((units, dim))
         if self.per == "sentence":
             norm = np.linalg.norm(direction)
@@ -65,16 +64,16 @@ class L2Ball(Ball):
         return np.asarray(direction / norms * rng.random((units, 1)) ** (1.0 / dim))
 
     def half_side(self, units: int, dim: int) -> float:
-        """One over the root of the dimension."""
+        """Return one over the root of the dimension."""
         return float((units * dim if self.per == "sentence" else dim) ** -0.5)
 
     def normalize(self, gradient: Tensor) -> Tensor:
         """Return the gradient over its norm."""
-        # Multiplying by one over the smallest number, which is infinite, would make zero no number.
+        # Multiplying by one over the smallest number, which is infinite, would turn zero into NaN.
         return gradient / self._norm(gradient).clamp(min=torch.finfo(gradient.dtype).tiny)
 
     def project(self, delta: Tensor, epsilon: float) -> Tensor:
-        """Scaled down to the norm epsilon where it is longer."""
+        """Scale down to the norm epsilon what is longer."""
         return delta * (epsilon / self._norm(delta).clamp(min=epsilon))
 
     def _norm(self, delta: Tensor) -> Tensor:
@@ -86,11 +85,11 @@ class LinfBall(Ball):
     """The largest absolute value, which is the same ball by sentence and by token."""
 
     def draw(self, rng: np.random.Generator, units: int, dim: int) -> NDArray[np.float64]:
-        """Every number uniform on its own."""
+        """Draw every number uniformly."""
         return rng.uniform(-1.0, 1.0, (units, dim))
 
     def half_side(self, units: int, dim: int) -> float:
-        """Return the ball is the cube."""
+        """Return 1: the ball is a cube."""
         return 1.0
 
     def normalize(self, gradient: Tensor) -> Tensor:
@@ -98,7 +97,7 @@ class LinfBall(Ball):
         return gradient.sign()
 
     def project(self, delta: Tensor, epsilon: float) -> Tensor:
-        """Every number cut off at epsilon."""
+        """Clip every number at epsilon."""
         return delta.clamp(-epsilon, epsilon)
 
 
@@ -106,8 +105,8 @@ def ball(norm: Norm, per: Per) -> Ball:
     """Return the ball of a norm.
 
     Raises:
-        InputError: there is none of that name.
+        InputError: no norm has that name.
     """
-    check_choice("norm", norm, get_args(Norm))
-    check_choice("per", per, get_args(Per))
+    check_choice("gradient adversary: norm", norm, get_args(Norm))
+    check_choice("gradient adversary: per", per, get_args(Per))
     return L2Ball(per) if norm == "l2" else LinfBall()

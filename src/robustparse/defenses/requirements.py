@@ -1,4 +1,4 @@
-"""What a defense needs of the run it is put into, checked before anything takes time."""
+"""What a defense needs of the run it is part of, checked before anything takes time."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -12,43 +12,44 @@ from robustparse.errors import InputError
 from robustparse.models.base import Model
 from robustparse.types import Example
 
-log = logging.getLogger(__name__)
+warn = rank_zero_only(logging.getLogger(__name__).warning)  # not in every process
 
 
-def parser_of(module: pl.LightningModule, who: str) -> Model:
+def model_of(module: pl.LightningModule, owner: str) -> Model:
     """Return the module that is trained.
 
     Args:
         module: what Lightning hands to the callback.
-        who: the callback, as the message calls it.
+        owner: the callback, as the message calls it.
 
     Raises:
-        InputError: it is none of our parsers.
+        InputError: it is not one of our models.
     """
     if not isinstance(module, Model):
-        raise InputError(f"{who} needs a robustparse parser, got {type(module).__name__}")
+        name = type(module).__name__
+        raise InputError(f"must be a robustparse model, got {name}", key=f"{owner}: model")
     return module
 
 
-def data_of(trainer: pl.Trainer, who: str) -> DataModule:
+def data_of(trainer: pl.Trainer, owner: str) -> DataModule:
     """Return the data module that is trained on.
 
     Args:
         trainer: what Lightning hands to the callback.
-        who: the callback, as the message calls it.
+        owner: the callback, as the message calls it.
 
     Raises:
-        InputError: there is none, or none of ours.
+        InputError: there is none, or it is not one of ours.
     """
     data = getattr(trainer, "datamodule", None)
     if not isinstance(data, DataModule):
-        raise InputError(f"{who} needs a DataModule, got {type(data).__name__}")
+        name = type(data).__name__
+        raise InputError(f"must be a {DataModule.__name__}, got {name}", key=f"{owner}: data")
     return data
 
 
-@rank_zero_only
-def tell_unmatched(examples: Sequence[Example], constraints: Iterable[Constraint]) -> None:
-    """Warn, in one process, of what an attack's constraints list and the sentences do not have."""
+def warn_unmatched(examples: Sequence[Example], constraints: Iterable[Constraint]) -> None:
+    """Warn of what an attack's constraints list and the sentences do not have."""
     for constraint in constraints:
         for warning in constraint.warnings(examples):
-            log.warning(warning)
+            warn(warning)

@@ -241,6 +241,16 @@ class Model(pl.LightningModule, ABC):
             except InputError as error:
                 raise InputError(f"sentence {example.id + 1}: {error}") from None
 
+    def check_readable(
+        self, examples: Sequence[Example], path: str | Path, punctuation: PunctuationPolicy = "none"
+    ) -> None:
+        """Refuse sentences of a file as ``check`` does, by file and line.
+
+        Raises:
+            InputError: names the first one's place.
+        """
+        self.task.check(examples, path, self.check, punctuation)
+
     def warnings(
         self, examples: Sequence[Example], path: str | Path, punctuation: PunctuationPolicy = "none"
     ) -> Iterator[str]:
