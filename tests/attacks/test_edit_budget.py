@@ -66,5 +66,5 @@ def edits(search: Search, words: int) -> int:
     forms = [f"w{number}" for number in range(words)]
     one = example(" ".join(forms), "NN " * words)
     lexicon = Lexicon({form: [f"x{form}"] for form in forms})
-    (result,) = Attack(AttachmentDrop(), lexicon, search).run([one], Counting())
+    (result,) = Attack(lexicon, search, goal=AttachmentDrop()).run([one], Counting())
     return len(result.edited)

@@ -21,7 +21,8 @@ from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.sentence_constraint import Edit
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.attacks.engine.admissible_states import AdmissibleStates
-from robustparse.attacks.goals.attachment import AttachmentDrop, Goal
+from robustparse.attacks.goals.attachment import AttachmentDrop
+from robustparse.attacks.goals.goal import Goal
 from robustparse.attacks.goals.phrases import PhraseDrop
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.results import AttackResult
@@ -98,10 +99,10 @@ def lexicon_of(name: str) -> dict[str, list[str]]:
 
 def engine(name: str, *judges: Judge, **settings) -> Attack:
     return Attack(
-        goal_of(name),
         Lexicon(lexicon_of(name)),
         SEARCHES[name],
         [*map(Asked, judges), AttackableTags(["NN", "VB", "DT", "JJ"])],
+        goal=goal_of(name),
         **settings,
     )
 
@@ -180,7 +181,7 @@ def test_states_that_a_search_put_together_are_repaired(repairs) -> None:
         assert has_admissible_chain(result, (rises_slowly, stays_close))
         # What is reported is the parse of the repaired text.
         heads, _ = HashVictim().answer(result.words)
-        assert list(result.attacked.tree.heads) == list(heads)
+        assert list(result.attacked.heads) == list(heads)
 
 
 def test_a_lost_change_may_cost_the_success(repairs) -> None:

@@ -104,10 +104,10 @@ EXAMPLES, WORDS = corpus(30, seed=4)
 def engine(winner: Any, **settings: Any) -> Attack:
     judge = Measured(lambda edit: code([*edit.current, *edit.changed]) % 1000, rises_slowly)
     return Attack(
-        AttachmentDrop(),
         Lexicon(WORDS),
         GreedyByImportance(UnknownWord(), winner),
         [judge, AttackableTags(["NN", "VB", "DT", "JJ"])],
+        goal=AttachmentDrop(),
         **settings,
     )
 

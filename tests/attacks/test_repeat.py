@@ -139,7 +139,7 @@ class Twice(Search):
 def test_any_search_is_kept_to_it() -> None:
     search = Twice()
     lexicon = Lexicon({"a": ["c", "d"], "b": ["e"]})
-    attack = Attack(AttachmentDrop(), lexicon, search, [Repeat()])
+    attack = Attack(lexicon, search, [Repeat()], goal=AttachmentDrop())
     list(attack.run([example("a b", "NN NN")], HashVictim()))
     # The last request's second state is asked about without the change that repeats.
     assert search.answers == [[("c", "b")], [], [("c", "e"), ("c", "e")]]

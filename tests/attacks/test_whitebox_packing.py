@@ -23,25 +23,25 @@ def attack(name: str, **settings: Any) -> Attack:
     nearest = NearestWord(alpha=3.0)
     if name == "phrases":
         return Attack(
-            PhraseDrop(),
             VocabularyWords(sample=None),
             PhraseWhiteBox(trials=6, substitution=nearest),
             [ForbiddenRelations()],
+            goal=PhraseDrop(),
             **settings,
         )
     if name == "words":
         return Attack(
-            AttachmentDrop(),
             TrainingWords(),
             Zheng2020WhiteBox(trials=6, positions=2, substitution=nearest),
             [AttackableTags()],
+            goal=AttachmentDrop(),
             **settings,
         )
     return Attack(
-        AttachmentDrop(),
         CharacterEdits(edits=["substitute"], sample=None, alphabet=string.ascii_lowercase),
         Zheng2020WhiteBox(trials=4, substitution=NearestCharacter()),
         [ForbiddenRelations()],
+        goal=AttachmentDrop(),
         **settings,
     )
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from attack_fakes import HashVictim, SlopedVictim, example
+from attack_fakes import GradientVictim, HashVictim, example
 from phrase_attacks import attacked
 
 from robustparse.attacks.attack import Attack
@@ -60,7 +60,7 @@ SEARCHES: dict[str, Search] = {
 def results(name: str, examples: list[Example] | None = None, **settings: Any) -> dict:
     candidates = VocabularyWords(sample=None if name == "white" else 12)
     goal = PhraseDrop(shortest=4, longest=5, gap=1 if name == "white" else 0)
-    attack = Attack(goal, candidates, SEARCHES[name], [ForbiddenRelations()], **settings)
+    attack = Attack(candidates, SEARCHES[name], [ForbiddenRelations()], goal=goal, **settings)
     return {one.id: one for one in attack.run(examples or forest(25), Words())}
 
 
@@ -106,7 +106,7 @@ def test_successes_are_what_they_say(name: str, reference: dict) -> None:
         (source,) = {int(phrase[at]) for at in result.edited}
         assert len(result.edited) <= 3
         assert all(result.example.gold.labels[at] != "punct" for at in result.edited)
-        right = [np.array(one.tree.heads) == heads for one in (result.clean, result.attacked)]
+        right = [np.array(one.heads) == heads for one in (result.clean, result.attacked)]
         gained = [
             int((right[0] & inside).sum() - (right[1] & inside).sum())
             for root in np.unique(phrase[1:]).tolist()
@@ -126,9 +126,9 @@ def test_a_sentence_without_pairs_is_told_apart() -> None:
 
 @pytest.mark.parametrize("search", [PhraseBlackBox(), PhraseWhiteBox()])
 def test_another_goal_names_no_phrases(search: Search) -> None:
-    attack = Attack(AttachmentDrop(), Lexicon({}), search, [AttackableTags()])
+    attack = Attack(Lexicon({}), search, [AttackableTags()], goal=AttachmentDrop())
     with pytest.raises(InputError, match=r"need the goal robustparse\.attacks\.PhraseDrop"):
-        list(attack.run([example("a b", "NN NN", (0, 1))], SlopedVictim((0, 1), {}, {}, {})))
+        list(attack.run([example("a b", "NN NN", (0, 1))], GradientVictim((0, 1), {}, {}, {})))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from robustparse.errors import InputError
 from robustparse.evaluation.record import RobustnessRecord
 from robustparse.evaluation.tally import result_line
 from robustparse.models.victim import ModelVictim
-from sample_runs import lexicon_attack, sentences, trained_parser, trainer, write_sample
+from sample_runs import lexicon_attack, right, sentences, trained_parser, trainer, write_sample
 
 GAMMAS = [0.0, 0.05, 0.1, 0.15, 0.2]
 
@@ -45,10 +45,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> TreebankDataModule:
 
 
 def scores(results: list[AttackResult]) -> dict[str, float]:
-    words = sum(result.counted for result in results)
+    words = sum(sum(result.counted) for result in results)
     return {
-        "uas": 100 * sum(r.attacked.correct_heads for r in results) / words,
-        "las": 100 * sum(r.attacked.correct_labelled for r in results) / words,
+        "uas": 100 * sum(right(r, r.attacked)[0] for r in results) / words,
+        "las": 100 * sum(right(r, r.attacked)[1] for r in results) / words,
         "success": 100 * sum(r.success for r in results) / len(results),
     }
 

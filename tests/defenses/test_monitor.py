@@ -14,7 +14,7 @@ from robustparse.data.datamodule import TreebankDataModule
 from robustparse.defenses.monitor import RobustnessEvaluation
 from robustparse.errors import InputError
 from robustparse.models.victim import ModelVictim
-from sample_runs import lexicon_attack, sentences, trained_parser, trainer, write_sample
+from sample_runs import lexicon_attack, right, sentences, trained_parser, trainer, write_sample
 
 NAMES = ("clean/uas", "clean/las", "robust/uas", "robust/las", "robust/success", "robust/queries")
 
@@ -67,12 +67,12 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> TreebankDataModule:
 
 
 def by_hand(results: list[AttackResult]) -> dict[str, float]:
-    words = sum(result.counted for result in results)
+    words = sum(sum(result.counted) for result in results)
     return {
-        "clean/uas": 100 * sum(r.clean.correct_heads for r in results) / words,
-        "clean/las": 100 * sum(r.clean.correct_labelled for r in results) / words,
-        "robust/uas": 100 * sum(r.attacked.correct_heads for r in results) / words,
-        "robust/las": 100 * sum(r.attacked.correct_labelled for r in results) / words,
+        "clean/uas": 100 * sum(right(r, r.clean)[0] for r in results) / words,
+        "clean/las": 100 * sum(right(r, r.clean)[1] for r in results) / words,
+        "robust/uas": 100 * sum(right(r, r.attacked)[0] for r in results) / words,
+        "robust/las": 100 * sum(right(r, r.attacked)[1] for r in results) / words,
         "robust/success": 100 * sum(r.success for r in results) / len(results),
         "robust/queries": sum(r.charged for r in results) / len(results),
     }

@@ -1,11 +1,12 @@
-"""What an attack on parsers says of a sentence."""
+"""What becomes of a sentence under attack."""
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from robustparse.attacks.engine.funnel import CandidateCounts
 from robustparse.attacks.unseen import Unseen
-from robustparse.types import DependencyTree, Example
+from robustparse.types import Example
 
 
 class Status(Enum):
@@ -17,37 +18,22 @@ class Status(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class ScoredParse:
-    """A victim's parse and how much of it agrees with gold among the counted words.
-
-    Args:
-        tree: heads and label names.
-        correct_heads: counted words with the gold head.
-        correct_labelled: counted words with the gold head and label.
-    """
-
-    tree: DependencyTree
-    correct_heads: int
-    correct_labelled: int
-
-
-@dataclass(frozen=True, slots=True)
 class AttackResult:
     """What became of one sentence.
 
     Args:
-        example: the original sentence with its gold parse.
+        example: the original sentence with its gold answer.
         words: the adversarial sentence, as long as the original.
         edited: positions whose word was changed, from 0, rising.
-        clean: the parse of the original sentence.
-        attacked: the parse of the adversarial sentence, made once more after the search.
-        counted: words that enter the scores.
+        clean: the victim's answer to the original sentence, of the task's type.
+        attacked: its answer to the adversarial sentence, asked for once more after the search.
+        counted: which words of the original enter the scores.
         targeted: whether the goal finds anything to attack in the sentence (`Goal.applies`).
         skipped: whether the sentence reaches the goal as it is.
         success: whether a change reaches the goal.
-        charged: texts asked about, known or not, the clean parse included.
+        charged: texts asked about, known or not, the clean prediction included.
         unique: distinct states asked about. Two that read the same count twice: without one or the
-            other of two equal words side by side, say.
+            other of two equal neighbours, for example.
         candidates: how many were made and passed each constraint.
         unseen: how many changed words the victim does not know; None if it does not tell.
     """
@@ -55,9 +41,9 @@ class AttackResult:
     example: Example
     words: tuple[str, ...]
     edited: tuple[int, ...]
-    clean: ScoredParse
-    attacked: ScoredParse
-    counted: int
+    clean: Any
+    attacked: Any
+    counted: tuple[bool, ...]
     targeted: bool
     skipped: bool
     success: bool
@@ -77,9 +63,10 @@ class AdversarialExample:
     """A sentence as an attack leaves it, to be trained on.
 
     Args:
-        example: the original sentence with its gold parse.
+        example: the original sentence with its gold answer.
         words: the adversarial sentence, as long as the original.
-        charged: texts asked about; the clean parse is one of them where the search asks anything.
+        charged: texts asked about; the clean prediction is one of them where the search asks
+            anything.
     """
 
     example: Example

@@ -32,7 +32,7 @@ from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.errors import check_seed
 from robustparse.evaluation.attack_folder import Summary, attack_into
 from robustparse.evaluation.lines import EXAMPLES, RUN, SUMMARY, read_lines
-from robustparse.evaluation.tally import Tally
+from robustparse.evaluation.tally import Tally, result_line
 from robustparse.files import make_folder, write_text
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.encoders.bilstm import LSTMEncoder
@@ -172,9 +172,10 @@ def _attacked(folder: Path, attack: Attack, seed: int) -> Summary:
 
 
 def _robust_las(attack: Attack, victim: ModelVictim, examples: Sequence[Any]) -> float:
-    results = list(attack.run(examples[:CURVE_SENTENCES], victim))
-    right = sum(result.attacked.correct_labelled for result in results)
-    return 100.0 * right / sum(result.counted for result in results)
+    tally = Tally()
+    for result in attack.run(examples[:CURVE_SENTENCES], victim):
+        tally.add(result_line(result))
+    return float(tally.scores()["attacked"]["las"])
 
 
 def _verdict(before: Summary, after: Summary, training: str) -> str:

@@ -85,7 +85,7 @@ class RobustnessEvaluation(pl.Callback):
         order = np.random.Generator(np.random.Philox(self.seed)).permutation(len(examples))
         self._sample = [examples[index] for index in sorted(order[: self.sentences])]
         # Where nothing is validated nobody else has looked at them.
-        check_readable(self._sample, path, parser.check, self.attack.goal.punctuation)
+        check_readable(self._sample, path, parser.check, self.attack.punctuation)
         check_readable(self._sample, path, self.attack.check)
         tell_unmatched(examples, self.attack.constraints)
 

@@ -4,8 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from robustparse.attacks.results import AttackResult, ScoredParse
+import numpy as np
+
+from robustparse.attacks.results import AttackResult
 from robustparse.metrics import percent
+from robustparse.types import DependencyTree
 
 Line = Mapping[str, Any]
 
@@ -28,9 +31,9 @@ def result_line(result: AttackResult) -> dict[str, Any]:
         "adversarial_tokens": list(result.words),
         "edited": list(result.edited),
         "gold": {"heads": list(gold.heads), "labels": list(gold.labels)},
-        "clean": _parse(result.clean, result.counted),
-        "attacked": _parse(result.attacked, result.counted),
-        "counted": result.counted,
+        "clean": _parse(result.clean, result),
+        "attacked": _parse(result.attacked, result),
+        "counted": sum(result.counted),
         "targeted": result.targeted,
         "skipped": result.skipped,
         "success": result.success,
@@ -41,14 +44,19 @@ def result_line(result: AttackResult) -> dict[str, Any]:
     }
 
 
-def _parse(parse: ScoredParse, counted: int) -> dict[str, Any]:
+def _parse(tree: DependencyTree, result: AttackResult) -> dict[str, Any]:
+    gold, counted = result.example.gold, sum(result.counted)
+    right = np.array([one == other for one, other in zip(tree.heads, gold.heads, strict=True)])
+    named = np.array([one == other for one, other in zip(tree.labels, gold.labels, strict=True)])
+    heads = int((right & result.counted).sum())
+    labels = int((right & named & result.counted).sum())
     return {
-        "heads": list(parse.tree.heads),
-        "labels": list(parse.tree.labels),
-        "correct_heads": parse.correct_heads,
-        "correct_labels": parse.correct_labelled,
-        "uas": round(percent(parse.correct_heads, counted), 4) if counted else None,
-        "las": round(percent(parse.correct_labelled, counted), 4) if counted else None,
+        "heads": list(tree.heads),
+        "labels": list(tree.labels),
+        "correct_heads": heads,
+        "correct_labels": labels,
+        "uas": round(percent(heads, counted), 4) if counted else None,
+        "las": round(percent(labels, counted), 4) if counted else None,
     }
 
 

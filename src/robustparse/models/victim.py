@@ -22,6 +22,7 @@ from robustparse.models.white_box import (
     margin_losses,
     spelling,
 )
+from robustparse.types import DependencyTree
 
 Precision = Literal["32-true", "bf16-mixed"]
 
@@ -74,9 +75,18 @@ class ModelVictim:
         ids = self.parser.vocabulary.label_ids
         return np.array([ids.get(label, -1) for label in labels], dtype=np.int32)
 
-    def label_names(self, ids: NDArray[np.integer]) -> list[str]:
-        """Return the inverse of ``label_ids`` for known labels."""
-        return [self.parser.vocabulary.labels[index] for index in ids.tolist()]
+    def answers(
+        self, predictions: Sequence[NDArray[Any]], lengths: Sequence[int]
+    ) -> list[DependencyTree]:
+        """Turn heads and label ids, ``(n, length)`` each, into trees."""
+        names = self.parser.vocabulary.labels
+        return [
+            DependencyTree(
+                tuple(heads[:length].tolist()),
+                tuple([names[label] for label in labels[:length].tolist()]),
+            )
+            for heads, labels, length in zip(*predictions, lengths, strict=True)
+        ]
 
     def embedded(self, words: Sequence[str]) -> NDArray[np.bool_] | None:
         """Which words have an embedding of their own, ``(words,)``: see ``Encoder.embedded``."""
@@ -137,8 +147,8 @@ class ModelVictim:
             else:
                 losses = self.parser.losses(scores, batch)
             (gradient,) = torch.autograd.grad(losses.sum(), embedded)
-        slopes, vectors, norms = by_word(self.parser, batch, gradient, embedded.detach())
-        return _numpy(slopes), _numpy(vectors), _numpy(norms)
+        gradients, vectors, norms = by_word(self.parser, batch, gradient, embedded.detach())
+        return _numpy(gradients), _numpy(vectors), _numpy(norms)
 
     def _batch(
         self,

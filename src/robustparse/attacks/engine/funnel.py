@@ -1,7 +1,7 @@
 """How many candidates each generator makes and each constraint leaves: Wang et al. 2021, Table 4.
 
-One sentence's counts hang on its `Problem`, so that they depend on nothing but the sentence and add
-up however sentences are divided over batches, processes and runs.
+The funnel watches the problem builder. It counts sentence by sentence, so that counts depend on
+nothing but the sentence and add up however sentences are divided over batches, processes and runs.
 """
 
 from collections.abc import Sequence
@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.attacks.candidates.generator import CandidateGenerator
-from robustparse.attacks.candidates.union import Union
+from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.constraints.constraint import Constraint
-from robustparse.attacks.constraints.sentence_constraint import SentenceConstraint
+from robustparse.attacks.constraints.sentence_constraint import Edit, SentenceConstraint
 
 PROPOSED, JUDGED = "proposed", "judged"
 ALL = "all"
@@ -30,8 +29,8 @@ class CandidateCounts:
 
     Stages are `proposed` (in the original's casing, without repeats and the word itself), then
     every constraint that looks at candidates, each with what it left of the stage before. Where
-    there are filters on changed sentences, `judged` follows (changes the search considered, each
-    once for every sentence it would have changed), then every filter.
+    constraints judge changed sentences, `judged` follows (changes the search considered, each once
+    for every sentence it would have changed), then every such constraint.
 
     Args:
         generators: names of those that proposed. A word that several proposed counts for each.
@@ -54,10 +53,6 @@ class CandidateCounts:
     def _values(self) -> tuple[Any, ...]:
         return self.generators, self.stages, self.slots, self.sums.tolist()
 
-    def plus(self, slots: int, sums: NDArray[np.int64]) -> "CandidateCounts":
-        """With more slots and more candidates, `(1 + generators, stages)`."""
-        return CandidateCounts(self.generators, self.stages, self.slots + slots, self.sums + sums)
-
     def record(self) -> dict[str, Any]:
         """As a line of ``examples.jsonl`` holds it: slots, and sums by generator and stage."""
         rows = zip((ALL, *self.generators), self.sums.tolist(), strict=False)
@@ -67,103 +62,138 @@ class CandidateCounts:
         }
 
 
-class Stages:
-    """The generators and stages of one attack.
+class _Sentence:
+    """The counts of one sentence so far; by position its candidates, and who proposed each."""
 
-    Args:
-        candidates: the generator, or a union of several.
-        constraints: in the order in which they apply.
-
-    Attributes:
-        members: the generators, one or those of the union.
-        united: whether they are a union's.
-    """
-
-    def __init__(self, candidates: CandidateGenerator, constraints: Sequence[Constraint]) -> None:
-        self.united = isinstance(candidates, Union)
-        self.members = candidates.generators if isinstance(candidates, Union) else [candidates]
-        # The others let every candidate pass: they say which words may be changed.
-        self.tables = [one for one in constraints if _looks_at_candidates(one)]
-        self.filters = [one for one in constraints if isinstance(one, SentenceConstraint)]
-        constraining = _numbered([type(one).__name__ for one in (*self.tables, *self.filters)])
-        names = [PROPOSED, *constraining[: len(self.tables)]]
-        if self.filters:
-            names += [JUDGED, *constraining[len(self.tables) :]]
-        self.names = tuple(names)
-        self.generators = tuple(_numbered([one.name() for one in self.members]))
-        sums = np.zeros((1 + len(self.generators), len(self.names)), dtype=np.int64)
-        self._none = CandidateCounts(self.generators, self.names, 0, sums)
-
-    def none(self) -> CandidateCounts:
-        """Return the counts of a sentence without candidates as yet."""
-        return self._none
-
-    def judged(self, sources: NDArray[np.bool_], passed: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return what to add for changes that filters judged, `(1 + generators, stages)`.
-
-        Args:
-            sources: who proposed the word of each change, `(changes, generators)`.
-            passed: whether each passed so many filters, `(filters, changes)`.
-        """
-        sums = np.zeros_like(self._none.sums)
-        reached = np.vstack([np.ones((1, len(sources)), dtype=np.int64), passed])
-        sums[0, -len(reached) :] = reached.sum(axis=1)
-        sums[1:, -len(reached) :] = (reached @ sources).T
-        return sums
+    def __init__(self, shape: tuple[int, int]) -> None:
+        self.slots, self.sums = 0, np.zeros(shape, dtype=np.int64)
+        self.places: dict[int, dict[str, int]] = {}
+        self.sources: dict[int, NDArray[np.bool_]] = {}
 
 
 class CandidateFunnel:
-    """Counts the candidates of slots while constraints thin them out.
+    """Counts candidates while generators propose them and constraints thin them out.
 
     Args:
-        stages: of the attack.
-        words: the candidates of each slot.
-        proposals: of each generator, those it proposed, by slot.
+        generators: those that propose, several of them in a union.
+        on_words: constraints that look at candidates, in their order.
+        on_sentences: constraints that judge changed sentences, in their order.
     """
 
     def __init__(
         self,
-        stages: Stages,
+        generators: Sequence[CandidateGenerator],
+        on_words: Sequence[Constraint],
+        on_sentences: Sequence[SentenceConstraint],
+    ) -> None:
+        names = _numbered([type(one).__name__ for one in (*on_words, *on_sentences)])
+        judged = [JUDGED, *names[len(on_words) :]] if on_sentences else []
+        self._stages = (PROPOSED, *names[: len(on_words)], *judged)
+        self._generators = tuple(_numbered([one.name() for one in generators]))
+        self._shape = (1 + len(generators), len(self._stages))
+        # Only where several generators propose, and what becomes of their words is judged later.
+        self._remembers = len(generators) > 1 and bool(on_sentences)
+        self._sentences: dict[int, _Sentence] = {}
+
+    def proposed(
+        self,
+        slots: Sequence[Slot],
         words: Sequence[Sequence[str]],
         proposals: Sequence[Sequence[Sequence[str]]],
     ) -> None:
-        self._slots = np.repeat(np.arange(len(words)), [len(some) for some in words])
-        self.sources = np.ones((len(self._slots), len(proposals)), dtype=np.bool_)
-        if len(proposals) > 1:
-            for column, proposed in enumerate(proposals):
-                known = [{word.lower() for word in some} for some in proposed]
-                told = (
-                    word.lower() in own
-                    for some, own in zip(words, known, strict=True)
-                    for word in some
-                )
-                self.sources[:, column] = np.fromiter(told, np.bool_, len(self._slots))
-        shape = (len(words), 1 + len(proposals), len(stages.names))
-        self.sums: NDArray[np.int64] = np.zeros(shape, dtype=np.int64)
-        self._stage = 0
+        """Begin to count the candidates of slots.
+
+        Args:
+            slots: the slots.
+            words: the candidates of each.
+            proposals: of each generator, those it proposed, by slot.
+        """
+        numbers = {id_: number for number, id_ in enumerate(dict.fromkeys(s.id for s in slots))}
+        owners = np.array([numbers[slot.id] for slot in slots], dtype=np.int64)
+        self._slots, self._ids, self._of_slot = slots, list(numbers), owners
+        self._owners = np.repeat(owners, [len(some) for some in words])
+        self._sources = _proposers(words, proposals)
+        self._sums: NDArray[np.int64] = np.zeros((len(numbers), *self._shape), dtype=np.int64)
+        self._stage = -1
         self._count()
 
-    def keep(self, masks: Sequence[NDArray[np.bool_]]) -> None:
-        """Go on to the next stage with the candidates that passed, `(candidates,)` a slot."""
+    def kept(self, masks: Sequence[NDArray[np.bool_]]) -> None:
+        """Count the candidates that passed the next constraint, `(candidates,)` a slot."""
         kept = np.concatenate([np.zeros(0, dtype=np.bool_), *masks])
-        self._slots, self.sources = self._slots[kept], self.sources[kept]
-        self._stage += 1
+        self._owners, self._sources = self._owners[kept], self._sources[kept]
         self._count()
 
     def _count(self) -> None:
-        rows, size = self._slots, len(self.sums)
-        self.sums[:, 0, self._stage] = np.bincount(rows, minlength=size)
-        for column in range(self.sources.shape[1]):
-            own = rows[self.sources[:, column]]
-            self.sums[:, 1 + column, self._stage] = np.bincount(own, minlength=size)
+        self._stage += 1
+        rows, size = self._owners, len(self._sums)
+        self._sums[:, 0, self._stage] = np.bincount(rows, minlength=size)
+        for column, proposed in enumerate(self._sources.T):
+            counts = np.bincount(rows[proposed], minlength=size)
+            self._sums[:, 1 + column, self._stage] = counts
+
+    def accepted(self, words: Sequence[Sequence[str]]) -> None:
+        """Add the counts to the sentences'; `words` are the candidates left of each slot."""
+        slots = np.bincount(self._of_slot, minlength=len(self._ids)).tolist()
+        for id_, count, sums in zip(self._ids, slots, self._sums, strict=True):
+            sentence = self._sentence(id_)
+            sentence.slots += count
+            sentence.sums += sums
+        if not self._remembers:
+            return
+        end = 0
+        for slot, some in zip(self._slots, words, strict=True):
+            begin, end = end, end + len(some)
+            sentence = self._sentences[slot.id]
+            sentence.places[slot.position] = {word: place for place, word in enumerate(some)}
+            sentence.sources[slot.position] = self._sources[begin:end]
+
+    def judged(self, id_: int, edits: Sequence[Edit], passed: NDArray[np.bool_]) -> None:
+        """Count edits of a sentence that constraints judged.
+
+        Args:
+            id_: of the sentence.
+            edits: each puts in one of its candidates.
+            passed: whether each passed the first N constraints, `(constraints, edits)`.
+        """
+        sentence = self._sentence(id_)
+        reached = np.vstack([np.ones((1, len(edits)), dtype=np.int64), passed])
+        sources = np.ones((len(edits), len(self._generators)), dtype=np.bool_)
+        if self._remembers:
+            for row, edit in enumerate(edits):
+                place = sentence.places[edit.position][edit.word]
+                sources[row] = sentence.sources[edit.position][place]
+        sentence.sums[0, -len(reached) :] += reached.sum(axis=1)
+        sentence.sums[1:, -len(reached) :] += (reached @ sources).T
+
+    def finished(self, id_: int) -> CandidateCounts:
+        """Return the counts of a sentence, and forget them."""
+        sentence = self._sentences.pop(id_, None) or _Sentence(self._shape)
+        return CandidateCounts(self._generators, self._stages, sentence.slots, sentence.sums)
+
+    def _sentence(self, id_: int) -> _Sentence:
+        if id_ not in self._sentences:
+            self._sentences[id_] = _Sentence(self._shape)
+        return self._sentences[id_]
 
 
-def _looks_at_candidates(constraint: Constraint) -> bool:
-    return type(constraint).accept is not Constraint.accept
+def _proposers(
+    words: Sequence[Sequence[str]], proposals: Sequence[Sequence[Sequence[str]]]
+) -> NDArray[np.bool_]:
+    """Which generators proposed each candidate, whatever its casing, `(candidates, generators)`."""
+    sources = np.ones((sum(map(len, words)), len(proposals)), dtype=np.bool_)
+    if len(proposals) == 1:
+        return sources
+    for column, proposed in enumerate(proposals):
+        known = [{word.lower() for word in some} for some in proposed]
+        found = (
+            word.lower() in own for some, own in zip(words, known, strict=True) for word in some
+        )
+        sources[:, column] = np.fromiter(found, np.bool_, len(sources))
+    return sources
 
 
 def _numbered(names: Sequence[str]) -> list[str]:
-    """Names told apart: the second of a name gets a 2 behind it, and so on."""
+    """Names told apart: the second of a name gets a 2 after it, and so on."""
     seen: dict[str, int] = {}
     told = []
     for name in names:

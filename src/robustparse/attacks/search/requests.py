@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.search.comparing import Compare
-from robustparse.attacks.search.white_box.gradients import Slope
+from robustparse.attacks.search.white_box.gradients import WordGradients
 from robustparse.attacks.victim import Loss
 
 
@@ -166,7 +166,7 @@ class Answer:
         left: queries left in the budget, or None where there is none. At 0 the search is over: it
             must return its outcome, a further request that charges is an error.
         places: which of the states or positions of the request each row answers, `(n,)`, rising.
-        slope: the answer to a request for a gradient, None to any other.
+        gradients: the answer to a request for a gradient, None to any other.
         similarities: the answer to `Compare`, higher is more similar, `float64 (n,)`; None where
             no filter measures one, and to any other request.
     """
@@ -177,7 +177,7 @@ class Answer:
     success: NDArray[np.bool_]
     left: int | None
     places: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
-    slope: Slope | None = None
+    gradients: WordGradients | None = None
     similarities: NDArray[np.float64] | None = None
 
     @property
@@ -185,11 +185,11 @@ class Answer:
         """Whether the budget is spent."""
         return self.left == 0
 
-    def given_slope(self) -> Slope:
-        """Return the slope, where one was asked for."""
-        if self.slope is None:
-            raise RuntimeError("a request for a gradient was answered without one")
-        return self.slope
+    def given_gradients(self) -> WordGradients:
+        """Return the gradients where they were asked for."""
+        if self.gradients is None:
+            raise RuntimeError("a request for gradients was answered without any")
+        return self.gradients
 
     def best(self) -> int:
         """Return the row with the highest score among those that succeed, or among all if none

@@ -138,7 +138,7 @@ class PhraseWhiteBox(Search):
         norms = {}
         for target in dict.fromkeys(target for _, target in gold.pairs):
             answer = yield self._gradient(problem, problem.start(), target)
-            norms[target] = answer.given_slope().norms
+            norms[target] = answer.given_gradients().norms
         # Equation 6.
         scores = [norms[target][gold.spans[source].words()].sum() for source, target in gold.pairs]
         order = np.argsort(-np.array(scores), kind="stable")[: self.pairs]
@@ -159,10 +159,10 @@ class PhraseWhiteBox(Search):
         substitutes = self.substitution.start()
         kappa = problem.edits(self.kappa)
         for _ in range(self.trials):
-            slope = (yield self._gradient(problem, state, target)).given_slope()
-            ranked = by_norm(slope, _within(problem, source))
+            gradients = (yield self._gradient(problem, state, target)).given_gradients()
+            ranked = by_norm(gradients, _within(problem, source))
             chosen = within_budget(ranked, state, kappa, once=problem.once)[:kappa]
-            verdict = yield from replaced(problem, state, chosen, slope, substitutes)
+            verdict = yield from replaced(problem, state, chosen, gradients, substitutes)
             if verdict is None:
                 break
             answer, state = verdict, verdict.states[0]

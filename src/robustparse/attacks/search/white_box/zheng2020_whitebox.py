@@ -28,7 +28,7 @@ from robustparse.attacks.search.requests import (
     Score,
     Search,
 )
-from robustparse.attacks.search.white_box.gradients import Slope
+from robustparse.attacks.search.white_box.gradients import WordGradients
 from robustparse.attacks.search.white_box.substitutions import (
     NearestWord,
     Substitutes,
@@ -95,10 +95,10 @@ class Zheng2020WhiteBox(Search):
         kappa, spent = problem.edits(self._kappa(len(problem))), 0
         while spent < self.trials:
             request = Gradient(state, self.loss, characters=self.substitution.characters)
-            slope = (yield request).given_slope()
-            ranked = by_norm(slope, problem.eligible)
+            gradients = (yield request).given_gradients()
+            ranked = by_norm(gradients, problem.eligible)
             chosen = within_budget(ranked, state, kappa, once=problem.once)[: self.positions]
-            answer = yield from replaced(problem, state, chosen, slope, substitutes)
+            answer = yield from replaced(problem, state, chosen, gradients, substitutes)
             if answer is None:
                 break
             state = answer.states[0]
@@ -115,10 +115,10 @@ class Zheng2020WhiteBox(Search):
         return edit_budget(self.gamma, length)
 
 
-def by_norm(slope: Slope, among: NDArray[np.bool_]) -> NDArray[np.int64]:
+def by_norm(gradients: WordGradients, among: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return some of the words by falling norm of their gradients, the leftmost one on ties."""
     positions = np.flatnonzero(among)
-    order = np.argsort(-slope.norms[positions], kind="stable")
+    order = np.argsort(-gradients.norms[positions], kind="stable")
     return positions[order]
 
 
@@ -139,7 +139,7 @@ def replaced(
     problem: Problem,
     state: State,
     positions: NDArray[np.int64],
-    slope: Slope,
+    gradients: WordGradients,
     substitutes: Substitutes,
 ) -> Generator[Request, Answer, Answer | None]:
     """Yield the verdict on the state with substitutes at the positions, as far as there are any.
@@ -156,7 +156,7 @@ def replaced(
     while True:
         changed = state.copy()
         for position, barred in refused.items():
-            choice = substitutes.choose(problem, state, position, slope, barred)
+            choice = substitutes.choose(problem, state, position, gradients, barred)
             changed[position] = choice or state[position]
         if (changed == state).all():
             return None
