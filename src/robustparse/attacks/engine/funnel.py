@@ -62,15 +62,6 @@ class CandidateCounts:
         }
 
 
-class _Sentence:
-    """The counts of one sentence so far; by position its candidates, and who proposed each."""
-
-    def __init__(self, shape: tuple[int, int]) -> None:
-        self.slots, self.sums = 0, np.zeros(shape, dtype=np.int64)
-        self.places: dict[int, dict[str, int]] = {}
-        self.sources: dict[int, NDArray[np.bool_]] = {}
-
-
 class CandidateFunnel:
     """Counts candidates while generators propose them and constraints thin them out.
 
@@ -91,9 +82,12 @@ class CandidateFunnel:
         self._stages = (PROPOSED, *names[: len(on_words)], *judged)
         self._generators = tuple(_numbered([one.name() for one in generators]))
         self._shape = (1 + len(generators), len(self._stages))
-        # Only where several generators propose, and what becomes of their words is judged later.
+        # By sentence: how many slots, the counts, and who proposed each word of each position.
+        self._slots: dict[int, int] = {}
+        self._sums: dict[int, NDArray[np.int64]] = {}
+        self._proposers: dict[int, dict[int, tuple[dict[str, int], NDArray[np.bool_]]]] = {}
+        # Only where several generators propose is it asked later who proposed a word.
         self._remembers = len(generators) > 1 and bool(on_sentences)
-        self._sentences: dict[int, _Sentence] = {}
 
     def proposed(
         self,
@@ -108,13 +102,13 @@ class CandidateFunnel:
             words: the candidates of each.
             proposals: of each generator, those it proposed, by slot.
         """
-        numbers = {id_: number for number, id_ in enumerate(dict.fromkeys(s.id for s in slots))}
+        ids = dict.fromkeys(slot.id for slot in slots)
+        numbers = {id_: number for number, id_ in enumerate(ids)}
         owners = np.array([numbers[slot.id] for slot in slots], dtype=np.int64)
-        self._slots, self._ids, self._of_slot = slots, list(numbers), owners
+        self._asked, self._ids = slots, list(ids)
         self._owners = np.repeat(owners, [len(some) for some in words])
         self._sources = _proposers(words, proposals)
-        self._sums: NDArray[np.int64] = np.zeros((len(numbers), *self._shape), dtype=np.int64)
-        self._stage = -1
+        self._stage, self._added = -1, np.zeros((len(ids), *self._shape), dtype=np.int64)
         self._count()
 
     def kept(self, masks: Sequence[NDArray[np.bool_]]) -> None:
@@ -125,27 +119,25 @@ class CandidateFunnel:
 
     def _count(self) -> None:
         self._stage += 1
-        rows, size = self._owners, len(self._sums)
-        self._sums[:, 0, self._stage] = np.bincount(rows, minlength=size)
+        rows, size = self._owners, len(self._ids)
+        self._added[:, 0, self._stage] = np.bincount(rows, minlength=size)
         for column, proposed in enumerate(self._sources.T):
             counts = np.bincount(rows[proposed], minlength=size)
-            self._sums[:, 1 + column, self._stage] = counts
+            self._added[:, 1 + column, self._stage] = counts
 
     def accepted(self, words: Sequence[Sequence[str]]) -> None:
         """Add the counts to the sentences'; `words` are the candidates left of each slot."""
-        slots = np.bincount(self._of_slot, minlength=len(self._ids)).tolist()
-        for id_, count, sums in zip(self._ids, slots, self._sums, strict=True):
-            sentence = self._sentence(id_)
-            sentence.slots += count
-            sentence.sums += sums
-        if not self._remembers:
-            return
-        end = 0
-        for slot, some in zip(self._slots, words, strict=True):
-            begin, end = end, end + len(some)
-            sentence = self._sentences[slot.id]
-            sentence.places[slot.position] = {word: place for place, word in enumerate(some)}
-            sentence.sources[slot.position] = self._sources[begin:end]
+        for id_, sums in zip(self._ids, self._added, strict=True):
+            self._sums[id_] = sums + self._sums.get(id_, 0)
+        for slot in self._asked:
+            self._slots[slot.id] = self._slots.get(slot.id, 0) + 1
+        if self._remembers:
+            end = 0
+            for slot, some in zip(self._asked, words, strict=True):
+                begin, end = end, end + len(some)
+                rows = {word: row for row, word in enumerate(some)}
+                mine = self._proposers.setdefault(slot.id, {})
+                mine[slot.position] = rows, self._sources[begin:end]
 
     def judged(self, id_: int, edits: Sequence[Edit], passed: NDArray[np.bool_]) -> None:
         """Count edits of a sentence that constraints judged.
@@ -155,25 +147,23 @@ class CandidateFunnel:
             edits: each puts in one of its candidates.
             passed: whether each passed the first N constraints, `(constraints, edits)`.
         """
-        sentence = self._sentence(id_)
         reached = np.vstack([np.ones((1, len(edits)), dtype=np.int64), passed])
         sources = np.ones((len(edits), len(self._generators)), dtype=np.bool_)
         if self._remembers:
             for row, edit in enumerate(edits):
-                place = sentence.places[edit.position][edit.word]
-                sources[row] = sentence.sources[edit.position][place]
-        sentence.sums[0, -len(reached) :] += reached.sum(axis=1)
-        sentence.sums[1:, -len(reached) :] += (reached @ sources).T
+                rows, proposed = self._proposers[id_][edit.position]
+                sources[row] = proposed[rows[edit.word]]
+        sums = self._sums[id_]
+        sums[0, -len(reached) :] += reached.sum(axis=1)
+        sums[1:, -len(reached) :] += (reached @ sources).T
 
     def finished(self, id_: int) -> CandidateCounts:
         """Return the counts of a sentence, and forget them."""
-        sentence = self._sentences.pop(id_, None) or _Sentence(self._shape)
-        return CandidateCounts(self._generators, self._stages, sentence.slots, sentence.sums)
-
-    def _sentence(self, id_: int) -> _Sentence:
-        if id_ not in self._sentences:
-            self._sentences[id_] = _Sentence(self._shape)
-        return self._sentences[id_]
+        self._proposers.pop(id_, None)
+        slots, sums = self._slots.pop(id_, 0), self._sums.pop(id_, None)
+        if sums is None:
+            sums = np.zeros(self._shape, dtype=np.int64)
+        return CandidateCounts(self._generators, self._stages, slots, sums)
 
 
 def _proposers(

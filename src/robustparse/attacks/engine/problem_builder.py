@@ -253,16 +253,16 @@ def _extended(
     new[positions] = added
     ptr = problem.ptr.copy()
     ptr[1:] += new.cumsum()
+    if not problem.words:
+        return replace(problem, ptr=ptr, rows=rows, words=tuple(chain.from_iterable(words)))
     joined: list[str] = []
     done = 0
     for begin, some in zip(problem.ptr[positions].tolist(), words, strict=True):
         joined += [*problem.words[done:begin], *some]
         done = begin
-    joined += problem.words[done:]
-    if len(problem.rows):
-        places = np.repeat(problem.ptr[positions], added)
-        rows = np.insert(problem.rows, places, rows)
-    return replace(problem, ptr=ptr, rows=rows, words=tuple(joined))
+    places = np.repeat(problem.ptr[positions], added)
+    rows = np.insert(problem.rows, places, rows)
+    return replace(problem, ptr=ptr, rows=rows, words=(*joined, *problem.words[done:]))
 
 
 def _split(values: NDArray[Any], parts: Sequence[Sequence[Edit]]) -> list[NDArray[Any]]:

@@ -110,6 +110,7 @@ class SearchRun:
         self._constrained, self._ahead, self._reported = constrained, ahead, reported
         self._admission = AdmissibleStates()
         self._proposed = ~problem.eligible
+        self._no_states = np.zeros((0, len(problem)), dtype=np.int16)
         self._life = self.life()
         self.answer(None)
 
@@ -151,7 +152,8 @@ class SearchRun:
         outcome = start
         spent = self.queries.left == 0 and self._search.asks
         if self.targeted and not self._skipped and not spent:
-            clean = self._answer(start[None][: len(verdict.scores)], verdict, _FIRST)
+            known = start[None] if len(verdict.scores) else self._no_states
+            clean = self._answer(known, verdict, _FIRST)
             outcome = yield from self._searched(clean)
         if self._constrained and not self._admission.admissible(outcome):
             outcome = yield from self._admitted(self._admission.rebuilt(self.problem, outcome))
@@ -178,8 +180,7 @@ class SearchRun:
             else:
                 asked = request.asked(self.problem)
             return (yield from self._scored(*asked))
-        nothing = self.problem.start()[None][:0]
-        answer = self._answer(nothing, NOTHING, _NOWHERE)
+        answer = self._answer(self._no_states, NOTHING, _NOWHERE)
         if isinstance(request, Propose):
             yield from self._propose(request)
             answer.problem = self.problem
