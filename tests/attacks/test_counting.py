@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 
 import numpy as np
-import pytest
-from attack_fakes import HashVictim, corpus, example
+from attack_fakes import HashVictim, example
+from attack_table import Shorter
 from numpy.typing import NDArray
-from search_fakes import Climb
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.cache import CachedCandidates
@@ -28,16 +27,6 @@ ONE = example("Dogs chase cats", "NNS VBP NNS", (2, 0, 2), number=1)
 TWO = example("of cats", "IN NNS", (2, 0), number=2)
 FIRST = {"dogs": ["wolves", "foxes", "wolves", "dogs"], "cats": ["lions"], "chase": []}
 SECOND = {"dogs": ["FOXES", "bees"], "cats": ["lions", "tigers", "ants"]}
-
-
-class Shorter(Constraint):
-    """Candidates of at most so many letters."""
-
-    def __init__(self, letters: int) -> None:
-        self.letters = letters
-
-    def accept(self, slots, candidates, victim):
-        return [np.array([len(w) <= self.letters for w in some], np.bool_) for some in candidates]
 
 
 class Without(SentenceConstraint):
@@ -170,29 +159,3 @@ def test_a_whole_vocabulary_is_counted_word_by_word() -> None:
     sums = result.candidates.record()["sums"]
     assert sums["all"] == {"proposed": 4000, "judged": 4000, "Without": 2 * sum(left)}
     assert sums["Whole 2"] == {"proposed": 1000, "judged": 1000, "Without": 2 * sum(left[1::4])}
-
-
-@pytest.mark.parametrize("search", [Climb(), Zheng2020(gamma=0.4, psi=4), Wang2021(gamma=0.5)])
-def test_the_same_in_any_packing(search: Search) -> None:
-    examples, lexicon = corpus(60, seed=4)
-    other = {word: [*some[::-1][:3], "w1", "W2"] for word, some in lexicon.items()}
-    union = Union([Lexicon(lexicon), Lexicon(other)])
-    constraints = [AttackableTags(["NN", "VB", "DT", "JJ"]), Shorter(2), Without("1")]
-
-    def run(some, **settings) -> dict:
-        results = engine(search, union, constraints, **settings).run(some, HashVictim())
-        return {one.id: one.candidates.record() for one in results}
-
-    whole = run(examples)
-    assert run(examples, live=1, batch_queries=1) == whole
-    assert run(examples[::-1], live=7, batch_words=40) == whole
-    assert {**run(examples[::2]), **run(examples[1::2])} == whole
-    found = [record["sums"] for record in whole.values()]
-    assert any(sums["all"]["judged"] > sums["all"]["Without"] > 0 for sums in found)
-    for sums in found:
-        for rows in sums.values():
-            assert rows["proposed"] >= rows["Shorter"]
-            assert rows["judged"] >= rows["Without"]
-        for stage, count in sums["all"].items():
-            own = [sums[name][stage] for name in ("Lexicon", "Lexicon 2")]
-            assert max(own) <= count <= sum(own)

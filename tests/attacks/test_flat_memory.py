@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from attack_fakes import HashVictim, corpus
-from test_search_laws import SEARCHES
+from attack_table import SEARCHES
 
 from robustparse.attacks import attack as module
 from robustparse.attacks.attack import Attack

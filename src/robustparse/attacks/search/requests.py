@@ -24,7 +24,7 @@ class Score:
 
     Args:
         states: `int16 (n, words)`.
-        base: what they come from by candidates in place of words, `int16 (words,)`: filters judge
+        base: what they come from by candidates in place of words, `int16 (words,)`: constraints judge
             these from left to right, and what passes is asked about. None: they are not judged.
     """
 
@@ -45,7 +45,7 @@ class Expand:
     Args:
         state: the state to change, `int16 (words,)`, or several, `(states, words)`.
         positions: where, `(positions,)`.
-        limits: of each position, the first so many candidates that filters admit, `(positions,)`.
+        limits: of each position, the first so many candidates that constraints admit, `(positions,)`.
         bases: which of several states each position belongs to, `(positions,)`.
         distinct: leave out states that come a second time, from another base.
     """
@@ -160,7 +160,7 @@ class Answer:
 
     Args:
         problem: the sentence with all candidates proposed so far.
-        states: the states that were asked about, as far as filters admit, `int16 (n, words)`.
+        states: the states that were asked about, as far as constraints admit, `int16 (n, words)`.
         scores: higher is nearer the goal, `float64 (n,)`.
         success: whether the goal is reached, `bool (n,)`.
         left: queries left in the budget, or None where there is none. At 0 the search is over: it
@@ -168,7 +168,7 @@ class Answer:
         places: which of the states or positions of the request each row answers, `(n,)`, rising.
         gradients: the answer to a request for a gradient, None to any other.
         similarities: the answer to `Compare`, higher is more similar, `float64 (n,)`; None where
-            no filter measures one, and to any other request.
+            no constraint measures one, and to any other request.
     """
 
     problem: Problem

@@ -32,7 +32,7 @@ from robustparse.errors import check_choice, check_least
 class Zheng2020(Search):
     """Rank once, then substitute independently.
 
-    Filters on sentences judge each candidate in the original sentence alone; the words put together
+    Constraints on sentences judge each candidate in the original sentence alone; the words put together
     lose those that they do not admit beside the others.
 
     Args:

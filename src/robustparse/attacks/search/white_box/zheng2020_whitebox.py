@@ -2,7 +2,7 @@
 
 A trial takes the gradient of F (equation 4) in the sentence as it stands, and replaces the word
 with the largest gradient by the candidate that the gradient points to, whether that does harm or
-not. Up to kappa words may be changed, each as often as one likes, or once with the filter `Repeat`.
+not. Up to kappa words may be changed, each as often as one likes, or once with the constraint `Repeat`.
 The outcome is the sentence with the lowest attachment score that was met on the way.
 
 The paper and its released code differ in these, each an option (in brackets the code's):
@@ -43,7 +43,7 @@ class Zheng2020WhiteBox(Search):
 
     A goal whose score is a number of errors, such as `AttachmentDrop`, is expected. The search ends
     early where all gradients are zero or none of the words in turn has an admissible candidate:
-    filters on sentences judge one candidate after the other, the nearest first.
+    constraints on sentences judge one candidate after the other, the nearest first.
 
     Args:
         gamma: share of the words that may be changed; kappa = max(1, floor(gamma * L)). The paper
@@ -144,7 +144,7 @@ def replaced(
 ) -> Generator[Request, Answer, Answer | None]:
     """Yield the verdict on the state with substitutes at the positions, as far as there are any.
 
-    Where filters on sentences admit none of the changes, the next nearest substitutes are tried.
+    Where constraints on sentences admit none of the changes, the next nearest substitutes are tried.
 
     Returns:
         The answer, about one state; None where nothing can be replaced.
