@@ -3,8 +3,8 @@
 A state is admissible if a chain of admissible one-word changes leads to it from the original
 sentence. The states that `Expand` answers, and `Score` where it names their base, continue such a
 chain; an outcome that a search put together itself is taken apart again and loses the changes that
-do not pass. States with the unknown word or without a word are no texts that a constraint could judge:
-they may be asked about, to see what a word is worth, and are never admissible.
+do not pass. States with the unknown word or without a word are no texts that a constraint could
+judge: they may be asked about, to see what a word is worth, and are never admissible.
 """
 
 from collections.abc import Generator

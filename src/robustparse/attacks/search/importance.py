@@ -37,7 +37,8 @@ class GreedyByImportance(Search):
         ranking: in which order words are visited.
         winner: which of several candidates of a word that succeed is taken: that of the highest
             `score` (Yoo et al. 2020), or the most `similar` one (Jin et al. 2020, algorithm 1), by
-            the first constraint that measures a similarity, and by the score where no constraint does.
+            the first constraint that measures a similarity, and by the score where no constraint
+            does.
 
     Raises:
         InputError: a setting is out of range.

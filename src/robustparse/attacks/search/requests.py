@@ -24,8 +24,9 @@ class Score:
 
     Args:
         states: `int16 (n, words)`.
-        base: what they come from by candidates in place of words, `int16 (words,)`: constraints judge
-            these from left to right, and what passes is asked about. None: they are not judged.
+        base: what they come from by candidates in place of words, `int16 (words,)`: constraints
+            judge these from left to right, and what passes is asked about. None: they are not
+            judged.
     """
 
     states: NDArray[np.int16]
@@ -45,7 +46,8 @@ class Expand:
     Args:
         state: the state to change, `int16 (words,)`, or several, `(states, words)`.
         positions: where, `(positions,)`.
-        limits: of each position, the first so many candidates that constraints admit, `(positions,)`.
+        limits: of each position, the first so many candidates that constraints admit,
+            `(positions,)`.
         bases: which of several states each position belongs to, `(positions,)`.
         distinct: leave out states that come a second time, from another base.
     """

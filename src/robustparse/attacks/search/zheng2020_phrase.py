@@ -2,8 +2,8 @@
 
 Both change up to kappa words of one phrase, the source, until the parser errs in another one, the
 target; the goal `PhraseDrop` says which phrases there are and what an error is. The first success
-ends the sentence; without one it stays as it is. Where constraints on sentences do not admit some of
-the changes of a trial, it is asked about without them.
+ends the sentence; without one it stays as it is. Where constraints on sentences do not admit some
+of the changes of a trial, it is asked about without them.
 """
 
 from collections.abc import Generator
@@ -101,8 +101,8 @@ class PhraseWhiteBox(Search):
     Pairs come by falling sum, over the words of the source, of the gradient's norm (equation 6),
     where F is restricted to the target without its root; the earliest one on ties. Each starts
     afresh from the original sentence. A trial replaces the kappa words of the source with the
-    largest gradients; once so many are changed, the same ones again (with the constraint `Repeat` none,
-    and the pair is left).
+    largest gradients; once so many are changed, the same ones again (with the constraint `Repeat`
+    none, and the pair is left).
 
     Args:
         trials: of each pair (30).

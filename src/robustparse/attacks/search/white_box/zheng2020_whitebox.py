@@ -2,8 +2,8 @@
 
 A trial takes the gradient of F (equation 4) in the sentence as it stands, and replaces the word
 with the largest gradient by the candidate that the gradient points to, whether that does harm or
-not. Up to kappa words may be changed, each as often as one likes, or once with the constraint `Repeat`.
-The outcome is the sentence with the lowest attachment score that was met on the way.
+not. Up to kappa words may be changed, each as often as one likes, or once with the constraint
+`Repeat`. The outcome is the sentence with the lowest attachment score that was met on the way.
 
 The paper and its released code differ in these, each an option (in brackets the code's):
 `positions` (2), `trials` with `count` (39 in all), `length` (`rooted`), and alpha of the
@@ -144,7 +144,8 @@ def replaced(
 ) -> Generator[Request, Answer, Answer | None]:
     """Yield the verdict on the state with substitutes at the positions, as far as there are any.
 
-    Where constraints on sentences admit none of the changes, the next nearest substitutes are tried.
+    Where constraints on sentences admit none of the changes, the next nearest substitutes are
+    tried.
 
     Returns:
         The answer, about one state; None where nothing can be replaced.
