@@ -10,6 +10,7 @@ from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.engine.problem_builder import ProblemBuilder
 from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.goals.attachment import AttachmentDrop, Parse
+from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.attacks.goals.usual import usual_goal
 from robustparse.attacks.problem import DELETED, Problem
 from robustparse.attacks.search.beam import Greedy

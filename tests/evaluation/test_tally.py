@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from robustparse.attacks.engine.funnel import CandidateCounts
-from robustparse.attacks.results import AttackResult, ScoredParse
+from robustparse.attacks.results import AttackResult
 from robustparse.attacks.unseen import Unseen
 from robustparse.evaluation.tally import Tally, result_line
 from robustparse.types import DependencyTree, Example, Sentence
@@ -28,7 +28,7 @@ SCORES = {
 }
 
 
-def result(id_: int = 3, counted: int = 2) -> AttackResult:
+def result(id_: int = 3, counted: tuple[bool, ...] = (True, True, False)) -> AttackResult:
     example = Example(
         id_,
         Sentence(("Ein", "\u2028b", "!"), xpos=("DT", "NN", ".")),
@@ -39,8 +39,8 @@ def result(id_: int = 3, counted: int = 2) -> AttackResult:
         example=example,
         words=("Ein", "ü", "!"),
         edited=(1,),
-        clean=ScoredParse(DependencyTree((2, 0, 1), ("det", "root", "punct")), 2, 1),
-        attacked=ScoredParse(DependencyTree((0, 1, 1), ("root", "obj", "punct")), 1, 0),
+        clean=DependencyTree((2, 0, 1), ("det", "obj", "punct")),
+        attacked=DependencyTree((2, 1, 1), ("root", "obj", "punct")),
         counted=counted,
         targeted=True,
         skipped=False,
@@ -67,14 +67,14 @@ def test_a_line_holds_the_sentence_both_parses_and_the_queries():
             "gold": {"heads": [2, 0, 2], "labels": ["det", "root", "punct"]},
             "clean": {
                 "heads": [2, 0, 1],
-                "labels": ["det", "root", "punct"],
+                "labels": ["det", "obj", "punct"],
                 "correct_heads": 2,
                 "correct_labels": 1,
                 "uas": 100.0,
                 "las": 50.0,
             },
             "attacked": {
-                "heads": [0, 1, 1],
+                "heads": [2, 1, 1],
                 "labels": ["root", "obj", "punct"],
                 "correct_heads": 1,
                 "correct_labels": 0,
@@ -94,7 +94,7 @@ def test_a_line_holds_the_sentence_both_parses_and_the_queries():
 
 
 def test_a_sentence_of_which_no_word_counts_has_no_score():
-    line = result_line(result(counted=0))
+    line = result_line(result(counted=(False, False, False)))
     assert [line[which][name] for which in ("clean", "attacked") for name in ("uas", "las")] == [
         None
     ] * 4
