@@ -24,12 +24,10 @@ def test_a_parse_is_the_parsers_own(parser, examples):
     victim = ModelVictim(parser)
     texts = [" ".join(example.sentence.words) for example in examples]
     with victim.evaluating():
-        heads, labels = victim.parse(*arrays(victim, *texts))
+        predictions = victim.parse(*arrays(victim, *texts))
     expected = parser.decode(parser.number(examples).batch(range(len(examples)), 1.0))
-    for row, (example, prediction) in enumerate(zip(examples, expected, strict=True)):
-        length = len(example.sentence)
-        assert tuple(heads[row, :length]) == prediction.answer.heads
-        assert tuple(victim.label_names(labels[row, :length])) == prediction.answer.labels
+    lengths = [len(example.sentence) for example in examples]
+    assert victim.answers(predictions, lengths) == [one.answer for one in expected]
 
 
 def test_a_text_is_parsed_the_same_in_any_company(parser):
@@ -122,7 +120,8 @@ def test_labels_have_ids_and_names(parser):
     names = list(parser.vocabulary.labels)
     ids = victim.label_ids([*names, "never-seen"])
     assert ids.tolist() == [*range(len(names)), -1]
-    assert victim.label_names(ids[:-1]) == names
+    (tree,) = victim.answers((np.zeros((1, len(names)), np.int16), ids[None, :-1]), [len(names)])
+    assert list(tree.labels) == names
 
 
 def test_words_tags_and_the_training_dictionary(parser):
