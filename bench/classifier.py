@@ -63,9 +63,9 @@ class ClassifierVictim:
         known = {str(number): number for number in range(self.classes)}
         return np.array([known.get(label, -1) for label in labels], dtype=np.int32)
 
-    def label_names(self, ids: NDArray[Any]) -> list[str]:
-        """Return the inverse of ``label_ids``."""
-        return [str(number) for number in ids.tolist()]
+    def answers(self, predictions: Sequence[NDArray[Any]], lengths: Sequence[int]) -> list[str]:
+        """Name the most probable class of each text."""
+        return [str(number) for number in predictions[0].argmax(axis=1).tolist()]
 
     def parse(
         self, words: NDArray[np.int32], tags: NDArray[np.int32], lengths: NDArray[np.int32]

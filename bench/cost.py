@@ -52,8 +52,8 @@ DEFENSES = Path(__file__).resolve().parents[1] / "configs" / "defense"
 def adversaries() -> dict[str, list[pl.Callback]]:
     """Return the adversaries that are measured: their callbacks."""
     goal, tags = AttachmentDrop(), [AttackableTags()]
-    papers = Attack(goal, TrainingWords(sample=50), Zheng2020(ranking="random"), tags)
-    full = Attack(goal, TrainingWords(sample=50), Zheng2020(), tags)
+    papers = Attack(TrainingWords(sample=50), Zheng2020(ranking="random"), tags, goal=goal)
+    full = Attack(TrainingWords(sample=50), Zheng2020(), tags, goal=goal)
     return {
         "fgm": [shipped("fgm")],
         "pgd3": [shipped("pgd")],

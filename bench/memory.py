@@ -79,7 +79,7 @@ def repeated(examples: Sequence[Example], count: int) -> list[Example]:
 def random_substitution() -> Attack:
     """Two trials a sentence."""
     search = RandomSubstitution(trials=2)
-    return Attack(AttachmentDrop(), TrainingWords(), search, [AttackableTags()])
+    return Attack(TrainingWords(), search, [AttackableTags()], goal=AttachmentDrop())
 
 
 def measured(attack: Attack, victim: ModelVictim, examples: Sequence[Example]) -> dict[str, Any]:

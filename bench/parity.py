@@ -77,7 +77,7 @@ def attacked(
     # TextAttack sorts candidates by their texts, which decides between equal scores.
     lexicon = Lexicon({word: sorted(words) for word, words in table.items()})
     stop = StopWords(str(args.stopwords), fold=False)
-    attack = Attack(LabelFlip(), lexicon, search, [stop], seed=seed)
+    attack = Attack(lexicon, search, [stop], goal=LabelFlip(), seed=seed)
     sentences = attack.sentences(texts, victim, Statistics())  # type: ignore[arg-type]
     return sorted(map(line, sentences), key=lambda one: int(one["index"]))
 

@@ -82,7 +82,7 @@ def measured(
     """One method's outcomes by round, and its seconds: medians over the rounds."""
     lexicon = Lexicon(str(options.synonyms))
     stop = StopWords(str(options.stopwords), fold=False)
-    attack = Attack(LabelFlip(), lexicon, search, [stop], seed=options.seed)
+    attack = Attack(lexicon, search, [stop], goal=LabelFlip(), seed=options.seed)
     attacked(attack, texts[:WARMUP], victim)
     rounds, spent = [], []
     for number in range(options.rounds):

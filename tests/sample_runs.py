@@ -5,6 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytorch_lightning as pl
 import torch
 
@@ -12,6 +13,7 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.attacks.goals.attachment import AttachmentDrop
+from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.data.conllu import block_of, write_treebank
 from robustparse.data.sample.treebank import attack_lexicon, sample_treebank
@@ -19,7 +21,7 @@ from robustparse.data.vocab import Vocabulary
 from robustparse.models.checkpoint import KEY, describe
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.encoders.bilstm import LSTMEncoder
-from robustparse.types import Example
+from robustparse.types import DependencyTree, Example
 
 SPEED = {
     "victim_forwards",
@@ -95,6 +97,17 @@ def lexicon_attack(search: dict[str, Any] | None = None, **settings: Any) -> Att
         constraints=[AttackableTags()],
         **settings,
     )
+
+
+def right(result: AttackResult, tree: DependencyTree) -> tuple[int, int]:
+    """Counted words with the gold head, and with the gold head and label."""
+    gold = result.example.gold
+    heads, labels = (
+        np.array(one) == np.array(other)
+        for one, other in ((tree.heads, gold.heads), (tree.labels, gold.labels))
+    )
+    heads &= np.array(result.counted)
+    return int(heads.sum()), int((heads & labels).sum())
 
 
 def trainer(*callbacks: pl.Callback, **settings: Any) -> pl.Trainer:

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robustparse.attacks.results import AttackResult
 from robustparse.types import DependencyTree, Example, Sentence
+from sample_runs import right
 
 UNK = "<unk>"
 
@@ -41,8 +43,14 @@ class FakeVictim:
         known = {"dep": 0, "punct": 1}
         return np.array([known.get(label, -1) for label in labels], dtype=np.int32)
 
-    def label_names(self, ids: NDArray[Any]) -> list[str]:
-        return [("dep", "punct")[index] for index in ids.tolist()]
+    def answers(self, predictions: Sequence[NDArray[Any]], lengths: Sequence[int]) -> list[Any]:
+        return [
+            DependencyTree(
+                tuple(heads[:length].tolist()),
+                tuple(("dep", "punct")[label] for label in labels[:length].tolist()),
+            )
+            for heads, labels, length in zip(*predictions, lengths, strict=True)
+        ]
 
     def parse(
         self, words: NDArray[np.int32], tags: NDArray[np.int32], lengths: NDArray[np.int32]
@@ -136,6 +144,11 @@ def example(text: str, tags: str, heads: Sequence[int] | None = None, number: in
     )
 
 
+def right_heads(result: AttackResult) -> tuple[int, int]:
+    """Counted words with the gold head, in the clean and in the attacked parse."""
+    return right(result, result.clean)[0], right(result, result.attacked)[0]
+
+
 def corpus(size: int, seed: int = 0) -> tuple[list[Example], dict[str, list[str]]]:
     """Random sentences of 1 to 14 words, and a lexicon for half of the vocabulary."""
     rng = np.random.default_rng(seed)
@@ -153,7 +166,7 @@ def corpus(size: int, seed: int = 0) -> tuple[list[Example], dict[str, list[str]
     return examples, lexicon
 
 
-class SlopedVictim(TableVictim):
+class GradientVictim(TableVictim):
     """Heads by text as above; embeddings by word, and gradients by text, one row a word.
 
     Words without an embedding stand at 0; other texts have a gradient of 0. What was asked is kept
@@ -169,7 +182,7 @@ class SlopedVictim(TableVictim):
     ) -> None:
         super().__init__(default, table)
         self.embeddings, self.gradients = embeddings, gradients
-        self.slopes: list[tuple[str, str, tuple[int, ...]]] = []
+        self.passes: list[tuple[str, str, tuple[int, ...]]] = []
 
     def gradient(
         self,
@@ -185,7 +198,7 @@ class SlopedVictim(TableVictim):
         for row, length in enumerate(lengths.tolist()):
             text = " ".join(self.names[number] for number in words[row, :length].tolist())
             inside = tuple(np.flatnonzero(among[row]).tolist())
-            self.slopes.append((text, loss, inside))
+            self.passes.append((text, loss, inside))
             gradients[row, :length] = self.gradients.get(f"{text} {inside}") or self.gradients.get(
                 text, np.zeros((length, 2))
             )

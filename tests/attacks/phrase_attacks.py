@@ -19,5 +19,5 @@ LEXICON = {"a": ["a1", "a2"], "b": ["b1"], "c": ["c1"], "d": ["d1"], "e": ["e1",
 
 def attacked(search: Search, victim: Any, one: Example = SENTENCE, **settings: Any) -> AttackResult:
     goal = PhraseDrop(shortest=2, longest=2)
-    (result,) = Attack(goal, Lexicon(LEXICON), search, **settings).run([one], victim)
+    (result,) = Attack(Lexicon(LEXICON), search, goal=goal, **settings).run([one], victim)
     return result

@@ -169,7 +169,7 @@ def trace(
     """Attack one sentence of class y."""
     traced = Traced(search, rng)
     attack = Attack(
-        LabelFlip(), Lexicon(lexicon), traced, list(constraints), budget=budget, seed=seed
+        Lexicon(lexicon), traced, list(constraints), goal=LabelFlip(), budget=budget, seed=seed
     )
     example: Any = Labelled(0, Sentence(tuple(text.split())))
     (sentence,) = attack.sentences([example], victim, Statistics())

@@ -23,7 +23,7 @@ SEARCHES = {
 def attack(search: Search, budget: int | None = None) -> Attack:
     constraints = [AttackableTags(), EditBudget(0.6)]
     return Attack(
-        AttachmentDrop(), Lexicon(LEXICON), search, constraints, budget=budget, seed=3, live=7
+        Lexicon(LEXICON), search, constraints, goal=AttachmentDrop(), budget=budget, seed=3, live=7
     )
 
 

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 
 import numpy as np
-import pytest
-from attack_fakes import HashVictim, corpus, example
+from attack_fakes import HashVictim, example
+from attack_table import Shorter
 from numpy.typing import NDArray
-from search_fakes import Climb
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.cache import CachedCandidates
@@ -30,16 +29,6 @@ FIRST = {"dogs": ["wolves", "foxes", "wolves", "dogs"], "cats": ["lions"], "chas
 SECOND = {"dogs": ["FOXES", "bees"], "cats": ["lions", "tigers", "ants"]}
 
 
-class Shorter(Constraint):
-    """Candidates of at most so many letters."""
-
-    def __init__(self, letters: int) -> None:
-        self.letters = letters
-
-    def accept(self, slots, candidates, victim):
-        return [np.array([len(w) <= self.letters for w in some], np.bool_) for some in candidates]
-
-
 class Without(SentenceConstraint):
     """Changed sentences without a letter."""
 
@@ -56,15 +45,15 @@ def counts(
     builder = ProblemBuilder(
         HashVictim(), candidates, constraints, AttachmentDrop(), 0, Statistics()
     )
-    problems = builder.build([ONE, TWO])
-    at_once = builder.extend(problems, [np.array([0, 1, 2]), np.array([1])])
+    problems, finished = builder.build([ONE, TWO]), builder.funnel.finished
+    builder.extend(problems, [np.array([0, 1, 2]), np.array([1])])
+    first, second = (finished(problem.id) for problem in problems)
+    assert finished(ONE.id).slots == 0  # forgotten
+    # In two steps the counts are the same.
     problems = builder.extend(problems, [np.array([1]), np.array([], dtype=np.int64)])
     problems = builder.extend(problems, [np.array([0, 2]), np.array([1])])
-    for one, other in zip(problems, at_once, strict=True):
-        assert one.counts.record() == other.counts.record()
-        assert (one.sources == other.sources).all()
-    first, second = at_once
-    return first.counts, second.counts
+    assert (finished(ONE.id), finished(TWO.id)) == (first, second)
+    return first, second
 
 
 def test_a_union_by_member_and_constraint() -> None:
@@ -112,7 +101,7 @@ def test_a_sentence_without_slots_has_counted_all_stages() -> None:
 def engine(
     search: Search, candidates: CandidateGenerator, constraints: list[Constraint], **settings
 ) -> Attack:
-    return Attack(AttachmentDrop(), candidates, search, constraints, **settings)
+    return Attack(candidates, search, constraints, goal=AttachmentDrop(), **settings)
 
 
 def test_filters_on_changed_sentences() -> None:
@@ -169,29 +158,3 @@ def test_a_whole_vocabulary_is_counted_word_by_word() -> None:
     sums = result.candidates.record()["sums"]
     assert sums["all"] == {"proposed": 4000, "judged": 4000, "Without": 2 * sum(left)}
     assert sums["Whole 2"] == {"proposed": 1000, "judged": 1000, "Without": 2 * sum(left[1::4])}
-
-
-@pytest.mark.parametrize("search", [Climb(), Zheng2020(gamma=0.4, psi=4), Wang2021(gamma=0.5)])
-def test_the_same_in_any_packing(search: Search) -> None:
-    examples, lexicon = corpus(60, seed=4)
-    other = {word: [*some[::-1][:3], "w1", "W2"] for word, some in lexicon.items()}
-    union = Union([Lexicon(lexicon), Lexicon(other)])
-    constraints = [AttackableTags(["NN", "VB", "DT", "JJ"]), Shorter(2), Without("1")]
-
-    def run(some, **settings) -> dict:
-        results = engine(search, union, constraints, **settings).run(some, HashVictim())
-        return {one.id: one.candidates.record() for one in results}
-
-    whole = run(examples)
-    assert run(examples, live=1, batch_queries=1) == whole
-    assert run(examples[::-1], live=7, batch_words=40) == whole
-    assert {**run(examples[::2]), **run(examples[1::2])} == whole
-    found = [record["sums"] for record in whole.values()]
-    assert any(sums["all"]["judged"] > sums["all"]["Without"] > 0 for sums in found)
-    for sums in found:
-        for rows in sums.values():
-            assert rows["proposed"] >= rows["Shorter"]
-            assert rows["judged"] >= rows["Without"]
-        for stage, count in sums["all"].items():
-            own = [sums[name][stage] for name in ("Lexicon", "Lexicon 2")]
-            assert max(own) <= count <= sum(own)

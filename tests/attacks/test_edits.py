@@ -119,7 +119,7 @@ def test_words_are_counted_against_the_original() -> None:
 def test_every_search_keeps_to_it(search: Search) -> None:
     def attacked(*constraints: Constraint) -> list[AttackResult]:
         goal = AttachmentDrop(least=99)  # never reached: the searches change all they may
-        attack = Attack(goal, Lexicon(LEXICON), search, list(constraints))
+        attack = Attack(Lexicon(LEXICON), search, list(constraints), goal=goal)
         return list(attack.run(EXAMPLES, HashVictim()))
 
     def shares(results: list[AttackResult]) -> list[float]:
@@ -195,7 +195,7 @@ def test_a_greedy_search_makes_no_candidates_once_the_budget_is_spent() -> None:
 
     def results(budget: EditBudget) -> tuple[int, dict[int, AttackResult]]:
         slow = Slow()
-        found = uncounted(Attack(goal, slow, search, [budget]), EXAMPLES)
+        found = uncounted(Attack(slow, search, [budget], goal=goal), EXAMPLES)
         return slow.slots, found
 
     slots, found = results(EditBudget(0.1))

@@ -1,11 +1,12 @@
-"""Filters on sentences under every search."""
+"""Constraints on sentences under every search."""
 
 from collections.abc import Callable, Generator
-from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
-from attack_fakes import HashVictim, corpus
+from attack_fakes import HashVictim
+from attack_table import CONSTRAINED, FULL, OTHERS, constrained, examples_of
 from sentence_judges import (
     Asked,
     Judge,
@@ -14,53 +15,16 @@ from sentence_judges import (
     rises_slowly,
     stays_close,
     uncounted,
+    without_counts,
 )
 
 from robustparse.attacks.attack import Attack
-from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.sentence_constraint import Edit
-from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.attacks.engine.admissible_states import AdmissibleStates
-from robustparse.attacks.goals.attachment import AttachmentDrop, Goal
-from robustparse.attacks.goals.phrases import PhraseDrop
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.results import AttackResult
-from robustparse.attacks.search.beam import Beam
-from robustparse.attacks.search.importance import PWWS, GreedyByImportance
-from robustparse.attacks.search.population.genetic import Genetic
-from robustparse.attacks.search.population.particle_swarm import ParticleSwarm
-from robustparse.attacks.search.random_substitution import RandomSubstitution
-from robustparse.attacks.search.rankings import DeletedWord, UnknownWord
-from robustparse.attacks.search.requests import Search
-from robustparse.attacks.search.wang2021 import Wang2021
-from robustparse.attacks.search.white_box.zheng2020_whitebox import Zheng2020WhiteBox
-from robustparse.attacks.search.zheng2020 import Zheng2020
-from robustparse.attacks.search.zheng2020_phrase import PhraseBlackBox, PhraseWhiteBox
-from robustparse.types import Example
 
-EXAMPLES, LEXICON = corpus(30, seed=4)
-# White boxes end at a word without candidates.
-_WORDS = [f"w{number}" for number in range(60)]
-FULL = {word: [_WORDS[(at + 7 * by) % 60] for by in range(1, 13)] for at, word in enumerate(_WORDS)}
-
-SEARCHES: dict[str, Search] = {
-    "beam": Beam(width=3),
-    "beam, concatenated": Beam(width=2, members="concatenate"),
-    "unknown": GreedyByImportance(UnknownWord()),
-    "deletion": GreedyByImportance(DeletedWord()),
-    "pwws": PWWS(),
-    "genetic": Genetic(population=6, generations=4),
-    "genetic, redrawn": Genetic(population=6, generations=4, repeats="redraw"),
-    "swarm": ParticleSwarm(population=6, iterations=4),
-    "swarm, textattack": ParticleSwarm(population=6, iterations=4, direction="textattack"),
-    "wang": Wang2021(gamma=0.4),
-    "zheng": Zheng2020(gamma=0.4, psi=4),
-    "white box": Zheng2020WhiteBox(gamma=0.25, trials=12),
-    "white box, two at once": Zheng2020WhiteBox(gamma=0.25, trials=12, positions=2),
-    "phrase, black box": PhraseBlackBox(trials=20, at_once=4),
-    "phrase, white box": PhraseWhiteBox(trials=12),
-    "random": RandomSubstitution(gamma=0.4, trials=12),
-}
+SEARCHES = CONSTRAINED
 # Puts outcomes together from states that were asked about apart; random substitution asks nothing
 # where there is only one state to choose from.
 COMPOSING = "zheng"
@@ -68,42 +32,13 @@ JUDGED = [name for name in SEARCHES if name not in (COMPOSING, "random")]
 JUDGES = [(rises_slowly,), (stays_close,), (rises_slowly, stays_close)]
 
 
-def goal_of(name: str) -> Goal:
-    if name.startswith("phrase"):
-        return PhraseDrop(shortest=2, longest=6)
-    return AttachmentDrop(metric="mean" if name == "wang" else "uas", least=3)
-
-
-def with_phrases(example: Example) -> Example:
-    """Two chains side by side under the last word: a victim that looks at neighbours errs at the
-    end of the first one if the second one's first word is changed.
-    """
-    last = len(example.sentence) - 1
-    heads = list(range(last + 1))
-    heads[0] = heads[last // 2] = last + 1
-    heads[last] = 0
-    return replace(example, gold=replace(example.gold, heads=tuple(heads)))
-
-
-def examples_of(name: str) -> list[Example]:
-    return PHRASES if name.startswith("phrase") else EXAMPLES
-
-
-PHRASES = [with_phrases(one) for one in corpus(90, seed=5)[0]]
-
-
-def lexicon_of(name: str) -> dict[str, list[str]]:
-    return FULL if name.startswith(("white", "phrase", "random")) else LEXICON
-
-
 def engine(name: str, *judges: Judge, **settings) -> Attack:
-    return Attack(
-        goal_of(name),
-        Lexicon(lexicon_of(name)),
-        SEARCHES[name],
-        [*map(Asked, judges), AttackableTags(["NN", "VB", "DT", "JJ"])],
-        **settings,
-    )
+    return constrained(name, *map(Asked, judges)).attack(**settings)
+
+
+@cache
+def results_of(name: str, *judges: Judge) -> dict[int, AttackResult]:
+    return by_id(engine(name, *judges), examples_of(name))
 
 
 @pytest.fixture(params=SEARCHES)
@@ -113,7 +48,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.mark.parametrize("judges", JUDGES, ids=lambda judges: "+".join(j.__name__ for j in judges))
 def test_every_result_is_reached_by_admissible_changes(name: str, judges) -> None:
-    results = by_id(engine(name, *judges), examples_of(name)).values()
+    results = results_of(name, *judges).values()
     assert len(results) == len(examples_of(name))
     # A white box may change a word again.
     between = FULL if "white" in name else None
@@ -121,22 +56,14 @@ def test_every_result_is_reached_by_admissible_changes(name: str, judges) -> Non
     # No empty check: there are changes, and without the filters some results break them.
     assert sum(bool(result.edited) for result in results) > 5
     assert max(len(result.edited) for result in results) > 1
-    free = by_id(engine(name), examples_of(name)).values()
+    free = results_of(name).values()
     assert not all(has_admissible_chain(result, judges) for result in free)
 
 
-@pytest.mark.parametrize("packing", [{"batch_queries": 1}, {"live": 3, "batch_words": 50}], ids=str)
-@pytest.mark.parametrize("budget", [None, 10])
-def test_packing_changes_nothing(name: str, packing: dict, budget: int | None) -> None:
-    reference = by_id(engine(name, rises_slowly, stays_close, budget=budget), examples_of(name))
-    packed = engine(name, rises_slowly, stays_close, budget=budget, **packing)
-    assert by_id(packed, examples_of(name)) == reference
-    assert budget is None or max(result.charged for result in reference.values()) == budget
-
-
-def test_filters_that_admit_all_or_nothing(name: str) -> None:
+def test_constraints_that_admit_all_or_nothing(name: str) -> None:
     examples = examples_of(name)
-    assert uncounted(engine(name, lambda edit: True), examples) == uncounted(engine(name), examples)
+    free = {id_: without_counts(result) for id_, result in results_of(name).items()}
+    assert uncounted(engine(name, lambda edit: True), examples) == free
     for result in by_id(engine(name, lambda edit: False), examples).values():
         assert (result.words, result.success) == (result.example.sentence.words, False)
 
@@ -169,7 +96,7 @@ def test_searches_ask_about_admissible_states_alone(name: str, repairs) -> None:
 
 
 def test_states_that_a_search_put_together_are_repaired(repairs) -> None:
-    results = by_id(engine(COMPOSING, rises_slowly, stays_close), EXAMPLES)
+    results = by_id(engine(COMPOSING, rises_slowly, stays_close), OTHERS)
     lost = [number for number, (before, after) in repairs.items() if (before != after).any()]
     assert lost, "no outcome had to lose a change"
     for number in repairs:
@@ -180,12 +107,12 @@ def test_states_that_a_search_put_together_are_repaired(repairs) -> None:
         assert has_admissible_chain(result, (rises_slowly, stays_close))
         # What is reported is the parse of the repaired text.
         heads, _ = HashVictim().answer(result.words)
-        assert list(result.attacked.tree.heads) == list(heads)
+        assert list(result.attacked.heads) == list(heads)
 
 
 def test_a_lost_change_may_cost_the_success(repairs) -> None:
     """Success is that of the text without the change, not of what the search had asked about."""
-    for result in by_id(engine(COMPOSING, rises_slowly), EXAMPLES).values():
+    for result in by_id(engine(COMPOSING, rises_slowly), OTHERS).values():
         clean = sum(_right(result, result.example.sentence.words))
         assert result.success == (clean - sum(_right(result, result.words)) >= 3)
     assert repairs

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from attack_fakes import HashVictim, corpus
-from test_search_laws import SEARCHES
+from attack_table import SEARCHES
 
 from robustparse.attacks import attack as module
 from robustparse.attacks.attack import Attack
@@ -38,7 +38,12 @@ def _alone() -> Iterator[None]:
 def test_finished_sentences_are_forgotten(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_CHUNK", CHUNK)
     attack = Attack(
-        AttachmentDrop(), Lexicon(LEXICON), SEARCHES[name], [AttackableTags()], live=LIVE, budget=40
+        Lexicon(LEXICON),
+        SEARCHES[name],
+        [AttackableTags()],
+        goal=AttachmentDrop(),
+        live=LIVE,
+        budget=40,
     )
     run = attack.run(MANY, HashVictim())
     for number, _ in enumerate(run, start=1):

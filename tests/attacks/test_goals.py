@@ -5,11 +5,15 @@ import pytest
 from attack_fakes import HashVictim, corpus, example
 from search_fakes import Labelled
 
+from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.engine.problem_builder import ProblemBuilder
 from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.goals.attachment import AttachmentDrop, Parse
+from robustparse.attacks.goals.label_flip import LabelFlip
+from robustparse.attacks.goals.usual import usual_goal
 from robustparse.attacks.problem import DELETED, Problem
+from robustparse.attacks.search.beam import Greedy
 from robustparse.errors import InputError
 
 
@@ -156,3 +160,18 @@ def test_a_deleted_word_keeps_its_arc_and_the_others_their_places() -> None:
 def test_trees_are_asked_of_a_goal_for_trees() -> None:
     with pytest.raises(InputError, match="sentence 3: its gold answer is a str, and Attachment"):
         problem_of(Labelled(3, example("a", "NN").sentence))
+
+
+def test_an_attack_without_a_goal_takes_the_usual_one() -> None:
+    assert isinstance(usual_goal(example("a", "NN").gold), AttachmentDrop)
+    assert isinstance(usual_goal("y"), LabelFlip)
+    with pytest.raises(InputError) as error:
+        usual_goal(3)
+    assert (error.value.key, error.value.remedy) == ("attack: goal", "name a goal")
+    some, table = corpus(12)
+    found, given = (
+        list(Attack(Lexicon(table), Greedy(), goal=goal).run(some, HashVictim()))
+        for goal in (None, AttachmentDrop())
+    )
+    assert found == given
+    assert Attack(Lexicon(table), Greedy()).punctuation == "none"

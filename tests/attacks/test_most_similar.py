@@ -1,21 +1,13 @@
 """The winner of Jin et al. 2020: of a word's candidates that succeed, the most similar sentence."""
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import pytest
-from attack_fakes import corpus
-from numpy.typing import NDArray
+from attack_table import Measured
 from search_fakes import TableClassifier, Trace, trace
-from sentence_judges import Asked, by_id, code, rises_slowly, without_counts
+from sentence_judges import Asked
 
-from robustparse.attacks.attack import Attack
-from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.constraint import Constraint
-from robustparse.attacks.constraints.sentence_constraint import Edit
-from robustparse.attacks.constraints.tagging.tags import AttackableTags
-from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.importance import GreedyByImportance
 from robustparse.attacks.search.rankings import DeletedWord, UnknownWord
 from robustparse.errors import InputError
@@ -24,21 +16,6 @@ LEXICON = {"p": ["a", "b", "d"], "q": ["c"]}
 # Of p's candidates a and b succeed, a less clearly; r, p, q is the order by deletion.
 TABLE = {"a q r": 0.6, "b q r": 0.9, "d q r": 0.4, "q r": 0.3, "p r": 0.2, "p q": 0.4}
 BY_DELETION = ["Score D00 0D0 00D", "Propose 2", "Expand", "Propose 0", "Expand 100 200 300"]
-
-
-class Measured(Asked):
-    """A filter that measures a similarity by a function, and admits what another one says."""
-
-    def __init__(
-        self, similarity: Callable[[Edit], float], judge: Callable[[Edit], bool] = lambda _: True
-    ) -> None:
-        super().__init__(judge)
-        self.similarity = similarity
-        self.compared: list[list[Edit]] = []
-
-    def similarities(self, edits: Sequence[Edit]) -> NDArray[np.float64]:
-        self.compared.append(list(edits))
-        return np.array([self.similarity(edit) for edit in edits])
 
 
 def measured(**by_word: float) -> Measured:
@@ -96,42 +73,6 @@ def test_it_compares_with_the_sentence_as_it_stands() -> None:
     result = trace(search, "p q r", LEXICON, TableClassifier(table), constraints=[one])
     assert (result.words, result.requests[-1]) == ("a c r", "Compare 110 210")
     assert [(edit.current, edit.position) for edit in one.compared[0]] == [(("p", "c", "r"), 0)] * 2
-
-
-EXAMPLES, WORDS = corpus(30, seed=4)
-
-
-def engine(winner: Any, **settings: Any) -> Attack:
-    judge = Measured(lambda edit: code([*edit.current, *edit.changed]) % 1000, rises_slowly)
-    return Attack(
-        AttachmentDrop(),
-        Lexicon(WORDS),
-        GreedyByImportance(UnknownWord(), winner),
-        [judge, AttackableTags(["NN", "VB", "DT", "JJ"])],
-        **settings,
-    )
-
-
-@pytest.mark.parametrize("packing", [{"batch_queries": 1}, {"live": 3, "batch_words": 50}], ids=str)
-@pytest.mark.parametrize("budget", [None, 12])
-def test_packing_and_order_change_nothing(packing: dict[str, Any], budget: int | None) -> None:
-    reference = by_id(engine("similar", budget=budget), EXAMPLES)
-    assert by_id(engine("similar", budget=budget, **packing), EXAMPLES[::-1]) == reference
-
-
-def test_the_winner_changes_neither_success_nor_queries() -> None:
-    similar, scored = (by_id(engine(winner), EXAMPLES) for winner in ("similar", "score"))
-    changed = 0
-    for id_, one in similar.items():
-        other = scored[id_]
-        assert (one.success, one.charged, one.edited) == (
-            other.success,
-            other.charged,
-            other.edited,
-        )
-        assert one.success or without_counts(one) == without_counts(other)
-        changed += one.words != other.words
-    assert changed > 2
 
 
 def test_an_unknown_winner_is_refused() -> None:

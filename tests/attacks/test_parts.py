@@ -16,7 +16,8 @@ from robustparse.attacks.candidates.generator import CandidateGenerator
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.grammar import GrammarChecker
 from robustparse.attacks.constraints.sentence_constraint import SentenceConstraint
-from robustparse.attacks.goals.attachment import Goal, TreeGoal
+from robustparse.attacks.goals.attachment import TreeGoal
+from robustparse.attacks.goals.goal import Goal
 from robustparse.attacks.search.rankings import Ranking
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.search.white_box.substitutions import Substitution

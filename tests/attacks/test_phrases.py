@@ -10,7 +10,7 @@ from attack_fakes import HashVictim, example
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.engine.problem_builder import ProblemBuilder
 from robustparse.attacks.engine.statistics import Statistics
-from robustparse.attacks.goals.attachment import Goal
+from robustparse.attacks.goals.goal import Goal
 from robustparse.attacks.goals.phrases import PhraseDrop, phrase_pairs, phrases
 from robustparse.attacks.problem import Problem
 from robustparse.errors import InputError

@@ -20,7 +20,7 @@ TEXTS = [" ".join(words) for words in product(*LEXICON.values())]
 
 def attack(victim, sentences, seed=0, lexicon=LEXICON, **settings):
     search = RandomSubstitution(**settings)
-    engine = Attack(AttachmentDrop(), Lexicon(lexicon), search, [AttackableTags()], seed=seed)
+    engine = Attack(Lexicon(lexicon), search, [AttackableTags()], goal=AttachmentDrop(), seed=seed)
     return sorted(engine.run(sentences, victim), key=lambda result: result.id)
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from attack_fakes import HashVictim, example
-from sentence_judges import Asked, by_id, rises_slowly, stays_close, uncounted
+from sentence_judges import by_id, uncounted
 from test_filtered_searches import SEARCHES, engine, examples_of
 
 from robustparse.attacks.attack import Attack
@@ -16,7 +16,6 @@ from robustparse.attacks.constraints.edits import Repeat
 from robustparse.attacks.constraints.sentence_constraint import Edit
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.requests import (
     Answer,
     Expand,
@@ -101,19 +100,6 @@ def test_the_other_searches_repeat_no_change_by_themselves(name: str) -> None:
     assert uncounted(filtered(name, Repeat()), examples) == uncounted(engine(name), examples)
 
 
-@pytest.mark.parametrize("name", WHITE_BOXES)
-def test_packing_changes_nothing_beside_other_filters(name: str) -> None:
-    examples = examples_of(name)[:30]
-
-    def results(**packing: int) -> dict[int, AttackResult]:
-        judges = Asked(rises_slowly), Asked(stays_close)
-        return by_id(filtered(name, Repeat(), *judges, **packing), examples)
-
-    reference = results()
-    assert any(result.edited for result in reference.values())
-    assert results(batch_queries=1) == results(live=3, batch_words=50) == reference
-
-
 class Twice(Search):
     """Changes the first word twice, by either request, and keeps what it is answered."""
 
@@ -138,7 +124,7 @@ class Twice(Search):
 def test_any_search_is_kept_to_it() -> None:
     search = Twice()
     lexicon = Lexicon({"a": ["c", "d"], "b": ["e"]})
-    attack = Attack(AttachmentDrop(), lexicon, search, [Repeat()])
+    attack = Attack(lexicon, search, [Repeat()], goal=AttachmentDrop())
     list(attack.run([example("a b", "NN NN")], HashVictim()))
     # The last request's second state is asked about without the change that repeats.
     assert search.answers == [[("c", "b")], [], [("c", "e"), ("c", "e")]]

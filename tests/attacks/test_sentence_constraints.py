@@ -146,7 +146,7 @@ def test_answers_are_the_first_admissible_candidates(limit: int) -> None:
 
     search = Watching(limit)
     attack = Attack(
-        AttachmentDrop(), Lexicon({"a": words, "c": words}), search, [Asked(judge)], budget=500
+        Lexicon({"a": words, "c": words}), search, [Asked(judge)], goal=AttachmentDrop(), budget=500
     )
     victim = HashVictim()
     (result,) = attack.run([one], victim)
@@ -184,7 +184,7 @@ def test_states_put_together_are_asked_about_as_far_as_constraints_admit() -> No
 
     search = Crossing()
     table = Lexicon({"a": ["x"], "b": ["y"], "c": ["z"]})
-    attack = Attack(AttachmentDrop(), table, search, [Asked(judge)])
+    attack = Attack(table, search, [Asked(judge)], goal=AttachmentDrop())
     (result,) = attack.run([example("a b c", "NN NN NN")], HashVictim())
     # "x b c" keeps nothing and is not asked about; "x y c" is asked about without its x.
     assert search.answer.states.tolist() == [[1, 0, 1], [0, 1, 0]]

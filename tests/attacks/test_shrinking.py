@@ -38,8 +38,12 @@ def admissible(attack: Attack, count: int) -> set[tuple[int, int, str]]:
     ]
     owners = [problem.id for problem in problems for _ in problem.words]
     passed = np.ones(len(edits), dtype=np.bool_)
-    if builder.filtered:
-        passed = builder.admits(edits)[-1]
+    if builder.constrained:
+        parts = [
+            [edit for edit, owner in zip(edits, owners, strict=True) if owner == problem.id]
+            for problem in problems
+        ]
+        passed = np.concatenate(builder.admits(problems, parts))
     return {
         (owner, edit.position, edit.word)
         for owner, edit, good in zip(owners, edits, passed.tolist(), strict=True)

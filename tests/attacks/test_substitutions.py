@@ -14,7 +14,11 @@ from robustparse.attacks.engine.problem_builder import ProblemBuilder
 from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.search.white_box.gradients import Embeddings, Slope, SpelledSlope
+from robustparse.attacks.search.white_box.gradients import (
+    CharacterGradients,
+    Embeddings,
+    WordGradients,
+)
 from robustparse.attacks.search.white_box.substitutions import NearestCharacter, NearestWord
 from robustparse.errors import InputError
 
@@ -69,7 +73,9 @@ def test_the_nearest_word_by_brute_force(distance: str) -> None:
             position = int(rng.integers(len(problem)))
             gradient = rng.normal(size=(len(problem), 3))
             vectors = rng.normal(size=(len(problem), 3))
-            slope = Slope(gradient, vectors, np.ones(len(problem)), Embeddings(victim.embed))
+            gradients = WordGradients(
+                gradient, vectors, np.ones(len(problem)), Embeddings(victim.embed)
+            )
             standing = problem.text(state)[position]
             step = gradient[position] / np.sqrt((gradient[position] ** 2).sum())
             target = vectors[position] + 1.5 * step
@@ -80,7 +86,7 @@ def test_the_nearest_word_by_brute_force(distance: str) -> None:
                 if word not in {standing, *replaced}
             }
             expected = min(allowed, key=allowed.__getitem__) if allowed else 0
-            assert substitutes.choose(problem, state, position, slope) == expected
+            assert substitutes.choose(problem, state, position, gradients) == expected
             if expected and rng.random() < 0.8:
                 replaced.add(standing)
                 state[position] = expected
@@ -90,10 +96,10 @@ def test_the_nearest_word_by_brute_force(distance: str) -> None:
     assert refused  # where all candidates have been used up
 
 
-def slope_of(problem: Problem, victim: Namer, gradient: Any) -> Slope:
+def at_words(problem: Problem, victim: Namer, gradient: Any) -> WordGradients:
     gradient = np.array(gradient, dtype=np.float64)
     embeddings = Embeddings(victim.embed)
-    return Slope(gradient, np.zeros_like(gradient), np.ones(len(problem)), embeddings)
+    return WordGradients(gradient, np.zeros_like(gradient), np.ones(len(problem)), embeddings)
 
 
 def test_casing_makes_no_other_word() -> None:
@@ -103,15 +109,15 @@ def test_casing_makes_no_other_word() -> None:
     victim.table[victim.intern(["Dog", "dog"])] = (9.0, 0.0, 0.0)
     victim.table[victim.intern(["Cow", "cow"])] = (5.0, 0.0, 0.0)
     substitutes = NearestWord().start()
-    slope = slope_of(problem, victim, [[1, 0, 0], [1, 0, 0]])
-    assert substitutes.choose(problem, problem.start(), 0, slope) == 1
+    gradients = at_words(problem, victim, [[1, 0, 0], [1, 0, 0]])
+    assert substitutes.choose(problem, problem.start(), 0, gradients) == 1
     substitutes.settle([0])
     changed = np.array([1, 0], dtype=np.int16)
-    assert substitutes.choose(problem, changed, 0, slope) == 2  # "Dog" is replaced,
+    assert substitutes.choose(problem, changed, 0, gradients) == 2  # "Dog" is replaced,
     substitutes.settle([0])
     changed[0] = 2
-    assert substitutes.choose(problem, changed, 1, slope) == 2  # and so is "dog"
-    assert substitutes.choose(problem, changed, 0, slope) == 0
+    assert substitutes.choose(problem, changed, 1, gradients) == 2  # and so is "dog"
+    assert substitutes.choose(problem, changed, 0, gradients) == 0
 
 
 def test_ties_break_by_index_and_zero_gradients_choose_nothing() -> None:
@@ -121,9 +127,9 @@ def test_ties_break_by_index_and_zero_gradients_choose_nothing() -> None:
     victim.table[victim.intern(["x"])] = (-9.0, 0.0, 0.0)
     substitutes = NearestWord(alpha=9).start()
     assert (
-        substitutes.choose(problem, problem.start(), 0, slope_of(problem, victim, [[0] * 3])) == 0
+        substitutes.choose(problem, problem.start(), 0, at_words(problem, victim, [[0] * 3])) == 0
     )
-    found = substitutes.choose(problem, problem.start(), 0, slope_of(problem, victim, [[2, 0, 0]]))
+    found = substitutes.choose(problem, problem.start(), 0, at_words(problem, victim, [[2, 0, 0]]))
     assert found == 2
 
 
@@ -138,31 +144,31 @@ def test_ties_among_many_words_break_by_index(distance: str) -> None:
     embeddings = Embeddings(victim.embed)
     for _ in range(20):
         gradient, vectors = rng.normal(size=(2, 1, 67))
-        slope = Slope(gradient, vectors, np.ones(1), embeddings)
+        gradients = WordGradients(gradient, vectors, np.ones(1), embeddings)
         target = vectors[0] + 1.5 * gradient[0] / np.linalg.norm(gradient[0])
         far_off = [far(row, target, distance) for row in victim.table[problem.rows]]
         same = {row for row in range(1900) if np.isclose(far_off[row], min(far_off), rtol=1e-12)}
         chosen = NearestWord(alpha=1.5, distance=distance).start()
         assert len(same) > 50
-        assert chosen.choose(problem, problem.start(), 0, slope) == min(same) + 1
+        assert chosen.choose(problem, problem.start(), 0, gradients) == min(same) + 1
 
 
 def test_barred_choices_are_passed_over() -> None:
     victim = Namer()
     problem = problem_of(example("a", "NN"), Lexicon({"a": ["x", "y", "z"]}), victim)
     victim.table[victim.intern(["x", "y", "z"])] = np.diag([3.0, 2.0, 1.0])
-    slope = slope_of(problem, victim, [[5, 3, 1]])
+    gradients = at_words(problem, victim, [[5, 3, 1]])
     found = [
-        NearestWord(alpha=4).start().choose(problem, problem.start(), 0, slope, barred)
+        NearestWord(alpha=4).start().choose(problem, problem.start(), 0, gradients, barred)
         for barred in ((), {1}, {1, 2}, {1, 2, 3})
     ]
     assert found == [1, 2, 3, 0]
 
 
-def spelled_slope(problem: Problem, victim: Namer, gradient: np.ndarray) -> SpelledSlope:
+def at_characters(problem: Problem, victim: Namer, gradient: np.ndarray) -> CharacterGradients:
     nothing = np.zeros((len(problem), 3))
     vectors = victim.spell(problem.original)
-    return SpelledSlope(
+    return CharacterGradients(
         nothing,
         nothing,
         np.ones(len(problem)),
@@ -188,8 +194,8 @@ def test_the_nearest_character_by_brute_force() -> None:
         gradient = np.zeros((3, WIDTH, 4))
         gradient[position, : len(original)] = rng.normal(size=(len(original), 4))
         place = places.setdefault(position, int(np.square(gradient[position]).sum(axis=1).argmax()))
-        slope = spelled_slope(problem, victim, gradient)
-        vector = slope.character_vectors[position, place]
+        gradients = at_characters(problem, victim, gradient)
+        vector = gradients.character_vectors[position, place]
         step = gradient[position, place]
         target = vector + 0.7 * step / np.sqrt((step**2).sum())
         standing = problem.text(state)[position]
@@ -199,7 +205,7 @@ def test_the_nearest_character_by_brute_force() -> None:
             key=lambda letter: far(victim.letters[letter], target, "euclidean"),
         )
         chosen = state.copy()
-        chosen[position] = substitutes.choose(problem, state, position, slope)
+        chosen[position] = substitutes.choose(problem, state, position, gradients)
         assert problem.text(chosen)[position] == original[:place] + best + original[place + 1 :]
         admitted = rng.random() < 0.8
         substitutes.settle([position] if admitted else [])
@@ -214,10 +220,10 @@ def test_characters_behind_what_the_parser_reads_are_left_alone() -> None:
     problem = problem_of(example("aaaaaaaaa", "NN"), edits, victim)  # one letter over the width
     gradient = np.zeros((1, WIDTH, 4))
     gradient[0, 0] = victim.letters["a"] - victim.letters["b"]  # away from "b", towards nothing new
-    slope = spelled_slope(problem, victim, gradient)
-    choice = NearestCharacter().start().choose(problem, problem.start(), 0, slope)
+    gradients = at_characters(problem, victim, gradient)
+    choice = NearestCharacter().start().choose(problem, problem.start(), 0, gradients)
     assert problem.words[choice - 1] == "baaaaaaaa"
-    flat = spelled_slope(problem, victim, np.zeros((1, WIDTH, 4)))
+    flat = at_characters(problem, victim, np.zeros((1, WIDTH, 4)))
     assert NearestCharacter().start().choose(problem, problem.start(), 0, flat) == 0
 
 

@@ -56,7 +56,7 @@ def test_they_are_refused_before_anything_is_asked(
     generator, constraints = NEEDY[name]
     victim = HashVictim()
     victim.training_tags = {"dog": "NN"}
-    attack = Attack(AttachmentDrop(), generator, Greedy(), constraints)
+    attack = Attack(generator, Greedy(), constraints, goal=AttachmentDrop())
     with pytest.raises(InputError, match=REFUSAL):
         list(attack.run([TAGGED, BARE], victim))
     assert not victim.batches
@@ -80,7 +80,7 @@ def test_what_needs_no_tags_takes_any_sentence(name: str) -> None:
 def test_a_victim_without_tags_is_no_dictionary(part: str) -> None:
     """There would be no candidate, and the attack do nothing without a word."""
     generator, constraints = NEEDY[part]
-    attack = Attack(AttachmentDrop(), generator, Greedy(), constraints)
+    attack = Attack(generator, Greedy(), constraints, goal=AttachmentDrop())
     with pytest.raises(InputError, match="the victim was trained without Penn tags") as error:
         list(attack.run([TAGGED], HashVictim()))
     assert error.value.key in ("DictionaryTag", "TrainingWords", "Sememes")

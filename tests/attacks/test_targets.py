@@ -12,7 +12,7 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.engine.problem_builder import ProblemBuilder
 from robustparse.attacks.engine.statistics import Statistics
-from robustparse.attacks.goals.attachment import Goal
+from robustparse.attacks.goals.goal import Goal
 from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.attacks.goals.targets import TargetedArc, TargetedSubtree
 from robustparse.attacks.problem import Problem
@@ -79,7 +79,7 @@ def test_no_search_is_led_into_the_phrase(search: Search) -> None:
         "y b c d": (0, 1, 2, 1),  # from outside: d's arc, which counts
     }
     lexicon = Lexicon({"a": ["y"], "c": ["x"], "d": ["z"]})
-    attack = Attack(TargetedSubtree({7: (3, 4)}), lexicon, search)
+    attack = Attack(lexicon, search, goal=TargetedSubtree({7: (3, 4)}))
     (result,) = attack.run([CHAIN], TableVictim((0, 1, 2, 3), table))
     assert (" ".join(result.words), result.success) == ("y b c d", True)
 
@@ -90,7 +90,7 @@ def test_sentences_without_a_target_never_succeed(goal: Goal) -> None:
 
 
 def test_an_arc_that_is_there_as_it_is_is_skipped() -> None:
-    attack = Attack(TargetedArc({7: (3, 2)}), Lexicon({"a": ["x"]}), Greedy())
+    attack = Attack(Lexicon({"a": ["x"]}), Greedy(), goal=TargetedArc({7: (3, 2)}))
     (sentence,) = attack.sentences([CHAIN], TableVictim((0, 1, 2, 3), {}), Statistics())
     assert (sentence.status.value, sentence.charged) == ("skipped", 1)
     (result,) = attack.run([CHAIN], TableVictim((0, 1, 2, 3), {}))
@@ -100,7 +100,7 @@ def test_an_arc_that_is_there_as_it_is_is_skipped() -> None:
 @pytest.mark.parametrize("goal", [TargetedArc({7: (3, 1)}), TargetedSubtree({7: (3, 4)})])
 @pytest.mark.parametrize("search", [Greedy(), RandomSubstitution(gamma=1.0, trials=3)])
 def test_a_sentence_without_a_target_is_asked_about_once(goal: Goal, search: Search) -> None:
-    attack = Attack(goal, Lexicon({"a": ["x", "y"]}), search)
+    attack = Attack(Lexicon({"a": ["x", "y"]}), search, goal=goal)
     other = dataclasses.replace(CHAIN, id=8)
     results = {one.id: one for one in attack.run([CHAIN, other], TableVictim((0, 1, 2, 3), {}))}
     assert results[7].charged > 1
@@ -113,7 +113,7 @@ def test_a_sentence_without_a_target_is_asked_about_once(goal: Goal, search: Sea
 
 def test_a_sentence_without_a_target_is_left_alone_in_training() -> None:
     search = RandomSubstitution(gamma=1.0, trials=1)  # asks nothing, not even for the clean parse
-    attack = Attack(TargetedArc({7: (3, 1)}), Lexicon({"a": ["x"]}), search)
+    attack = Attack(Lexicon({"a": ["x"]}), search, goal=TargetedArc({7: (3, 1)}))
     made = attack.adversaries([CHAIN, dataclasses.replace(CHAIN, id=8)], TableVictim((), {}))
     found = {one.example.id: (" ".join(one.words), one.charged) for one in made}
     assert found == {7: ("x b c d", 0), 8: ("a b c d", 0)}

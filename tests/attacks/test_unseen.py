@@ -41,7 +41,7 @@ def test_words_before_and_after():
 
 def test_of_the_words_that_an_attack_changed():
     sentence = example("dogs chase cats", "NNS VBP NNS", (2, 0, 2))
-    attack = Attack(AttachmentDrop(), Lexicon({"dogs": ["bees"]}), Zheng2020(gamma=1.0))
+    attack = Attack(Lexicon({"dogs": ["bees"]}), Zheng2020(gamma=1.0), goal=AttachmentDrop())
     victim = Knowing(["dogs", "chase"], ["cats"], (2, 0, 2), {"bees chase cats": (0, 0, 0)})
     (result,) = attack.run([sentence], victim)
     assert result.edited == (0,)

@@ -157,7 +157,7 @@ def test_constraints_hold_on_every_returned_sentence(tmp_path) -> None:
     everything = Lexicon({word.lower(): list(VECTORS) for word in VECTORS})
     text = "big huge Big nil Huge big"
     examples = [example(text, "NN " * 6, number=number) for number in range(8)]
-    attack = Attack(AttachmentDrop(), everything, Zheng2020(gamma=0.6), constraints)
+    attack = Attack(everything, Zheng2020(gamma=0.6), constraints, goal=AttachmentDrop())
     edited = 0
     for result in attack.run(examples, HashVictim()):
         for position in result.edited:

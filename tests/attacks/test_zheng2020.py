@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
-from attack_fakes import TableVictim, example
+from attack_fakes import TableVictim, example, right_heads
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.generator import Slot
@@ -87,11 +87,11 @@ def test_hand_trace(victim: TableVictim) -> None:
     # saw before ran on a tie; no adjective does harm, so the first is applied all the same.
     assert " ".join(result.words) == "The large dog saw a cat ."
     assert result.edited == (1, 3)
-    assert (result.charged, result.unique, result.counted) == (12, 12, 6)
-    assert (result.clean.correct_heads, result.attacked.correct_heads) == (5, 4)
+    assert (result.charged, result.unique, sum(result.counted)) == (12, 12, 6)
+    assert right_heads(result) == (5, 4)
     assert result.success
-    assert result.clean.tree.heads == wrong(1)
-    assert result.attacked.tree.heads == wrong(2)
+    assert result.clean.heads == wrong(1)
+    assert result.attacked.heads == wrong(2)
     assert result.id == 5
 
 
@@ -99,7 +99,7 @@ def test_scores_come_from_the_final_parse_not_from_the_search(victim: TableVicti
     victim.table = TABLE | {"The large dog saw a cat .": GOLD}
     result = attack(victim)
     assert " ".join(result.words) == "The large dog saw a cat ."
-    assert result.attacked.correct_heads == 6
+    assert right_heads(result)[1] == 6
     assert not result.success
 
 
@@ -178,7 +178,7 @@ def test_candidates_are_made_for_the_chosen_words_only(victim: TableVictim, rank
     lexicon = Watched(LEXICON)
     search = Zheng2020(gamma=0.35, ranking=ranking)
     goal = AttachmentDrop(punctuation="unicode")
-    (result,) = Attack(goal, lexicon, search, [AttackableTags()]).run([SENTENCE], victim)
+    (result,) = Attack(lexicon, search, [AttackableTags()], goal=goal).run([SENTENCE], victim)
     assert lexicon.asked == result.edited
 
 

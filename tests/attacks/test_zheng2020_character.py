@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from attack_fakes import SlopedVictim, TableVictim, example
+from attack_fakes import GradientVictim, TableVictim, example, right_heads
 from numpy.typing import NDArray
 from search_fakes import Scripted, Traced
 
@@ -35,7 +35,7 @@ def wrong(gold: Sequence[int], count: int) -> tuple[int, ...]:
     return tuple(head if index >= count else head + 1 for index, head in enumerate(gold))
 
 
-class Speller(SlopedVictim):
+class Speller(GradientVictim):
     """Heads by text, gradients towards whole words by text, and towards some words' characters.
 
     Letters embed by a table; others are unknown. Gradients that no table tells are 0.
@@ -56,12 +56,12 @@ class Speller(SlopedVictim):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         assert gradients.shape == (*words.shape, 2)
         vectors = self.character_vectors(words.ravel()).reshape(*words.shape, WIDTH, 2)
-        slopes = np.zeros_like(vectors)
+        gradients = np.zeros_like(vectors)
         for row, numbers in enumerate(words.tolist()):
             text = " ".join(self.names[number] for number in numbers if number)
             for position, at_characters in self.spelled.get(text, {}).items():
-                slopes[row, position, : len(at_characters)] = at_characters
-        return slopes, vectors
+                gradients[row, position, : len(at_characters)] = at_characters
+        return gradients, vectors
 
     def character_vectors(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
         vectors = np.zeros((len(rows), WIDTH, 2))
@@ -106,10 +106,10 @@ SPELLED = {
 def white_box(victim: Speller, **settings: Any) -> AttackResult:
     substitution = NearestCharacter(alpha=4.0, recent=2)
     attack = Attack(
-        AttachmentDrop(),
         CharacterEdits(edits=["substitute"], sample=None, alphabet="abcdeq"),
         Zheng2020WhiteBox(**{"gamma": 0.7, "drop": 1.0, "substitution": substitution} | settings),
         [ForbiddenRelations(["punct"])],
+        goal=AttachmentDrop(),
     )
     (result,) = attack.run([SENTENCE], victim)
     return result
@@ -122,12 +122,12 @@ def test_white_box_by_hand() -> None:
     # kappa = floor(0.7 * 3) = 2 words.
     trials = ["ab ea .", "cb ea .", "db ea .", "bb ea .", "bb eb .", "cb eb ."]
     # The last gradient is 0, which ends the search; the worst text met is parsed once more.
-    assert victim.slopes == [(text, "margin", (0, 1, 2)) for text in trials]
+    assert victim.passes == [(text, "margin", (0, 1, 2)) for text in trials]
     assert victim.texts == [*trials, "bb eb ."]
     assert " ".join(result.words) == "bb eb ."
     assert (result.edited, result.success) == ((0, 1), True)
     assert (result.charged, result.unique) == (6, 6)
-    assert (result.clean.correct_heads, result.attacked.correct_heads) == (3, 1)
+    assert right_heads(result) == (3, 1)
 
 
 def test_white_box_changes_no_more_words_than_kappa() -> None:
@@ -174,10 +174,10 @@ def test_black_box_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     # "ace" comes first; the draws, one a word, put "fed" before "cab", which has as many errors.
     search = Traced(Zheng2020(gamma=0.5, length="words"), Scripted([0.9, 0.2, 0.5, 0.1]))
     attack = Attack(
-        AttachmentDrop(),
         CharacterVariant(alphabet="abcdef"),
         search,
         [ForbiddenRelations(["punct"])],
+        goal=AttachmentDrop(),
         seed=4,
     )
     (result,) = attack.run([one], victim)
@@ -187,5 +187,5 @@ def test_black_box_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     # "aed" does no harm alone and is put in all the same; together they do less than "aee" alone.
     assert (" ".join(result.words), result.edited) == ("cab aed aee .", (1, 2))
     assert (result.charged, result.unique, result.success) == (7, 7, True)
-    assert (result.clean.correct_heads, result.attacked.correct_heads) == (4, 3)
+    assert right_heads(result) == (4, 3)
     assert not any(numbers.draws for numbers in streams.values())

@@ -3,7 +3,7 @@
 import numpy as np
 import phrase_attacks
 import pytest
-from attack_fakes import SlopedVictim, TableVictim, example
+from attack_fakes import GradientVictim, TableVictim, example
 from search_fakes import Scripted, Traced
 
 from robustparse.attacks.attack import Attack
@@ -51,7 +51,7 @@ def attacked(
     rng = Scripted(*draws)
     traced = Traced(search, rng)
     goal = PhraseDrop(shortest=3, longest=3)
-    attack = Attack(goal, Lexicon(LEXICON), traced, budget=budget)
+    attack = Attack(Lexicon(LEXICON), traced, goal=goal, budget=budget)
     (result,) = attack.run([SENTENCE], TableVictim(HEADS, TABLE))
     assert not rng.draws
     return result, traced.requests
@@ -96,7 +96,7 @@ def test_places_and_words_are_drawn_uniformly(edits: str, most: tuple[int, ...])
     lexicon = Lexicon({word: [f"{word}{n}" for n in range(4)] for word in "abcdfg"})
     traced = Traced(PhraseBlackBox(trials=3000, edits=edits))
     goal = PhraseDrop(shortest=2, longest=4)
-    (result,) = Attack(goal, lexicon, traced).run([one], TableVictim(heads, {}))
+    (result,) = Attack(lexicon, traced, goal=goal).run([one], TableVictim(heads, {}))
     assert result.charged == 6001
     texts = [state for request in traced.requests for state in request.split()[1:]]
     states = np.array([list(map(int, state)) for state in texts if len(state) == 8])
@@ -118,7 +118,7 @@ def test_places_and_words_are_drawn_uniformly(edits: str, most: tuple[int, ...])
 
 def test_black_box_goes_through_the_sources_until_one_succeeds() -> None:
     heads = phrase_attacks.HEADS
-    victim = SlopedVictim(heads, {"a b v c1 d e f": (3, *heads[1:])}, {}, {})
+    victim = GradientVictim(heads, {"a b v c1 d e f": (3, *heads[1:])}, {}, {})
     result = phrase_attacks.attacked(PhraseBlackBox(trials=40, kappa=1, at_once=8), victim)
     assert result.edited == (3,)
     assert result.success

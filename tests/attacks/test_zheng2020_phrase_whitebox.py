@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from attack_fakes import SlopedVictim
+from attack_fakes import GradientVictim
 from phrase_attacks import HEADS, attacked
 
 from robustparse.attacks.search.white_box.substitutions import NearestWord
@@ -40,11 +40,11 @@ TABLE = {
 
 
 def test_white_box_by_hand() -> None:
-    victim = SlopedVictim(HEADS, TABLE, EMBEDDINGS, GRADIENTS)
+    victim = GradientVictim(HEADS, TABLE, EMBEDDINGS, GRADIENTS)
     result = attacked(white_box(), victim)
     # First the gradient for each target; then the pairs in the order 3, 2.5, 1, 0.75, 0, 0.
-    assert victim.slopes[:3] == [("a b v c d e f", "margin", (word,)) for word in (3, 5, 0)]
-    assert [(text, inside) for text, _, inside in victim.slopes[3:]] == [
+    assert victim.passes[:3] == [("a b v c d e f", "margin", (word,)) for word in (3, 5, 0)]
+    assert [(text, inside) for text, _, inside in victim.passes[3:]] == [
         ("a b v c d e f", (5,)),  # "a b" for "e f": b's gradient is 0, so a alone is replaced
         ("a1 b v c d e f", (5,)),
         ("a2 b v c d e f", (5,)),  # a1 was replaced, and so was a
@@ -62,7 +62,7 @@ def test_white_box_by_hand() -> None:
 
 
 def test_white_box_without_success_leaves_the_sentence_alone() -> None:
-    victim = SlopedVictim(HEADS, {}, EMBEDDINGS, GRADIENTS)
+    victim = GradientVictim(HEADS, {}, EMBEDDINGS, GRADIENTS)
     result = attacked(white_box(), victim)
     assert (result.edited, result.success, result.targeted) == ((), False, True)
     asked = list(dict.fromkeys(victim.texts))
@@ -79,19 +79,19 @@ def test_white_box_without_success_leaves_the_sentence_alone() -> None:
     ],
 )
 def test_white_box_settings(settings: dict, texts: list[str]) -> None:
-    victim = SlopedVictim(HEADS, TABLE, EMBEDDINGS, GRADIENTS)
+    victim = GradientVictim(HEADS, TABLE, EMBEDDINGS, GRADIENTS)
     attacked(white_box(**settings), victim)
     assert victim.texts[1 : 1 + len(texts)] == texts
 
 
 def test_white_box_budget() -> None:
     for budget in (1, 2, 3):
-        victim = SlopedVictim(HEADS, TABLE, EMBEDDINGS, GRADIENTS)
+        victim = GradientVictim(HEADS, TABLE, EMBEDDINGS, GRADIENTS)
         result = attacked(white_box(), victim, budget=budget)
         assert (result.charged, result.edited) == (budget, ())
 
 
 def test_the_other_loss() -> None:
-    victim = SlopedVictim(HEADS, TABLE, EMBEDDINGS, GRADIENTS)
+    victim = GradientVictim(HEADS, TABLE, EMBEDDINGS, GRADIENTS)
     attacked(white_box(loss="cross_entropy"), victim)
-    assert {loss for _, loss, _ in victim.slopes} == {"cross_entropy"}
+    assert {loss for _, loss, _ in victim.passes} == {"cross_entropy"}

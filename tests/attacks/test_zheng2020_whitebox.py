@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from attack_fakes import SlopedVictim, example
+from attack_fakes import GradientVictim, example, right_heads
 from sentence_judges import Asked, Judge
 
 from robustparse.attacks.attack import Attack
@@ -52,7 +52,7 @@ GRADIENTS = {
 
 
 def attacked(
-    victim: SlopedVictim,
+    victim: GradientVictim,
     budget: int | None = None,
     judge: Judge | None = None,
     lexicon: dict[str, list[str]] = LEXICON,
@@ -60,10 +60,10 @@ def attacked(
 ) -> AttackResult:
     search = {"gamma": 0.25, "drop": 1.0, "substitution": NearestWord(alpha=5.0)} | settings
     attack = Attack(
-        AttachmentDrop(),
         Lexicon(lexicon),
         Zheng2020WhiteBox(**search),
         [AttackableTags(["NN", "NNS"]), *([] if judge is None else [Asked(judge)])],
+        goal=AttachmentDrop(),
         budget=budget,
     )
     (result,) = attack.run([SENTENCE], victim)
@@ -71,14 +71,14 @@ def attacked(
 
 
 @pytest.fixture
-def victim() -> SlopedVictim:
-    return SlopedVictim(GOLD, TABLE, EMBEDDINGS, GRADIENTS)
+def victim() -> GradientVictim:
+    return GradientVictim(GOLD, TABLE, EMBEDDINGS, GRADIENTS)
 
 
-def test_hand_trace(victim: SlopedVictim) -> None:
+def test_hand_trace(victim: GradientVictim) -> None:
     result = attacked(victim)
     every = (0, 1, 2, 3)
-    assert victim.slopes == [
+    assert victim.passes == [
         ("the dog saw cats", "margin", every),
         ("the fox saw cats", "margin", every),
         ("the cow saw cats", "margin", every),
@@ -94,10 +94,10 @@ def test_hand_trace(victim: SlopedVictim) -> None:
     assert " ".join(result.words) == "the cow saw cats"
     assert (result.charged, result.unique, result.edited) == (4, 4, (1,))
     assert result.success
-    assert (result.clean.correct_heads, result.attacked.correct_heads) == (4, 2)
+    assert right_heads(result) == (4, 2)
 
 
-def test_filters_judge_each_substitute_before_it_is_taken(victim: SlopedVictim) -> None:
+def test_filters_judge_each_substitute_before_it_is_taken(victim: GradientVictim) -> None:
     # (6, 6) from the fox: the cow is not admitted, the wolf is next. (-1, 0) finds nothing more.
     result = attacked(victim, judge=lambda edit: edit.word != "cow")
     assert victim.texts == [
@@ -105,17 +105,17 @@ def test_filters_judge_each_substitute_before_it_is_taken(victim: SlopedVictim) 
     ]
     assert " ".join(result.words) == "the wolf saw cats"
     assert (result.success, result.charged) == (True, 3)
-    assert [text for text, _, _ in victim.slopes] == victim.texts[:3]  # once a sentence
+    assert [text for text, _, _ in victim.passes] == victim.texts[:3]  # once a sentence
 
 
-def test_a_filter_that_admits_one_of_two_words_leaves_that_one(victim: SlopedVictim) -> None:
+def test_a_filter_that_admits_one_of_two_words_leaves_that_one(victim: GradientVictim) -> None:
     result = attacked(victim, gamma=0.5, positions=2, judge=lambda edit: edit.word != "fox")
     # First trial: the fox is refused, the pets are put in.
     assert victim.texts[:2] == ["the dog saw cats", "the dog saw pets"]
     assert result.candidates.record()["sums"]["all"]["judged"] >= 2
 
 
-def test_a_word_whose_substitute_is_refused_is_not_replaced(victim: SlopedVictim) -> None:
+def test_a_word_whose_substitute_is_refused_is_not_replaced(victim: GradientVictim) -> None:
     victim.embeddings = EMBEDDINGS | {"dog": (5, 5)}
     victim.gradients = {
         "the dog saw cats": (NOTHING, (2, 0), NOTHING, (0, 1)),  # dog to fox, cats to pets
@@ -127,20 +127,20 @@ def test_a_word_whose_substitute_is_refused_is_not_replaced(victim: SlopedVictim
     assert victim.texts[:3] == ["the dog saw cats", "the dog saw pets", "the dog saw dog"]
 
 
-def test_two_words_at_once_as_far_as_kappa_goes(victim: SlopedVictim) -> None:
+def test_two_words_at_once_as_far_as_kappa_goes(victim: GradientVictim) -> None:
     # gamma 0.5: two words. In one trial: dog to fox; cats (0, 5) to pets.
     attacked(victim, gamma=0.5, positions=2)
     assert victim.texts == ["the dog saw cats", "the fox saw pets", "the dog saw cats"]
-    assert len(victim.slopes) == 2  # the second gradient is 0: the end
+    assert len(victim.passes) == 2  # the second gradient is 0: the end
 
 
-def test_one_word_at_a_time_up_to_kappa(victim: SlopedVictim) -> None:
+def test_one_word_at_a_time_up_to_kappa(victim: GradientVictim) -> None:
     # Second trial: the cats have more than the fox; fox itself was never replaced, but pets nearer.
     attacked(victim, gamma=0.5)
     assert victim.texts[:3] == ["the dog saw cats", "the fox saw cats", "the fox saw pets"]
 
 
-def test_words_once_replaced_are_not_put_in_elsewhere(victim: SlopedVictim) -> None:
+def test_words_once_replaced_are_not_put_in_elsewhere(victim: GradientVictim) -> None:
     victim.gradients = {
         "the dog saw cats": (NOTHING, (2, 0), NOTHING, NOTHING),  # dog to fox
         "the fox saw cats": (NOTHING, (0, 1), NOTHING, NOTHING),  # fox to cow
@@ -152,7 +152,7 @@ def test_words_once_replaced_are_not_put_in_elsewhere(victim: SlopedVictim) -> N
     ]
 
 
-def test_trials_are_counted_in_two_ways(victim: SlopedVictim) -> None:
+def test_trials_are_counted_in_two_ways(victim: GradientVictim) -> None:
     # The second trial is the first to do harm.
     assert attacked(victim, trials=1).edited == ()
     assert attacked(victim, trials=2, count="all").charged == 3
@@ -160,24 +160,24 @@ def test_trials_are_counted_in_two_ways(victim: SlopedVictim) -> None:
     assert attacked(victim, trials=2).charged == 4
 
 
-def test_the_search_ends_once_the_score_is_low_enough(victim: SlopedVictim) -> None:
+def test_the_search_ends_once_the_score_is_low_enough(victim: GradientVictim) -> None:
     assert attacked(victim, drop=0.49).charged == 3  # two of four arcs
     assert attacked(victim, drop=0.5).charged == 4
 
 
 @pytest.mark.parametrize(("budget", "words"), [(1, "dog"), (2, "dog"), (3, "cow"), (4, "cow")])
-def test_budget(victim: SlopedVictim, budget: int, words: str) -> None:
+def test_budget(victim: GradientVictim, budget: int, words: str) -> None:
     result = attacked(victim, budget=budget)
     assert result.words[1] == words
     assert result.charged == budget
 
 
-def test_the_earliest_of_equally_bad_sentences_wins(victim: SlopedVictim) -> None:
+def test_the_earliest_of_equally_bad_sentences_wins(victim: GradientVictim) -> None:
     victim.table = dict.fromkeys(TABLE, wrong(2))
     assert " ".join(attacked(victim).words) == "the fox saw cats"
 
 
-def test_kappa_counts_root_if_told_to(victim: SlopedVictim) -> None:
+def test_kappa_counts_root_if_told_to(victim: GradientVictim) -> None:
     # floor(0.45 * 4) = 1, floor(0.45 * 5) = 2.
     attacked(victim, gamma=0.45)
     assert not any("pets" in text for text in victim.texts)
@@ -185,9 +185,9 @@ def test_kappa_counts_root_if_told_to(victim: SlopedVictim) -> None:
     assert any("pets" in text for text in victim.texts)
 
 
-def test_the_other_loss_is_asked_for_by_name(victim: SlopedVictim) -> None:
+def test_the_other_loss_is_asked_for_by_name(victim: GradientVictim) -> None:
     attacked(victim, loss="cross_entropy")
-    assert {loss for _, loss, _ in victim.slopes} == {"cross_entropy"}
+    assert {loss for _, loss, _ in victim.passes} == {"cross_entropy"}
 
 
 @pytest.mark.parametrize("once", [False, True])

@@ -29,7 +29,7 @@ def expected_lines(
     made: Path, seed: int, precision: Precision = "32-true", **search: object
 ) -> list[dict]:
     attack = Attack(
-        AttachmentDrop(), TrainingWords(sample=5), Zheng2020(**search), [AttackableTags()]
+        TrainingWords(sample=5), Zheng2020(**search), [AttackableTags()], goal=AttachmentDrop()
     )
     attack.seed = seed
     data = read_treebank(made / "test.conllu")

@@ -26,7 +26,7 @@ def monitor() -> RobustnessEvaluation:
 
 def needy_candidates() -> Attack:
     """An attack of which only the candidates go by tags."""
-    return Attack(AttachmentDrop(), TrainingWords(), Zheng2020())
+    return Attack(TrainingWords(), Zheng2020(), goal=AttachmentDrop())
 
 
 def retagged(example: Example, tags: tuple[str, ...]) -> Example:

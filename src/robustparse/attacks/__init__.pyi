@@ -29,7 +29,8 @@ from .constraints.words import (
     SeenInTraining,
     StopWords,
 )
-from .goals.attachment import AttachmentDrop, Goal
+from .goals.attachment import AttachmentDrop
+from .goals.goal import Goal, Verdict
 from .goals.label_flip import LabelFlip
 from .goals.phrases import PhraseDrop
 from .goals.relations import ForbiddenRelations
@@ -110,6 +111,7 @@ __all__ = [
     "TrainingWords",
     "Union",
     "UnknownWord",
+    "Verdict",
     "Victim",
     "VocabularyWords",
     "Wang2021",

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 
@@ -12,13 +12,16 @@ from robustparse.attacks.engine.problem_builder import ProblemBuilder
 from robustparse.attacks.engine.scheduler import Scheduler
 from robustparse.attacks.engine.search_run import SearchRun
 from robustparse.attacks.engine.statistics import Statistics
-from robustparse.attacks.goals.attachment import Goal
+from robustparse.attacks.goals.goal import Goal
+from robustparse.attacks.goals.usual import usual_goal
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.results import AdversarialExample, AttackResult, Status
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.unseen import unseen_words
-from robustparse.attacks.victim import Predictions, Victim
-from robustparse.types import DependencyTree, Example
+from robustparse.attacks.victim import Victim, joined
+from robustparse.errors import check_least, check_seed
+from robustparse.metrics import PunctuationPolicy
+from robustparse.types import Example
 
 PACKING = ("live", "batch_words", "batch_queries")
 """Arguments of an `Attack` that outcomes do not depend on."""
@@ -27,14 +30,15 @@ _CHUNK = 512  # sentences whose problems are built at once
 
 
 class Attack:
-    """An attack on dependency parsers by word substitution.
+    """An attack on a model by word substitution.
 
     Args:
-        goal: what the attack wants.
         candidates: proposes words.
         search: decides what to ask and what to settle on.
         constraints: which words may be changed and which candidates are accepted, in order.
-        budget: queries a sentence may charge, the clean parse included; None is unlimited.
+        goal: what the attack wants; by default the usual goal for the gold answers, so that one
+            recipe serves several tasks (`goals.usual`).
+        budget: queries a sentence may charge, the clean prediction included; None is unlimited.
         seed: all random choices follow from it and the sentence's id.
         live: searches kept alive at once.
         batch_words: padded words of a forward pass of the victim; None leaves them to it.
@@ -43,11 +47,11 @@ class Attack:
 
     def __init__(
         self,
-        goal: Goal,
         candidates: CandidateGenerator,
         search: Search,
         constraints: list[Constraint] | None = None,
         *,
+        goal: Goal | None = None,
         budget: int | None = None,
         seed: int = 0,
         live: int = 256,
@@ -64,8 +68,13 @@ class Attack:
         self.batch_words = batch_words
         self.batch_queries = batch_queries
 
+    @property
+    def punctuation(self) -> PunctuationPolicy:
+        """Which words enter the scores, by the goal; the usual goals count all of them."""
+        return "none" if self.goal is None else self.goal.punctuation
+
     def check(self, examples: Sequence[Example]) -> None:
-        """Refuse sentences that lack what the candidates or a constraint go by, tags say.
+        """Refuse sentences that lack what the candidates or a constraint go by, such as tags.
 
         Raises:
             InputError: names the first such sentence, counted from 1, and what it lacks.
@@ -75,15 +84,15 @@ class Attack:
             constraint.check(examples)
 
     def run(self, examples: Iterable[Example], victim: Victim) -> "AttackRun":
-        """Attack a parser, a few hundred sentences at a time; results come as they finish.
+        """Attack a model, a few hundred sentences at a time; results come as they finish.
 
-        A sentence without an attackable word is kept, unchanged and without success; so is one at
-        which there is nothing for the goal to be reached, after its clean parse, and one that
-        reaches it as it is, which counts as skipped.
+        A sentence without an attackable word is kept, unchanged and without success. So is one in
+        which the goal finds nothing to attack, after its clean prediction. One that reaches the
+        goal as it is counts as skipped.
 
         Args:
             examples: sentences with distinct ids.
-            victim: the parser; it is in evaluation mode while results are drawn.
+            victim: the model; it is in evaluation mode while results are drawn.
 
         Raises:
             InputError: a setting is out of range.
@@ -92,12 +101,11 @@ class Attack:
         return AttackRun(self, examples, victim)
 
     def adversaries(self, examples: Sequence[Example], victim: Victim) -> list[AdversarialExample]:
-        """Return what the attack makes of each sentence; nothing is parsed but what the search
-        asks.
+        """Make an adversarial example of each sentence; predict only what the search asks about.
 
         Args:
             examples: sentences with distinct ids.
-            victim: the parser, left as it was found.
+            victim: the model, left as it was found.
 
         Raises:
             InputError, ValueError: as in `run`.
@@ -116,7 +124,7 @@ class Attack:
         statistics: Statistics,
         reported: bool = True,
     ) -> Generator[SearchRun, None, None]:
-        """Return what becomes of each sentence, against any kind of victim; `run` is for parsers.
+        """Attack a model; sentences come as they finish, in arrays, without answers made of them.
 
         Args:
             examples: sentences with distinct ids, and gold answers that the goal can judge by.
@@ -129,13 +137,30 @@ class Attack:
             InputError: as in `run`, or a gold answer is not of the goal's kind.
             ValueError: as in `run`.
         """
+        check_least(
+            "attack",
+            budget=self.budget,
+            live=self.live,
+            batch_words=self.batch_words,
+            batch_queries=self.batch_queries,
+        )
+        check_seed("attack: seed", self.seed)
+        return self._sentences(iter(examples), victim, statistics, reported)
+
+    def _sentences(
+        self, examples: Iterator[Example], victim: Victim, statistics: Statistics, reported: bool
+    ) -> Generator[SearchRun, None, None]:
+        first = next(examples, None)
+        if first is None:
+            return
+        goal = usual_goal(first.gold) if self.goal is None else self.goal
         builder = ProblemBuilder(
-            victim, self.candidates, self.constraints, self.goal, self.seed, statistics
+            victim, self.candidates, self.constraints, goal, self.seed, statistics
         )
         scheduler = Scheduler(
             victim,
             builder,
-            self.goal,
+            goal,
             self.search,
             seed=self.seed,
             budget=self.budget,
@@ -145,23 +170,19 @@ class Attack:
             statistics=statistics,
             reported=reported,
         )
-
-        return self._sentences(iter(examples), victim, builder, scheduler)
-
-    def _sentences(
-        self,
-        examples: Iterator[Example],
-        victim: Victim,
-        builder: ProblemBuilder,
-        scheduler: Scheduler,
-    ) -> Generator[SearchRun, None, None]:
-        def problems() -> Iterator[Problem]:
-            while chunk := list(islice(examples, _CHUNK)):
-                self.check(chunk)
-                yield from builder.build(chunk)
-
         with victim.evaluating():
-            yield from scheduler.run(_distinct(problems()))
+            yield from scheduler.run(self._problems(chain([first], examples), builder))
+
+    def _problems(self, examples: Iterator[Example], builder: ProblemBuilder) -> Iterator[Problem]:
+        """Build the problems, as long as their ids differ."""
+        seen: set[int] = set()
+        while chunk := list(islice(examples, _CHUNK)):
+            self.check(chunk)
+            for problem in builder.build(chunk):
+                if problem.id in seen:
+                    raise ValueError(f"two sentences of the run have the id {problem.id}")
+                seen.add(problem.id)
+                yield problem
 
 
 class AttackRun(Iterator[AttackResult]):
@@ -173,7 +194,6 @@ class AttackRun(Iterator[AttackResult]):
     def __init__(self, attack: Attack, examples: Iterable[Example], victim: Victim) -> None:
         self.statistics = Statistics()
         self._victim = victim
-        self._goal = attack.goal
         self._examples: dict[int, Example] = {}
         self._sentences = attack.sentences(self._kept(examples), victim, self.statistics)
 
@@ -199,32 +219,21 @@ class AttackRun(Iterator[AttackResult]):
         edited = tuple(np.flatnonzero(sentence.outcome).tolist())
         words = problem.text(sentence.outcome)
         changed = [[text[at] for at in edited] for text in (problem.sentence.words, words)]
+        clean, attacked = self._victim.answers(
+            joined([sentence.clean, sentence.attacked]), [len(words)] * 2
+        )
         return AttackResult(
             example=self._examples.pop(problem.id),
             words=words,
             edited=edited,
-            clean=self._tree(sentence.clean),
-            attacked=self._tree(sentence.attacked),
+            clean=clean,
+            attacked=attacked,
             counted=tuple(problem.counted.tolist()),
-            targeted=self._goal.applies(problem),
+            targeted=sentence.targeted,
             skipped=sentence.status is Status.SKIPPED,
             success=sentence.status is Status.SUCCEEDED,
             charged=sentence.charged,
             unique=sentence.unique,
-            candidates=problem.counts,
+            candidates=sentence.counts,
             unseen=unseen_words(self._victim, *changed),
         )
-
-    def _tree(self, predictions: Predictions) -> DependencyTree:
-        labels = self._victim.label_names(predictions[1][0])
-        return DependencyTree(tuple(predictions[0][0].tolist()), tuple(labels))
-
-
-def _distinct(problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Yield the problems, as long as their ids differ."""
-    seen: set[int] = set()
-    for problem in problems:
-        if problem.id in seen:
-            raise ValueError(f"two sentences of the run have the id {problem.id}")
-        seen.add(problem.id)
-        yield problem

@@ -5,13 +5,12 @@ A state is `int16[words]`: 0 keeps the original word, k puts its k-th candidate 
 strings return at the end.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.attacks.engine.funnel import CandidateCounts
 from robustparse.types import Sentence
 
 UNKNOWN = -1
@@ -49,10 +48,8 @@ class Problem:
         words: the candidates as strings, aligned with `rows`.
         gold: what the goal compares the victim's answers with (`Goal.gold`).
         counted: which words enter the scores, `bool (words,)`, decided on the original sentence.
-        sources: which generators proposed each candidate, `bool (candidates, generators)`.
-        counts: how many candidates were made, and how many constraints have left.
         once: whether no changed word may be changed again (`SentenceConstraint.once`).
-        most_edits: words that filters let differ from the original's; None: any number of them.
+        most_edits: words that constraints let differ from the original's; None: any number of them.
     """
 
     id: int
@@ -66,8 +63,6 @@ class Problem:
     words: tuple[str, ...]
     gold: Any
     counted: NDArray[np.bool_]
-    sources: NDArray[np.bool_] = field(default_factory=lambda: np.ones((0, 1), dtype=np.bool_))
-    counts: CandidateCounts = field(default_factory=CandidateCounts)
     once: bool = False
     most_edits: int | None = None
 
@@ -97,9 +92,7 @@ class Problem:
         return kappa if self.most_edits is None else min(kappa, self.most_edits)
 
     def word(self, state: State, position: int) -> str:
-        """Return the word that stands at a position of a state, which is neither unknown nor
-        deleted.
-        """
+        """Return the word at a position of a state, which is neither unknown nor deleted."""
         choice = int(state[position])
         if not choice:
             return self.sentence.words[position]
@@ -120,7 +113,7 @@ class Problem:
 
 
 def one_changed(state: State, positions: NDArray[np.int64], choice: int) -> NDArray[np.int16]:
-    """Return the state with one choice at each position alone, `(positions, words)`."""
+    """Return the state with one choice at only one position each, `(positions, words)`."""
     states = np.repeat(state[None], len(positions), axis=0)
     states[np.arange(len(positions)), positions] = choice
     return states

@@ -1,4 +1,4 @@
-"""What an attack on parsers says of a sentence."""
+"""What becomes of a sentence under attack."""
 
 from dataclasses import dataclass, field
 from enum import Enum
@@ -22,18 +22,18 @@ class AttackResult:
     """What became of one sentence.
 
     Args:
-        example: the original sentence with its gold parse.
+        example: the original sentence with its gold answer.
         words: the adversarial sentence, as long as the original.
         edited: positions whose word was changed, from 0, rising.
-        clean: the victim's answer for the original sentence.
-        attacked: its answer for the adversarial sentence, made once more after the search.
+        clean: the victim's answer to the original sentence, of the task's type.
+        attacked: its answer to the adversarial sentence, asked for once more after the search.
         counted: which words of the original enter the scores.
         targeted: whether the goal finds anything to attack in the sentence (`Goal.applies`).
         skipped: whether the sentence reaches the goal as it is.
         success: whether a change reaches the goal.
-        charged: texts asked about, known or not, the clean parse included.
+        charged: texts asked about, known or not, the clean prediction included.
         unique: distinct states asked about. Two that read the same count twice: without one or the
-            other of two equal words side by side, say.
+            other of two equal neighbours, for example.
         candidates: how many were made and passed each constraint.
         unseen: how many changed words the victim does not know; None if it does not tell.
     """
@@ -63,9 +63,10 @@ class AdversarialExample:
     """A sentence as an attack leaves it, to be trained on.
 
     Args:
-        example: the original sentence with its gold parse.
+        example: the original sentence with its gold answer.
         words: the adversarial sentence, as long as the original.
-        charged: texts asked about; the clean parse is one of them where the search asks anything.
+        charged: texts asked about; the clean prediction is one of them where the search asks
+            anything.
     """
 
     example: Example

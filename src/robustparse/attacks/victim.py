@@ -1,4 +1,4 @@
-"""What an attack asks of the model it attacks: a protocol, so that attacks know no parser.
+"""What an attack asks of the model it attacks: a protocol, so that attacks know no model.
 
 What a victim says about n texts are its predictions: arrays of n rows. What stands in them is
 between the victim and the goal that judges them: heads and labels of a parser, one column a word,
@@ -65,8 +65,13 @@ class Victim(Protocol):
         """Label ids, `(len(labels),)`; -1 for a label never seen in training."""
         ...
 
-    def label_names(self, ids: NDArray[Any]) -> list[str]:
-        """Names of label ids."""
+    def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[Any]:
+        """Turn predictions into answers of the task's type, such as gold answers are.
+
+        Args:
+            predictions: for n texts, as `parse` makes them.
+            lengths: words of each text, `(n,)`.
+        """
         ...
 
     def parse(
@@ -82,7 +87,7 @@ class Victim(Protocol):
         Returns:
             A parser: heads in 0..length (0 is ROOT) and label ids, both `(n, length)`; what stands
             beyond a text's length is undefined. A classifier: the probabilities of its classes,
-            `float64 (n, classes)`, alone.
+            `float64 (n, classes)`, and nothing else.
         """
         ...
 

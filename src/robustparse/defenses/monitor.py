@@ -86,7 +86,7 @@ class RobustnessEvaluation(pl.Callback):
         order = np.random.Generator(np.random.Philox(self.seed)).permutation(len(examples))
         self._sample = [examples[index] for index in sorted(order[: self.sentences])]
         # Without validation nothing else has checked them.
-        model.check_readable(self._sample, path, self.attack.goal.punctuation)
+        model.check_readable(self._sample, path, self.attack.punctuation)
         model.task.check(self._sample, path, self.attack.check)
         warn_unmatched(examples, self.attack.constraints)
 

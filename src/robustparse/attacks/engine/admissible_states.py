@@ -1,10 +1,10 @@
-"""What the filters on sentences have said of one sentence's states.
+"""What the constraints on sentences have said of one sentence's states.
 
 A state is admissible if a chain of admissible one-word changes leads to it from the original
 sentence. The states that `Expand` answers, and `Score` where it names their base, continue such a
 chain; an outcome that a search put together itself is taken apart again and loses the changes that
-do not pass. States with the unknown word or without a word are no texts that a filter could judge:
-they may be asked about, to see what a word is worth, and are never admissible.
+do not pass. States with the unknown word or without a word are no texts that a constraint could
+judge: they may be asked about, to see what a word is worth, and are never admissible.
 """
 
 from collections.abc import Generator
@@ -17,7 +17,7 @@ from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.search.requests import Expand, Score
 
 Judging = Generator[list[Edit], None, tuple[NDArray[np.int16], NDArray[np.int64]]]
-"""Yields edits that filters must judge; ends with the states asked about and their places."""
+"""Yields edits that constraints must judge; ends with the states asked about and their places."""
 
 _Link = tuple[bytes, bytes]  # a state and the changed state
 
@@ -52,7 +52,7 @@ class AdmissibleStates:
         return states[~lost], np.flatnonzero(~lost)
 
     def take(self, admitted: NDArray[np.bool_]) -> None:
-        """Take in the filters' answer to the edits asked about last."""
+        """Take in the constraints' answer to the edits asked about last."""
         self._judged.update(zip(self._open, admitted.tolist(), strict=True))
 
     def admissible(self, state: State) -> bool:

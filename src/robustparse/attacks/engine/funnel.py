@@ -1,7 +1,7 @@
 """How many candidates each generator makes and each constraint leaves: Wang et al. 2021, Table 4.
 
-One sentence's counts hang on its `Problem`, so that they depend on nothing but the sentence and add
-up however sentences are divided over batches, processes and runs.
+The funnel watches the problem builder. It counts sentence by sentence, so that counts depend on
+nothing but the sentence and add up however sentences are divided over batches, processes and runs.
 """
 
 from collections.abc import Sequence
@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.attacks.candidates.generator import CandidateGenerator
-from robustparse.attacks.candidates.union import Union
+from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.constraints.constraint import Constraint
-from robustparse.attacks.constraints.sentence_constraint import SentenceConstraint
+from robustparse.attacks.constraints.sentence_constraint import Edit, SentenceConstraint
 
 PROPOSED, JUDGED = "proposed", "judged"
 ALL = "all"
@@ -30,8 +29,8 @@ class CandidateCounts:
 
     Stages are `proposed` (in the original's casing, without repeats and the word itself), then
     every constraint that looks at candidates, each with what it left of the stage before. Where
-    there are filters on changed sentences, `judged` follows (changes the search considered, each
-    once for every sentence it would have changed), then every filter.
+    constraints judge changed sentences, `judged` follows (changes the search considered, each once
+    for every sentence it would have changed), then every such constraint.
 
     Args:
         generators: names of those that proposed. A word that several proposed counts for each.
@@ -54,10 +53,6 @@ class CandidateCounts:
     def _values(self) -> tuple[Any, ...]:
         return self.generators, self.stages, self.slots, self.sums.tolist()
 
-    def plus(self, slots: int, sums: NDArray[np.int64]) -> "CandidateCounts":
-        """With more slots and more candidates, `(1 + generators, stages)`."""
-        return CandidateCounts(self.generators, self.stages, self.slots + slots, self.sums + sums)
-
     def record(self) -> dict[str, Any]:
         """As a line of ``examples.jsonl`` holds it: slots, and sums by generator and stage."""
         rows = zip((ALL, *self.generators), self.sums.tolist(), strict=False)
@@ -67,103 +62,128 @@ class CandidateCounts:
         }
 
 
-class Stages:
-    """The generators and stages of one attack.
-
-    Args:
-        candidates: the generator, or a union of several.
-        constraints: in the order in which they apply.
-
-    Attributes:
-        members: the generators, one or those of the union.
-        united: whether they are a union's.
-    """
-
-    def __init__(self, candidates: CandidateGenerator, constraints: Sequence[Constraint]) -> None:
-        self.united = isinstance(candidates, Union)
-        self.members = candidates.generators if isinstance(candidates, Union) else [candidates]
-        # The others let every candidate pass: they say which words may be changed.
-        self.tables = [one for one in constraints if _looks_at_candidates(one)]
-        self.filters = [one for one in constraints if isinstance(one, SentenceConstraint)]
-        constraining = _numbered([type(one).__name__ for one in (*self.tables, *self.filters)])
-        names = [PROPOSED, *constraining[: len(self.tables)]]
-        if self.filters:
-            names += [JUDGED, *constraining[len(self.tables) :]]
-        self.names = tuple(names)
-        self.generators = tuple(_numbered([one.name() for one in self.members]))
-        sums = np.zeros((1 + len(self.generators), len(self.names)), dtype=np.int64)
-        self._none = CandidateCounts(self.generators, self.names, 0, sums)
-
-    def none(self) -> CandidateCounts:
-        """Return the counts of a sentence without candidates as yet."""
-        return self._none
-
-    def judged(self, sources: NDArray[np.bool_], passed: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return what to add for changes that filters judged, `(1 + generators, stages)`.
-
-        Args:
-            sources: who proposed the word of each change, `(changes, generators)`.
-            passed: whether each passed so many filters, `(filters, changes)`.
-        """
-        sums = np.zeros_like(self._none.sums)
-        reached = np.vstack([np.ones((1, len(sources)), dtype=np.int64), passed])
-        sums[0, -len(reached) :] = reached.sum(axis=1)
-        sums[1:, -len(reached) :] = (reached @ sources).T
-        return sums
-
-
 class CandidateFunnel:
-    """Counts the candidates of slots while constraints thin them out.
+    """Counts candidates while generators propose them and constraints thin them out.
 
     Args:
-        stages: of the attack.
-        words: the candidates of each slot.
-        proposals: of each generator, those it proposed, by slot.
+        generators: those that propose, several of them in a union.
+        on_words: constraints that look at candidates, in their order.
+        on_sentences: constraints that judge changed sentences, in their order.
     """
 
     def __init__(
         self,
-        stages: Stages,
+        generators: Sequence[CandidateGenerator],
+        on_words: Sequence[Constraint],
+        on_sentences: Sequence[SentenceConstraint],
+    ) -> None:
+        names = _numbered([type(one).__name__ for one in (*on_words, *on_sentences)])
+        judged = [JUDGED, *names[len(on_words) :]] if on_sentences else []
+        self._stages = (PROPOSED, *names[: len(on_words)], *judged)
+        self._generators = tuple(_numbered([one.name() for one in generators]))
+        self._shape = (1 + len(generators), len(self._stages))
+        # By sentence: how many slots, the counts, and who proposed each word of each position.
+        self._slots: dict[int, int] = {}
+        self._sums: dict[int, NDArray[np.int64]] = {}
+        self._proposers: dict[int, dict[int, tuple[dict[str, int], NDArray[np.bool_]]]] = {}
+        # Only where several generators propose is it asked later who proposed a word.
+        self._remembers = len(generators) > 1 and bool(on_sentences)
+
+    def proposed(
+        self,
+        slots: Sequence[Slot],
         words: Sequence[Sequence[str]],
         proposals: Sequence[Sequence[Sequence[str]]],
     ) -> None:
-        self._slots = np.repeat(np.arange(len(words)), [len(some) for some in words])
-        self.sources = np.ones((len(self._slots), len(proposals)), dtype=np.bool_)
-        if len(proposals) > 1:
-            for column, proposed in enumerate(proposals):
-                known = [{word.lower() for word in some} for some in proposed]
-                told = (
-                    word.lower() in own
-                    for some, own in zip(words, known, strict=True)
-                    for word in some
-                )
-                self.sources[:, column] = np.fromiter(told, np.bool_, len(self._slots))
-        shape = (len(words), 1 + len(proposals), len(stages.names))
-        self.sums: NDArray[np.int64] = np.zeros(shape, dtype=np.int64)
-        self._stage = 0
+        """Begin to count the candidates of slots.
+
+        Args:
+            slots: the slots.
+            words: the candidates of each.
+            proposals: of each generator, those it proposed, by slot.
+        """
+        ids = dict.fromkeys(slot.id for slot in slots)
+        numbers = {id_: number for number, id_ in enumerate(ids)}
+        owners = np.array([numbers[slot.id] for slot in slots], dtype=np.int64)
+        self._asked, self._ids = slots, list(ids)
+        self._owners = np.repeat(owners, [len(some) for some in words])
+        self._sources = _proposers(words, proposals)
+        self._stage, self._added = -1, np.zeros((len(ids), *self._shape), dtype=np.int64)
         self._count()
 
-    def keep(self, masks: Sequence[NDArray[np.bool_]]) -> None:
-        """Go on to the next stage with the candidates that passed, `(candidates,)` a slot."""
+    def kept(self, masks: Sequence[NDArray[np.bool_]]) -> None:
+        """Count the candidates that passed the next constraint, `(candidates,)` a slot."""
         kept = np.concatenate([np.zeros(0, dtype=np.bool_), *masks])
-        self._slots, self.sources = self._slots[kept], self.sources[kept]
-        self._stage += 1
+        self._owners, self._sources = self._owners[kept], self._sources[kept]
         self._count()
 
     def _count(self) -> None:
-        rows, size = self._slots, len(self.sums)
-        self.sums[:, 0, self._stage] = np.bincount(rows, minlength=size)
-        for column in range(self.sources.shape[1]):
-            own = rows[self.sources[:, column]]
-            self.sums[:, 1 + column, self._stage] = np.bincount(own, minlength=size)
+        self._stage += 1
+        rows, size = self._owners, len(self._ids)
+        self._added[:, 0, self._stage] = np.bincount(rows, minlength=size)
+        for column, proposed in enumerate(self._sources.T):
+            counts = np.bincount(rows[proposed], minlength=size)
+            self._added[:, 1 + column, self._stage] = counts
+
+    def accepted(self, words: Sequence[Sequence[str]]) -> None:
+        """Add the counts to the sentences'; `words` are the candidates left of each slot."""
+        for id_, sums in zip(self._ids, self._added, strict=True):
+            self._sums[id_] = sums + self._sums.get(id_, 0)
+        for slot in self._asked:
+            self._slots[slot.id] = self._slots.get(slot.id, 0) + 1
+        if self._remembers:
+            end = 0
+            for slot, some in zip(self._asked, words, strict=True):
+                begin, end = end, end + len(some)
+                rows = {word: row for row, word in enumerate(some)}
+                mine = self._proposers.setdefault(slot.id, {})
+                mine[slot.position] = rows, self._sources[begin:end]
+
+    def judged(self, id_: int, edits: Sequence[Edit], passed: NDArray[np.bool_]) -> None:
+        """Count edits of a sentence that constraints judged.
+
+        Args:
+            id_: of the sentence.
+            edits: each puts in one of its candidates.
+            passed: whether each passed the first N constraints, `(constraints, edits)`.
+        """
+        reached = np.vstack([np.ones((1, len(edits)), dtype=np.int64), passed])
+        sources = np.ones((len(edits), len(self._generators)), dtype=np.bool_)
+        if self._remembers:
+            for row, edit in enumerate(edits):
+                rows, proposed = self._proposers[id_][edit.position]
+                sources[row] = proposed[rows[edit.word]]
+        sums = self._sums[id_]
+        sums[0, -len(reached) :] += reached.sum(axis=1)
+        sums[1:, -len(reached) :] += (reached @ sources).T
+
+    def finished(self, id_: int) -> CandidateCounts:
+        """Return the counts of a sentence, and forget them."""
+        self._proposers.pop(id_, None)
+        slots, sums = self._slots.pop(id_, 0), self._sums.pop(id_, None)
+        if sums is None:
+            sums = np.zeros(self._shape, dtype=np.int64)
+        return CandidateCounts(self._generators, self._stages, slots, sums)
 
 
-def _looks_at_candidates(constraint: Constraint) -> bool:
-    return type(constraint).accept is not Constraint.accept
+def _proposers(
+    words: Sequence[Sequence[str]], proposals: Sequence[Sequence[Sequence[str]]]
+) -> NDArray[np.bool_]:
+    """Which generators proposed each candidate, whatever its casing, `(candidates, generators)`."""
+    sources = np.ones((sum(map(len, words)), len(proposals)), dtype=np.bool_)
+    if len(proposals) == 1:
+        return sources
+    for column, proposed in enumerate(proposals):
+        known = [{word.lower() for word in some} for some in proposed]
+        found = (
+            word.lower() in own for some, own in zip(words, known, strict=True) for word in some
+        )
+        sources[:, column] = np.fromiter(found, np.bool_, len(sources))
+    return sources
 
 
 def _numbered(names: Sequence[str]) -> list[str]:
-    """Names told apart: the second of a name gets a 2 behind it, and so on."""
+    """Names told apart: the second of a name gets a 2 after it, and so on."""
     seen: dict[str, int] = {}
     told = []
     for name in names:

@@ -5,91 +5,103 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from robustparse.attacks.engine.search_run import SearchRun
 from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.engine.texts import read
+from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.requests import Gradient
-from robustparse.attacks.search.white_box.gradients import Embeddings, Slope, SpelledSlope
+from robustparse.attacks.search.white_box.gradients import (
+    CharacterGradients,
+    Embeddings,
+    WordGradients,
+)
 from robustparse.attacks.victim import CharacterVictim, DifferentiableVictim, Victim
 from robustparse.errors import InputError
 
-_Asked = tuple[SearchRun, Gradient]
 
-
-class Gradients:
+class GradientPasses:
     """Answers requests for gradients.
 
     Args:
         victim: the model under attack, whose weights stand still.
-        room: texts of a pass, by the words of the longest.
+        capacity: texts of a pass, by the words of the longest.
         statistics: where the victim's seconds are added up.
     """
 
-    def __init__(self, victim: Victim, room: Callable[[int], int], statistics: Statistics) -> None:
-        self._victim, self._room, self._statistics = victim, room, statistics
+    def __init__(
+        self, victim: Victim, capacity: Callable[[int], int], statistics: Statistics
+    ) -> None:
+        self._victim, self._capacity, self._statistics = victim, capacity, statistics
         self._embeddings: Embeddings | None = None
 
-    def take(self, sentences: Sequence[SearchRun]) -> None:
-        """Answer those of the sentences that wait for a gradient.
+    def take(
+        self, problems: Sequence[Problem], requests: Sequence[Gradient]
+    ) -> list[WordGradients]:
+        """Answer one request for each problem.
 
         Raises:
             InputError: the victim gives no gradients, or not those asked for.
         """
-        asked: list[_Asked] = [(one, one.sloped) for one in sentences if one.sloped is not None]
-        if not asked:
-            return
-        if not isinstance(self._victim, DifferentiableVictim):
+        victim = self._victim
+        if not isinstance(victim, DifferentiableVictim):
             raise InputError(
-                f"attack: the search asks for gradients and {type(self._victim).__name__} gives "
-                "none; choose a black-box search or another victim"
+                f"the search asks for gradients and {type(victim).__name__} gives none",
+                key="attack",
+                remedy="choose a black-box search or another victim",
             )
-        kinds = {(request.loss, request.characters) for _, request in asked}
-        for kind in sorted(kinds):
-            alike = [one for one in asked if (one[1].loss, one[1].characters) == kind]
-            alike.sort(key=lambda one: -len(one[0].problem))
-            while alike:
-                size = self._room(len(alike[0][0].problem))
-                self._answer(self._victim, alike[:size])
-                alike = alike[size:]
+        # Requests of one kind share passes, longest sentences first.
+        order = sorted(
+            range(len(requests)),
+            key=lambda row: (requests[row].loss, requests[row].characters, -len(problems[row])),
+        )
+        found: dict[int, WordGradients] = {}
+        while order:
+            first = requests[order[0]]
+            batch = [
+                row
+                for row in order[: self._capacity(len(problems[order[0]]))]
+                if (requests[row].loss, requests[row].characters) == (first.loss, first.characters)
+            ]
+            order = order[len(batch) :]
+            asked = [(problems[row], requests[row]) for row in batch]
+            begin = time.perf_counter()
+            self._embeddings = self._embeddings or Embeddings(victim.vectors)
+            found.update(zip(batch, _gradients(victim, asked, self._embeddings), strict=True))
+            self._statistics.victim_seconds += time.perf_counter() - begin
+        return [found[row] for row in range(len(requests))]
 
-    def _answer(self, victim: DifferentiableVictim, asked: Sequence[_Asked]) -> None:
-        """One pass over requests of one kind, longest sentence first."""
-        begin = time.perf_counter()
-        self._embeddings = self._embeddings or Embeddings(victim.vectors)
-        slopes = _slopes(victim, asked, self._embeddings)
-        self._statistics.victim_seconds += time.perf_counter() - begin
-        for (sentence, _), slope in zip(asked, slopes, strict=True):
-            sentence.differentiate(slope)
 
-
-def _slopes(
-    victim: DifferentiableVictim, asked: Sequence[_Asked], embeddings: Embeddings
-) -> list[Slope]:
-    texts = read([(sentence.problem.source, request.state[None]) for sentence, request in asked])
-    gold = [sentence.problem.gold for sentence, _ in asked]
+def _gradients(
+    victim: DifferentiableVictim,
+    asked: Sequence[tuple[Problem, Gradient]],
+    embeddings: Embeddings,
+) -> list[WordGradients]:
+    """Make one pass over requests of one kind."""
+    texts = read([(problem.source, request.state[None]) for problem, request in asked])
+    gold = [problem.gold for problem, _ in asked]
     among = [
-        np.ones(len(sentence.problem), dtype=np.bool_) if request.among is None else request.among
-        for sentence, request in asked
+        np.ones(len(problem), dtype=np.bool_) if request.among is None else request.among
+        for problem, request in asked
     ]
     request = asked[0][1]
-    gradients, vectors, norms = victim.gradient(
+    at_words, vectors, norms = victim.gradient(
         texts.words, texts.tags, texts.lengths, gold, request.loss, among
     )
     sizes = texts.lengths.tolist()
     if not request.characters:
         return [
-            Slope(gradients[row, :size], vectors[row, :size], norms[row, :size], embeddings)
+            WordGradients(at_words[row, :size], vectors[row, :size], norms[row, :size], embeddings)
             for row, size in enumerate(sizes)
         ]
     if not isinstance(victim, CharacterVictim):
         raise InputError(
-            f"attack: the search asks for gradients of characters and {type(victim).__name__} "
-            "gives none; choose another search or another victim"
+            f"the search asks for gradients of characters and {type(victim).__name__} gives none",
+            key="attack",
+            remedy="choose another search or another victim",
         )
-    at_characters, characters = victim.character_gradient(texts.words, gradients)
+    at_characters, characters = victim.character_gradient(texts.words, at_words)
     return [
-        SpelledSlope(
-            gradients[row, :size],
+        CharacterGradients(
+            at_words[row, :size],
             vectors[row, :size],
             norms[row, :size],
             embeddings,

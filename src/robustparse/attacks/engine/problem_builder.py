@@ -1,29 +1,23 @@
-"""From examples to problems, in bulk: candidates and filters run over all sentences at once."""
+"""From examples to problems, in bulk: candidates and constraints see all sentences at once."""
 
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, compress
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
-from robustparse.attacks.candidates.union import cased, unite
+from robustparse.attacks.candidates.union import Union, cased, unite
 from robustparse.attacks.constraints.constraint import Constraint
-from robustparse.attacks.constraints.sentence_constraint import Edit
+from robustparse.attacks.constraints.sentence_constraint import Edit, SentenceConstraint
 from robustparse.attacks.constraints.tagging.tags import never_attacked
-from robustparse.attacks.engine.extending import (
-    Candidates,
-    check_sizes,
-    sums_up_to,
-    with_candidates,
-)
-from robustparse.attacks.engine.funnel import CandidateFunnel, Stages
+from robustparse.attacks.engine.funnel import CandidateFunnel
 from robustparse.attacks.engine.statistics import Statistics
-from robustparse.attacks.goals.attachment import Goal
+from robustparse.attacks.goals.goal import Goal
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError
@@ -31,8 +25,6 @@ from robustparse.metrics import counted_words
 from robustparse.types import Example
 
 _Masks = list[NDArray[np.bool_]]
-
-_MANY = 4  # edits of one word, from which on a table of its candidates pays
 
 
 class ProblemBuilder:
@@ -45,6 +37,11 @@ class ProblemBuilder:
         goal: says which words count and what predictions are compared with.
         seed: of the candidates drawn.
         statistics: where the seconds of models are added up.
+
+    Attributes:
+        funnel: counts candidates.
+        free: whether no model makes candidates or judges them one by one.
+        constrained: whether any constraint judges changed sentences.
     """
 
     def __init__(
@@ -56,118 +53,48 @@ class ProblemBuilder:
         seed: int,
         statistics: Statistics,
     ) -> None:
-        self._victim = victim
+        self._victim, self._goal, self._constraints = victim, goal, constraints
+        self._seed, self._statistics = seed, statistics
         bound = candidates.for_victim(victim)
-        self._constraints = constraints
-        self._stages = Stages(bound, constraints)
-        self._goal = goal
-        self._seed = seed
-        self._statistics = statistics
+        self._united = isinstance(bound, Union)
+        self._generators = bound.generators if isinstance(bound, Union) else [bound]
+        # The others let every candidate pass: they say which words may be changed.
+        self._on_words = [one for one in constraints if _looks_at_candidates(one)]
+        self._on_sentences = [one for one in constraints if isinstance(one, SentenceConstraint)]
+        self.funnel = CandidateFunnel(self._generators, self._on_words, self._on_sentences)
+        parts: list[CandidateGenerator | Constraint] = [*self._generators, *self._on_words]
+        self.free = not any(part.is_model for part in parts)
+        self.constrained = bool(self._on_sentences)
 
     def build(self, examples: Sequence[Example]) -> list[Problem]:
-        """Return the problems of the examples, in their order, without candidates as yet."""
+        """Build the problems of the examples, in their order, without candidates as yet."""
         victim = self._victim
         lengths = [len(example.sentence) for example in examples]
         ends = np.cumsum(lengths).tolist()
         originals = _rows(victim, list(chain.from_iterable(e.sentence.words for e in examples)))
         tags = victim.intern_tags([tag for example in examples for tag in _tags(example)])
         golds = self._goal.gold(examples, victim)
-        problems = []
-        for example, eligible, gold, length, end in zip(
-            examples, self._eligible(examples), golds, lengths, ends, strict=True
-        ):
-            span = slice(end - length, end)
-            problems.append(
-                Problem(
-                    id=example.id,
-                    sentence=example.sentence,
-                    original=originals[span],
-                    tags=tags[span],
-                    unknown=victim.unknown,
-                    eligible=eligible,
-                    ptr=np.zeros(length + 1, dtype=np.int64),
-                    rows=np.zeros(0, dtype=np.int32),
-                    words=(),
-                    gold=gold,
-                    counted=counted_words(example.sentence, self._goal.punctuation),
-                    sources=np.zeros((0, len(self._stages.members)), dtype=np.bool_),
-                    counts=self._stages.none(),
-                    once=any(one.once for one in self._stages.filters),
-                    most_edits=self._most_edits(length),
-                )
+        once = any(one.once for one in self._on_sentences)
+        return [
+            Problem(
+                id=example.id,
+                sentence=example.sentence,
+                original=originals[end - length : end],
+                tags=tags[end - length : end],
+                unknown=victim.unknown,
+                eligible=eligible,
+                ptr=np.zeros(length + 1, dtype=np.int64),
+                rows=np.zeros(0, dtype=np.int32),
+                words=(),
+                gold=gold,
+                counted=counted_words(example.sentence, self._goal.punctuation),
+                once=once,
+                most_edits=self._most_edits(length),
             )
-        return problems
-
-    def extend(
-        self, problems: Sequence[Problem], positions: Sequence[NDArray[np.int64]]
-    ) -> list[Problem]:
-        """Return the problems with candidates at more positions.
-
-        Args:
-            problems: the problems so far.
-            positions: of each problem, where it has none and shall get some, rising.
-        """
-        slots = [
-            Slot(problem.id, problem.sentence, position)
-            for problem, some in zip(problems, positions, strict=True)
-            for position in some.tolist()
+            for example, eligible, gold, length, end in zip(
+                examples, self._eligible(examples), golds, lengths, ends, strict=True
+            )
         ]
-        accepted, sifting = self._accepted(slots)
-        rows = _rows(self._victim, list(chain.from_iterable(accepted)))
-        added = np.fromiter(map(len, accepted), dtype=np.int64, count=len(slots))
-        check_sizes(slots, added)
-        # Where the slots and the candidates of each problem end.
-        ends = np.array([len(some) for some in positions], dtype=np.int64).cumsum()
-        row_ends = sums_up_to(added, ends).tolist()
-        sums = np.diff(sums_up_to(sifting.sums, ends), axis=0, prepend=0)
-        extended, slot, row = [], 0, 0
-        for number, (problem, some) in enumerate(zip(problems, positions, strict=True)):
-            mine, own = slice(slot, slot + len(some)), slice(row, row_ends[number])
-            more = Candidates(accepted[mine], added[mine], rows[own], sifting.sources[own])
-            counts = problem.counts.plus(len(some), sums[number])
-            extended.append(with_candidates(problem, some, more, counts))
-            slot, row = mine.stop, own.stop
-        return extended
-
-    @property
-    def free(self) -> bool:
-        """Whether no model makes candidates or judges them one by one."""
-        parts: list[CandidateGenerator | Constraint] = [*self._stages.members, *self._stages.tables]
-        return not any(part.is_model for part in parts)
-
-    @property
-    def filtered(self) -> bool:
-        """Whether any constraint judges changed sentences."""
-        return bool(self._stages.filters)
-
-    def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
-        """Which edits pass the filters on sentences, up to each one, `(filters, edits)`.
-
-        Each judges the survivors of the one before; the last row says what passes them all.
-        """
-        passed = np.zeros((len(self._stages.filters), len(edits)), dtype=np.bool_)
-        left = np.arange(len(edits))
-        for row, one in enumerate(self._stages.filters):
-            with self._timed(one):
-                left = left[one.admits([edits[index] for index in left.tolist()])]
-            passed[row, left] = True
-        return passed
-
-    def similarities(self, edits: Sequence[Edit]) -> NDArray[np.float64] | None:
-        """Return what the first filter that measures one says, `(edits,)`; None if none does."""
-        for one in self._stages.filters:
-            with self._timed(one):
-                found = one.similarities(edits)
-            if found is not None:
-                return found
-        return None
-
-    def count_judged(
-        self, problem: Problem, edits: Sequence[Edit], passed: NDArray[np.bool_]
-    ) -> Problem:
-        """Return the problem with the counts of edits that were judged, `(filters, edits)`."""
-        more = self._stages.judged(problem.sources[_places(problem, edits)], passed)
-        return replace(problem, counts=problem.counts.plus(0, more))
 
     def _eligible(self, examples: Sequence[Example]) -> _Masks:
         masks: _Masks = [~never_attacked(example) for example in examples]
@@ -179,35 +106,88 @@ class ProblemBuilder:
         return masks
 
     def _most_edits(self, words: int) -> int | None:
-        """How many words of a sentence all filters let differ from the original's."""
-        told = (one.most_edits(words) for one in self._stages.filters)
+        """How many words of a sentence all constraints let differ from the original's."""
+        told = (one.most_edits(words) for one in self._on_sentences)
         return min((most for most in told if most is not None), default=None)
 
-    def _accepted(self, slots: Sequence[Slot]) -> tuple[list[list[str]], CandidateFunnel]:
-        """Return each slot's candidates that pass all constraints, in the generator's order."""
+    def extend(
+        self, problems: Sequence[Problem], positions: Sequence[NDArray[np.int64]]
+    ) -> list[Problem]:
+        """Give problems candidates at more positions.
+
+        Args:
+            problems: the problems so far.
+            positions: of each problem, where it has none and is to get some, rising.
+        """
+        slots = [
+            Slot(problem.id, problem.sentence, position)
+            for problem, some in zip(problems, positions, strict=True)
+            for position in some.tolist()
+        ]
+        words = self._accepted(slots)
+        rows = _rows(self._victim, list(chain.from_iterable(words)))
+        added = np.fromiter(map(len, words), dtype=np.int64, count=len(slots))
+        _check_sizes(slots, added)
+        extended, slot, row = [], 0, 0
+        for problem, some in zip(problems, positions, strict=True):
+            mine = slice(slot, slot + len(some))
+            end = row + int(added[mine].sum())
+            extended.append(_extended(problem, some, words[mine], added[mine], rows[row:end]))
+            slot, row = mine.stop, end
+        return extended
+
+    def _accepted(self, slots: Sequence[Slot]) -> list[list[str]]:
+        """Make each slot's candidates that pass all constraints, in the generator's order."""
         proposals = []
-        for generator in self._stages.members:
+        for generator in self._generators:
             with self._timed(generator):
                 proposed = generator.propose(slots, self._seed)
             proposals.append(cased(generator, slots, proposed))
-        words = unite(proposals) if self._stages.united else proposals[0]
-        sifting = CandidateFunnel(self._stages, words, proposals)
-        # The others accept whatever is proposed, and need not be asked.
-        for constraint in self._stages.tables:
+        words = unite(proposals) if self._united else proposals[0]
+        self.funnel.proposed(slots, words, proposals)
+        for constraint in self._on_words:
             with self._timed(constraint):
                 masks = constraint.accept(slots, words, self._victim)
             words = [
                 some if mask.all() else list(compress(some, mask.tolist()))
                 for some, mask in zip(words, masks, strict=True)
             ]
-            sifting.keep(masks)
-        return words, sifting
+            self.funnel.kept(masks)
+        self.funnel.accepted(words)
+        return words
+
+    def admits(
+        self, problems: Sequence[Problem], edits: Sequence[Sequence[Edit]]
+    ) -> list[NDArray[np.bool_]]:
+        """Judge the edits of each problem: which pass all constraints on sentences, `(edits,)`.
+
+        Each constraint judges the survivors of the one before.
+        """
+        all_edits = list(chain.from_iterable(edits))
+        passed = np.zeros((len(self._on_sentences), len(all_edits)), dtype=np.bool_)
+        left = np.arange(len(all_edits))
+        for row, one in enumerate(self._on_sentences):
+            with self._timed(one):
+                left = left[one.admits([all_edits[index] for index in left.tolist()])]
+            passed[row, left] = True
+        parts = _split(passed, edits)
+        for problem, some, part in zip(problems, edits, parts, strict=True):
+            self.funnel.judged(problem.id, some, part)
+        return [part[-1] for part in parts]
+
+    def similarities(self, edits: Sequence[Sequence[Edit]]) -> Sequence[NDArray[np.float64] | None]:
+        """Ask the first constraint that measures similarity, `(edits,)` each; None if none does."""
+        all_edits = list(chain.from_iterable(edits))
+        for one in self._on_sentences:
+            with self._timed(one):
+                found = one.similarities(all_edits)
+            if found is not None:
+                return _split(found, edits)
+        return [None] * len(edits)
 
     @contextmanager
     def _timed(self, part: CandidateGenerator | Constraint) -> Iterator[None]:
-        """Give adds the seconds of a part to the statistics, if it is a model; says whose a fault
-        is.
-        """
+        """Add the seconds of a part to the statistics if it is a model; name it where it fails."""
         begin = time.perf_counter()
         try:
             yield
@@ -220,21 +200,8 @@ class ProblemBuilder:
             self._statistics.add_model_seconds(part, time.perf_counter() - begin)
 
 
-def _places(problem: Problem, edits: Sequence[Edit]) -> list[int]:
-    """Which of the problem's candidates each edit puts in."""
-    edits_at = Counter(edit.position for edit in edits)
-    tables: dict[int, dict[str, int]] = {}
-    places = []
-    for edit in edits:
-        begin, end = problem.ptr[edit.position : edit.position + 2].tolist()
-        if edits_at[edit.position] < _MANY:  # a table of all candidates would cost more
-            places.append(problem.words.index(edit.word, begin, end))
-            continue
-        if edit.position not in tables:
-            words = enumerate(problem.words[begin:end], begin)
-            tables[edit.position] = {word: place for place, word in words}
-        places.append(tables[edit.position][edit.word])
-    return places
+def _looks_at_candidates(constraint: Constraint) -> bool:
+    return type(constraint).accept is not Constraint.accept
 
 
 def _rows(victim: Victim, words: Sequence[str]) -> NDArray[np.int32]:
@@ -247,3 +214,57 @@ def _rows(victim: Victim, words: Sequence[str]) -> NDArray[np.int32]:
 def _tags(example: Example) -> tuple[str, ...]:
     """Return the tags a victim may read; one that reads them has checked for them."""
     return example.sentence.tags or ("_",) * len(example.sentence)
+
+
+def _check_sizes(slots: Sequence[Slot], added: NDArray[np.int64]) -> None:
+    """See that a state can tell the candidates of each slot apart, `(slots,)` many.
+
+    Raises:
+        InputError: a slot has too many.
+    """
+    most = np.iinfo(np.int16).max
+    if added.max(initial=0) > most:
+        slot = slots[int(added.argmax())]
+        raise InputError(
+            f"{added.max()} candidates for one word of sentence {slot.id}",
+            key="attack",
+            expected=f"at most {most}",
+            remedy="draw some with the generator's option sample",
+        )
+
+
+def _extended(
+    problem: Problem,
+    positions: NDArray[np.int64],
+    words: Sequence[Sequence[str]],
+    added: NDArray[np.int64],
+    rows: NDArray[np.int32],
+) -> Problem:
+    """Put candidates at rising positions of a problem.
+
+    Args:
+        problem: the problem, which has none at these positions.
+        positions: where.
+        words: the candidates of each position.
+        added: how many each has.
+        rows: of all of them.
+    """
+    new = np.zeros(len(problem), dtype=np.int64)
+    new[positions] = added
+    ptr = problem.ptr.copy()
+    ptr[1:] += new.cumsum()
+    if not problem.words:
+        return replace(problem, ptr=ptr, rows=rows, words=tuple(chain.from_iterable(words)))
+    joined: list[str] = []
+    done = 0
+    for begin, some in zip(problem.ptr[positions].tolist(), words, strict=True):
+        joined += [*problem.words[done:begin], *some]
+        done = begin
+    places = np.repeat(problem.ptr[positions], added)
+    rows = np.insert(problem.rows, places, rows)
+    return replace(problem, ptr=ptr, rows=rows, words=(*joined, *problem.words[done:]))
+
+
+def _split(values: NDArray[Any], parts: Sequence[Sequence[Edit]]) -> list[NDArray[Any]]:
+    """Divide values `(..., edits)` among the parts that the edits come from."""
+    return np.split(values, np.cumsum([len(part) for part in parts])[:-1], axis=-1)

@@ -1,23 +1,21 @@
-"""The queries of one sentence: what was asked, what was said of it, and how many are left."""
+"""The queries of one sentence: which states were asked about, what was said of them, what is left.
+
+States are told apart by number, in the order in which they were first asked about.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.attacks.engine.known import Known
-from robustparse.attacks.goals.attachment import Verdict
-from robustparse.attacks.problem import Problem
-from robustparse.attacks.search.requests import Answer
-from robustparse.attacks.search.white_box.gradients import Slope
+from robustparse.attacks.goals.goal import Verdict
 
-_FIRST, _NOWHERE = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64)
-_NOTHING = Verdict(np.zeros(0), np.zeros(0, dtype=np.bool_))
+NOTHING = Verdict(np.zeros(0), np.zeros(0, dtype=np.bool_))
+"""The verdict on no states."""
 
 
 class QueryCounter:
-    """Charges every state asked about, and knows those that were judged before.
+    """Charges every state asked about, and remembers the verdicts on all of them.
 
     Args:
-        start: the sentence as it is, `(1, words)`, which is query 1; or no state, `(0, words)`.
         budget: queries that may be charged; None is unlimited.
 
     Attributes:
@@ -25,19 +23,17 @@ class QueryCounter:
         asked: the distinct states among them, `(n, words)` each, in their order.
     """
 
-    def __init__(self, start: NDArray[np.int16], budget: int | None) -> None:
-        self.charged = len(start)
-        self.asked = [start]
+    def __init__(self, budget: int | None) -> None:
+        self.charged = 0
+        self.asked: list[NDArray[np.int16]] = []
         self._budget = budget
-        self._known = Known(np.zeros(start.shape[1], dtype=np.int16))
-        self._states, self._places, self._verdict = start, _FIRST, _NOTHING
-        # Which states the next verdict helps to answer; None where it is all of the answer.
-        self._numbers: NDArray[np.int64] | None = None
+        self._numbers: dict[bytes, int] = {}
+        self._verdicts: list[Verdict] = []
 
     @property
     def unique(self) -> int:
         """Distinct states charged so far; two of them may read the same."""
-        return sum(map(len, self.asked))
+        return len(self._numbers)
 
     @property
     def left(self) -> int | None:
@@ -45,52 +41,44 @@ class QueryCounter:
         return None if self._budget is None else self._budget - self.charged
 
     def charge(
-        self, states: NDArray[np.int16], places: NDArray[np.int64]
-    ) -> NDArray[np.int16] | None:
-        """Count states asked about, `(n, words)`, cut to the budget.
+        self, states: NDArray[np.int16]
+    ) -> tuple[NDArray[np.int16], NDArray[np.int64] | None]:
+        """Count states asked about, `(n, words)`, which the budget must allow.
 
         Returns:
-            Those of them that were not judged before, in their order, or None: all were.
+            Those that were not asked about before, in their order, `(new, words)`: they must be
+            judged and `add`ed next. And the numbers of all, `(n,)`, or None where all are new.
         """
-        left = self.left
-        states, self._places = states[:left], places[:left]
         self.charged += len(states)
-        self._states = states
         if not len(states):
-            self._verdict = _NOTHING
-            return None
-        self._numbers = None
-        if (found := self._known.look_up(states)) is not None:
-            self._numbers, new = found
-            if not new.any():
-                self._verdict = self._known.verdict(self._numbers)
-                return None
-            states = states[new]
-        self.asked.append(states)
-        return states
-
-    def charge_nothing(self) -> None:
-        """Take up a request that asks about no states."""
-        self._states, self._places, self._verdict = self._states[:0], _NOWHERE, _NOTHING
-
-    def take(self, verdict: Verdict) -> None:
-        """Take in the verdict on the states that were not judged before."""
-        self._known.add(verdict)
+            return states, None
         numbers = self._numbers
-        self._verdict = verdict if numbers is None else self._known.verdict(numbers)
+        before = len(numbers)
+        content, size = states.tobytes(), states[0].nbytes
+        keys = [content[begin : begin + size] for begin in range(0, len(content), size)]
+        told = [numbers.setdefault(key, len(numbers)) for key in keys]
+        new = len(numbers) - before
+        if new == len(keys):
+            self.asked.append(states)
+            return states, None
+        found = np.array(told, dtype=np.int64)
+        if not new:
+            return states[:0], found
+        # Numbers rise in order of first appearance: a state is new where they reach a new height.
+        heights = np.maximum.accumulate(np.concatenate([[before - 1], found]))
+        fresh = states[heights[1:] > heights[:-1]]
+        self.asked.append(fresh)
+        return fresh, found
 
-    def answer(
-        self, problem: Problem, slope: Slope | None, similarities: NDArray[np.float64] | None
-    ) -> Answer:
-        """Return the answer to what was asked last."""
-        verdict = self._verdict
-        return Answer(
-            problem,
-            self._states,
-            verdict.scores,
-            verdict.success,
-            self.left,
-            self._places,
-            slope,
-            similarities,
-        )
+    def add(self, verdict: Verdict) -> None:
+        """Remember the verdict on the states that were new, in their order."""
+        self._verdicts.append(verdict)
+
+    def verdict(self, numbers: NDArray[np.int64]) -> Verdict:
+        """Look up the verdict on states that were judged, by their numbers, `(n,)`."""
+        if len(self._verdicts) > 1:
+            scores = np.concatenate([verdict.scores for verdict in self._verdicts])
+            success = np.concatenate([verdict.success for verdict in self._verdicts])
+            self._verdicts = [Verdict(scores, success)]
+        (verdict,) = self._verdicts
+        return Verdict(verdict.scores[numbers], verdict.success[numbers])

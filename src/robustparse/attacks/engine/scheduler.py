@@ -1,10 +1,9 @@
 """Keeps hundreds of searches alive and answers all they ask with few, full forward passes.
 
 The design follows from what slows attack libraries down: one sentence at a time and a handful of
-texts a forward pass. Here every live sentence has one request outstanding: candidates are made for
-all that want some in one call, filters that are models judge them in another, and in one more say
-how similar some are, gradients are taken together, and the states not asked about before are sorted
-by length and predicted in batches up to a word budget.
+texts a forward pass. Here every live sentence waits for one thing. Those that wait for the same
+kind of thing are served together: their needs are gathered, answered in one go, and the answers
+handed back. States are predicted in batches of similar length, up to a word budget.
 """
 
 import time
@@ -17,30 +16,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.attacks.engine.gradients import Gradients
+from robustparse.attacks.engine.gradients import GradientPasses
 from robustparse.attacks.engine.problem_builder import ProblemBuilder
-from robustparse.attacks.engine.search_run import Phase, SearchRun
+from robustparse.attacks.engine.search_run import (
+    Admit,
+    Candidates,
+    Measure,
+    Predict,
+    SearchRun,
+)
 from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.engine.texts import Asked, read
-from robustparse.attacks.goals.attachment import Goal
+from robustparse.attacks.goals.goal import Goal
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.search.requests import Search
-from robustparse.attacks.victim import Victim
-from robustparse.errors import check_least, check_seed
+from robustparse.attacks.search.requests import Gradient, Search
+from robustparse.attacks.victim import Predictions, Victim, joined
 
 _FORWARD_SHARE = 16  # a forward pass is worth about 1/16 of a full batch in padding
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Pending states `begin:end` of one sentence."""
+    """Some of the states that one sentence wants predicted, `(n, words)`."""
 
     sentence: SearchRun
-    begin: int
-    end: int
+    states: NDArray[np.int16]
 
     def asked(self) -> Asked:
-        return self.sentence.problem.source, self.sentence.pending[self.begin : self.end]
+        return self.sentence.problem.source, self.states
 
 
 class Scheduler:
@@ -62,10 +65,6 @@ class Scheduler:
         batch_queries: texts of a forward pass.
         statistics: where totals are added up.
         reported: whether clean and closing predictions are wanted; else only what searches ask.
-
-    Raises:
-        InputError: a number is out of range; or, from `run`, the search asks for gradients of a
-            victim that gives none.
     """
 
     def __init__(
@@ -83,49 +82,35 @@ class Scheduler:
         statistics: Statistics,
         reported: bool = True,
     ) -> None:
-        check_least(
-            "attack",
-            budget=budget,
-            live=live,
-            batch_words=batch_words,
-            batch_queries=batch_queries,
-        )
-        check_seed("attack: seed", seed)
-        self._victim = victim
-        self._builder, self._filtered, self._ahead = builder, builder.filtered, builder.free
-        self._goal = goal
-        self._search = search
-        self._seed = seed
-        self._budget = budget
-        self._live = live
-        self._batch_words = batch_words
-        self._batch_queries = batch_queries
+        self._victim, self._builder, self._goal, self._search = victim, builder, goal, search
+        self._seed, self._budget, self._reported = seed, budget, reported
+        self._live, self._batch_words, self._batch_queries = live, batch_words, batch_queries
         self._statistics = statistics
-        self._gradients = Gradients(victim, self._room, statistics)
-        self._reported = reported
+        self._gradients = GradientPasses(victim, self._capacity, statistics)
 
     def run(self, problems: Iterable[Problem]) -> Iterator[SearchRun]:
-        """Attack all problems; sentences come as they finish."""
+        """Attack all problems; sentences come as they finish.
+
+        Raises:
+            InputError: the search asks for gradients of a victim that gives none.
+        """
         rest = iter(problems)
         sentences: list[SearchRun] = []
         while True:
-            # Closing parses leave room for the clean parses of the sentences that follow.
-            searching = sum(sentence.phase is not Phase.FINAL for sentence in sentences)
+            # Closing predictions leave room for the clean ones of the sentences that follow.
+            searching = sum(not sentence.closing for sentence in sentences)
             sentences += map(self._open, islice(rest, self._live - searching))
             if not sentences:
                 return
-            while self._prepare(sentences):
+            # Predictions come last, when nobody waits for anything else: their batches are full.
+            while sum(self._serve(sentences, kind) for kind in _BEFORE_PREDICTIONS):
                 pass
-            for batch in self._batches(sentences):
-                self._parse(batch)
+            self._serve(sentences, Predict)
             for sentence in sentences:
-                if sentence.phase is not Phase.DONE:
-                    sentence.advance()
-            for sentence in sentences:
-                if sentence.phase is Phase.DONE:
+                if sentence.need is None:
                     self._record(sentence)
                     yield sentence
-            sentences = [sentence for sentence in sentences if sentence.phase is not Phase.DONE]
+            sentences = [sentence for sentence in sentences if sentence.need is not None]
 
     def _open(self, problem: Problem) -> SearchRun:
         return SearchRun(
@@ -134,65 +119,55 @@ class Scheduler:
             self._search,
             self._seed,
             self._budget,
-            filtered=self._filtered,
-            ahead=self._ahead,
+            constrained=self._builder.constrained,
+            ahead=self._builder.free,
             reported=self._reported,
         )
 
-    def _prepare(self, sentences: Sequence[SearchRun]) -> bool:
-        """Serve all that wait for candidates, filters or gradients; whether there were any."""
-        wanting = [one for one in sentences if one.wanted is not None]
-        if wanting:
-            self._supply(wanting)
-        judging = [one for one in sentences if one.unjudged]
-        if judging:
-            self._judge(judging)
-        comparing = [one for one in sentences if one.compared]
-        if comparing:
-            self._compare(comparing)
-        sloped = [one for one in sentences if one.sloped is not None]
-        self._gradients.take(sloped)
-        return bool(wanting or judging or comparing or sloped)
+    def _serve(self, sentences: Sequence[SearchRun], kind: type) -> int:
+        """Gather one kind of need, answer all in one go, and hand back the answers; how many."""
+        waiting = [sentence for sentence in sentences if type(sentence.need) is kind]
+        if waiting:
+            answers = self._answers(kind, waiting)
+            for sentence, answer in zip(waiting, answers, strict=True):
+                sentence.answer(answer)
+        return len(waiting)
 
-    def _room(self, longest: int) -> int:
-        """Texts of a forward pass whose longest one has so many words."""
+    def _answers(self, kind: type, waiting: Sequence[SearchRun]) -> Sequence[Any]:
+        """Answer the needs of sentences that all wait for one kind of thing."""
+        if kind is Predict:
+            return self._predictions(waiting)
+        problems: list[Problem] = [sentence.problem for sentence in waiting]
+        needs: list[Any] = [sentence.need for sentence in waiting]
+        if kind is Candidates:
+            return self._builder.extend(problems, [need.positions for need in needs])
+        if kind is Admit:
+            return self._builder.admits(problems, [need.edits for need in needs])
+        if kind is Measure:
+            return self._builder.similarities([need.edits for need in needs])
+        return self._gradients.take(problems, needs)
+
+    def _predictions(self, waiting: Sequence[SearchRun]) -> list[Predictions]:
+        """Predict all states that sentences wait for."""
+        parts: dict[int, list[Predictions]] = {id(sentence): [] for sentence in waiting}
+        for batch in self._batches(waiting):
+            for piece, part in zip(batch, self._predicted(batch), strict=True):
+                parts[id(piece.sentence)].append(part)
+        return [joined(some) for some in parts.values()]
+
+    def _capacity(self, longest: int) -> int:
+        """How many texts a forward pass takes whose longest has this many words."""
         return min(self._batch_queries, max(1, self._batch_words // max(1, longest)))
 
-    def _judge(self, sentences: Sequence[SearchRun]) -> None:
-        """Let the filters judge the changes that sentences consider, all in one go."""
-        passed = self._builder.admits([edit for one in sentences for edit in one.unjudged])
-        begin = 0
-        for sentence in sentences:
-            edits = sentence.unjudged
-            own = passed[:, begin : begin + len(edits)]
-            sentence.problem = self._builder.count_judged(sentence.problem, edits, own)
-            sentence.take_judgement(own[-1])
-            begin += len(edits)
-
-    def _compare(self, sentences: Sequence[SearchRun]) -> None:
-        """Let a filter say how similar the changes are that searches compare, all in one go."""
-        found = self._builder.similarities([edit for one in sentences for edit in one.compared])
-        begin = 0
-        for sentence in sentences:
-            end = begin + len(sentence.compared)
-            sentence.take_similarities(None if found is None else found[begin:end])
-            begin = end
-
-    def _supply(self, sentences: Sequence[SearchRun]) -> None:
-        """Make the candidates that sentences want, all in one go."""
-        wanted = [one.wanted for one in sentences if one.wanted is not None]
-        problems = self._builder.extend([one.problem for one in sentences], wanted)
-        for sentence, problem in zip(sentences, problems, strict=True):
-            sentence.supply(problem)
-
-    def _batches(self, sentences: Sequence[SearchRun]) -> Iterator[list[_Piece]]:
-        """All pending states, longest sentences first, in batches of similar length."""
+    def _batches(self, waiting: Sequence[SearchRun]) -> Iterator[list[_Piece]]:
+        """All states to predict, longest sentences first, in batches of similar length."""
         allowed_padding = self._batch_words // _FORWARD_SHARE
         batch: list[_Piece] = []
         longest = room = padding = 0
-        for sentence in sorted(sentences, key=attrgetter("length"), reverse=True):
+        for sentence in sorted(waiting, key=attrgetter("length"), reverse=True):
             length, begin = sentence.length, 0
-            rows = len(sentence.pending)
+            states = _wanted(sentence)
+            rows = len(states)
             while begin < rows:
                 padding += (longest - length) * min(rows - begin, room)
                 if batch and (room == 0 or padding > allowed_padding):
@@ -200,44 +175,49 @@ class Scheduler:
                     batch = []
                 if not batch:
                     longest, padding = max(1, length), 0
-                    room = self._room(longest)
+                    room = self._capacity(longest)
                 end = min(rows, begin + room)
-                batch.append(_Piece(sentence, begin, end))
+                batch.append(_Piece(sentence, states[begin:end]))
                 room -= end - begin
                 begin = end
         if batch:
             yield batch
 
-    def _parse(self, batch: Sequence[_Piece]) -> None:
-        """One forward pass; the predictions go back to their sentences."""
+    def _predicted(self, batch: Sequence[_Piece]) -> Iterator[Predictions]:
+        """Make one forward pass; yield the predictions of each piece."""
         texts = read([piece.asked() for piece in batch])
         begin = time.perf_counter()
         predictions = self._victim.parse(texts.words, texts.tags, texts.lengths)
         self._statistics.victim_seconds += time.perf_counter() - begin
-        self._statistics.forwards += 1
-        self._statistics.texts += len(texts.lengths)
-        words = int(texts.lengths.sum())
-        self._statistics.words += words
-        closing = (one.sentence for one in batch if one.sentence.phase is Phase.FINAL)
-        self._statistics.unique_words += words - sum(one.length for one in closing)
+        closing = sum(piece.sentence.length for piece in batch if piece.sentence.closing)
+        self._statistics.count_pass(texts.lengths, closing)
         at = 0
         for piece in batch:
-            rows = slice(at, at + piece.end - piece.begin)
+            rows = slice(at, at + len(piece.states))
             part = tuple([array[rows] for array in predictions])
             if self._goal.per_word:
-                length = piece.sentence.length
-                part = tuple(_with_columns(array, length) for array in part)
-            piece.sentence.take(part)
+                part = tuple(_with_columns(array, piece.sentence.length) for array in part)
+            yield part
             at = rows.stop
 
     def _record(self, sentence: SearchRun) -> None:
+        sentence.counts = self._builder.funnel.finished(sentence.problem.id)
         place = self._statistics.sampled()
         if place is not None:
-            states = np.concatenate(sentence.account.asked)
+            states = np.concatenate([sentence.problem.start()[None][:0], *sentence.queries.asked])
             self._statistics.keep(place, (sentence.problem.source, states))
 
 
+_BEFORE_PREDICTIONS = (Candidates, Admit, Measure, Gradient)
+
+
+def _wanted(sentence: SearchRun) -> NDArray[np.int16]:
+    """States that a sentence wants predicted, `(n, words)`."""
+    assert isinstance(sentence.need, Predict)
+    return sentence.need.states
+
+
 def _with_columns(array: NDArray[Any], width: int) -> NDArray[Any]:
-    """Return the array cut to so many columns, or filled up with zeros, `(n, width)`."""
+    """Cut the array to a number of columns, or fill it up with zeros, `(n, width)`."""
     missing = max(0, width - array.shape[1])
     return np.pad(array[:, :width], ((0, 0), (0, missing))) if missing else array[:, :width]

@@ -1,4 +1,4 @@
-"""What a run counts beside its results: forwards, texts, words, seconds, and a sample to replay."""
+"""Running totals: forward passes, texts, words, seconds, and a sample of states to replay."""
 
 import time
 from collections import defaultdict
@@ -17,12 +17,12 @@ class Statistics:
 
     Args:
         forwards: forward passes of the victim.
-        texts: texts parsed, closing parses included.
+        texts: texts predicted, closing predictions included.
         words: words of those texts, without padding.
-        unique_words: words of the distinct states asked about, closing parses not included.
+        unique_words: words of the distinct states asked about, closing predictions not included.
         seconds: the run's wall-clock time, without what its consumer does between two results.
         victim_seconds: of these, spent in the victim's forward passes.
-        model_seconds: of these, spent in other models (candidates, filters), by class name.
+        model_seconds: of these, spent in other models (candidates, constraints), by class name.
         sample_size: sentences whose states are kept for `victim_seconds_alone`.
         sample: the distinct states asked about of a uniform sample of the sentences.
         seen: sentences the sample was drawn from.
@@ -41,6 +41,19 @@ class Statistics:
     _draws: np.random.Generator = field(
         default_factory=lambda: np.random.Generator(np.random.Philox(0))
     )
+
+    def count_pass(self, lengths: NDArray[np.int32], closing: int) -> None:
+        """Count a forward pass of the victim.
+
+        Args:
+            lengths: words of each text, `(n,)`.
+            closing: words of the closing predictions among them.
+        """
+        words = int(lengths.sum())
+        self.forwards += 1
+        self.texts += len(lengths)
+        self.words += words
+        self.unique_words += words - closing
 
     def add_model_seconds(self, part: object, seconds: float) -> None:
         """Count seconds spent in a model other than the victim."""
@@ -63,13 +76,13 @@ class Statistics:
 
 
 def victim_seconds_alone(victim: Victim, statistics: Statistics) -> float:
-    """Seconds the victim alone takes for the run's distinct states, packed as well as possible.
+    """Seconds that only the victim takes for the run's distinct states, packed best.
 
-    The sampled sentences' texts are parsed again, sorted by length in full batches; the time is
+    The sampled sentences' texts are predicted again, sorted by length in full batches; the time is
     scaled by words without padding. Call it inside `victim.evaluating()`.
 
     Args:
-        victim: the parser that was attacked.
+        victim: the model that was attacked.
         statistics: of the run.
     """
     batches = _full_batches(statistics.sample, victim.batch_words)

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.attacks.problem import DELETED, UNKNOWN, Source
-from robustparse.attacks.victim import Predictions
 
 Asked = tuple[Source, NDArray[np.int16]]
 """States of one sentence, `(n, words)`, and what they are read from."""
@@ -118,36 +117,3 @@ def _moved_up(
     moved = np.zeros_like(values)
     moved[np.arange(values.shape[1]) < lengths[:, None]] = values[kept]
     return moved
-
-
-def restored(
-    clean: Predictions, states: NDArray[np.int16], predictions: Predictions
-) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
-    """Return a parser's predictions for states with deleted words, by positions of the whole
-    sentence.
-
-    A deleted word keeps its arc of the clean parse, so that its deletion is judged by what it does
-    to the others.
-
-    Args:
-        clean: heads and label ids of the clean parse, `(1, words)`.
-        states: `(n, words)`.
-        predictions: heads and label ids, `(n, words)`, in the positions of the words left.
-
-    Returns:
-        Heads and label ids, `(n, words)`.
-    """
-    heads, labels = predictions
-    shortened = np.flatnonzero((states == DELETED).any(axis=1))
-    if not len(shortened):
-        return heads, labels
-    heads, labels = heads.copy(), labels.copy()
-    for row in shortened.tolist():
-        kept = np.flatnonzero(states[row] != DELETED)
-        # Where ROOT and each word that was left stand in the original sentence.
-        places = np.concatenate([[0], kept + 1]).astype(heads.dtype)
-        new_heads = places[heads[row, : len(kept)]]
-        new_labels = labels[row, : len(kept)].copy()
-        heads[row], labels[row] = clean[0][0], clean[1][0]
-        heads[row, kept], labels[row, kept] = new_heads, new_labels
-    return heads, labels

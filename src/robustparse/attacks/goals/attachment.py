@@ -1,4 +1,4 @@
-"""Goals: what an attack wants of the victim's answers, judged many at a time.
+"""Goals against dependency parsers, first of all a lower attachment score of the sentence.
 
 The reproduction default is the criterion of Zheng et al. 2020 as their released code applies it:
 an attack succeeds when the parse of the changed sentence has fewer correct heads than the victim's
@@ -6,70 +6,17 @@ own parse of the original, both against the gold tree.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.attacks.engine.texts import restored
-from robustparse.attacks.problem import Problem
+from robustparse.attacks.goals.goal import Goal, Verdict
+from robustparse.attacks.problem import DELETED, Problem
 from robustparse.attacks.victim import Predictions, Victim
 from robustparse.errors import InputError, check_choice, check_least
 from robustparse.metrics import PunctuationPolicy
-from robustparse.types import DependencyTree
-
-
-@dataclass(eq=False, slots=True)
-class Verdict:
-    """Scores `float64 (n,)`, higher is nearer the goal, and success `bool (n,)`."""
-
-    scores: NDArray[np.float64]
-    success: NDArray[np.bool_]
-
-
-class Goal(Protocol):
-    """Judges a victim's predictions.
-
-    A sentence whose clean prediction reaches the goal already is skipped.
-
-    Attributes:
-        punctuation: which words count (`metrics.counted_words`).
-        per_word: whether the predictions have one column a word.
-    """
-
-    punctuation: PunctuationPolicy
-    per_word: bool
-
-    def gold(self, examples: Sequence[Any], victim: Victim) -> list[Any]:
-        """Return what the predictions of each example are compared with, as `Problem.gold` keeps
-        it.
-        """
-        ...
-
-    def applies(self, problem: Problem) -> bool:
-        """Whether there is anything in the sentence for the goal to be reached at; if not, the
-        search does not begin.
-        """
-        return True
-
-    def judge(
-        self,
-        problem: Problem,
-        clean: Predictions,
-        states: NDArray[np.int16],
-        predictions: Predictions,
-    ) -> Verdict:
-        """Judge n predictions for one sentence.
-
-        Args:
-            problem: the sentence.
-            clean: the victim's prediction for the original sentence, arrays of one row.
-            states: what was asked about, `(n, words)`.
-            predictions: the victim's, arrays of n rows; of a text with deleted words, the columns
-                are those of the words left.
-        """
-        ...
+from robustparse.types import DependencyTree, Example
 
 
 class Parse(NamedTuple):
@@ -85,7 +32,7 @@ class TreeGoal(Goal, Protocol):
     punctuation: PunctuationPolicy
     per_word: bool = True
 
-    def gold(self, examples: Sequence[Any], victim: Victim) -> list[Any]:
+    def gold(self, examples: Sequence[Example], victim: Victim) -> list[Any]:
         """Gold heads and the victim's ids of the gold labels, -1 for an unseen label.
 
         Raises:
@@ -189,3 +136,36 @@ def _untouched_arcs(
     changed[:, 1:] = states != 0
     touched = changed[:, 1:] | changed[:, problem.gold.heads] | changed[:, clean.heads]
     return ~(touched | np.take_along_axis(changed, heads.astype(np.int64), axis=1))
+
+
+def restored(
+    clean: Predictions, states: NDArray[np.int16], predictions: Predictions
+) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
+    """Return a parser's predictions for states with deleted words, by positions of the whole
+    sentence.
+
+    A deleted word keeps its arc of the clean parse, so that its deletion is judged by what it does
+    to the others.
+
+    Args:
+        clean: heads and label ids of the clean parse, `(1, words)`.
+        states: `(n, words)`.
+        predictions: heads and label ids, `(n, words)`, in the positions of the words left.
+
+    Returns:
+        Heads and label ids, `(n, words)`.
+    """
+    heads, labels = predictions
+    shortened = np.flatnonzero((states == DELETED).any(axis=1))
+    if not len(shortened):
+        return heads, labels
+    heads, labels = heads.copy(), labels.copy()
+    for row in shortened.tolist():
+        kept = np.flatnonzero(states[row] != DELETED)
+        # Where ROOT and each word that was left stand in the original sentence.
+        places = np.concatenate([[0], kept + 1]).astype(heads.dtype)
+        new_heads = places[heads[row, : len(kept)]]
+        new_labels = labels[row, : len(kept)].copy()
+        heads[row], labels[row] = clean[0][0], clean[1][0]
+        heads[row, kept], labels[row, kept] = new_heads, new_labels
+    return heads, labels

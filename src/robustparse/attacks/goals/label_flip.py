@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.attacks.goals.attachment import Goal, Verdict
+from robustparse.attacks.goals.goal import Goal, Verdict
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.victim import Predictions, Victim
 from robustparse.errors import InputError
 from robustparse.metrics import PunctuationPolicy
+from robustparse.types import Example
 
 
 class LabelFlip(Goal):
@@ -31,7 +32,7 @@ class LabelFlip(Goal):
     def __init__(self, *, target: str | None = None) -> None:
         self.target = target
 
-    def gold(self, examples: Sequence[Any], victim: Victim) -> list[Any]:
+    def gold(self, examples: Sequence[Example], victim: Victim) -> list[Any]:
         """Return the victim's ids of the gold labels, or of the target.
 
         Raises:

@@ -11,12 +11,13 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.attacks.engine.texts import restored
-from robustparse.attacks.goals.attachment import TreeGoal, Verdict
+from robustparse.attacks.goals.attachment import TreeGoal, restored
+from robustparse.attacks.goals.goal import Verdict
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.victim import Predictions, Victim
 from robustparse.errors import InputError, check_choice, check_least
 from robustparse.metrics import PunctuationPolicy
+from robustparse.types import Example
 
 
 class Span(NamedTuple):
@@ -125,7 +126,7 @@ class PhraseDrop(TreeGoal):
         self.targets = targets
         self.punctuation = punctuation
 
-    def gold(self, examples: Sequence[Any], victim: Victim) -> list[Any]:
+    def gold(self, examples: Sequence[Example], victim: Victim) -> list[Any]:
         """Gold parses and their phrases; see `TreeGoal.gold`."""
         golds = []
         for parse in super().gold(examples, victim):

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.attacks.engine.texts import restored
-from robustparse.attacks.goals.attachment import Parse, TreeGoal, Verdict
+from robustparse.attacks.goals.attachment import Parse, TreeGoal, restored
+from robustparse.attacks.goals.goal import Verdict
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.victim import Predictions
 from robustparse.errors import InputError

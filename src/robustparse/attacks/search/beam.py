@@ -51,7 +51,7 @@ class Beam(Search):
             # One member alone leads to no state twice.
             unite = self.members == "unite" and len(beam) > 1
             answer = yield Expand(beam, positions, bases=bases, distinct=unite)
-            if not len(answer.scores):  # filters admit none
+            if not len(answer.scores):  # constraints admit none
                 break
             best = answer.states[answer.best()]
             if answer.success.any() or answer.over:

@@ -15,7 +15,7 @@ from robustparse.attacks.problem import Problem, State
 
 @dataclass(eq=False, slots=True)
 class Compare:
-    """Ask for the similarity of changes of one word each, by the filter that measures one.
+    """Ask for the similarity of changes of one word each, by the constraint that measures one.
 
     Only what a search compares is measured, and nothing where searches do not ask. Nothing is
     charged.
@@ -29,7 +29,7 @@ class Compare:
     states: NDArray[np.int16]
 
     def edits(self, problem: Problem) -> list[Edit]:
-        """Return the changes, as filters see them."""
+        """Return the changes, as constraints see them."""
         current = problem.text(self.state)
         positions = (self.states != self.state).argmax(axis=1).tolist()
         return [

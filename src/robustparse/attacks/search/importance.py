@@ -37,7 +37,8 @@ class GreedyByImportance(Search):
         ranking: in which order words are visited.
         winner: which of several candidates of a word that succeed is taken: that of the highest
             `score` (Yoo et al. 2020), or the most `similar` one (Jin et al. 2020, algorithm 1), by
-            the first filter that measures a similarity, and by the score where no filter does.
+            the first constraint that measures a similarity, and by the score where no constraint
+            does.
 
     Raises:
         InputError: a setting is out of range.
@@ -58,7 +59,7 @@ class GreedyByImportance(Search):
         most = problem.edits(len(problem))
         for place, position in enumerate(ranked.positions[:, None]):
             if np.count_nonzero(state) == most:
-                break  # filters would refuse whatever comes
+                break  # constraints would refuse whatever comes
             yield Propose(position, soon=ranked.positions[place:])
             answer = yield Expand(state, position)
             if not len(answer.scores):
@@ -106,7 +107,7 @@ class PWWS(Search):
             changed[position] = choice
             answer = yield Score(changed[None], base=state)
             if not len(answer.states):
-                continue  # filters admit it in the original sentence, not here
+                continue  # constraints admit it in the original sentence, not here
             state = changed
             if answer.success[0] or answer.over:
                 break

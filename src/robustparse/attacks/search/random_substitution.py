@@ -17,7 +17,7 @@ from robustparse.errors import check_least
 
 
 class RandomSubstitution(Search):
-    """Changes random words, all at once, as far as filters on sentences admit each change.
+    """Changes random words, all at once, as far as constraints on sentences admit each change.
 
     Args:
         gamma: share of the words that are changed; kappa = max(1, floor(gamma * words)).

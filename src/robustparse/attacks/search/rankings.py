@@ -132,8 +132,8 @@ class GradientNorm(Ranking):
     ) -> Generator[Request, Answer, Ranked]:
         """See `Ranking.rank`."""
         answer = yield Gradient(problem.start(), loss="cross_entropy")
-        slope = answer.given_slope()
-        norms = np.abs(slope.gradient).sum(axis=1) if self.norm == "l1" else slope.norms
+        gradients = answer.given_gradients()
+        norms = np.abs(gradients.at_words).sum(axis=1) if self.norm == "l1" else gradients.norms
         positions = np.flatnonzero(problem.eligible)
         order = np.argsort(-norms[positions], kind="stable")
         return Ranked(positions[order], clean.over)

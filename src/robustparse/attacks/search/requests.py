@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.search.comparing import Compare
-from robustparse.attacks.search.white_box.gradients import Slope
+from robustparse.attacks.search.white_box.gradients import WordGradients
 from robustparse.attacks.victim import Loss
 
 
@@ -24,8 +24,9 @@ class Score:
 
     Args:
         states: `int16 (n, words)`.
-        base: what they come from by candidates in place of words, `int16 (words,)`: filters judge
-            these from left to right, and what passes is asked about. None: they are not judged.
+        base: what they come from by candidates in place of words, `int16 (words,)`: constraints
+            judge these from left to right, and what passes is asked about. None: they are not
+            judged.
     """
 
     states: NDArray[np.int16]
@@ -45,7 +46,8 @@ class Expand:
     Args:
         state: the state to change, `int16 (words,)`, or several, `(states, words)`.
         positions: where, `(positions,)`.
-        limits: of each position, the first so many candidates that filters admit, `(positions,)`.
+        limits: of each position, the first so many candidates that constraints admit,
+            `(positions,)`.
         bases: which of several states each position belongs to, `(positions,)`.
         distinct: leave out states that come a second time, from another base.
     """
@@ -160,15 +162,15 @@ class Answer:
 
     Args:
         problem: the sentence with all candidates proposed so far.
-        states: the states that were asked about, as far as filters admit, `int16 (n, words)`.
+        states: the states that were asked about, as far as constraints admit, `int16 (n, words)`.
         scores: higher is nearer the goal, `float64 (n,)`.
         success: whether the goal is reached, `bool (n,)`.
         left: queries left in the budget, or None where there is none. At 0 the search is over: it
             must return its outcome, a further request that charges is an error.
         places: which of the states or positions of the request each row answers, `(n,)`, rising.
-        slope: the answer to a request for a gradient, None to any other.
+        gradients: the answer to a request for a gradient, None to any other.
         similarities: the answer to `Compare`, higher is more similar, `float64 (n,)`; None where
-            no filter measures one, and to any other request.
+            no constraint measures one, and to any other request.
     """
 
     problem: Problem
@@ -177,7 +179,7 @@ class Answer:
     success: NDArray[np.bool_]
     left: int | None
     places: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
-    slope: Slope | None = None
+    gradients: WordGradients | None = None
     similarities: NDArray[np.float64] | None = None
 
     @property
@@ -185,11 +187,11 @@ class Answer:
         """Whether the budget is spent."""
         return self.left == 0
 
-    def given_slope(self) -> Slope:
-        """Return the slope, where one was asked for."""
-        if self.slope is None:
-            raise RuntimeError("a request for a gradient was answered without one")
-        return self.slope
+    def given_gradients(self) -> WordGradients:
+        """Return the gradients where they were asked for."""
+        if self.gradients is None:
+            raise RuntimeError("a request for gradients was answered without any")
+        return self.gradients
 
     def best(self) -> int:
         """Return the row with the highest score among those that succeed, or among all if none

@@ -2,8 +2,8 @@
 
 Both change up to kappa words of one phrase, the source, until the parser errs in another one, the
 target; the goal `PhraseDrop` says which phrases there are and what an error is. The first success
-ends the sentence; without one it stays as it is. Where filters on sentences do not admit some of
-the changes of a trial, it is asked about without them.
+ends the sentence; without one it stays as it is. Where constraints on sentences do not admit some
+of the changes of a trial, it is asked about without them.
 """
 
 from collections.abc import Generator
@@ -101,8 +101,8 @@ class PhraseWhiteBox(Search):
     Pairs come by falling sum, over the words of the source, of the gradient's norm (equation 6),
     where F is restricted to the target without its root; the earliest one on ties. Each starts
     afresh from the original sentence. A trial replaces the kappa words of the source with the
-    largest gradients; once so many are changed, the same ones again (with the filter `Repeat` none,
-    and the pair is left).
+    largest gradients; once so many are changed, the same ones again (with the constraint `Repeat`
+    none, and the pair is left).
 
     Args:
         trials: of each pair (30).
@@ -138,7 +138,7 @@ class PhraseWhiteBox(Search):
         norms = {}
         for target in dict.fromkeys(target for _, target in gold.pairs):
             answer = yield self._gradient(problem, problem.start(), target)
-            norms[target] = answer.given_slope().norms
+            norms[target] = answer.given_gradients().norms
         # Equation 6.
         scores = [norms[target][gold.spans[source].words()].sum() for source, target in gold.pairs]
         order = np.argsort(-np.array(scores), kind="stable")[: self.pairs]
@@ -159,10 +159,10 @@ class PhraseWhiteBox(Search):
         substitutes = self.substitution.start()
         kappa = problem.edits(self.kappa)
         for _ in range(self.trials):
-            slope = (yield self._gradient(problem, state, target)).given_slope()
-            ranked = by_norm(slope, _within(problem, source))
+            gradients = (yield self._gradient(problem, state, target)).given_gradients()
+            ranked = by_norm(gradients, _within(problem, source))
             chosen = within_budget(ranked, state, kappa, once=problem.once)[:kappa]
-            verdict = yield from replaced(problem, state, chosen, slope, substitutes)
+            verdict = yield from replaced(problem, state, chosen, gradients, substitutes)
             if verdict is None:
                 break
             answer, state = verdict, verdict.states[0]

@@ -143,7 +143,7 @@ class Job(ABC):
     def _data(self, module: Model) -> Data:
         """All the sentences, checked against the parser."""
         given, drawn = self.given, self.drawn()
-        punctuation = given["attack"].goal.punctuation
+        punctuation = given["attack"].punctuation
         examples = load_examples(
             *(given["data"], given["limit"], given["seed"], module, given["max_length"]),
             share=drawn["share"],

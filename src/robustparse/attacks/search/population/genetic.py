@@ -4,10 +4,10 @@ A population of adversaries evolves: the best member lives on, the others are ch
 each word from one of two parents and then have one word changed for the better. The children of the
 last generation are not looked at any more, in the paper as in TextAttack.
 
-A crossover of states that keep every constraint on single words keeps them too. Filters on whole
-sentences judge a child's words from left to right in the original sentence: it goes without those
-that do not pass. One that keeps none of its words is, as TextAttack's that fails a constraint, one
-of its parents.
+A crossover of states that keep every constraint on single words keeps them too. Constraints on
+whole sentences judge a child's words from left to right in the original sentence: it goes without
+those that do not pass. One that keeps none of its words is, as TextAttack's that fails a
+constraint, one of its parents.
 """
 
 from collections.abc import Generator

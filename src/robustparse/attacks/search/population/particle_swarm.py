@@ -6,7 +6,7 @@ likely each word comes along; particles that are still close to the sentence as 
 changed in one more word. A word's velocity falls where particle and elite agree and rises where
 they differ.
 
-A turn of states that keep every constraint on single words keeps them too. Filters on whole
+A turn of states that keep every constraint on single words keeps them too. Constraints on whole
 sentences judge the words of a turned particle from left to right in the original sentence: it goes
 without those that do not pass. One that would keep none of its words stays where it was.
 """

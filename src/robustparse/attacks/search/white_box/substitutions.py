@@ -20,7 +20,7 @@ from robustparse.attacks.search.white_box.distances import (
     ranks_of,
     target_of,
 )
-from robustparse.attacks.search.white_box.gradients import Slope, SpelledSlope
+from robustparse.attacks.search.white_box.gradients import CharacterGradients, WordGradients
 from robustparse.errors import InputError, check_choice, check_least
 
 
@@ -32,7 +32,7 @@ class Substitutes(Protocol):
         problem: Problem,
         state: State,
         position: int,
-        slope: Slope,
+        gradients: WordGradients,
         barred: Collection[int] = (),
     ) -> int:
         """Return the candidate to put at a position, none of those barred.
@@ -96,24 +96,24 @@ class _Words(Substitutes):
         problem: Problem,
         state: State,
         position: int,
-        slope: Slope,
+        gradients: WordGradients,
         barred: Collection[int] = (),
     ) -> int:
         """See `Substitutes.choose`."""
-        gradient = slope.gradient[position]
+        gradient = gradients.at_words[position]
         first, end = problem.ptr[position : position + 2].tolist()
         if not gradient.any() or first == end:
             return 0
         standing = problem.word(state, position).lower()
-        target = target_of(slope.vectors[position], gradient, self._rule.alpha)
+        target = target_of(gradients.vectors[position], gradient, self._rule.alpha)
         rows = problem.rows[first:end]
-        ranks, rounding = ranks_of(slope.embeddings, rows, target, self._rule.distance)
+        ranks, rounding = ranks_of(gradients.embeddings, rows, target, self._rule.distance)
         ranks[[choice - 1 for choice in barred]] = np.inf
         replaced = {*self._replaced, *self._chosen.values()}
         # Few words were replaced, and many are candidates: look only at those that come out first.
         while np.isfinite(lowest := ranks.min()):
             close = np.flatnonzero(ranks <= lowest + rounding)
-            vectors = slope.embeddings.of(rows[close])
+            vectors = gradients.embeddings.of(rows[close])
             nearest = int(close[distances_to(vectors, target, self._rule.distance).argmin()])
             if problem.words[first + nearest].lower() not in {standing, *replaced}:
                 self._chosen[position] = standing
@@ -170,23 +170,23 @@ class _Characters(Substitutes):
         problem: Problem,
         state: State,
         position: int,
-        slope: Slope,
+        gradients: WordGradients,
         barred: Collection[int] = (),
     ) -> int:
         """See `Substitutes.choose`."""
-        if not isinstance(slope, SpelledSlope):
+        if not isinstance(gradients, CharacterGradients):
             raise RuntimeError("a request for characters was answered without them")
-        gradients = slope.character_gradient[position]
+        characters = gradients.at_characters[position]
         if position not in self._places:
-            self._places[position] = int(np.linalg.norm(gradients, axis=1).argmax())
+            self._places[position] = int(np.linalg.norm(characters, axis=1).argmax())
         place = self._places[position]
         first, end = problem.ptr[position : position + 2].tolist()
-        if not gradients[place].any() or first == end:
+        if not characters[place].any() or first == end:
             return 0
         target = target_of(
-            slope.character_vectors[position, place], gradients[place], self._rule.alpha
+            gradients.character_vectors[position, place], characters[place], self._rule.alpha
         )
-        distances = self._distances(problem, position, place, slope, target)
+        distances = self._distances(problem, position, place, gradients, target)
         tried = (*self._tried[position], int(state[position]), *barred)
         distances[[choice - 1 for choice in tried if choice]] = np.inf
         if not np.isfinite(distances.min()):
@@ -206,12 +206,12 @@ class _Characters(Substitutes):
         problem: Problem,
         position: int,
         place: int,
-        slope: SpelledSlope,
+        gradients: CharacterGradients,
         target: NDArray[np.float64],
     ) -> NDArray[np.float64]:
         """Of the candidates' characters at a place; infinite where one may not be used."""
-        original = slope.spell(problem.original[position : position + 1])
-        spelled = slope.spell(problem.rows[problem.ptr[position] : problem.ptr[position + 1]])
+        original = gradients.spell(problem.original[position : position + 1])
+        spelled = gradients.spell(problem.rows[problem.ptr[position] : problem.ptr[position + 1]])
         differs = (spelled != original).any(axis=2)
         known = spelled[:, place].any(axis=1)
         distances = distances_to(spelled[:, place], target, self._rule.distance)

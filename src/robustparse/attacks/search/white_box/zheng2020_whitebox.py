@@ -2,8 +2,8 @@
 
 A trial takes the gradient of F (equation 4) in the sentence as it stands, and replaces the word
 with the largest gradient by the candidate that the gradient points to, whether that does harm or
-not. Up to kappa words may be changed, each as often as one likes, or once with the filter `Repeat`.
-The outcome is the sentence with the lowest attachment score that was met on the way.
+not. Up to kappa words may be changed, each as often as one likes, or once with the constraint
+`Repeat`. The outcome is the sentence with the lowest attachment score that was met on the way.
 
 The paper and its released code differ in these, each an option (in brackets the code's):
 `positions` (2), `trials` with `count` (39 in all), `length` (`rooted`), and alpha of the
@@ -28,7 +28,7 @@ from robustparse.attacks.search.requests import (
     Score,
     Search,
 )
-from robustparse.attacks.search.white_box.gradients import Slope
+from robustparse.attacks.search.white_box.gradients import WordGradients
 from robustparse.attacks.search.white_box.substitutions import (
     NearestWord,
     Substitutes,
@@ -43,7 +43,7 @@ class Zheng2020WhiteBox(Search):
 
     A goal whose score is a number of errors, such as `AttachmentDrop`, is expected. The search ends
     early where all gradients are zero or none of the words in turn has an admissible candidate:
-    filters on sentences judge one candidate after the other, the nearest first.
+    constraints on sentences judge one candidate after the other, the nearest first.
 
     Args:
         gamma: share of the words that may be changed; kappa = max(1, floor(gamma * L)). The paper
@@ -95,10 +95,10 @@ class Zheng2020WhiteBox(Search):
         kappa, spent = problem.edits(self._kappa(len(problem))), 0
         while spent < self.trials:
             request = Gradient(state, self.loss, characters=self.substitution.characters)
-            slope = (yield request).given_slope()
-            ranked = by_norm(slope, problem.eligible)
+            gradients = (yield request).given_gradients()
+            ranked = by_norm(gradients, problem.eligible)
             chosen = within_budget(ranked, state, kappa, once=problem.once)[: self.positions]
-            answer = yield from replaced(problem, state, chosen, slope, substitutes)
+            answer = yield from replaced(problem, state, chosen, gradients, substitutes)
             if answer is None:
                 break
             state = answer.states[0]
@@ -115,10 +115,10 @@ class Zheng2020WhiteBox(Search):
         return edit_budget(self.gamma, length)
 
 
-def by_norm(slope: Slope, among: NDArray[np.bool_]) -> NDArray[np.int64]:
+def by_norm(gradients: WordGradients, among: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return some of the words by falling norm of their gradients, the leftmost one on ties."""
     positions = np.flatnonzero(among)
-    order = np.argsort(-slope.norms[positions], kind="stable")
+    order = np.argsort(-gradients.norms[positions], kind="stable")
     return positions[order]
 
 
@@ -139,12 +139,13 @@ def replaced(
     problem: Problem,
     state: State,
     positions: NDArray[np.int64],
-    slope: Slope,
+    gradients: WordGradients,
     substitutes: Substitutes,
 ) -> Generator[Request, Answer, Answer | None]:
     """Yield the verdict on the state with substitutes at the positions, as far as there are any.
 
-    Where filters on sentences admit none of the changes, the next nearest substitutes are tried.
+    Where constraints on sentences admit none of the changes, the next nearest substitutes are
+    tried.
 
     Returns:
         The answer, about one state; None where nothing can be replaced.
@@ -156,7 +157,7 @@ def replaced(
     while True:
         changed = state.copy()
         for position, barred in refused.items():
-            choice = substitutes.choose(problem, state, position, slope, barred)
+            choice = substitutes.choose(problem, state, position, gradients, barred)
             changed[position] = choice or state[position]
         if (changed == state).all():
             return None

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from robustparse.attacks.engine.known import Known
-from robustparse.attacks.goals.attachment import Verdict
+from robustparse.attacks.engine.queries import QueryCounter
+from robustparse.attacks.goals.goal import Verdict
 
 WORDS = 3
 
@@ -31,33 +31,33 @@ def test_states_are_numbered_in_the_order_they_were_first_asked_about(
     layout: str, most: int
 ) -> None:
     generator = np.random.default_rng(0)
-    known = Known(np.zeros(WORDS, dtype=np.int16))
-    numbers = {(0,) * WORDS: 0}
-    known.add(verdict_on(list(numbers)))
-    for size in generator.integers(1, 9, size=60).tolist():
+    queries, charged = QueryCounter(1000), 0
+    numbers: dict[tuple[int, ...], int] = {}
+    for size in generator.integers(0, 9, size=60).tolist():
         states = generator.integers(most, size=(size, WORDS)).astype(np.int16)
         rows = [tuple(row) for row in states.tolist()]
         first = [row not in numbers and row not in rows[:at] for at, row in enumerate(rows)]
         expected = [numbers.setdefault(row, len(numbers)) for row in rows]
-        found = known.look_up(laid_out(states, layout))
-        if found is None:
-            assert all(first)
-        else:
-            assert found[0].tolist() == expected
-            assert found[1].tolist() == first
+        new, found = queries.charge(laid_out(states, layout))
+        assert new.tolist() == states[np.array(first, dtype=np.bool_)].tolist()
+        assert (found is None) == all(first)
+        assert found is None or found.tolist() == expected
         if any(first):
-            known.add(verdict_on([row for row, new in zip(rows, first, strict=True) if new]))
-        answer, right = known.verdict(np.array(expected)), verdict_on(rows)
-        assert answer.scores.tolist() == right.scores.tolist()
-        assert answer.success.tolist() == right.success.tolist()
-    assert len(known) == len(numbers)
+            queries.add(verdict_on([row for row, fresh in zip(rows, first, strict=True) if fresh]))
+        if rows:
+            answer, right = queries.verdict(np.array(expected)), verdict_on(rows)
+            assert answer.scores.tolist() == right.scores.tolist()
+            assert answer.success.tolist() == right.success.tolist()
+        charged += size
+        assert (queries.charged, queries.left) == (charged, 1000 - charged)
+        assert queries.unique == len(numbers) == sum(map(len, queries.asked))
 
 
 def test_states_that_share_a_byte_are_not_the_same() -> None:
     """256 ends in the zero byte that 0 ends in."""
-    known = Known(np.zeros(2, dtype=np.int16))
-    assert known.look_up(np.array([[256, 0], [0, 256], [1, 0], [0, 1]], dtype=np.int16)) is None
-    again = known.look_up(np.array([[0, 256], [0, 0], [257, 0]], dtype=np.int16))
-    assert again is not None
-    assert again[0].tolist() == [2, 0, 5]
-    assert again[1].tolist() == [False, False, True]
+    queries = QueryCounter(None)
+    states = np.array([[0, 0], [256, 0], [0, 256], [1, 0], [0, 1]], dtype=np.int16)
+    assert queries.charge(states)[1] is None
+    new, found = queries.charge(np.array([[0, 256], [0, 0], [257, 0]], dtype=np.int16))
+    assert (new.tolist(), found.tolist()) == ([[257, 0]], [2, 0, 5])
+    assert queries.left is None

@@ -1,0 +1,29 @@
+"""The usual goal for each kind of gold answer, so that one recipe serves several tasks."""
+
+from typing import Any
+
+from robustparse.attacks.goals.attachment import AttachmentDrop
+from robustparse.attacks.goals.goal import Goal
+from robustparse.attacks.goals.label_flip import LabelFlip
+from robustparse.errors import InputError
+from robustparse.types import DependencyTree
+
+
+def usual_goal(gold: Any) -> Goal:
+    """Choose the goal of an attack that names none.
+
+    Args:
+        gold: a gold answer: of a tree the goal is `AttachmentDrop()`, of a label `LabelFlip()`.
+
+    Raises:
+        InputError: no goal is usual for such answers.
+    """
+    if isinstance(gold, DependencyTree):
+        return AttachmentDrop()
+    if isinstance(gold, str):
+        return LabelFlip()
+    raise InputError(
+        f"no goal is usual for a gold answer of type {type(gold).__name__}",
+        key="attack: goal",
+        remedy="name a goal",
+    )
