@@ -55,12 +55,11 @@ $(LOWEST): pyproject.toml $(UV)/uv
 
 # The tools of the tests are those of constraints.txt. uv takes another torch than the lowest where
 # TORCH names one: TORCH=torch==2.13.0+cpu make lowest
-.venv-lowest/set-up: $(LOWEST) constraints.txt
+.venv-lowest/set-up: pyproject.toml constraints.txt $(UV)/uv
 	$(UV)/uv venv --quiet --clear --python 3.11 .venv-lowest
 	echo "$(TORCH)" > build/override.txt
-	$(UV)/uv pip install --quiet --python $(LOWEST_BIN)/python -r $(LOWEST) \
-		--override build/override.txt
+	$(UV)/uv pip install --quiet --python $(LOWEST_BIN)/python --resolution lowest-direct \
+		--override build/override.txt -e .
 	grep -E "^(conllu|pytest|pytest-xdist)==" constraints.txt > build/test-tools.txt
 	$(UV)/uv pip install --quiet --python $(LOWEST_BIN)/python -r build/test-tools.txt
-	$(UV)/uv pip install --quiet --python $(LOWEST_BIN)/python --no-deps -e .
 	touch $@

@@ -226,7 +226,8 @@ def _settings(path: Path, kind: str) -> dict[str, Any]:
     try:
         content = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"not the JSON of a {kind} ({first_line(error)})", path=path) from error
+        found = f"the settings of the {kind} cannot be loaded ({first_line(error)})"
+        raise InputError(found, path=path) from error
     if not isinstance(content, dict):
         found = f"a {type(content).__name__}"
         raise InputError(found, path=path, expected=f"the settings of a {kind}")
