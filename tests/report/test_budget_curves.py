@@ -52,7 +52,7 @@ DATA = {"checkpoint": "1f", "data": "2e"}
 OTHER_RUNS: list[dict[str, Any]] = [
     {"seed": 1},
     {"limit": 100},
-    {"share": 0.5},
+    {"fraction": 0.5},
     {"settings": {"init_args": {"goal": {"class_path": "AttachmentDrop"}}}},
     {"sha256": {**DATA, "data": "3d"}},
 ]

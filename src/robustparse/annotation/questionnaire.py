@@ -143,7 +143,7 @@ def read_key(path: Path) -> dict[str, Item]:
     except (ValueError, LookupError, TypeError, AttributeError):
         read = {}
     if not read:
-        raise InputError(f"{path}: no key as `robustparse export` writes it")
+        raise InputError(f"{path}: no key as `robustparse annotate export` writes it")
     return read
 
 

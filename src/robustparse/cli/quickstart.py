@@ -21,7 +21,7 @@ from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.random_substitution import RandomSubstitution
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.search.zheng2020 import Zheng2020
-from robustparse.cli.common.inputs import instantiate_options, options_of, parse_options
+from robustparse.cli.common.options import run_command
 from robustparse.cli.common.noise import quiet
 from robustparse.cli.common.progress import attack_progress
 from robustparse.cli.common.tables import summary_table
@@ -189,5 +189,4 @@ def _verdict(before: Summary, after: Summary, training: str) -> str:
 
 def command(arguments: Sequence[str]) -> None:
     """Parse options and run."""
-    parser = options_of(quickstart, "quickstart")
-    quickstart(**instantiate_options(parser, parse_options(parser, arguments)))
+    run_command(quickstart, arguments)

@@ -3,7 +3,7 @@
 The key ``robustparse`` holds the format's number, the version that wrote it, the parser's
 specification (class path and plain arguments, nested) and the vocabulary as lists. Nothing in it is
 unpickled beyond what ``weights_only=True`` allows, and only classes of ``robustparse.models`` are
-instantiated.
+instantiated, and those of modules that the user trusts.
 """
 
 import importlib
@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from robustparse import __version__
+from robustparse import __version__, trust
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, reason
 
@@ -33,21 +33,22 @@ def specification(part: object) -> dict[str, Any]:
     Paths become strings.
 
     Raises:
-        InputError: no parser could be made of it again: the class is none of ours, or an argument
-            is neither plain data nor an object of ours.
+        InputError: no parser could be made of it again: the class is not allowed, or an argument
+            is neither plain data nor an object of an allowed class.
     """
     class_path = _class_path(part)
-    if not class_path.startswith(_OURS):
+    if not _is_allowed(class_path):
         raise InputError(
             f"no checkpoint of a {class_path} could be loaded: only classes of robustparse.models "
-            "are; put the class into a file of that folder"
+            f"and of trusted modules are",
+            remedy=f"add --trust {class_path.partition('.')[0]}",
         )
     names = [n for n in inspect.signature(type(part).__init__).parameters if n not in _GIVEN_LATER]
     arguments: dict[str, Any] = {}
     for name in names:
         value = getattr(part, name)
         value = str(value) if isinstance(value, PurePath) else value
-        nested = type(value).__module__.startswith("robustparse.")
+        nested = _is_allowed(_class_path(value))
         if not nested and not _is_plain(value):
             raise InputError(
                 f"{class_path}: no checkpoint could hold its {name}, a {_class_path(value)}; "
@@ -59,7 +60,15 @@ def specification(part: object) -> dict[str, Any]:
 
 
 def _class_path(part: object) -> str:
-    return f"{type(part).__module__}.{type(part).__qualname__}"
+    return _class_path_of(type(part))
+
+
+def _class_path_of(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _is_allowed(class_path: str) -> bool:
+    return class_path.startswith(_OURS) or trust.allowed(class_path)
 
 
 def _is_plain(value: object) -> bool:
@@ -81,13 +90,16 @@ def instantiate(spec: Mapping[str, Any], **given: Any) -> Any:
     class_path = str(spec.get("class_path"))
     module_name, _, class_name = class_path.rpartition(".")
     try:
-        # What one of our modules imports from elsewhere is none of our classes.
-        ours = module_name.startswith(_OURS)
-        found = getattr(importlib.import_module(module_name), class_name) if ours else None
-        if not inspect.isclass(found) or not found.__module__.startswith(_OURS):
+        may = _is_allowed(class_path)
+        found = getattr(importlib.import_module(module_name), class_name) if may else None
+        # What an allowed module imports from elsewhere is not allowed with it.
+        if not inspect.isclass(found) or not _is_allowed(_class_path_of(found)):
             raise InputError(
                 f"a checkpoint names the class {class_path!r}; only classes of "
-                "robustparse.models are loaded"
+                "robustparse.models are loaded, and of trusted modules",
+                remedy=None
+                if class_path.startswith("robustparse.")
+                else f"if you know its code, add --trust {class_path.partition('.')[0]}",
             )
         arguments = {
             name: instantiate(value) if isinstance(value, dict) and "class_path" in value else value

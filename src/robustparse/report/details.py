@@ -1,7 +1,7 @@
 """The page's tables about the adversarial examples themselves: effort, fluency, words, candidates.
 
 They show what `summary.json` holds and leave out what it does not: folders of older versions, and
-measures that `robustparse quality` did not take.
+measures that `robustparse measure` did not take.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 from robustparse.evaluation.lines import SUMMARY
 from robustparse.report.fields import Json, figure, get
 
-# Older versions write neither; `robustparse quality` adds the second to their folders.
+# Older versions write neither; `robustparse measure` adds the second to their folders.
 NEW_KEYS = ("edits_per_success", "word_similarity")
 MISSING = "\N{EN DASH}"
 ARROW = " \N{RIGHTWARDS ARROW} "

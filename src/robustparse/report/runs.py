@@ -8,7 +8,7 @@ from robustparse.evaluation.lines import RUN
 
 # Neither the parser's checkpoint nor how it decodes: parsers are what is compared. Data go by
 # their content, not by where they lie.
-_COMPARED = ("attack", "settings", "seed", "limit", "share", "share_of")
+_COMPARED = ("attack", "settings", "seed", "limit", "fraction", "fraction_of")
 
 
 def read_run(folder: Path) -> dict[str, Any]:
