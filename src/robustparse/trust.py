@@ -56,10 +56,11 @@ def trust(modules: Iterable[str]) -> None:
         InputError: one is not the name of a module.
     """
     for module in modules:
-        if not all(part.isidentifier() for part in module.split(".")):
-            raise InputError(
-                f"{module!r} is not the name of a module", key=OPTION, expected="my_package"
-            )
+        root, *_ = parts = module.split(".")
+        # jsonargparse could be told by a configuration to import whatever it likes.
+        if not all(part.isidentifier() for part in parts) or root == "jsonargparse":
+            found = f"{module!r} is not the name of a module that can be trusted"
+            raise InputError(found, key=OPTION, expected="my_package")
         _trusted.add(module)
     if _trusted and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # last, so that no file there takes a library's place

@@ -88,9 +88,8 @@ class Cli(LightningCLI):
             if self.start.elsewhere(self.folder) and last.exists():
                 from_old = self.start.path.resolve() == (self.folder / OLD).resolve()
                 fate = "is given up" if from_old else f"becomes {OLD}"
-                _say(
-                    f"as it starts, {LAST} {fate}, metrics from step {self.start.step} on are dropped"
-                )
+                dropped = f"metrics from step {self.start.step} on are dropped"
+                _say(f"as it starts, {LAST} {fate}, {dropped}")
         elif wished is not None:
             _say(f"no checkpoint in {self.folder} yet, training from the start")
         elif last.exists():

@@ -133,12 +133,13 @@ class Walk:
                 self.node(node, None, key)
 
 
-def refusal(message: str, arguments: Sequence[str]) -> InputError | None:
-    """Return the error to show where jsonargparse was not allowed to import what an option names.
+def refusal(message: str, arguments: Sequence[str], path: Path | None = None) -> InputError | None:
+    """Return the error to show where jsonargparse was not allowed to import something.
 
     Args:
-        message: of jsonargparse, which quotes the name.
-        arguments: of the command.
+        message: of jsonargparse, which quotes its name.
+        arguments: of the command, one of which may name it.
+        path: of the file that names it.
     """
     if _refused:
         return _refused[0]
@@ -148,15 +149,15 @@ def refusal(message: str, arguments: Sequence[str]) -> InputError | None:
     name = rest.partition("'")[0]
     keys = [option for option, value, _ in _options(arguments) if value == name]
     try:
-        trust.check_class(name, key=keys[0] if keys else _key_in(message))
+        trust.check_class(name, path=path, key=keys[0] if keys else _last_quoted(message))
     except InputError as error:
         return error
-    return InputError(f"{name} is not a class", expected="a class; functions are not named")
+    return InputError(f"{name} is not a class; functions are never named", path=path)
 
 
-def _key_in(message: str) -> str:
-    """Return the key that jsonargparse quotes first, or an empty one."""
-    return message.partition('"')[2].partition('"')[0]
+def _last_quoted(message: str) -> str:
+    """Return the innermost key that a message of jsonargparse quotes, or an empty one."""
+    return (["", *message.split('Parser key "')[1:]][-1]).partition('"')[0]
 
 
 _refused: list[InputError] = []

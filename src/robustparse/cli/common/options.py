@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Collection, Sequence
 from difflib import get_close_matches
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -88,9 +89,9 @@ def _parsed(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
     try:
         options: Namespace = parser.parse_args(list(arguments))
     except ArgumentError as error:
+        _check_recipe(arguments)
         if (refused := refusal(str(error), arguments)) is not None:
             raise refused from None
-        _check_recipe(arguments)
         known = [f"--{name}" for name in vars(parser.get_defaults())]
         raise InputError(
             _with_nearest(shorten(str(error)), known), path=files_of(arguments)
@@ -126,6 +127,8 @@ def _check_recipe(arguments: Sequence[str]) -> None:
             try:
                 _attack_parser().parse_object({"attack": read_yaml(path)})
             except ArgumentError as error:
+                if (refused := refusal(str(error), (), path)) is not None:
+                    raise refused from None
                 raise InputError(shorten(str(error)), path=path) from None
 
 
@@ -137,7 +140,7 @@ def _attack_parser() -> ArgumentParser:
 
 def files_of(arguments: Sequence[str]) -> str | None:
     """Name the configuration files of a command."""
-    pairs = zip(arguments, arguments[1:], strict=False)
+    pairs = pairwise(arguments)
     return " ".join(value for name, value in pairs if name in ("-c", "--config")) or None
 
 

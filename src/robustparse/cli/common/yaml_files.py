@@ -25,7 +25,7 @@ def read_yaml(path: Path) -> Any:
     """
     text = read_text(path)
     parse_yaml(text, path)
-    return yaml.load(text, Loader=_LOADER)  # noqa: S506 - a safe loader
+    return yaml.load(text, Loader=_LOADER)
 
 
 def parse_yaml(text: str, path: Path | None = None, key: str | None = None) -> yaml.Node | None:
