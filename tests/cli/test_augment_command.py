@@ -156,24 +156,6 @@ def test_the_format_is_the_datas(made, tmp_path, capsys):
     assert len(words_of(tmp_path / "copies.conllx")) == 2
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (["--fraction", 0.5, "--tokens", 0.5], "--fraction counts sentences and --tokens words"),
-        (["--fraction", 1.5], "--fraction must be above 0 and at most 1, got 1.5"),
-        (["--tokens", 0], "--tokens must be above 0 and at most 1, got 0.0"),
-        (["--keep", "some"], "some"),
-        (["--out", "copies.txt"], "name a file that ends in .conllu"),
-        (["--out", "{made}/train.conllu"], "that is the data itself"),
-        (["--out", "{made}/train.conllu", "--data", "none.conllu"], "none.conllu: no such file"),
-    ],
-)
-def test_a_wrong_option_is_named(made, tmp_path, capsys, options, says):
-    given = [str(option).format(made=made) for option in options]
-    assert says in mistake(capsys, *arguments(made, tmp_path / "copies.conllu", *given))
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_training_with_the_shipped_settings_on_copies_of_the_sample(made, tmp_path):
     path = tmp_path / "copies.conllu"
     main(arguments(made, path, "--data", "sample", "--limit", 20, "--keep", "all"))

@@ -23,7 +23,7 @@ from robustparse.files import read_text
 CONFIGS = Path(str(resources.files(trust.PACKAGE))) / "configs"
 # Options that take a file by path or by its bare name, and where such names are looked up.
 _FILES = {"--config": CONFIGS, "-c": CONFIGS, "--attack": CONFIGS / "attack"}
-_YAML = (".yaml", ".yml", ".json")
+_YAML = (".yaml", ".yml")
 _load = get_loader("yaml")
 
 
