@@ -10,8 +10,8 @@ import pytest
 from command_runs import mistake
 from rich.console import Console
 
-from robustparse.cli import judge
-from robustparse.cli import quality as module
+from robustparse.cli import annotate
+from robustparse.cli import measure as module
 from robustparse.cli.main import main
 from robustparse.evaluation.attack_folder import attack_into
 from robustparse.models.victim import ModelVictim
@@ -76,7 +76,7 @@ def test_models_get_the_options(folder, monkeypatch, capsys):
         given.append(arguments[:-1])
         return {}
 
-    monkeypatch.setattr(module, "measure", measure)
+    monkeypatch.setattr(module, "measure_folder", measure)
     options = ["--language_model", "some-lm", "--kind", "masked", "--sentence_encoder", "enc"]
     main(["measure", str(folder), *options, "--device", "cpu", "--download", "true"])
     ((where, model, cosine, encoder),) = given
@@ -88,7 +88,7 @@ def test_models_get_the_options(folder, monkeypatch, capsys):
     assert (encoder.model, encoder.measure, encoder.reference) == ("enc", "cosine", "original")
 
 
-def test_mistakes_of_quality(folder, tmp_path, capsys):
+def test_mistakes_of_measure(folder, tmp_path, capsys):
     for arguments, says in (
         ([folder], "nothing to measure by; give --language_model"),
         ([tmp_path / "none", "--vectors", "v.txt"], "none: no such folder"),
@@ -126,12 +126,12 @@ def test_pairs_go_out_and_answers_come_in(folder, tmp_path, capsys):
     assert json.loads((tmp_path / "figures.json").read_text())["items"] == 5
 
 
-def test_nothing_that_judge_shows_is_cut_off_in_80_columns():
+def test_nothing_of_the_table_of_answers_is_cut_off_in_80_columns():
     figures = {"answers": {"adversarial": 60.0}, "majority": {"none": 10}, "agreement": 60.0}
     figures |= {"kappa": -0.186, "kappa_kind": "fleiss"}
     found = {"items": 10, "annotators": 3, "more_fluent": figures, "same_structure": figures}
     console = Console(width=80, file=io.StringIO())
-    console.print(judge._table(found))
+    console.print(annotate._table(found))
     shown = console.file.getvalue()
     assert "…" not in shown
     for whole in ("same_structure", "no majority", "agreement", "-0.186", "(Fleiss)"):
