@@ -1,6 +1,7 @@
 """No recipe and no configuration runs code that is not trusted: nothing is imported for it."""
 
 import copy
+import importlib
 import json
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from robustparse import trust
 from robustparse.cli.common.class_paths import CONFIGS, checked
 from robustparse.cli.main import main
 from robustparse.errors import InputError
+from robustparse.models.checkpoint import instantiate, specification
 
 EVIL = "evil_module.Evil"
 SPECS = {
@@ -310,3 +312,29 @@ def test_end_to_end_in_a_process_of_its_own() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("robustparse: run.yaml:3: trainer.callbacks[0].class_path: ")
+
+
+def test_a_checkpoint_names_only_classes_of_the_package_and_of_trusted_modules() -> None:
+    Path("their_package.py").write_text(
+        "import os\nfrom robustparse.models import LSTMEncoder\n"
+        "class Theirs(LSTMEncoder):\n    pass\n"
+    )
+    sys.path.append(".")
+    try:
+        theirs = importlib.import_module("their_package").Theirs(hidden=4)
+        named = {"class_path": "their_package.Theirs", "init_args": {"hidden": 4}}
+        with pytest.raises(InputError) as error:
+            specification(theirs)
+        assert error.value.remedy == "add --trust their_package"
+        with pytest.raises(InputError) as error:
+            instantiate(named)
+        assert error.value.remedy == "if you know its code, add --trust their_package"
+        trust.trust(["their_package"])
+        assert specification(theirs)["class_path"] == "their_package.Theirs"
+        assert instantiate(named).hidden == 4
+        for wrong in ("their_package.os.system", EVIL, "os.system"):
+            with pytest.raises(InputError):
+                instantiate({"class_path": wrong, "init_args": {}})
+    finally:
+        sys.path.remove(".")
+        sys.modules.pop("their_package", None)

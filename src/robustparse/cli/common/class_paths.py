@@ -115,7 +115,8 @@ class Walk:
     def _text(self, text: str, path: Path | None, line: int | None, key: str) -> None:
         """Check a text, which may be read as a class, as YAML or as the name of a file of it."""
         dotted = all(part.isidentifier() for part in text.split("."))
-        if dotted and text.startswith(f"{trust.PACKAGE}."):
+        *rooms, last = text.split(".")
+        if dotted and rooms[1:] and rooms[0] == trust.PACKAGE and last[0].isupper():
             self._class(text, path, line, key)
         elif dotted and trust.full_path(text):
             self.named.add(text)
