@@ -120,7 +120,7 @@ def full_path(name: str) -> str | None:
 @cache
 def public_classes() -> dict[str, str]:
     """Return the class paths of the package's public classes by their bare names."""
-    found = {}
+    found: dict[str, str] = {}
     for stub in sorted(Path(__file__).parent.glob("*/__init__.pyi")):
         for statement in ast.parse(stub.read_text("utf-8")).body:
             if isinstance(statement, ast.ImportFrom):

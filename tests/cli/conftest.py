@@ -6,15 +6,8 @@ import pytest
 from command_runs import RECIPE, checkpoint
 from tiny_runs import fit, write_config
 
-from robustparse import trust
 from robustparse.cli.main import main
 from sample_runs import sentences, write_sample
-
-
-@pytest.fixture(autouse=True)
-def _nothing_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What one test trusts, the next does not."""
-    monkeypatch.setattr(trust, "_trusted", set())
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,7 @@ from command_runs import (
     ranks,
 )
 
-from robustparse.cli.common.devices import process_device
+from robustparse.cli.common.attacking import process_device
 from robustparse.cli.main import main
 from robustparse.errors import InputError
 from robustparse.evaluation.lines import held_lines, read_lines
@@ -213,7 +213,7 @@ def test_ranks_without_an_address_and_with_other_devices(made, tmp_path, monkeyp
     error = mistake(capsys, *arguments(made, tmp_path / "out"))
     assert "start the ranks with torchrun" in error
     error = mistake(capsys, *arguments(made, tmp_path / "out", "--devices", 3))
-    assert "--devices 3: the launcher has started 2 processes" in error
+    assert "--devices: 3, but the launcher has started 2 processes" in error
 
 
 def test_devices_of_processes(monkeypatch):

@@ -18,10 +18,9 @@ from pytorch_lightning.utilities import rank_zero_only
 
 from robustparse.cli.common import outputs
 from robustparse.cli.common.class_paths import checked, refusal
-from robustparse.cli.common.config_errors import mistake_in, shorten
-from robustparse.cli.common.noise import quiet
-from robustparse.cli.common.options import files_of
+from robustparse.cli.common.options import files_of, mistake_in, shorten
 from robustparse.cli.common.predictions import PredictionFile
+from robustparse.cli.common.progress import quiet
 from robustparse.errors import InputError
 from robustparse.files import make_folder
 from robustparse.models.base import Model

@@ -21,9 +21,8 @@ from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.random_substitution import RandomSubstitution
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.search.zheng2020 import Zheng2020
-from robustparse.cli.common.noise import quiet
 from robustparse.cli.common.options import run_command
-from robustparse.cli.common.progress import attack_progress
+from robustparse.cli.common.progress import attack_progress, quiet
 from robustparse.cli.common.tables import summary_table
 from robustparse.data.datamodule import SAMPLE, TreebankDataModule
 from robustparse.data.sample.treebank import attack_lexicon, sample_treebank

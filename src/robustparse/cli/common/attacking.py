@@ -4,6 +4,7 @@ New processes of this machine, or those that a launcher has started, load all by
 process writes. The files are the same for any number.
 """
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,6 @@ import torch
 from robustparse import trust
 from robustparse.attacks.attack import PACKING, Attack
 from robustparse.cli.common.class_paths import checked
-from robustparse.cli.common.devices import process_device
 from robustparse.cli.common.inputs import (
     data_warnings,
     digest,
@@ -30,6 +30,7 @@ from robustparse.cli.common.progress import attack_progress
 from robustparse.cli.common.recipe_files import recipe_digests
 from robustparse.data.conllu import check_readable
 from robustparse.data.shares import Unit
+from robustparse.devices import gpus
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_folder import RECIPE, Summary, collect_into
 from robustparse.evaluation.processes import lines_of_processes
@@ -180,6 +181,36 @@ class AttackRun:
             return ranks.lead(source, lambda lines: self._collected(lines, data))
         ranks.follow(source, data.examples)
         return None
+
+
+def process_device(device: str, rank: int, count: int) -> str:
+    """Return what one of several processes of this machine is given as its ``--device``.
+
+    Args:
+        device: as given: ``auto`` takes GPUs where there are any, ``cuda`` GPUs, ``cpu`` none.
+        rank: of the process, from 0; it gets the GPU of this number.
+        count: of the processes.
+
+    Raises:
+        InputError: fewer than one process, more processes than GPUs, or one GPU named for all.
+    """
+    if count < 1:
+        raise InputError(f"must be >= 1, got {count}", key="--devices")
+    if count == 1:
+        return device
+    if re.fullmatch("cuda:[0-9]+", device):
+        raise InputError(
+            f"--device {device} names one GPU, and there are {count} processes; give --device cuda "
+            "(process i takes GPU i; CUDA_VISIBLE_DEVICES chooses which there are), or one process"
+        )
+    if device == "cuda" or (device == "auto" and gpus()):
+        if count > gpus():
+            raise InputError(
+                f"--devices {count}: this machine has {gpus()} GPUs that torch can use; give at "
+                "most as many, or --device cpu for processes without one"
+            )
+        return f"cuda:{rank}"
+    return device
 
 
 def seeded(recipe: Recipe | None, attack: Attack, seed: int | None) -> tuple[Recipe, int]:

@@ -8,15 +8,23 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jsonargparse import ArgumentError, ArgumentParser, Namespace
+from pytorch_lightning.utilities.exceptions import (  # type: ignore[attr-defined]
+    MisconfigurationException,
+)
 
 from robustparse import trust
 from robustparse.attacks.attack import Attack
 from robustparse.cli.common.class_paths import checked, refusal
-from robustparse.cli.common.config_errors import mistake_in, shorten
 from robustparse.cli.common.yaml_files import read_yaml
 from robustparse.errors import InputError
 
 _UNKNOWN = "unrecognized arguments: "
+# What jsonargparse says of every union of types, in addition to what is wrong.
+_HEADINGS = ("Does not validate", "Subtypes:", "Errors:", "Given value type:", "Subclass types")
+_NEITHER = "Expected a <class 'NoneType'>"
+_VALUE = "Given value: "
+_NESTED = "NestedArg(key='"
+_LONGEST_VALUE = 100
 
 
 class Recipe(NamedTuple):
@@ -79,8 +87,8 @@ def _parser_of(
     )
     several = {each for each in positional if function.__annotations__[each] == list[str]}
     for each, text in positional.items():
-        parser.add_argument(each, help=text, **({"nargs": "+"} if each in several else {}))
-    skip = {*positional, "recipe"}
+        parser.add_argument(each, help=text, nargs="+" if each in several else None)
+    skip: set[str | int] = {*positional, "recipe"}
     parser.add_function_arguments(function, sub_configs=True, skip=skip, fail_untyped=False)
     return parser
 
@@ -120,9 +128,8 @@ def _recipe(parser: ArgumentParser, options: Namespace) -> Recipe:
 
 def _check_recipe(arguments: Sequence[str]) -> None:
     """Say what is wrong with a recipe's file, which jsonargparse then reads as a class path."""
-    for option, value in zip(arguments, [*arguments[1:], ""], strict=True):
-        name, _, joined = option.partition("=")
-        path = Path(joined or value)
+    for name, value in pairwise(arguments):
+        path = Path(value)
         if name == "--attack" and path.is_file():
             try:
                 _attack_parser().parse_object({"attack": read_yaml(path)})
@@ -169,3 +176,49 @@ def _with_nearest(message: str, options: Collection[str]) -> str:
     unknown = message.partition(_UNKNOWN)[2].partition("=")[0].split()
     nearest = get_close_matches(unknown[0], options, n=1) if unknown else []
     return f"{message}; did you mean {nearest[0]}?" if nearest else message
+
+
+def shorten(message: str) -> str:
+    """Return a message of jsonargparse on one line, with the keys and the reasons only."""
+    kept, value = [], ""
+    for line in message.splitlines():
+        text = line.strip().removeprefix("- ")
+        if text.startswith(_VALUE):
+            given = text.removeprefix(_VALUE)
+            if given.startswith(_NESTED):
+                given = given.removeprefix(_NESTED).removesuffix(")").replace("', val=", ": ", 1)
+            value = given if len(given) <= _LONGEST_VALUE else value
+        elif text and text != _NEITHER and not text.startswith(_HEADINGS):
+            kept.append(text)
+    reasons = " ".join(dict.fromkeys(kept))
+    for typing, plain in (("a typing.Literal[", "one of ["), ("a <class '", "")):
+        reasons = reasons.replace(typing, plain)
+    return reasons.replace("'>", "") + (f"; got {value}" if value else "")
+
+
+def mistake_in(error: BaseException) -> InputError | None:
+    """Return what the user did wrong, where an exception comes of that; None where it is our fault.
+
+    jsonargparse wraps what constructors raise, and Lightning checks some settings only when a run
+    has begun.
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, InputError):
+            return cause
+        # A class that was named may need a library that is not there.
+        missing = isinstance(cause, ModuleNotFoundError) and cause is not error
+        if missing or isinstance(cause, MisconfigurationException):
+            return InputError(" ".join(str(cause).split()))
+        cause = cause.__cause__
+    if isinstance(error, RuntimeError | ValueError) and _raised_by_lightning(error):
+        return InputError(" ".join(str(error).split()), key="trainer")
+    return None
+
+
+def _raised_by_lightning(error: BaseException) -> bool:
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    name = "" if place is None else str(place.tb_frame.f_globals.get("__name__", ""))
+    return name.startswith("pytorch_lightning.")

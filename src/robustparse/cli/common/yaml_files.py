@@ -58,7 +58,7 @@ def _check_size(text: str, path: Path | None, key: str | None) -> None:
     """Go through a text event by event, which builds nothing and stops at the first excess."""
 
     def refuse(found: str, event: yaml.Event) -> InputError:
-        line = event.start_mark.line + 1 if path is not None else None
+        line = None if path is None or event.start_mark is None else event.start_mark.line + 1
         return InputError(found, path=path, line=line, key=key)
 
     sizes: dict[str, int] = {}
@@ -68,7 +68,7 @@ def _check_size(text: str, path: Path | None, key: str | None) -> None:
         if isinstance(event, yaml.AliasEvent):
             if any(anchor == event.anchor for anchor, _ in opened):
                 raise refuse(f"*{event.anchor} refers to what it is a part of", event)
-            count += sizes.get(event.anchor, 0)
+            count += sizes.get(str(event.anchor), 0)
         elif isinstance(event, yaml.CollectionEndEvent):
             anchor, before = opened.pop()
             if anchor is not None:
