@@ -80,7 +80,7 @@ def small(name: str, steps: int, start: Path | None = None, **trainer: Any) -> d
 def fit(config: Path, folder: Path, *options: str) -> list[str]:
     """Return the arguments of a run that goes on where there is something to go on from."""
     where = ["--trainer.default_root_dir", str(folder), "--ckpt_path", "last"]
-    return ["fit", "--trust", "small_runs", "--config", str(config), *where, *options]
+    return ["fit", "--config", str(config), *where, *options]
 
 
 class Run:

@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 import torch
-from command_runs import checkpoint, table
+from command_runs import checkpoint, mistake, table
 
 from robustparse import __version__
+from robustparse.cli import evaluate as module
+from robustparse.cli.common.inputs import Paths, as_list
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
+from robustparse.errors import InputError
 from robustparse.evaluation.clean import evaluate
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.load import load
@@ -128,6 +131,26 @@ def test_a_figure_that_does_not_exist_is_null(made, tmp_path, capsys):
     report = json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
     assert (report["uas"], report["las"]) == (None, None)
     assert table(capsys.readouterr().out)["tiny"][:2] == ["-", "-"]
+
+
+def test_several_checkpoints_are_one_ensemble(tmp_path, monkeypatch, capsys):
+    given: list[list[str]] = []
+
+    def noted(checkpoints: Paths, *_: object) -> None:
+        given.append(as_list(checkpoints))
+        raise InputError("seen")
+
+    monkeypatch.setattr(module, "load_models", noted)
+    (tmp_path / "options.yaml").write_text("checkpoint: [a, b]\n")
+    for options in (
+        ["--checkpoint", "a", "b"],
+        ["--checkpoint", "a", "--checkpoint", "b"],
+        ["--checkpoint=a", "--checkpoint=b"],
+        ["--checkpoint", '["a", "b"]'],
+        ["--config", tmp_path / "options.yaml"],
+    ):
+        assert "seen" in mistake(capsys, "evaluate", *options, "--data", "sample")
+        assert given.pop() == ["a", "b"]
 
 
 def test_the_help(capsys):

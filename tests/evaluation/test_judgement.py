@@ -141,7 +141,7 @@ def test_the_key_of_another_export(tmp_path):
     item = next(iter(good["items"].values()))
     for wrong in ("{", "[]", "{}", '{"items": 3}', json.dumps({"items": {"p": {}}})):
         key.write_text(wrong)
-        with pytest.raises(InputError, match=r"key\.json: no key as `robustparse annotate export` writes"):
+        with pytest.raises(InputError, match=r"key\.json: no key as `robustparse annotate export`"):
             judge(key, files)
     item["original"] = "C"
     key.write_text(json.dumps(good))
