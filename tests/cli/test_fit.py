@@ -195,7 +195,7 @@ def test_weights_alone_cannot_be_resumed(
     with pytest.raises(SystemExit) as end:
         main([*fit(config, tmp_path / "run"), "--ckpt_path", str(tmp_path / "bare.ckpt")])
     assert end.value.code == 2
-    assert "bare.ckpt: holds weights alone" in capsys.readouterr().err
+    assert "bare.ckpt: holds only weights" in capsys.readouterr().err
 
 
 def test_a_checkpoint_callback_of_the_users_replaces_the_best(tmp_path: Path) -> None:

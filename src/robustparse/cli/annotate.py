@@ -42,10 +42,10 @@ def export(
     Args:
         folder: of a finished attack.
         out: the CSV file; with several annotators one file each, pairs_1.csv and on.
-        key: the file that tells originals from adversarial sentences (pairs_key.json beside out).
+        key: the file that tells originals from adversarial sentences (pairs_key.json next to out).
         annotators: how many files, each with the same pairs in an order and on sides of its own.
         which: the sentences on which the attack succeeded, or all that it changed.
-        limit: only so many pairs, drawn from the seed.
+        limit: at most this many pairs, drawn from the seed.
         seed: of the choice of pairs, their order and their sides.
     """
     pairs = [one for one in read_pairs(Path(folder)) if one.changed]
@@ -64,7 +64,7 @@ def score(key: str, files: list[str], out: str | None = None) -> None:
 
     Args:
         key: the file that ``annotate export`` wrote apart.
-        files: the answered CSV files, one an annotator.
+        files: the answered CSV files, one per annotator.
         out: a JSON file for the scores.
     """
     found = score_answers(Path(key), [Path(path) for path in files])

@@ -1,7 +1,7 @@
 """``robustparse quickstart``: the whole story on embedded data, in a few minutes.
 
-Trains a word-based biaffine parser on the sample treebank, attacks it, goes on training from the
-clean checkpoint with an online substitution adversary, attacks again. Every figure it prints comes
+Trains a word-based biaffine parser on the sample treebank, attacks it, trains on from the
+clean checkpoint with an online substitution adversary, attacks again. Every value it prints comes
 from the files it writes.
 """
 
@@ -63,7 +63,7 @@ def quickstart(
     Args:
         out: folder for clean/, robust/ (a checkpoint and the attack's files each) and report.html.
         seed: of the grammar, the parser and the attack.
-        defense: ``none`` goes on training without an adversary, for comparison.
+        defense: ``none`` trains on without an adversary, for comparison.
     """
     check_seed("--seed", seed)
     console = Console()

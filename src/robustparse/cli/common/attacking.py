@@ -200,14 +200,17 @@ def process_device(device: str, rank: int, count: int) -> str:
         return device
     if re.fullmatch("cuda:[0-9]+", device):
         raise InputError(
-            f"--device {device} names one GPU, and there are {count} processes; give --device cuda "
-            "(process i takes GPU i; CUDA_VISIBLE_DEVICES chooses which there are), or one process"
+            f"{device} names one GPU, and there are {count} processes",
+            key="--device",
+            remedy="give --device cuda (process i takes GPU i; CUDA_VISIBLE_DEVICES chooses which "
+            "there are), or one process",
         )
     if device == "cuda" or (device == "auto" and gpus()):
         if count > gpus():
             raise InputError(
-                f"--devices {count}: this machine has {gpus()} GPUs that torch can use; give at "
-                "most as many, or --device cpu for processes without one"
+                f"{count}, but this machine has {gpus()} GPUs that torch can use",
+                key="--devices",
+                remedy="give at most as many, or --device cpu for processes without one",
             )
         return f"cuda:{rank}"
     return device

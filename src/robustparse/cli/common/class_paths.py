@@ -121,8 +121,8 @@ class Walk:
         elif dotted and trust.full_path(text):
             self.named.add(text)
         elif text.endswith(_YAML):
-            beside = [Path(text)] if path is None else [Path(text), path.parent / text]
-            for file in beside:
+            folders = [Path()] if path is None else [Path(), path.parent]
+            for file in (folder / text for folder in folders):
                 if file.is_file():
                     self.file(file)
         elif any(mark in text for mark in ("{", "[", "\n", ": ", "- ")):
