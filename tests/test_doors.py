@@ -28,6 +28,7 @@ LEAVES = {
 ROOMS = {
     "": {"models"},
     "errors": set(),
+    "trust": {"errors"},
     "types": set(),
     "files": {"errors"},
     "vectors": {"errors", "files"},
@@ -40,7 +41,7 @@ ROOMS = {
     "attacks": LEAVES,
     "annotation": LEAVES | {"attacks", "evaluation"},
     "perturbations": LEAVES,
-    "models": LEAVES | {"data", "grammars"},
+    "models": LEAVES | {"data", "grammars", "trust"},
     "evaluation": LEAVES | {"data", "grammars", "attacks", "perturbations", "models"},
     "defenses": LEAVES | {"data", "grammars", "attacks", "perturbations", "models", "evaluation"},
     # It shows adversarial examples, whose trees the report can draw.

@@ -229,7 +229,5 @@ def test_devices_of_processes(monkeypatch):
         assert [process_device("auto", rank, 2) for rank in range(2)] == expected
         for device in ("auto", "cuda"):
             if device == "cuda" or gpus:
-                with pytest.raises(
-                    InputError, match=f"--devices: 3, .* has {gpus} GPUs"
-                ):
+                with pytest.raises(InputError, match=f"--devices: 3, .* has {gpus} GPUs"):
                     process_device(device, 0, 3)

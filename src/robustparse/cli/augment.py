@@ -13,7 +13,7 @@ from typing import Any, Literal
 from rich.console import Console
 
 from robustparse.attacks.attack import Attack
-from robustparse.cli.common.attacking import AttackRun, seeded
+from robustparse.cli.common.attacking import Attacked, AttackRun, seeded
 from robustparse.cli.common.inputs import Paths, as_list
 from robustparse.cli.common.options import Recipe, run_command
 from robustparse.cli.common.tables import summary_table
@@ -95,11 +95,16 @@ def augment(
     done = run.attacked(attack)
     if done is None:
         return None
+    Console().print(summary_table({Path(checkpoints[0]).stem: done.summary}))
+    return _written(copies, run, done, keep)
+
+
+def _written(copies: Path, run: AttackRun, done: Attacked, keep: Keep) -> Summary:
+    """Write the copies and what they are; return that."""
     written = _write_copies(copies, done.examples, read_lines(run.folder / EXAMPLES), keep)
-    how = {"data": data, "fraction": drawn, "fraction_of": unit, "keep": keep}
+    how = {"data": run.data, "fraction": run.fraction, "fraction_of": run.unit, "keep": keep}
     report = {**done.summary, **how, **written}
     write_text(copies.with_suffix(".json"), json.dumps(report, indent=2) + "\n")
-    Console().print(summary_table({Path(checkpoints[0]).stem: done.summary}))
     Console().print(f"{written['n_copies']} copies in {copies}", soft_wrap=True)
     return report
 

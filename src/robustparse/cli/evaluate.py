@@ -17,12 +17,12 @@ from robustparse.cli.common.inputs import (
     data_warnings,
     load_examples,
     load_models,
+    single,
 )
 from robustparse.cli.common.options import run_command
 from robustparse.cli.common.tables import score_table
 from robustparse.data.conllu import block_of, file_ending, with_parse, write_treebank
 from robustparse.data.datamodule import MAX_LENGTH
-from robustparse.errors import InputError
 from robustparse.evaluation.clean import predictions, scores_of
 from robustparse.files import make_folder, write_text
 from robustparse.metrics import PunctuationPolicy
@@ -60,9 +60,7 @@ def evaluate(
         max_length: longest allowed sentence of the data, in words; a longer one is an error.
     """
     checkpoints, models = as_list(checkpoint), load_models(checkpoint, decoder, device)
-    if len(models) > 1:
-        raise InputError("several checkpoints cannot be scored together yet", key="--checkpoint")
-    module = models[0]
+    module = single(models)
     examples = load_examples(data, limit, seed, module, max_length, punctuation=punctuation)
     for warning in data_warnings(examples, data, module, punctuation):
         print(f"robustparse: {warning}", file=sys.stderr)

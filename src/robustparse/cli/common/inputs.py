@@ -52,9 +52,18 @@ def load_models(
 
 def victim_of(models: Sequence[Model], precision: Precision) -> ModelVictim:
     """Put one model, or several that answer as one, before an attack."""
+    return ModelVictim(single(models), precision)
+
+
+def single(models: Sequence[Model]) -> Model:
+    """Return the only model.
+
+    Raises:
+        InputError: there are several.
+    """
     if len(models) > 1:
-        raise InputError("several checkpoints cannot be attacked together yet", key="--checkpoint")
-    return ModelVictim(models[0], precision)
+        raise InputError("several checkpoints cannot answer together yet", key="--checkpoint")
+    return models[0]
 
 
 def load_examples(
