@@ -75,11 +75,11 @@ def augment(
     """
     recipe, seed = seeded(recipe, attack, seed)
     drawn, unit = _drawn(fraction, tokens)
-    copies, checkpoints = _checked_out(Path(out), data), as_list(checkpoint)
+    copies = _checked_out(Path(out), data)
     run = AttackRun(
         folder=copies.with_suffix(".attack"),
         recipe=recipe,
-        checkpoints=checkpoints,
+        checkpoints=as_list(checkpoint),
         data=data,
         split="train",
         seed=seed,
@@ -95,7 +95,6 @@ def augment(
     done = run.attacked(attack)
     if done is None:
         return None
-    Console().print(summary_table({Path(checkpoints[0]).stem: done.summary}))
     return _written(copies, run, done, keep)
 
 
@@ -105,6 +104,7 @@ def _written(copies: Path, run: AttackRun, done: Attacked, keep: Keep) -> Summar
     how = {"data": run.data, "fraction": run.fraction, "fraction_of": run.unit, "keep": keep}
     report = {**done.summary, **how, **written}
     write_text(copies.with_suffix(".json"), json.dumps(report, indent=2) + "\n")
+    Console().print(summary_table({Path(run.checkpoints[0]).stem: done.summary}))
     Console().print(f"{written['n_copies']} copies in {copies}", soft_wrap=True)
     return report
 
