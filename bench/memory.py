@@ -28,8 +28,9 @@ from robustparse.attacks.candidates.training_words import TrainingWords
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.random_substitution import RandomSubstitution
-from robustparse.cli.common.inputs import SAMPLE, load_examples, load_parser
+from robustparse.cli.common.inputs import load_examples, load_models
 from robustparse.data.conllu import find_split
+from robustparse.data.datamodule import SAMPLE
 from robustparse.evaluation.attack_folder import attack_into
 from robustparse.evaluation.tally import Tally
 from robustparse.models.victim import ModelVictim
@@ -64,7 +65,7 @@ def attacked(
         sentences: how many are attacked.
     """
     torch.set_num_threads(1)
-    module = load_parser(checkpoint, None, "cpu")
+    module = load_models(checkpoint, None, "cpu")[0]
     data = SAMPLE if folder is None else str(find_split(folder, "test"))
     examples = repeated(load_examples(data, None, 0, module), sentences)
     return measured(attack or random_substitution(), ModelVictim([module]), examples)

@@ -77,7 +77,7 @@ def train(row: Row, inputs: Inputs) -> None:
         command += ["--data.init_args.seed", str(row.seed)]
     if row.copies is not None:
         command += ["--data.init_args.augmented_files", json.dumps([str(row.copies.path)])]
-        command += ["--data.init_args.augmented_share", str(row.copies.used)]
+        command += ["--data.init_args.augmented_fraction", str(row.copies.used)]
     whole = not (row.folder / "last.ckpt").exists()
     seconds = run([*command, "--ckpt_path", "last"])
     # What came before a stop took seconds too, which nobody knows.
@@ -151,7 +151,7 @@ def sentences_of(study: Study, inputs: Inputs) -> list[str]:
     """Return the test sentences of a study, as options of ``attack``."""
     whole = find_split(inputs.folder, "test")
     if study.sentences is None:
-        return ["--data", str(whole), "--share", str(study.share)]
+        return ["--data", str(whole), "--fraction", str(study.share)]
     path = study.home / f"test_{study.sentences}.conllu"
     make_folder(path.parent)
     long = [example for example in read_treebank(whole) if len(example.sentence.words) >= 5]
@@ -168,7 +168,7 @@ def augment(copies: Copies, inputs: Inputs) -> None:
     run(
         [
             *("augment", *recipe, "--attack.search.init_args.ranking", copies.ranking),
-            *("--share", str(copies.share), "--keep", copies.keep),
+            *("--fraction", str(copies.share), "--keep", copies.keep),
             *("--precision", "bf16-mixed", "--out", str(copies.path)),
             *("--data", str(find_split(inputs.folder, "train"))),
         ]
@@ -190,7 +190,7 @@ def attack(study: Study, row: Row, gamma: float | None, inputs: Inputs) -> None:
         run(["evaluate", "--checkpoint", checkpoint, "--data", str(static), *where])
     if study.sentences is not None and None in qualities(folder).values():
         measures = ["--language_model", inputs.masked_lm, "--kind", "masked"]
-        run(["quality", str(folder), *measures, "--vectors", inputs.vectors])
+        run(["measure", str(folder), *measures, "--vectors", inputs.vectors])
 
 
 def missing(study: Study, inputs: Inputs) -> list[str]:

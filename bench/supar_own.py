@@ -19,7 +19,6 @@ import pytorch_lightning as pl
 import torch
 from numpy.typing import NDArray
 
-from robustparse.cli.common.freed_memory import keep_freed_memory
 from robustparse.data.batch import Batch, EncodedCorpus
 from robustparse.data.conllu import read_treebank, with_parse, write_treebank
 from robustparse.data.sampler import plan_batches
@@ -148,7 +147,7 @@ def parse(options: argparse.Namespace) -> dict[str, Any]:
         begin, begin_cpu = time.perf_counter(), time.process_time()
         examples = read_treebank(source)
         middle = time.perf_counter()
-        parses = predictions(parser, examples, precision=options.precision)
+        parses = predictions([parser], examples, precision=options.precision)
         trees = {each.id: each.answer for each in parses}
         inner = time.perf_counter() - middle
         write_treebank(target, (with_parse(each.block, trees[each.id]) for each in examples))
@@ -179,7 +178,6 @@ def main() -> None:
     options = parser.parse_args()
     warnings.filterwarnings("ignore", module="pytorch_lightning")
     torch.set_num_threads(options.threads)
-    keep_freed_memory()  # as the program does
     print(json.dumps({"speed": speed, "fit": fit, "parse": parse}[options.action](options)))
 
 

@@ -27,7 +27,6 @@ from robustparse.attacks.engine.search_run import SearchRun
 from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.attacks.search.requests import Search
-from robustparse.cli.common.freed_memory import keep_freed_memory
 from robustparse.files import write_text
 from textattack_problem import Text, kept_texts
 
@@ -107,7 +106,6 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    keep_freed_memory()  # as the program does
     victim = TimedVictim.load(options.victim, getattr(torch, options.dtype))
     texts = kept_texts(options.texts)[: options.limit]
     for method in options.methods:

@@ -16,7 +16,9 @@ os.environ["WANDB_X_SERVICE_WAIT"] = "300"  # seconds; a busy machine is no dead
 import numpy as np
 import pytest
 import torch
+from jsonargparse import _common, _loaders_dumpers
 
+from robustparse import trust
 from robustparse.data.conllu import read_treebank
 from robustparse.data.vocab import Vocabulary
 from robustparse.models.dependency.biaffine import BiaffineParser
@@ -59,6 +61,17 @@ TREEBANK = """\
 8\tbarked\tbark\tVERB\tVBD\t_\t5\tacl:relcl\t_\t_
 
 """
+
+
+_SETTINGS, _LOADERS = dict(_common.parsing_settings), dict(_loaders_dumpers.loaders)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the commands of one test trust and let jsonargparse import ends with it."""
+    monkeypatch.setattr(trust, "_trusted", set())
+    monkeypatch.setattr(_common, "parsing_settings", dict(_SETTINGS))
+    monkeypatch.setattr(_loaders_dumpers, "loaders", dict(_LOADERS))
 
 
 @pytest.fixture(autouse=True)

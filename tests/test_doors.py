@@ -28,6 +28,7 @@ LEAVES = {
 ROOMS = {
     "": {"models"},
     "errors": set(),
+    "trust": {"errors"},
     "types": set(),
     "files": {"errors"},
     "vectors": {"errors", "files"},

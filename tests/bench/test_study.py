@@ -144,7 +144,7 @@ def test_copies_are_made_after_their_parser_and_before_their_row(
     assert "recipes/zheng2020_blackbox.yaml" in copies
     assert "--trainer.max_steps 1024 " in offline
     assert f"{CLEAN}/copies_100.conllu" in offline
-    assert "--data.init_args.augmented_share 0.5 " in offline
+    assert "--data.init_args.augmented_fraction 0.5 " in offline
     study.train(rows["offline_50"], HERE)  # nothing is left to do
     assert len(commands) == 3
     study.train(rows["offline_100"], HERE)  # `augment` sees for itself that it is done

@@ -15,7 +15,7 @@ import pytest
 from robustparse.attacks.constraints.grammar import GrammarChecker
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.requests import Answer, Outcome, Request, Search
-from robustparse.cli.common import job
+from robustparse.cli.common import attacking
 from robustparse.cli.main import main
 from robustparse.evaluation.tally import Tally
 from sample_runs import save_checkpoint, trained_parser
@@ -84,12 +84,9 @@ search:
 """
 
 
-def filtered(path: str, settings: str) -> str:
+def constrained(name: str, settings: str) -> str:
     """The recipe with another constraint in the place of its own."""
-    return RECIPE.replace(
-        f"{ROOM}.constraints.tags.AttackableTags",
-        f"{ROOM}.constraints.{path}\n    init_args: {settings}",
-    )
+    return RECIPE.replace(f"{ROOM}.AttackableTags", f"{ROOM}.{name}\n    init_args: {settings}")
 
 
 class ByTurns(Search):
@@ -143,7 +140,7 @@ def attack_arguments(made: Path, out: Path, *more: object, recipe: Path | None =
     given = {"attack": recipe or made / "words.yaml", "checkpoint": made / "tiny.ckpt"}
     given |= {"data": made / "test.conllu", "out": out}
     options = [str(part) for key, value in given.items() for part in (f"--{key}", value)]
-    return ["attack", *options, *map(str, more)]
+    return ["attack", "--trust", "command_runs", *options, *map(str, more)]
 
 
 def attack_by(made: Path, folder: Path, recipe: str, *more: object) -> list[str]:
@@ -171,7 +168,7 @@ def stop_after(count: int, calls: list[int], monkeypatch: pytest.MonkeyPatch) ->
 
         yield update
 
-    monkeypatch.setattr(job, "attack_progress", progress)
+    monkeypatch.setattr(attacking, "attack_progress", progress)
 
 
 def started(*program: str, **environment: str) -> subprocess.Popen[str]:

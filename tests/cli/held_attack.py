@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from robustparse.cli.common import job
+from robustparse.cli.common import attacking
 from robustparse.cli.main import main
 from robustparse.evaluation import shards
 from robustparse.evaluation.shards import Lines
@@ -45,7 +45,7 @@ def lines(*arguments: Any) -> Lines:
 
 if __name__ == "__main__":  # not in the processes that it starts
     if "RANK" in os.environ:
-        job.attacked_lines = lines
+        attacking.attacked_lines = lines
     else:
-        job.attack_progress = progress
+        attacking.attack_progress = progress
     main()

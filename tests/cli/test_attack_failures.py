@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from command_runs import RECIPE, ROOM, attack_by, filtered, mistake
+from command_runs import RECIPE, ROOM, attack_by, constrained, mistake
 
 from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.constraints import link_grammar
@@ -51,9 +51,9 @@ def test_a_checker_that_dies_or_hangs_midway(made, tmp_path, capsys, monkeypatch
         program = tmp_path / "checker"
         program.write_text(CHECKER.format(python=sys.executable, marker=str(marker), end=end))
         program.chmod(0o755)
-        grammar = {"class_path": f"{ROOM}.constraints.link_grammar.LinkGrammar"}
+        grammar = {"class_path": f"{ROOM}.LinkGrammar"}
         grammar["init_args"] = {"command": str(program)}
-        return filtered("grammar.GrammarErrors", json.dumps({"checker": grammar})) + "live: 2\n"
+        return constrained("GrammarErrors", json.dumps({"checker": grammar})) + "live: 2\n"
 
     fails = attack_by(made, tmp_path, recipe())
     with monkeypatch.context() as patch:

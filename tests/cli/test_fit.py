@@ -92,7 +92,7 @@ def test_a_run_that_goes_back_loses_what_came_after(
     capsys.readouterr()
     back = ["--trainer.max_steps", "8", "--ckpt_path", str(tmp_path / "at4.ckpt")]
     main([*fit(config, run)[:-2], *back])
-    assert "figures from step 4 on go" in capsys.readouterr().err
+    assert "metrics from step 4 on are dropped" in capsys.readouterr().err
     assert (run / "last.ckpt.old").read_bytes() == afresh
     main([*fit(config, tmp_path / "whole")[:-2], *back])
     assert differences(run, tmp_path / "whole") == ["metrics.csv"]
@@ -114,7 +114,7 @@ def test_the_run_before_can_be_gone_on_with(
     main(fit(config, run, "--trainer.max_steps", "2", "--model.init_args.seed", "3"))
     capsys.readouterr()
     main([*fit(config, run)[:-2], "--trainer.max_steps", "8", "--ckpt_path", str(old)])
-    assert "last.ckpt is given up, figures from step 4 on go" in capsys.readouterr().err
+    assert "last.ckpt is given up, metrics from step 4 on are dropped" in capsys.readouterr().err
     assert old.read_bytes() == kept
     main(fit(config, tmp_path / "whole", "--trainer.max_steps", "8"))
     assert differences(run, tmp_path / "whole") == ["metrics.csv"]
@@ -194,7 +194,7 @@ def test_weights_alone_cannot_be_resumed(
     with pytest.raises(SystemExit) as end:
         main([*fit(config, tmp_path / "run"), "--ckpt_path", str(tmp_path / "bare.ckpt")])
     assert end.value.code == 2
-    assert "bare.ckpt: holds weights alone" in capsys.readouterr().err
+    assert "bare.ckpt: holds only weights" in capsys.readouterr().err
 
 
 def test_a_checkpoint_callback_of_the_users_replaces_the_best(tmp_path: Path) -> None:

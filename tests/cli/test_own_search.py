@@ -27,10 +27,10 @@ def test_the_search_of_the_guide(tmp_path, monkeypatch):
     assert len(search[search.index("class ") :].splitlines()) <= 20
     (tmp_path / "last_words.py").write_text(search)
     (tmp_path / "last_words.yaml").write_text(recipe)
-    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.chdir(tmp_path)
     data = write_sample(tmp_path / "test.conllu", sentences(12, "test"))
     options = ["--attack", str(tmp_path / "last_words.yaml"), "--data", str(data)]
-    options += ["--checkpoint", str(checkpoint(tmp_path))]
+    options += ["--checkpoint", str(checkpoint(tmp_path)), "--trust", "last_words"]
     main(["attack", *options, "--out", str(tmp_path / "out")])
     main(["attack", *options, "--out", str(tmp_path / "one"), "--attack.live", "1"])
     lines = read_lines(tmp_path / "out" / "examples.jsonl")

@@ -106,4 +106,4 @@ def test_predict_says_how_many_sentences_it_left_out(
     with pytest.raises(SystemExit) as end:
         main(["predict", *options, *few, "--trainer.limit_predict_batches", "0"])
     assert end.value.code == 2
-    assert "limit_predict_batches is 0" in capsys.readouterr().err
+    assert "limit_predict_batches: is 0" in capsys.readouterr().err

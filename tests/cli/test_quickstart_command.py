@@ -53,7 +53,7 @@ def test_every_figure_printed_is_in_the_files(tmp_path: Path, capsys):
             assert [*tree.heads] == line["gold"]["heads"]
             assert [*tree.labels] == line["gold"]["labels"]
         assert [line["tokens"] for line in lines] == [list(e.sentence.words) for e in test]
-        las = evaluate(load(folder / "parser.ckpt"), test)["las"]
+        las = evaluate([load(folder / "parser.ckpt")], test)["las"]
         assert summary["clean"]["las"] == pytest.approx(las, abs=0.5)
         curves.append(json.loads((folder / "curves.json").read_text()))
         first = [line["attacked"]["correct_labels"] for line in lines[:25]]
@@ -82,7 +82,7 @@ def test_a_second_run_in_the_same_folder_reports_its_own_parsers(tmp_path, monke
         found.append({name: parser.arc_attn.weight for name, parser in parsers.items()})
         for name, parser in parsers.items():
             summary = json.loads((tmp_path / name / "summary.json").read_text())
-            las = evaluate(parser, sample.sample_treebank(0).test)["las"]
+            las = evaluate([parser], sample.sample_treebank(0).test)["las"]
             assert summary["clean"]["las"] == pytest.approx(las, abs=0.5)
     assert torch.equal(found[0]["clean"], found[1]["clean"])
     assert not torch.equal(found[0]["robust"], found[1]["robust"])

@@ -49,7 +49,7 @@ def synonyms(path: Path, shift: int) -> None:
 def test_another_table_under_the_same_name(made, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     synonyms(tmp_path / "table.json", 1)
-    recipe(tmp_path, part("candidates.lexicon.Lexicon", table="table.json"))
+    recipe(tmp_path, part("Lexicon", table="table.json"))
     calls: list[int] = []
     with monkeypatch.context() as patch:
         stop_after(3, calls, patch)
@@ -72,9 +72,9 @@ def test_another_table_under_the_same_name(made, tmp_path, monkeypatch, capsys):
 
 def test_a_cache_may_grow(made, tmp_path, monkeypatch):
     synonyms(tmp_path / "table.json", 1)
-    lexicon = part("candidates.lexicon.Lexicon", table=str(tmp_path / "table.json"))
+    lexicon = part("Lexicon", table=str(tmp_path / "table.json"))
     cache = tmp_path / "cache.sqlite"
-    recipe(tmp_path, part("candidates.cache.CachedCandidates", generator=lexicon, path=str(cache)))
+    recipe(tmp_path, part("CachedCandidates", generator=lexicon, path=str(cache)))
     with monkeypatch.context() as patch:
         stop_after(3, [], patch)
         with pytest.raises(SystemExit, match="130"):
@@ -94,18 +94,18 @@ def test_files_and_folders_at_any_depth(tmp_path, monkeypatch):
     # Folders that are called like a choice, and like what a class keeps for itself.
     for name in ("training", "each", "kept"):
         (tmp_path / name).mkdir()
-    neighbours = part("candidates.neighbours.EmbeddingNeighbours", vectors="~/vectors.txt")
+    neighbours = part("EmbeddingNeighbours", vectors="~/vectors.txt")
     neighbours["init_args"] |= {"cache": "kept", "k": 5, "limit": None}
-    sememes = part("candidates.sememes.Sememes", dictionary="absent.json", words="training")
+    sememes = part("Sememes", dictionary="absent.json", words="training")
     settings = part(
-        "attack.Attack",
-        candidates=part("candidates.union.Union", generators=[neighbours, sememes]),
+        "Attack",
+        candidates=part("Union", generators=[neighbours, sememes]),
         constraints=[
-            part("constraints.words.StopWords", path=str(tmp_path / "stop.txt")),
-            part("constraints.words.ProtectedSpans", spans={"3": [[0, 2]]}),
-            part("constraints.similarity.SentenceSimilarity", model="model", device="\0"),
+            part("StopWords", path=str(tmp_path / "stop.txt")),
+            part("ProtectedSpans", spans={"3": [[0, 2]]}),
+            part("SentenceSimilarity", model="model", device="\0"),
         ],
-        goal=part("phrases.PhraseDrop", targets="each"),
+        goal=part("PhraseDrop", targets="each"),
         seed=0,
     )
     first = recipe_digests(settings)

@@ -69,7 +69,7 @@ def write_config(
 
 def fit(config: Path, folder: Path, *options: str) -> list[str]:
     """The arguments of a training run that resumes where there is something to resume from."""
-    where = ["--trainer.default_root_dir", str(folder), "--ckpt_path", "last"]
+    where = ["--trainer.default_root_dir", str(folder), "--ckpt_path", "last", "--trust", "faults"]
     return ["fit", "--config", str(config), *where, *options]
 
 

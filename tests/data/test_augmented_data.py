@@ -53,7 +53,7 @@ def test_a_share_is_drawn_over_all_files_and_nests(files, unit):
     lengths = [len(copy.sentence) for copy in copies()]
     before: set[str] = set()
     for tenth in range(1, 11):
-        settings = {"augmented_share": tenth / 10, "augmented_unit": unit, "seed": 4}
+        settings = {"augmented_fraction": tenth / 10, "augmented_unit": unit, "seed": 4}
         data = TreebankDataModule(**files, **settings)
         kept = draw_share(lengths, tenth / 10, unit, 4)
         assert firsts(data) == [copies()[index].sentence.words[0] for index in kept]
@@ -77,7 +77,7 @@ def test_the_vocabulary_is_the_training_files_or_the_merged_data(files):
     together = [*sentences(TRAIN), *copies()]
     assert merged.vocabulary == Vocabulary.from_examples(together)
     assert "fresh" in merged.vocabulary.words
-    half = TreebankDataModule(**files, vocabulary_of="merged", augmented_share=0.5)
+    half = TreebankDataModule(**files, vocabulary_of="merged", augmented_fraction=0.5)
     drawn = [copies()[index] for index in draw_share([1] * COPIES, 0.5, "sentences", 0)]
     assert half.vocabulary == Vocabulary.from_examples([*sentences(TRAIN), *drawn])
 
@@ -102,6 +102,6 @@ def test_a_copy_has_no_label_of_its_own(files, tmp_path, vocabulary_of):
 @pytest.mark.parametrize("share", [0.0, -0.1, 1.5])
 def test_a_share_out_of_range(files, share):
     with pytest.raises(
-        InputError, match=f"augmented_share must be above 0 and at most 1, got {share}"
+        InputError, match=f"augmented_fraction must be above 0 and at most 1, got {share}"
     ):
-        TreebankDataModule(**files, augmented_share=share)
+        TreebankDataModule(**files, augmented_fraction=share)

@@ -101,7 +101,7 @@ def test_reported_scores_are_those_of_the_files_parsed_again(tmp_path, punctuati
     summary = attack_into(tmp_path, TASK, chosen, examples, ModelVictim([parser]), dict(RUN))
     adversarial = read_treebank(tmp_path / "adversarial.conllu")
     for which, those in (("clean", examples), ("attacked", adversarial)):
-        scores = evaluate(parser, those, punctuation, batch_words=77)
+        scores = evaluate([parser], those, punctuation, batch_words=77)
         assert summary[which] == pytest.approx({name: scores[name] for name in ("uas", "las")})
     assert summary["attacked"]["uas"] < summary["clean"]["uas"] - 5
     lines = read_lines(tmp_path / "examples.jsonl")

@@ -1,5 +1,6 @@
 """The unpacked BiLSTM against torch's own over packed sequences."""
 
+import os
 import subprocess
 import sys
 
@@ -131,13 +132,12 @@ def test_batches_are_filled_up_in_bfloat16_alone(mixed, learning, sentences, rea
     assert states.shape == (sentences, 2, 10)
 
 
-# In a process that keeps what it frees, as the program's do: else memory comes back as zeros.
+# In a process that keeps what it frees: else memory comes back as zeros.
+KEEPS = {"MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_MMAP_MAX_": "0"}
 REUSED = """
 import torch
-from robustparse.cli.common.freed_memory import keep_freed_memory
 from robustparse.models.encoders.lstm import BiLSTM
 
-keep_freed_memory()
 torch.manual_seed(0)
 torch.set_num_threads(2)
 encoder, lengths = BiLSTM(800, 400), torch.full((877,), 4)
@@ -169,5 +169,10 @@ for found in gradients[1:]:
 )
 def test_gradients_in_bfloat16_are_not_what_stood_in_memory():
     """Of a prime number of sentences, on two threads."""
-    done = subprocess.run([sys.executable, "-c", REUSED], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", REUSED],
+        env={**os.environ, **KEEPS},
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr

@@ -1,78 +1,85 @@
 """``robustparse attack``: attack a checkpoint on a data file, into a folder."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
 from robustparse.attacks.attack import Attack
-from robustparse.cli.common.job import Job
+from robustparse.cli.common.attacking import AttackRun, seeded
+from robustparse.cli.common.inputs import Paths, as_list
+from robustparse.cli.common.options import Recipe, run_command
 from robustparse.cli.common.tables import summary_table
 from robustparse.data.datamodule import MAX_LENGTH
+from robustparse.evaluation.attack_folder import Summary
 from robustparse.models.dependency.decoders import Decoder
 from robustparse.models.victim import Precision
 
 
 def attack(
     attack: Attack,
-    checkpoint: str,
+    checkpoint: Paths,
     data: str,
     out: str,
     limit: int | None = None,
     seed: int | None = None,
     decoder: Decoder | None = None,
-    share: float = 1.0,
+    fraction: float = 1.0,
     device: str = "auto",
     devices: int = 1,
     precision: Precision = "32-true",
     max_length: int = MAX_LENGTH,
-) -> None:
-    """Attack a checkpoint on a data file; run again on the same folder, it goes on.
+    recipe: Recipe | None = None,
+) -> Summary | None:
+    """Attack a checkpoint on a data file; run again on the same folder, it resumes.
 
     Args:
-        attack: a recipe, for example configs/attack/zheng2020_blackbox.yaml.
-        checkpoint: the parser to attack.
-        data: a CoNLL-U or CoNLL-X file, or ``sample`` for the embedded test sentences.
-        out: folder for examples.jsonl, adversarial.conllu (or .conllx) and summary.json.
-        limit: attack only so many sentences, from the front.
+        attack: a recipe: the name of one that is installed, as ``pwws``, or a file.
+        checkpoint: the model to attack; several are one ensemble.
+        data: a data file, or ``sample`` for the embedded test sentences.
+        out: folder for examples.jsonl, the adversarial data file and summary.json.
+        limit: attack only the first sentences, as many as this.
         seed: of the attack's random choices, and of the sample's grammar; by default the recipe's
             own (0 if it has none).
-        decoder: instead of the one the parser was trained with.
-        share: attack only this share of the sentences, drawn at random from the seed.
-        device: where the parser computes: auto, cpu or cuda.
-        devices: over how many processes the sentences are shared: GPUs if device takes one,
+        decoder: instead of the one the model was trained with.
+        fraction: attack only this fraction of the sentences, drawn at random from the seed.
+        device: where the model computes: auto, cpu or cuda.
+        devices: over how many processes the sentences are dealt: GPUs if device takes one,
             else processes on the CPU. Results do not depend on it. Under torchrun the processes
             are those it has started.
-        precision: of the parser's passes, those that are scored too; bf16-mixed is faster on
-            processors with bfloat16 products, and may move a head here and there.
+        precision: of the model's passes, those that are scored too; bf16-mixed is faster on
+            processors with bfloat16 products, and may change an answer here and there.
         max_length: longest allowed sentence of the data, in words; a longer one is an error.
+        recipe: what the attack was made of, which a command knows.
+
+    Returns:
+        What ``summary.json`` holds; None in a process that another one writes for.
     """
-
-
-class AttackJob(Job):
-    """An attack that is an end in itself."""
-
-    split = "test"
-
-    @staticmethod
-    def function() -> Callable[..., None]:
-        """See `Job.function`."""
-        return attack
-
-    @property
-    def folder(self) -> Path:
-        """See `Job.folder`."""
-        return Path(self.given["out"])
-
-    def drawn(self) -> dict[str, Any]:
-        """See `Job.drawn`."""
-        return {"share": self.given["share"]}
+    recipe, seed = seeded(recipe, attack, seed)
+    checkpoints = as_list(checkpoint)
+    run = AttackRun(
+        folder=Path(out),
+        recipe=recipe,
+        checkpoints=checkpoints,
+        data=data,
+        split="test",
+        seed=seed,
+        limit=limit,
+        fraction=fraction,
+        unit="sentences",
+        decoder=decoder,
+        device=device,
+        devices=devices,
+        precision=precision,
+        max_length=max_length,
+    )
+    done = run.attacked(attack)
+    if done is None:
+        return None
+    Console().print(summary_table({Path(checkpoints[0]).stem: done.summary}))
+    return done.summary
 
 
 def command(arguments: Sequence[str]) -> None:
-    """Parse options, run, print a table."""
-    job = AttackJob.of(arguments)
-    done = job.attacked()
-    if done is not None:
-        Console().print(summary_table({Path(job.given["checkpoint"]).stem: done.summary}))
+    """Parse options and run."""
+    run_command(attack, arguments)

@@ -1,40 +1,43 @@
-"""``robustparse augment``: adversarial copies of training sentences, to train on besides them.
+"""``robustparse augment``: adversarial copies of training sentences, to train on as well.
 
 Zheng et al. (2020, section 3.4) attack a random half of the training sentences and add every copy,
-the unchanged ones too (``--share 0.5 --keep all``); Wang et al. (2021) attack all and add the
-changed ones. The attack runs in a folder beside the copies, where it goes on after a stop.
+the unchanged ones too (``--fraction 0.5 --keep all``); Wang et al. (2021) attack all and add the
+changed ones. The attack runs in a folder next to the copies, where it resumes after a stop.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from rich.console import Console
 
 from robustparse.attacks.attack import Attack
-from robustparse.cli.common.job import Job
+from robustparse.cli.common.attacking import Attacked, AttackRun, seeded
+from robustparse.cli.common.inputs import Paths, as_list
+from robustparse.cli.common.options import Recipe, run_command
 from robustparse.cli.common.tables import summary_table
 from robustparse.data.conllu import file_ending
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
+from robustparse.data.shares import Unit
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_folder import Summary, perturbed
 from robustparse.evaluation.lines import EXAMPLES, read_lines
 from robustparse.files import write_text, written
 from robustparse.models.dependency.decoders import Decoder
 from robustparse.models.victim import Precision
-from robustparse.tasks.task import Task
-from robustparse.types import Example
+
+Keep = Literal["changed", "all"]
 
 
 def augment(
     attack: Attack,
-    checkpoint: str,
+    checkpoint: Paths,
     data: str,
     out: str,
-    share: float | None = None,
+    fraction: float | None = None,
     tokens: float | None = None,
-    keep: Literal["changed", "all"] = "changed",
+    keep: Keep = "changed",
     limit: int | None = None,
     seed: int | None = None,
     decoder: Decoder | None = None,
@@ -42,82 +45,87 @@ def augment(
     devices: int = 1,
     precision: Precision = "32-true",
     max_length: int = MAX_LENGTH,
-) -> None:
-    """Write adversarial copies of training sentences; run again with the same --out, it goes on.
+    recipe: Recipe | None = None,
+) -> Summary | None:
+    """Write adversarial copies of training sentences; run again with the same --out, it resumes.
 
     Args:
-        attack: a recipe, for example configs/attack/zheng2020_blackbox.yaml.
-        checkpoint: the parser to attack.
-        data: a CoNLL-U or CoNLL-X file, or ``sample`` for the embedded training sentences.
-        out: file of the copies, in the data's format and with its gold trees; figures go into a
-            .json file beside it, the attack into an .attack folder.
-        share: copy only this share of the sentences, drawn at random from the seed.
-        tokens: instead: sentences drawn until they hold this share of the words.
+        attack: a recipe: the name of one that is installed, as ``pwws``, or a file.
+        checkpoint: the model to attack; several are one ensemble.
+        data: a data file, or ``sample`` for the embedded training sentences.
+        out: file of the copies, in the data's format and with its gold answers; a summary goes
+            into a .json file next to it, the attack into an .attack folder.
+        fraction: copy only this fraction of the sentences, drawn at random from the seed.
+        tokens: instead: sentences drawn until they hold this fraction of the words.
         keep: copies that the attack changed, or all.
-        limit: attack only so many sentences, from the front.
+        limit: attack only the first sentences, as many as this.
         seed: of the attack's random choices, and of the sample's grammar; by default the recipe's
             own (0 if it has none).
-        decoder: instead of the one the parser was trained with.
-        device: where the parser computes: auto, cpu or cuda.
-        devices: over how many processes the sentences are shared, as with ``attack``. The copies
+        decoder: instead of the one the model was trained with.
+        device: where the model computes: auto, cpu or cuda.
+        devices: over how many processes the sentences are dealt, as with ``attack``. The copies
             do not depend on it.
-        precision: of the parser's passes, as with ``attack``.
+        precision: of the model's passes, as with ``attack``.
         max_length: longest allowed sentence of the data, in words; a longer one is an error.
+        recipe: what the attack was made of, which a command knows.
+
+    Returns:
+        What the .json file holds; None in a process that another one writes for.
     """
-
-
-class AugmentJob(Job):
-    """The attack that makes the copies, in a folder beside them."""
-
-    split = "train"
-
-    @staticmethod
-    def function() -> Callable[..., None]:
-        """See `Job.function`."""
-        return augment
-
-    @property
-    def folder(self) -> Path:
-        """See `Job.folder`."""
-        return Path(self.given["out"]).with_suffix(".attack")
-
-    def drawn(self) -> dict[str, Any]:
-        """See `Job.drawn`."""
-        share, tokens = self.given["share"], self.given["tokens"]
-        if share is not None and tokens is not None:
-            raise InputError("--share counts sentences and --tokens words; give one of them")
-        if tokens is not None:
-            return {"share": tokens, "share_of": "tokens"}
-        return {"share": 1.0 if share is None else share, "share_of": "sentences"}
-
-
-def command(arguments: Sequence[str]) -> None:
-    """Parse options, run, print a table."""
-    job = AugmentJob.of(arguments)
-    given, drawn = job.given, job.drawn()
-    out = _checked_out(Path(given["out"]), given["data"])
-    done = job.attacked()
+    recipe, seed = seeded(recipe, attack, seed)
+    drawn, unit = _drawn(fraction, tokens)
+    copies = _checked_out(Path(out), data)
+    run = AttackRun(
+        folder=copies.with_suffix(".attack"),
+        recipe=recipe,
+        checkpoints=as_list(checkpoint),
+        data=data,
+        split="train",
+        seed=seed,
+        limit=limit,
+        fraction=drawn,
+        unit=unit,
+        decoder=decoder,
+        device=device,
+        devices=devices,
+        precision=precision,
+        max_length=max_length,
+    )
+    done = run.attacked(attack)
     if done is None:
-        return
-    lines = read_lines(job.folder / EXAMPLES)
-    made = _write_copies(out, done.task, done.examples, lines, given["keep"])
-    report = {**done.summary, "data": given["data"], **drawn, "keep": given["keep"], **made}
-    write_text(out.with_suffix(".json"), json.dumps(report, indent=2) + "\n")
-    Console().print(summary_table({Path(given["checkpoint"]).stem: done.summary}))
-    Console().print(f"{made['n_copies']} copies in {out}", soft_wrap=True)
+        return None
+    return _written(copies, run, done, keep)
+
+
+def _written(copies: Path, run: AttackRun, done: Attacked, keep: Keep) -> Summary:
+    """Write the copies and what they are; return that."""
+    made = _write_copies(copies, done, read_lines(run.folder / EXAMPLES), keep)
+    how = {"data": run.data, "fraction": run.fraction, "fraction_of": run.unit, "keep": keep}
+    report = {**done.summary, **how, **made}
+    write_text(copies.with_suffix(".json"), json.dumps(report, indent=2) + "\n")
+    Console().print(summary_table({Path(run.checkpoints[0]).stem: done.summary}))
+    Console().print(f"{made['n_copies']} copies in {copies}", soft_wrap=True)
+    return report
+
+
+def _drawn(fraction: float | None, tokens: float | None) -> tuple[float, Unit]:
+    """Return which fraction is attacked, and of what."""
+    if fraction is not None and tokens is not None:
+        raise InputError(
+            "--fraction counts sentences and --tokens words", remedy="give one of them"
+        )
+    if tokens is not None:
+        return tokens, "tokens"
+    return 1.0 if fraction is None else fraction, "sentences"
 
 
 def _write_copies(
-    out: Path,
-    task: Task,
-    examples: Sequence[Example],
-    lines: Sequence[dict[str, Any]],
-    keep: Literal["changed", "all"],
+    out: Path, done: Attacked, lines: Sequence[dict[str, Any]], keep: Keep
 ) -> Summary:
-    """Write the copies; how many there are, their words, and how many of them are changed."""
+    """Write the copies; count them, their words, and those that are changed."""
     kept = [line for line in lines if line["edited"] or keep == "all"]
     with written(out) as file:
-        file.writelines(perturbed(task, examples, kept))
+        file.writelines(perturbed(done.task, done.examples, kept))
     return {
         "n_copies": len(kept),
         "n_copied_words": sum(len(line["tokens"]) for line in kept),
@@ -130,9 +138,16 @@ def _checked_out(out: Path, data: str) -> Path:
     expected = file_ending(data)
     if file_ending(out) != expected or not out.suffix.startswith(".conll"):
         raise InputError(
-            f"--out {out}: the copies are in the format of {data}; name a file that ends in "
-            f"{expected}"
+            f"the copies are in the format of {data}",
+            path=out,
+            key="--out",
+            remedy=f"name a file that ends in {expected}",
         )
     if data != SAMPLE and out.exists() and Path(data).exists() and out.samefile(data):
-        raise InputError(f"--out {out}: that is the data itself; name another file")
+        raise InputError("is the data itself", path=out, key="--out", remedy="name another file")
     return out
+
+
+def command(arguments: Sequence[str]) -> None:
+    """Parse options and run."""
+    run_command(augment, arguments)

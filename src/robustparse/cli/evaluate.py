@@ -11,13 +11,12 @@ from rich.console import Console
 
 from robustparse import __version__
 from robustparse.cli.common.inputs import (
-    instantiate_options,
+    Paths,
+    as_list,
     load_examples,
-    load_parser,
-    options_of,
-    parse_options,
-    remarks_on,
+    load_models,
 )
+from robustparse.cli.common.options import run_command
 from robustparse.cli.common.tables import score_table
 from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.evaluation.clean import predictions, scores_of
@@ -30,7 +29,7 @@ from robustparse.types import Example, Prediction
 
 
 def evaluate(
-    checkpoint: str,
+    checkpoint: Paths,
     data: str,
     out: str | None = None,
     punctuation: PunctuationPolicy = "none",
@@ -44,32 +43,33 @@ def evaluate(
     """Score a checkpoint on a data file.
 
     Args:
-        checkpoint: the parser.
-        data: a CoNLL-U or CoNLL-X file, or ``sample`` for the embedded test sentences.
-        out: folder for scores.json and predictions.conllu (or .conllx).
+        checkpoint: the model; several are one ensemble.
+        data: a data file, or ``sample`` for the embedded test sentences.
+        out: folder for scores.json and the answers.
         punctuation: which words count; ``none`` leaves none out. For files of an attack take none
             or penn: unicode would judge the forms that were put in.
-        limit: score only so many sentences, from the front.
+        limit: score only the first sentences, as many as this.
         seed: of the sample's grammar.
-        decoder: instead of the one the parser was trained with.
-        device: where the parser computes: auto, cpu or cuda.
-        precision: of the parser's passes; bf16-mixed is faster on processors with bfloat16
-            products, and may move a head here and there.
+        decoder: instead of the one the model was trained with.
+        device: where the model computes: auto, cpu or cuda.
+        precision: of the model's passes; bf16-mixed is faster on processors with bfloat16
+            products, and may change an answer here and there.
         max_length: longest allowed sentence of the data, in words; a longer one is an error.
     """
-    module = load_parser(checkpoint, decoder, device)
+    checkpoints, models = as_list(checkpoint), load_models(checkpoint, decoder, device)
+    module = models[0]
     examples = load_examples(data, limit, seed, module, max_length, punctuation=punctuation)
-    for remark in remarks_on(examples, data, module, punctuation):
-        print(f"robustparse: {remark}", file=sys.stderr)
+    for warning in module.warnings(examples, data, punctuation):
+        print(f"robustparse: {warning}", file=sys.stderr)
     folder = None if out is None else make_folder(Path(out))
-    scored, kept = tee(predictions(module, examples, precision=precision), 2)
+    scored, kept = tee(predictions(models, examples, precision=precision), 2)
     task = module.task
     scores = scores_of(task, scored, examples, punctuation)
     if folder is not None:
         _write_answers(folder / f"predictions{task.ending(data)}", task, examples, kept)
         report = {
             "task": task.name,
-            "checkpoint": checkpoint,
+            "checkpoints": checkpoints,
             "data": data,
             "punctuation": punctuation,
             "decoder": decoder,
@@ -80,7 +80,7 @@ def evaluate(
             "versions": {"robustparse": __version__, "torch": str(torch.__version__)},
         }
         write_text(folder / "scores.json", json.dumps(report, indent=2) + "\n")
-    Console().print(score_table({Path(checkpoint).stem: scores}))
+    Console().print(score_table({Path(checkpoints[0]).stem: scores}))
 
 
 def _write_answers(
@@ -93,5 +93,4 @@ def _write_answers(
 
 def command(arguments: Sequence[str]) -> None:
     """Parse options and run."""
-    parser = options_of(evaluate, "evaluate")
-    evaluate(**instantiate_options(parser, parse_options(parser, arguments)))
+    run_command(evaluate, arguments)

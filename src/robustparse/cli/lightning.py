@@ -17,14 +17,10 @@ from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 from pytorch_lightning.utilities import rank_zero_only
 
 from robustparse.cli.common import outputs
-from robustparse.cli.common.config_errors import (
-    check_config_file,
-    config_files,
-    mistake_in,
-    shorten,
-)
-from robustparse.cli.common.noise import quiet
+from robustparse.cli.common.class_paths import checked, refusal
+from robustparse.cli.common.options import files_of, mistake_in, shorten
 from robustparse.cli.common.predictions import PredictionFile
+from robustparse.cli.common.progress import quiet
 from robustparse.errors import InputError
 from robustparse.files import make_folder
 from robustparse.models.base import Model
@@ -43,7 +39,7 @@ class Cli(LightningCLI):
     """
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
-        """Return the vocabulary is known once the data module has read its training file."""
+        """Link the vocabulary, known once the data module has read its training file."""
         parser.link_arguments(
             "data.vocabulary", "model.init_args.vocabulary", apply_on="instantiate"
         )
@@ -57,13 +53,12 @@ class Cli(LightningCLI):
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         """Parse; a mistake is said in one message."""
-        for path in config_files(args):
-            check_config_file(path)
         try:
             self.config = parser.parse_args(args)
         except ArgumentError as error:
-            files = " ".join(f"{path}:" for path in config_files(args))
-            raise InputError(f"{files} {shorten(str(error))}".strip()) from None
+            if (refused := refusal(str(error), args)) is not None:
+                raise refused from None
+            raise InputError(shorten(str(error)), path=files_of(args)) from None
 
     def _parse_ckpt_path(self) -> None:
         """Nothing: our checkpoints have no hyper-parameters to lay over the command line."""
@@ -92,7 +87,8 @@ class Cli(LightningCLI):
             if self.start.elsewhere(self.folder) and last.exists():
                 from_old = self.start.path.resolve() == (self.folder / OLD).resolve()
                 fate = "is given up" if from_old else f"becomes {OLD}"
-                _say(f"as it starts, {LAST} {fate}, figures from step {self.start.step} on go")
+                dropped = f"metrics from step {self.start.step} on are dropped"
+                _say(f"as it starts, {LAST} {fate}, {dropped}")
         elif wished is not None:
             _say(f"no checkpoint in {self.folder} yet, training from the start")
         elif last.exists():
@@ -120,16 +116,16 @@ class Cli(LightningCLI):
         return super().instantiate_trainer(**kwargs)
 
     def predict(self, **kwargs: Any) -> None:
-        """Parse the test sentences; a callback writes them."""
+        """Answer the test sentences; a callback writes the answers."""
         self.trainer.predict(**{**kwargs, "return_predictions": False})
-        rank_zero_only(_say)(f"the parses are in {self.predictions.path}")
+        rank_zero_only(_say)(f"the answers are in {self.predictions.path}")
 
 
 def run(arguments: Sequence[str]) -> None:
     """Parse arguments and run the subcommand.
 
     Raises:
-        InputError: the user can mend it.
+        InputError: a mistake of the user's.
     """
     commands = LightningCLI.subcommands()
     raises = {"exit_on_error": False}
@@ -148,12 +144,12 @@ def run(arguments: Sequence[str]) -> None:
                     "default_root_dir": DEFAULT_FOLDER,
                 },
                 parser_kwargs={**raises, **{command: dict(raises) for command in commands}},
-                args=list(arguments),
+                args=checked(arguments),
             )
         except Exception as error:
-            if (mistake := mistake_in(error)) is None:
+            if (mistake := mistake_in(error)) is None or mistake is error:
                 raise
-            raise InputError(mistake) from error
+            raise mistake from error
 
 
 def _check(config: Any) -> None:
@@ -165,12 +161,16 @@ def _check(config: Any) -> None:
     for name in ("accumulate_grad_batches", "check_val_every_n_epoch", "val_check_interval"):
         found = config.trainer[name]
         if isinstance(found, int) and found < 1:
-            none = "; without validation: trainer.limit_val_batches 0" if "val" in name else ""
-            raise InputError(f"trainer.{name} must be >= 1, got {found}{none}")
+            raise InputError(
+                f"must be >= 1, got {found}",
+                key=f"trainer.{name}",
+                remedy="without validation: trainer.limit_val_batches 0" if "val" in name else None,
+            )
     if config.get("lr_scheduler") and not config.get("optimizer"):
         raise InputError(
-            "--lr_scheduler belongs to an --optimizer of Lightning's command line, and there is "
-            "none; set model.init_args.optimization.schedule, or give both"
+            "belongs to an --optimizer of Lightning's command line, and there is none",
+            key="--lr_scheduler",
+            remedy="set model.init_args.optimization.schedule, or give both",
         )
 
 

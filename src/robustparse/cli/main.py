@@ -11,30 +11,29 @@ import sys
 from collections.abc import Sequence
 
 from robustparse import __version__
-from robustparse.cli.common.freed_memory import keep_freed_memory
 from robustparse.errors import InputError, ProcessDiedError
 
 LIGHTNING = {
-    "fit": "train a parser from a YAML configuration; --ckpt_path last resumes",
+    "fit": "train a model from a YAML configuration; --ckpt_path last resumes",
     "validate": "score a checkpoint on the development data",
     "test": "score a checkpoint on the test data",
-    "predict": "parse the test data",
+    "predict": "write a checkpoint's answers on the test data",
 }
 OWN = {
     "quickstart": "train, attack, train adversarially, attack again, on embedded data",
     "attack": "attack a checkpoint on a data file",
     "augment": "write adversarial copies of training sentences",
     "evaluate": "score a checkpoint on a data file",
-    "quality": "measure an attack's sentences by models, into its folder",
-    "export": "blind pairs of an attack's sentences for human judgement",
-    "judge": "what annotators answered, and how far they agree",
+    "measure": "measure an attack's sentences by models, into its folder",
+    "annotate": "export: blind pairs for human judgement; score: what people answered",
     "report": "one HTML page from output folders",
 }
-# What an interrupted command tells how to go on.
-GOES_ON = {
-    "fit": "; --ckpt_path last goes on from its last checkpoint",
-    "attack": "; the same command goes on",
-    "augment": "; the same command goes on",
+RENAMED = {"quality": "measure", "export": "annotate export", "judge": "annotate score"}
+# How an interrupted command is resumed.
+RESUMES = {
+    "fit": "; --ckpt_path last resumes from its last checkpoint",
+    "attack": "; the same command resumes",
+    "augment": "; the same command resumes",
 }
 INTERRUPTED = 130
 
@@ -52,17 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"robustparse {__version__}")
         sys.exit(0)
     command, rest = arguments[0], arguments[1:]
-    keep_freed_memory()
     try:
-        if command in OWN:
-            importlib.import_module(f"robustparse.cli.{command}").command(rest)
-        elif command in LIGHTNING:
-            from robustparse.cli.lightning import run
-
-            run([command, *rest])
-        else:
-            names = ", ".join([*LIGHTNING, *OWN])
-            raise InputError(f"unknown command {command!r}; the commands are {names}")
+        _run(command, rest)
     except InputError as error:
         print(f"robustparse: {error}", file=sys.stderr)
         sys.exit(2)
@@ -73,11 +63,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # Lightning's trainer makes a failure of it, without a word.
         if not any(isinstance(one, KeyboardInterrupt) for one in (end, end.__context__)):
             raise
-        print(f"robustparse: interrupted{GOES_ON.get(command, '')}", file=sys.stderr)
+        print(f"robustparse: interrupted{RESUMES.get(command, '')}", file=sys.stderr)
         sys.exit(INTERRUPTED)
+
+
+def _run(command: str, arguments: list[str]) -> None:
+    if command in OWN:
+        importlib.import_module(f"robustparse.cli.{command}").command(arguments)
+    elif command in LIGHTNING:
+        from robustparse.cli.lightning import run
+
+        run([command, *arguments])
+    elif command in RENAMED:
+        raise InputError(f"{command} is now called {RENAMED[command]}")
+    else:
+        names = ", ".join([*LIGHTNING, *OWN])
+        raise InputError(f"unknown command {command!r}; the commands are {names}")
 
 
 def _usage() -> str:
     rows = [f"  {name:<11} {text}" for name, text in {**OWN, **LIGHTNING}.items()]
     head = "usage: robustparse COMMAND [options]"
-    return "\n".join([head, "", *rows, "", "COMMAND --help tells more, --version which this is"])
+    tail = "COMMAND --help tells more, --version which this is"
+    return "\n".join([head, "", *rows, "", tail])

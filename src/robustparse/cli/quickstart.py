@@ -1,7 +1,7 @@
 """``robustparse quickstart``: the whole story on embedded data, in a few minutes.
 
-Trains a word-based biaffine parser on the sample treebank, attacks it, goes on training from the
-clean checkpoint with an online substitution adversary, attacks again. Every figure it prints comes
+Trains a word-based biaffine parser on the sample treebank, attacks it, trains on from the
+clean checkpoint with an online substitution adversary, attacks again. Every value it prints comes
 from the files it writes.
 """
 
@@ -21,9 +21,8 @@ from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.random_substitution import RandomSubstitution
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.search.zheng2020 import Zheng2020
-from robustparse.cli.common.inputs import instantiate_options, options_of, parse_options
-from robustparse.cli.common.noise import quiet
-from robustparse.cli.common.progress import attack_progress
+from robustparse.cli.common.options import run_command
+from robustparse.cli.common.progress import attack_progress, quiet
 from robustparse.cli.common.tables import summary_table
 from robustparse.data.datamodule import SAMPLE
 from robustparse.data.sample.treebank import attack_lexicon, sample_treebank
@@ -65,7 +64,7 @@ def quickstart(
     Args:
         out: folder for clean/, robust/ (a checkpoint and the attack's files each) and report.html.
         seed: of the grammar, the parser and the attack.
-        defense: ``none`` goes on training without an adversary, for comparison.
+        defense: ``none`` trains on without an adversary, for comparison.
     """
     check_seed("--seed", seed)
     console = Console()
@@ -187,5 +186,4 @@ def _verdict(before: Summary, after: Summary, training: str) -> str:
 
 def command(arguments: Sequence[str]) -> None:
     """Parse options and run."""
-    parser = options_of(quickstart, "quickstart")
-    quickstart(**instantiate_options(parser, parse_options(parser, arguments)))
+    run_command(quickstart, arguments)

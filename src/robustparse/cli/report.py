@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from robustparse.cli.common.inputs import instantiate_options, options_of, parse_options
+from robustparse.cli.common.options import run_command
 from robustparse.report.page import build_report
 
 
@@ -20,6 +20,5 @@ def report(folders: list[str], out: str = "report.html") -> None:
 
 def command(arguments: Sequence[str]) -> None:
     """Parse options and run."""
-    parser = options_of(report, "report", skip={"folders"})
-    parser.add_argument("folders", nargs="+", help="folders of attacks, the clean one's first")
-    report(**instantiate_options(parser, parse_options(parser, arguments)))
+    help_text = "folders of attacks, the clean one's first"
+    run_command(report, arguments, positional={"folders": help_text})

@@ -76,9 +76,9 @@ class DataModule(pl.LightningDataModule):
         punctuation: which words count in scores; ``none`` leaves none out. For files of an attack
             take none or penn: unicode would judge the forms that were put in.
         seed: of the batches' content (and of the sample's grammar).
-        augmented_share: train on this share of the copies only, drawn from the seed; smaller shares
-            are parts of larger ones.
-        augmented_unit: what the share counts, ``sentences`` or ``tokens`` (Wang et al. 2021).
+        augmented_fraction: train on this fraction of the copies only, drawn from the seed; smaller
+            fractions are parts of larger ones.
+        augmented_unit: what the fraction counts, ``sentences`` or ``tokens`` (Wang et al. 2021).
         vocabulary_of: the ``train`` file only, as with Zheng et al. (2020); or of the ``merged``
             data, copies included, as with Wang et al. (2021).
         allow_world_size_change: let a model with dropout resume from a checkpoint of another number
@@ -102,7 +102,7 @@ class DataModule(pl.LightningDataModule):
         min_count: int = 2,
         punctuation: PunctuationPolicy = "none",
         seed: int = 0,
-        augmented_share: float = 1.0,
+        augmented_fraction: float = 1.0,
         augmented_unit: ShareUnit = "sentences",
         vocabulary_of: Source = "train",
         allow_world_size_change: bool = False,
@@ -111,14 +111,14 @@ class DataModule(pl.LightningDataModule):
         check_least("data", batch_words=batch_words, eval_batch_words=eval_batch_words)
         check_least("data", max_length=max_length, min_count=min_count)
         check_seed("data: seed", seed)
-        check_share(augmented_share, "augmented_share")
+        check_share(augmented_fraction, "augmented_fraction")
         self.folder = folder
         self.files = {"train": train_file, "dev": dev_file, "test": test_file}
         self.augmented_files = augmented_files
         self.batch_words, self.eval_batch_words = batch_words, eval_batch_words
         self.max_length, self.min_count = max_length, min_count
         self.punctuation, self.seed = punctuation, seed
-        self.augmented_share, self.augmented_unit = augmented_share, augmented_unit
+        self.augmented_fraction, self.augmented_unit = augmented_fraction, augmented_unit
         self.vocabulary_of = vocabulary_of
         self.allow_world_size_change = allow_world_size_change
         self._warned: set[str] = set()
@@ -185,7 +185,7 @@ class DataModule(pl.LightningDataModule):
             self.check_copies(read, path)
             copies += [(path, copy) for copy in read]
         lengths = [len(copy.sentence) for _, copy in copies]
-        kept = draw_share(lengths, self.augmented_share, self.augmented_unit, self.seed)
+        kept = draw_share(lengths, self.augmented_fraction, self.augmented_unit, self.seed)
         return [copies[index] for index in kept]
 
     @cached_property

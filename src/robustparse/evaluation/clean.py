@@ -12,21 +12,21 @@ from robustparse.types import Example, Prediction
 
 
 def evaluate(
-    model: Model,
+    models: Sequence[Model],
     examples: Sequence[Example],
     punctuation: PunctuationPolicy = "none",
     batch_words: int | None = None,
 ) -> dict[str, float | None]:
-    """Compute all scores of the model's task in percent.
+    """Compute all scores of the models' task in percent.
 
     Args:
-        model: left as it was found.
+        models: answer together, and are left as they were found; one is an ensemble of one.
         examples: sentences with gold answers.
         punctuation: which words count; ``unicode`` looks at the forms of these sentences.
         batch_words: padded words of a forward pass; None leaves them to `forward_words`.
     """
-    found = predictions(model, examples, batch_words)
-    return scores_of(model.task, found, examples, punctuation)
+    found = predictions(models, examples, batch_words)
+    return scores_of(models[0].task, found, examples, punctuation)
 
 
 def scores_of(
@@ -58,23 +58,30 @@ def scores_of(
 
 
 def predictions(
-    model: Model,
+    models: Sequence[Model],
     examples: Sequence[Example],
     batch_words: int | None = None,
     precision: Precision = "32-true",
 ) -> Iterator[Prediction]:
-    """Yield the answer for each example, shortest first; the model is then left as it was found.
+    """Yield the answer for each example, shortest first; models are then left as they were found.
 
     Args:
-        model: the model.
+        models: answer together; one is an ensemble of one.
         examples: sentences with distinct ids.
         batch_words: padded words of a forward pass; None leaves them to `forward_words`.
         precision: of the passes, see `ModelVictim`.
 
     Raises:
-        InputError: there is no such precision.
+        InputError: see `ModelVictim`.
     """
-    words = forward_words(model.device, batch_words)
-    with ModelVictim([model], precision).evaluating():
-        for batch in EvaluationLoader(model.encode(examples, gold=False), words):
-            yield from model.predict_step(batch.to(model.device), 0)
+    first, victim = models[0], ModelVictim(models, precision)
+    words = forward_words(first.device, batch_words)
+    loaders = (EvaluationLoader(one.encode(examples, gold=False), words) for one in models)
+    with victim.evaluating():
+        # A batch of each model, of the same texts as it reads them.
+        for batches in zip(*loaders, strict=True):
+            own = [batch.to(one.device) for one, batch in zip(models, batches, strict=True)]
+            states = [one(batch) for one, batch in zip(models, own, strict=True)]
+            answers = first.answers(first.decode(models, states, own), own[0].lengths.tolist())
+            for id_, answer in zip(own[0].ids.tolist(), answers, strict=True):
+                yield Prediction(id_, answer)

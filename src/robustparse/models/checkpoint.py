@@ -43,15 +43,13 @@ def specification(part: object) -> dict[str, Any]:
     for name in names:
         value = getattr(part, name)
         value = str(value) if isinstance(value, PurePath) else value
-        nested = type(value).__module__.startswith(_OURS)
-        if not nested and not _is_plain(value):
-            raise InputError(
-                f"no checkpoint could hold a {type(value).__module__}.{type(value).__qualname__}",
-                key=f"{class_path}: {name}",
-                expected="int, float, bool, str, None, a list or dictionary of these, or an object "
-                f"of a class in {_OURS}",
-            )
-        arguments[name] = specification(value) if nested else value
+        try:
+            arguments[name] = value if _is_plain(value) else specification(value)
+        except InputError as error:
+            key = f"{class_path}: {name}"
+            expected = "plain data, or an object of a class that checkpoints may name"
+            remedy = error.remedy
+            raise InputError(error.found, key=key, expected=expected, remedy=remedy) from None
     return {"class_path": class_path, "init_args": arguments}
 
 
@@ -59,14 +57,18 @@ def public_path(cls: type) -> str:
     """Return the path by which checkpoints name a class.
 
     Raises:
-        InputError: it is not public.
+        InputError: it is neither a public class of ours nor one of a trusted module.
     """
-    if getattr(importlib.import_module(_OURS), cls.__name__, None) is not cls:
+    own = f"{cls.__module__}.{cls.__qualname__}"
+    if getattr(importlib.import_module(_OURS), cls.__name__, None) is cls:
+        return f"{_OURS}.{cls.__name__}"
+    if not trust.allowed(own):
         raise InputError(
-            f"no checkpoint of a {cls.__module__}.{cls.__qualname__} could be loaded",
-            expected=f"a public class of {_OURS}",
+            f"no checkpoint of a {own} could be loaded",
+            expected=f"a public class of {_OURS}, or one of a trusted module",
+            remedy=f"add {trust.OPTION} {cls.__module__.partition('.')[0]}",
         )
-    return f"{_OURS}.{cls.__name__}"
+    return own
 
 
 def _is_plain(value: object) -> bool:
@@ -86,11 +88,12 @@ def instantiate(spec: Mapping[str, Any], **given: Any) -> Any:
             files: a checkpoint holds all that it needs.
     """
     class_path = str(spec.get("class_path"))
-    module_name, _, class_name = class_path.rpartition(".")
-    public = importlib.import_module(_OURS)
-    if module_name != _OURS or class_name not in public.__all__:
+    module, _, name = class_path.rpartition(".")
+    if not trust.allowed(class_path) or (module.startswith("robustparse.") and module != _OURS):
         raise InputError(
-            f"names the class {class_path!r}; only public classes of {_OURS} are loaded"
+            f"names the class {class_path!r}",
+            expected=f"a public class of {_OURS}, or one of a trusted module",
+            remedy=f"if you know its code, add {trust.OPTION} {module.partition('.')[0]}",
         )
     try:
         arguments = {
@@ -104,8 +107,8 @@ def instantiate(spec: Mapping[str, Any], **given: Any) -> Any:
                     "were read from there, and nothing else is read or fetched for a checkpoint",
                     remedy="train the model again",
                 )
-        return getattr(public, class_name)(**arguments, **given)
-    except (AttributeError, KeyError, TypeError) as error:
+        return getattr(importlib.import_module(module), name)(**arguments, **given)
+    except (ImportError, AttributeError, KeyError, TypeError) as error:
         raise InputError(
             f"this version of robustparse ({__version__}) cannot make the checkpoint's "
             f"{class_path}: {error}"

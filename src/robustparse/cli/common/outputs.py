@@ -22,7 +22,7 @@ BEST = "best.ckpt"
 
 
 class ConfigFile(SaveConfigCallback):
-    """Writes ``config.yaml`` beside the checkpoints, without the checkpoint resumed from.
+    """Writes ``config.yaml`` next to the checkpoints, without the checkpoint resumed from.
 
     When training starts: before, a checkpoint may yet be refused, and the file is another run's.
     """
@@ -36,7 +36,7 @@ class ConfigFile(SaveConfigCallback):
             self.save_config(trainer, pl_module, "fit")
 
     def save_config(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
-        """Return what Lightning's class wants to be overridden."""
+        """Write it; Lightning's class wants this overridden."""
         config = self.config.clone()
         config["ckpt_path"] = None
         path = Path(trainer.default_root_dir) / self.config_filename
@@ -45,7 +45,7 @@ class ConfigFile(SaveConfigCallback):
 
 @dataclass(frozen=True)
 class Start:
-    """The checkpoint that a command starts from, and the optimiser steps it has seen."""
+    """The checkpoint that a command starts from, and the optimizer steps it has seen."""
 
     path: Path
     step: int
@@ -53,7 +53,7 @@ class Start:
     def elsewhere(self, folder: Path) -> bool:
         """Whether it is another place than where the last run in a folder was left.
 
-        Figures there from ``step`` on are then those of another run.
+        Metrics there from ``step`` on are then those of another run.
         """
         return self.path.resolve() != (folder / LAST).resolve()
 
@@ -72,15 +72,18 @@ def resolve_checkpoint(command: str, wished: str | None, folder: Path) -> Start 
     if wished is None:
         if command == "fit":
             return None
-        raise InputError(f"{command} needs a trained parser: --ckpt_path best, last or a file")
+        raise InputError(
+            f"{command} needs a trained model", remedy="give --ckpt_path best, last or a file"
+        )
     path = folder / f"{wished}.ckpt" if wished in ("best", "last") else Path(wished)
     if command == "fit" and wished == "last" and not path.exists():
         return None
     content = read_checkpoint(path)
     if command == "fit" and not {"loops", "optimizer_states", "lr_schedulers"} <= set(content):
         raise InputError(
-            f"{path}: holds weights alone, no optimiser to resume with; start from it with "
-            "--model.init_args.init_from"
+            "holds only weights, no optimizer to resume with",
+            path=path,
+            remedy="start from it with --model.init_args.init_from",
         )
     return Start(path, int(content.get("global_step", 0)))
 
@@ -92,7 +95,7 @@ def loggers(wished: Any, folder: Path, fits: bool, start: Start | None) -> list[
         wished: ``trainer.logger``.
         folder: of the run.
         fits: it trains, and gets a ``metrics.csv``; otherwise it is only looked at.
-        start: where training goes on from.
+        start: where training resumes.
     """
     chosen = [] if wished in (None, True, False) else as_list(wished)
     chosen += [CsvLogger(str(folder))] if fits else []
@@ -117,7 +120,7 @@ def callbacks(
         wished: ``trainer.callbacks``.
         last: writes ``last.ckpt``.
         folder: of the run.
-        monitor: the figure that ``best.ckpt`` is best in; None where nothing is validated.
+        monitor: the metric that ``best.ckpt`` is best in; None where nothing is validated.
     """
     chosen: list[Callback] = [last, *as_list(wished)]
     for saver in (callback for callback in chosen if isinstance(callback, ModelCheckpoint)):
@@ -144,7 +147,7 @@ def plugins(wished: Any) -> list[Any]:
 
 
 def as_list(value: Any) -> list[Any]:
-    """Return what the Trainer takes alone or in a list, as a list."""
+    """Return what the Trainer takes as one value or as a list, as a list."""
     if value is None:
         return []
     return list(value) if isinstance(value, list | tuple) else [value]

@@ -34,13 +34,13 @@ class PredictionFile(pl.Callback):
         self._own: list[Prediction] = []
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
-        """Refuse to parse nothing.
+        """Refuse to answer nothing.
 
         Raises:
             InputError: there is to be no batch.
         """
         if trainer.limit_predict_batches == 0:
-            raise InputError("trainer.limit_predict_batches is 0: there is nothing to parse")
+            raise InputError("is 0: nothing would be answered", key="trainer.limit_predict_batches")
 
     def on_predict_batch_end(
         self,

@@ -1,5 +1,7 @@
-"""The progress bars of commands; in a log file there are none."""
+"""What commands show while they run: progress bars, none in a log file, and no advice."""
 
+import logging
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -12,7 +14,7 @@ from robustparse.evaluation.tally import Tally
 
 @contextmanager
 def attack_progress(total: int, name: str) -> Iterator[Callable[[Tally], None]]:
-    """Give yields what to call with the sums after every sentence; shows scores besides."""
+    """Give what to call with the sums after every sentence; it shows scores too."""
     with _bar(name, total) as update:
 
         def show(tally: Tally) -> None:
@@ -27,7 +29,7 @@ def attack_progress(total: int, name: str) -> Iterator[Callable[[Tally], None]]:
 
 @contextmanager
 def reading_progress() -> Iterator[Callable[[int, int], None]]:
-    """Give yields what to call with the sentences read and their number."""
+    """Give what to call with the sentences read and their number."""
     with _bar("sentences read", None) as update:
 
         def show(done: int, of: int) -> None:
@@ -35,6 +37,22 @@ def reading_progress() -> Iterator[Callable[[int, int], None]]:
                 update(completed=done, total=of)
 
         yield show
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Within it, Lightning logs errors only and its advice on hardware and loaders is not shown."""
+    loggers = [logging.getLogger(name) for name in ("pytorch_lightning", "lightning_fabric")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=r"pytorch_lightning\..*")
+        try:
+            yield
+        finally:
+            for logger, level in zip(loggers, levels, strict=True):
+                logger.setLevel(level)
 
 
 @contextmanager

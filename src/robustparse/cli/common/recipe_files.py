@@ -31,13 +31,13 @@ def _named(part: dict[str, Any]) -> Iterator[str]:
     """Yield the arguments of a class that are paths of what is there, and those of the classes in
     it.
 
-    Arguments that offer a choice of words are left out, lest a folder happen to be called so, and
+    Arguments that offer a choice of words are left out, as a folder may happen to be called so, and
     what a class writes itself (``CACHES``), which grows with the run.
     """
     named = locate(str(part.get("class_path")))
     try:
         hints = get_type_hints(getattr(named, "__init__", None))
-    except NameError:  # of names that its file imports for type checkers alone
+    except NameError:  # of names that its file imports only for type checkers
         hints = {}
     for key, value in part.get("init_args", {}).items():
         text = key not in getattr(named, "CACHES", ()) and _is_text(hints.get(key, str))
@@ -58,5 +58,5 @@ def _digest(path: Path) -> str:
         return file_digest(path) if path.is_file() else folder_digest(path)
     except OSError as error:
         raise InputError(
-            f"{path}: the recipe names it, and it cannot be read ({error.strerror})"
+            f"the recipe names it, and it cannot be read ({error.strerror})", path=path
         ) from None

@@ -8,10 +8,6 @@ from rich.table import Table
 Value = Callable[[Mapping[str, Any]], float | None]
 
 COLUMNS: tuple[tuple[str, Value], ...] = (
-    ("clean UAS", lambda s: s["clean"]["uas"]),
-    ("clean LAS", lambda s: s["clean"]["las"]),
-    ("attacked UAS", lambda s: s["attacked"]["uas"]),
-    ("attacked LAS", lambda s: s["attacked"]["las"]),
     ("success", lambda s: s["success_rate"]),
     ("edits", lambda s: s["edits_per_sentence"]),
     ("queries", lambda s: s["queries_per_sentence"]["charged"]),
@@ -20,14 +16,16 @@ COLUMNS: tuple[tuple[str, Value], ...] = (
 
 def summary_table(summaries: Mapping[str, Mapping[str, Any]], title: str = "") -> Table:
     """One row a system, from its ``summary.json``."""
-    table = Table(title=title or None)
-    table.add_column("system", overflow="fold")
-    for heading, _ in COLUMNS:
-        # On two lines, so that the table fits into 80 columns.
-        table.add_column(heading.replace(" ", "\n"), justify="right", no_wrap=True)
+    rows = {}
     for name, summary in summaries.items():
-        values = [value(summary) for _, value in COLUMNS]
-        table.add_row(name, *("-" if value is None else f"{value:.1f}" for value in values))
+        scores = {
+            f"{when} {heading(score)}": value
+            for when in ("clean", "attacked")
+            for score, value in summary[when].items()
+        }
+        rows[name] = {**scores, **{column: value(summary) for column, value in COLUMNS}}
+    # Headings stand on two lines, so that the table fits into 80 columns.
+    table = _table(rows, title, "\n", 1)
     skipped = {name: summary.get("n_skipped", 0) for name, summary in summaries.items()}
     if any(skipped.values()):
         counts = ", ".join(f"{name} {count}" for name, count in skipped.items() if count)
@@ -36,12 +34,28 @@ def summary_table(summaries: Mapping[str, Mapping[str, Any]], title: str = "") -
 
 
 def score_table(scores: Mapping[str, Mapping[str, float | None]], title: str = "") -> Table:
-    """One row a system, UAS, LAS, UCM and LCM in percent."""
+    """One row a system, its scores in percent."""
+    rows = {
+        name: {heading(score): value for score, value in values.items()}
+        for name, values in scores.items()
+    }
+    return _table(rows, title, " ", 2)
+
+
+def heading(score: str) -> str:
+    """Return what a table calls a score: UAS, exact match."""
+    return score.upper() if len(score) <= 3 else score.replace("_", " ")
+
+
+def _table(
+    rows: Mapping[str, Mapping[str, float | None]], title: str, blank: str, digits: int
+) -> Table:
     table = Table(title=title or None)
     table.add_column("system", overflow="fold")
-    for heading in ("UAS", "LAS", "UCM", "LCM"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for name, values in scores.items():
-        row = [values[key] for key in ("uas", "las", "ucm", "lcm")]
-        table.add_row(name, *("-" if value is None else f"{value:.2f}" for value in row))
+    columns = list(dict.fromkeys(column for row in rows.values() for column in row))
+    for column in columns:
+        table.add_column(column.replace(" ", blank), justify="right", no_wrap=True)
+    for name, row in rows.items():
+        values = [row.get(column) for column in columns]
+        table.add_row(name, *("-" if value is None else f"{value:.{digits}f}" for value in values))
     return table

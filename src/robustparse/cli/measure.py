@@ -1,4 +1,4 @@
-"""``robustparse quality``: measure an attack's sentences by models, into its folder."""
+"""``robustparse measure``: measure an attack's sentences by models, into its folder."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,17 +10,17 @@ from rich.table import Table
 from robustparse.attacks.constraints.language_model import LanguageModel
 from robustparse.attacks.constraints.similarity import SentenceSimilarity
 from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
-from robustparse.cli.common.inputs import instantiate_options, options_of, parse_options
+from robustparse.cli.common.options import run_command
 from robustparse.cli.common.progress import reading_progress
 from robustparse.devices import check_device
 from robustparse.errors import InputError
-from robustparse.evaluation.measure import measure
+from robustparse.evaluation.measure import measure as measure_folder
 from robustparse.pretrained import Kind
 
 GROUPS = {"all": "all sentences", "changed": "changed", "success": "successful"}
 
 
-def quality(
+def measure(
     folder: str,
     language_model: str | None = None,
     kind: Kind = "causal",
@@ -43,7 +43,8 @@ def quality(
     """
     if language_model is None and vectors is None and sentence_encoder is None:
         raise InputError(
-            "quality: nothing to measure by; give --language_model, --vectors or --sentence_encoder"
+            "nothing to measure by",
+            remedy="give --language_model, --vectors or --sentence_encoder",
         )
     check_device("--device", device)
     model = encoder = cosine = None
@@ -56,7 +57,7 @@ def quality(
             sentence_encoder, measure="cosine", device=device, download=download
         )
     with reading_progress() as on_texts:
-        found = measure(Path(folder), model, cosine, encoder, on_texts)
+        found = measure_folder(Path(folder), model, cosine, encoder, on_texts)
     Console().print(_table(found))
 
 
@@ -94,6 +95,4 @@ def _row(
 
 def command(arguments: Sequence[str]) -> None:
     """Parse options and run."""
-    parser = options_of(quality, "quality", skip={"folder"})
-    parser.add_argument("folder", help="of a finished attack")
-    quality(**instantiate_options(parser, parse_options(parser, arguments)))
+    run_command(measure, arguments, positional={"folder": "of a finished attack"})

@@ -1,4 +1,4 @@
-"""``robustparse quality``, ``export`` and ``judge`` on an attack's folder, mistakes named."""
+"""``robustparse measure`` and ``annotate`` on an attack's folder, mistakes named."""
 
 import csv
 import io
@@ -10,8 +10,8 @@ import pytest
 from command_runs import mistake
 from rich.console import Console
 
-from robustparse.cli import judge
-from robustparse.cli import quality as module
+from robustparse.cli import annotate
+from robustparse.cli import measure as module
 from robustparse.cli.main import main
 from robustparse.evaluation.attack_folder import attack_into
 from robustparse.models.victim import ModelVictim
@@ -62,7 +62,7 @@ def test_words_are_measured_and_shown(folder, tmp_path, capsys):
     words = sorted({word.lower() for pair in changed_words(folder) for word in pair})
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("".join(f"{word} 1 {i}\n" for i, word in enumerate(words)))
-    main(["quality", str(folder), "--vectors", str(vectors)])
+    main(["measure", str(folder), "--vectors", str(vectors)])
     found = json.loads((folder / "quality.json").read_text())["word_similarity"]["changed"]
     shown = capsys.readouterr().out
     assert f"{found['mean']:.3f}" in shown
@@ -78,9 +78,9 @@ def test_models_get_the_options(folder, monkeypatch, capsys):
         given.append(arguments[:-1])
         return {}
 
-    monkeypatch.setattr(module, "measure", measure)
+    monkeypatch.setattr(module, "measure_folder", measure)
     options = ["--language_model", "some-lm", "--kind", "masked", "--sentence_encoder", "enc"]
-    main(["quality", str(folder), *options, "--device", "cpu", "--download", "true"])
+    main(["measure", str(folder), *options, "--device", "cpu", "--download", "true"])
     ((where, model, cosine, encoder),) = given
     assert where == folder
     assert (model.model, model.kind, model.device, model.download) == (
@@ -90,7 +90,7 @@ def test_models_get_the_options(folder, monkeypatch, capsys):
     assert (encoder.model, encoder.measure, encoder.reference) == ("enc", "cosine", "original")
 
 
-def test_mistakes_of_quality(folder, tmp_path, capsys):
+def test_mistakes_of_measure(folder, tmp_path, capsys):
     for arguments, says in (
         ([folder], "nothing to measure by; give --language_model"),
         ([tmp_path / "none", "--vectors", "v.txt"], "none: no such folder"),
@@ -99,7 +99,7 @@ def test_mistakes_of_quality(folder, tmp_path, capsys):
         ([folder, "--language_model", "x", "--kind", "odd"], "kind"),
         ([folder, "--vectors", "x", "--device", "tpu"], "--device tpu: expected auto"),
     ):
-        assert says in mistake(capsys, "quality", *arguments)
+        assert says in mistake(capsys, "measure", *arguments)
 
 
 def filled(path: Path, fluent: str) -> None:
@@ -113,25 +113,27 @@ def filled(path: Path, fluent: str) -> None:
 
 def test_pairs_go_out_and_answers_come_in(folder, tmp_path, capsys):
     out = tmp_path / "pairs.csv"
-    main(["export", str(folder), "--out", str(out), "--annotators", "2", "--limit", "5"])
+    main(
+        ["annotate", "export", str(folder), "--out", str(out), "--annotators", "2", "--limit", "5"]
+    )
     printed = capsys.readouterr().out.splitlines()
     files, key = [tmp_path / "pairs_1.csv", tmp_path / "pairs_2.csv"], tmp_path / "pairs_key.json"
     assert printed == [*map(str, files), f"{key}  (the key: not for annotators)"]
     for path in files:
         filled(path, "same")
-    main(["judge", str(key), *map(str, files), "--out", str(tmp_path / "figures.json")])
+    main(["annotate", "score", str(key), *map(str, files), "--out", str(tmp_path / "figures.json")])
     shown = capsys.readouterr().out
     assert "5 pairs, 2 annotators" in shown
     assert re.search(r"more_fluent .*same .*100\.0 .*5 .*100\.0 .*undefined", shown)
     assert json.loads((tmp_path / "figures.json").read_text())["items"] == 5
 
 
-def test_nothing_that_judge_shows_is_cut_off_in_80_columns():
+def test_nothing_of_the_table_of_answers_is_cut_off_in_80_columns():
     figures = {"answers": {"adversarial": 60.0}, "majority": {"none": 10}, "agreement": 60.0}
     figures |= {"kappa": -0.186, "kappa_kind": "fleiss"}
     found = {"items": 10, "annotators": 3, "more_fluent": figures, "same_structure": figures}
     console = Console(width=80, file=io.StringIO())
-    console.print(judge._table(found))
+    console.print(annotate._table(found))
     shown = console.file.getvalue()
     assert "…" not in shown
     for whole in ("same_structure", "no majority", "agreement", "-0.186", "(Fleiss)"):
@@ -145,7 +147,19 @@ def test_only_successes_unless_told_otherwise(folder, tmp_path):
         ("changed", [line for line in lines if line["edited"]]),
     ):
         out, key = tmp_path / which / "pairs.csv", tmp_path / which / "hidden.json"
-        main(["export", str(folder), "--out", str(out), "--which", which, "--key", str(key)])
+        main(
+            [
+                "annotate",
+                "export",
+                str(folder),
+                "--out",
+                str(out),
+                "--which",
+                which,
+                "--key",
+                str(key),
+            ]
+        )
         items = json.loads(key.read_text())["items"].values()
         assert sorted(item["id"] for item in items) == [line["id"] for line in expected]
 
@@ -153,12 +167,15 @@ def test_only_successes_unless_told_otherwise(folder, tmp_path):
 def test_mistakes_of_export_and_judge(folder, tmp_path, capsys):
     out = tmp_path / "pairs.csv"
     for arguments, says in (
-        (["export", tmp_path / "none"], "none: no such folder"),
-        (["export", folder, "--out", out, "--annotators", 0], "--annotators must be >= 1"),
-        (["export", folder, "--out", out, "--which", "all"], "which"),
-        (["judge", tmp_path / "key.json", out], "key.json: no such file"),
+        (["annotate", "export", tmp_path / "none"], "none: no such folder"),
+        (
+            ["annotate", "export", folder, "--out", out, "--annotators", 0],
+            "--annotators must be >= 1",
+        ),
+        (["annotate", "export", folder, "--out", out, "--which", "all"], "which"),
+        (["annotate", "score", tmp_path / "key.json", out], "key.json: no such file"),
     ):
         assert says in mistake(capsys, *arguments)
-    main(["export", str(folder), "--out", str(out)])
-    error = mistake(capsys, "judge", tmp_path / "pairs_key.json", out)
+    main(["annotate", "export", str(folder), "--out", str(out)])
+    error = mistake(capsys, "annotate", "score", tmp_path / "pairs_key.json", out)
     assert "pairs.csv:2: more_fluent: no answer; expected one of A, B, same" in error

@@ -1,0 +1,87 @@
+"""Reading YAML that may be broken or hostile: every mistake is one error with its line."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from robustparse.errors import InputError
+from robustparse.files import read_text
+
+DEEPEST = 50
+LARGEST = 100_000  # values, each as often as aliases repeat it; a long text counts for several
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class NotYAMLError(InputError):
+    """A text that is no YAML at all, for example the name of a file with odd characters."""
+
+
+def read_yaml(path: Path) -> Any:
+    """Return the content of a file as plain values.
+
+    Raises:
+        InputError: it cannot be read, or see `parse_yaml`.
+    """
+    text = read_text(path)
+    parse_yaml(text, path)
+    return yaml.load(text, Loader=_LOADER)
+
+
+def parse_yaml(text: str, path: Path | None = None, key: str | None = None) -> yaml.Node | None:
+    """Return the nodes of a text, whose marks hold lines; None where it holds nothing.
+
+    Args:
+        text: YAML.
+        path: of its file, for errors.
+        key: the option that it was given to, for errors.
+
+    Raises:
+        InputError: it is not YAML, or refers to itself, or nests or multiplies without measure.
+    """
+    try:
+        _check_size(text, path, key)
+        node: yaml.Node | None = yaml.compose(text, Loader=_LOADER)
+        if node is not None:
+            _LOADER("").construct_document(node)  # values that no type can hold
+    except (yaml.YAMLError, ValueError, TypeError) as error:
+        if isinstance(error, InputError):
+            raise
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        line = mark.line + 1 if mark is not None and path is not None else None
+        raise NotYAMLError(f"not YAML: {problem}", path=path, line=line, key=key) from None
+    return node
+
+
+def _check_size(text: str, path: Path | None, key: str | None) -> None:
+    """Go through a text event by event, which builds nothing and stops at the first excess."""
+
+    def refuse(found: str, event: yaml.Event) -> InputError:
+        line = None if path is None or event.start_mark is None else event.start_mark.line + 1
+        return InputError(found, path=path, line=line, key=key)
+
+    sizes: dict[str, int] = {}
+    opened: list[tuple[str | None, int]] = []  # anchors of open collections, values before them
+    count = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        if isinstance(event, yaml.AliasEvent):
+            if any(anchor == event.anchor for anchor, _ in opened):
+                raise refuse(f"*{event.anchor} refers to what it is a part of", event)
+            count += sizes.get(str(event.anchor), 0)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchor, before = opened.pop()
+            if anchor is not None:
+                sizes[anchor] = count - before
+        elif isinstance(event, yaml.CollectionStartEvent):
+            opened.append((event.anchor, count))
+            count += 1
+        elif isinstance(event, yaml.ScalarEvent):
+            size = 1 + len(event.value) // 100
+            count += size
+            if event.anchor is not None:
+                sizes[event.anchor] = size
+        if len(opened) > DEEPEST:
+            raise refuse(f"nested more than {DEEPEST} deep", event)
+        if count > LARGEST:
+            raise refuse(f"holds more than {LARGEST} values, its aliases written out", event)

@@ -1,0 +1,433 @@
+"""A user's mistake, in a recipe, a configuration, a file or an option: exit code 2, one message."""
+
+import json
+import os
+import pickle
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from broken_files import GOOD, TREEBANKS, broken_checkpoints
+from command_runs import RECIPE, ROOM, attack_by, constrained, mistake
+from tiny_runs import fit, write_config
+
+from robustparse.attacks.constraints.tagging import pipeline_tag
+from robustparse.cli.main import RENAMED, main
+from robustparse.evaluation.lines import read_lines
+
+PARTS = "docs/attacks.md lists the classes under `Parts`"
+LEXICON = RECIPE.replace("TrainingWords", "Lexicon").replace("{sample: 5}", "{table: table.json}")
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def base(made: Path) -> dict[str, list[str]]:
+    """The arguments of commands that would run."""
+    model = ["--checkpoint", f"{made}/tiny.ckpt", "--data", f"{made}/test.conllu"]
+    recipe = ["--attack", f"{made}/words.yaml"]
+    return {
+        "attack": ["attack", "--trust", "command_runs", *recipe, *model, "--out", "out"],
+        "augment": ["augment", *recipe, *model, "--out", "copies.conllu"],
+        "evaluate": ["evaluate", *model],
+        "fit": ["fit", "--config", str(write_config(Path("good.yaml")))],
+        "": [],
+    }
+
+
+OPTIONS = [
+    ("attack", "--limit 0", "--limit must be >= 1, got 0"),
+    ("attack", "--seed -1", "--seed must be >= 0 and below 2**64, got -1"),
+    ("attack", f"--seed {1 << 64}", f"--seed must be >= 0 and below 2**64, got {1 << 64}"),
+    ("attack", "--attack.seed -1", "--seed must be >= 0 and below 2**64, got -1"),
+    ("attack", "--nonsense 1", "--nonsense"),
+    ("attack", "--attack no/missing.yaml", "no/missing.yaml: --attack: no such file; give the"),
+    ("attack", "--attack missing.yaml", "missing.yaml: --attack: no such file"),
+    ("attack", "--attack zheng2020", "or one of beam, genetic, pso, pwws"),
+    ("attack", "--attack robustparse.attacks.Atack", "did you mean Attack"),
+    ("attack", "--attack.live 0", "live must be >= 1, got 0"),
+    ("attack", "--attack.budget 0", "budget must be >= 1, got 0"),
+    ("attack", "--attack.budgets 5", "budgets"),
+    ("attack", "--out {made}/test.conllu/out", "test.conllu/out: the output folder is not writ"),
+    ("attack", "--fraction 1.5", "--fraction must be above 0 and at most 1, got 1.5"),
+    ("attack", "--fraction 0", "--fraction must be above 0 and at most 1, got 0"),
+    ("attack", "--devices 0", "--devices must be >= 1, got 0"),
+    ("attack", "--devices many", "devices"),
+    ("attack", "--trust", "--trust: names no module"),
+    ("augment", "--fraction 0.5 --tokens 0.5", "--fraction counts sentences and --tokens words"),
+    ("augment", "--fraction 1.5", "--fraction must be above 0 and at most 1, got 1.5"),
+    ("augment", "--tokens 0", "--tokens must be above 0 and at most 1, got 0.0"),
+    ("augment", "--keep some", "some"),
+    ("augment", "--out copies.txt", "name a file that ends in .conllu"),
+    ("augment", "--out {made}/test.conllu", "is the data itself"),
+    ("augment", "--out {made}/test.conllu --data none.conllu", "none.conllu: no such file"),
+    ("evaluate", "--limit 0", "--limit must be >= 1, got 0"),
+    ("evaluate", "--seed -1", "--seed must be >= 0 and below 2**64, got -1"),
+    ("evaluate", "--limit some", "Expected int; got some"),
+    ("evaluate", "--punctuation some", "Expected one of ['none', 'penn', 'unicode']"),
+    ("evaluate", "--max-length 9", "--max-length 9; did you mean --max_length?"),
+    ("evaluate", "--checkpoints a", "--checkpoints a; did you mean --checkpoint?"),
+    ("evaluate", "--nonsense 1", "--nonsense"),
+    ("evaluate", "--out {made}/test.conllu/out", "out: the output folder is not writable"),
+    ("evaluate", "--data {made}", "cannot be read"),
+    ("evaluate", "--config {made}/missing.yaml", "missing.yaml: --config: no such file"),
+    ("evaluate", "--config {made}/test.conllu", "test.conllu"),
+    ("evaluate", "--config experiment/ewt_biaffin", "experiment/ewt_biaffine_word"),
+    ("", "evaluate --data sample", "checkpoint"),
+    ("", "nosuch", "unknown command 'nosuch'; the commands are fit"),
+    ("", "annotate nosuch", "annotate: 'nosuch'; expected export or score"),
+    *(("", f"{old} folder", f"{old} is now called {new}") for old, new in RENAMED.items()),
+    ("fit", "--config missing.yaml", "missing.yaml"),
+    ("fit", "--config=missing.yaml", "missing.yaml"),
+    ("fit", "--config .", "cannot be read"),
+    ("fit", "--config", "--config"),
+    ("fit", "--nonsense 3", "--nonsense"),
+    ("", "fit", "model"),
+    ("fit", "--data.init_args.batch_words x", "batch_words"),
+    ("fit", "--trainer.default_root_dir good.yaml/run", "good.yaml"),
+    ("fit", "--data.init_args.seed -1", "data: seed must be >= 0 and below 2**64, got -1"),
+    ("fit", f"--data.init_args.seed {1 << 64}", "data: seed must be >= 0 and below 2**64, got 18"),
+    ("fit", "--data.init_args.min_count -3", "min_count must be >= 1, got -3"),
+    ("fit", "--data.init_args.max_length 0", "max_length must be >= 1, got 0"),
+    ("fit", "--model.init_args.seed -1", "model: seed must be >= 0 and below 2**64, got -1"),
+    ("fit", f"--model.init_args.seed {1 << 64}", "model: seed must be >= 0 and below 2**64, got"),
+    ("fit", "--model.init_args.arc_dim 0", "arc_dim and label_dim must be >= 1"),
+    ("fit", "--model.init_args.dropout 1.0", "dropout in [0, 1)"),
+    ("fit", "--model.init_args.optimization.betas [1.5,0.9]", "betas must be in [0, 1)"),
+    ("fit", "--trainer.accumulate_grad_batches 0", "accumulate_grad_batches must be >= 1, got 0"),
+    ("fit", "--trainer.max_steps -1 --trainer.max_epochs -1", "set trainer.max_steps or"),
+]
+
+
+@pytest.mark.parametrize(("command", "options", "says"), OPTIONS)
+def test_a_wrong_option(command, options, says, base, made, tmp_path, capsys):
+    before = sorted(tmp_path.iterdir())
+    given = options.format(made=made).split()
+    assert says in mistake(capsys, *base[command], *given)
+    if command in ("augment", "evaluate"):
+        assert sorted(tmp_path.iterdir()) == before
+
+
+def searched(search: str, **settings: object) -> str:
+    found = f"search: {{class_path: {ROOM}.{search}, init_args: {json.dumps(settings)}}}"
+    return RECIPE.replace(f"search: {{class_path: {ROOM}.Zheng2020}}", found)
+
+
+def changed(old: str, new: str) -> str:
+    assert old in RECIPE
+    return RECIPE.replace(old, new)
+
+
+RECIPES = [
+    (changed("{sample: 5}", "{sample: 0}"), "sample must be >= 1, got 0"),
+    (changed("{sample: 5}", "{samples: 5}"), "recipe.yaml: .*'samples'"),
+    (changed("{sample: 5}", "{sample: many}"), "recipe.yaml: .*many"),
+    (changed("search: {class_path", "search: {class"), "recipe.yaml: .*search"),
+    (changed("search:", "searches:"), "recipe.yaml: .*searches"),
+    (changed("goal:", "goal: {"), r"recipe.yaml:\d+: not YAML"),
+    (changed("robustparse.attacks.AttachmentDrop", "os.system"), r"recipe.yaml:2: .*os.system"),
+    (
+        changed(".AttackableTags", ".AttackableTags\n    init_args: {tags: []}"),
+        "attackable tags: the list is empty",
+    ),
+    (searched("Zheng2020", gamma=1.5), r"gamma must be in \(0, 1\], got 1.5"),
+    (searched("Zheng2020", gamma=0.0), r"gamma must be in \(0, 1\], got 0.0"),
+    (searched("Wang2021", gamma=1.01), r"gamma must be in \(0, 1\], got 1.01"),
+    (searched("Beam", width=0), "width must be >= 1, got 0"),
+    (searched("Beam", width=2.5), "width"),
+    (searched("Genetic", population=0), "population must be >= 1, got 0"),
+    (searched("ParticleSwarm", iterations=0), "iterations must be >= 1, got 0"),
+    (searched("Broom"), rf"recipe.yaml:8: search.class_path: .*Broom is not.*{PARTS}"),
+    (searched("bean.Beam"), "bean.Beam is an older name; write robustparse.attacks.Beam"),
+    (changed("TrainingWords", "TrainedWords"), f"did you mean TrainingWords.*{PARTS}"),
+    (changed(f"{ROOM}.T", "no.T"), "the class no.TrainingWords is not trusted.*--trust no"),
+    (changed(f"{ROOM}.Zheng2020", "Beem"), f"Beem is not a class.*did you mean Beam.*{PARTS}"),
+    (constrained("PerplexityRise", "{most: 3}"), "language_model"),
+    (constrained("WordVectorCosine", "{vectors: v, minimum: 7}"), r"\[-1, 1\]"),
+    (
+        changed("TrainingWords", "MaskedLM").replace(
+            "{sample: 5}", "{model: some-model, device: gpu}"
+        ),
+        "device gpu: expected auto, cpu or cuda",
+    ),
+]
+
+
+@pytest.mark.parametrize(("recipe", "says"), RECIPES)
+def test_a_wrong_recipe(recipe, says, made, tmp_path, capsys):
+    error = mistake(capsys, *attack_by(made, tmp_path, recipe))
+    assert re.search(says, error), error
+    assert (PARTS in error) == (PARTS in says)
+    assert read_lines(tmp_path / "out" / "examples.jsonl") == []
+
+
+TABLES = [
+    ('["big", "large"]', "table.json: found list, expected a JSON object of lists of words"),
+    ('"words"', "table.json: found str, expected a JSON object"),
+    ('{"big": "large"}', "table.json, key 'big': found str, expected a list of words"),
+    ('{"big": {"JJ": ["large"]}}', "key 'big': found dict, expected a list of words"),
+    ('{"big": [3]}', "key 'big': candidate 3 is not a single word; remove it"),
+    ('{"big": ["very large"]}', "candidate 'very large' is not a single word; remove it"),
+    ('{"": ["large"]}', "key '' is not a word; remove it"),
+    ('{"big": ["large"], "Big": ["huge"]}', "key 'Big' appears twice"),
+    (None, "table.json: no such file"),
+    ("\n", "table.json: the file is empty"),
+    ('{"big": ["large",\n', "table.json, line 2: not JSON"),
+]
+
+
+@pytest.mark.parametrize(("table", "says"), TABLES)
+def test_a_table_of_synonyms_that_is_none(table, says, made, tmp_path, capsys):
+    if table is not None:
+        Path("table.json").write_text(table)
+    assert says in mistake(capsys, *attack_by(made, tmp_path, LEXICON))
+    assert not Path("out").exists()
+
+
+EXTRAS = [
+    ("sentence_transformers", "SentenceSimilarity", "{model: some-encoder}"),
+    ("language_tool_python", "GrammarErrors", f"{{checker: {{class_path: {ROOM}.LanguageTool}}}}"),
+    ("spacy", "PipelineTag", "{library: spacy}"),
+    ("stanza", "PipelineTag", "{library: stanza}"),
+]
+
+
+@pytest.mark.parametrize(("library", "name", "settings"), EXTRAS)
+def test_an_extra_that_is_not_installed(
+    library, name, settings, made, tmp_path, capsys, monkeypatch
+):
+    def missing(name: str) -> None:
+        raise ImportError(f"no module named {name}")
+
+    if library in ("spacy", "stanza"):  # other libraries look for spaCy too
+        monkeypatch.setattr(pipeline_tag, "import_module", missing)
+    else:
+        monkeypatch.setitem(sys.modules, library, None)
+    error = mistake(capsys, *attack_by(made, tmp_path, constrained(name, settings)))
+    assert f"run `pip install {library.replace('sentence_t', 'sentence-t')}" in error
+
+
+TAGS = [
+    ("AttackableTags", "{tags: [NN, NOUN]}", "attackable tags: no word of the data has NOUN;"),
+    ("AttackableTags", "{tags: any}", ""),
+    ("AttackableTags", "{}", ""),
+    ("ForbiddenTags", "{tags: [NN, DET]}", "forbidden tags: no word of the data has DET;"),
+    ("ForbiddenTags", "{}", ""),
+    (
+        "ForbiddenRelations",
+        "{relations: [punct, SBJ, root]}",
+        "forbidden relations: no word of the data has SBJ;",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "settings", "says"), TAGS)
+def test_tags_that_the_data_do_not_have(name, settings, says, made, tmp_path, capsys):
+    main(attack_by(made, tmp_path, constrained(name, settings), "--limit", 3))
+    found = capsys.readouterr().err
+    assert found.count("no word of the data has") == (1 if says else 0)
+    assert says in found
+    if says:
+        assert re.search(r"its words have .*(NN|root)\b", found)
+
+
+def test_sentences_without_an_attackable_word_are_kept(made, tmp_path):
+    main(attack_by(made, tmp_path, constrained("AttackableTags", "{tags: [UH]}")))
+    lines = read_lines(tmp_path / "out" / "examples.jsonl")
+    assert [line["id"] for line in lines] == list(range(12))
+    for line in lines:
+        assert line["adversarial_tokens"] == line["tokens"]
+        assert (line["success"], line["edited"]) == (False, [])
+        assert line["attacked"] == line["clean"]
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert (summary["success_rate"], summary["edit_rate"]) == (0.0, 0.0)
+    assert summary["clean"] == summary["attacked"]
+
+
+def test_a_model_that_is_not_there_and_then_is_another(base, tmp_path, capsys):
+    generator = "--attack.candidates.init_args.generator.init_args.model"
+    options = ["--attack", "zheng2020_blackbox", generator, tmp_path / "no" / "model"]
+    options += ["--attack.candidates.init_args.path", "cache.sqlite"]
+    error = mistake(capsys, *base["attack"], *options)
+    assert str(tmp_path / "no" / "model") in error
+    main([*base["attack"], "--limit", "2"])  # nothing was finished in the folder
+    assert json.loads(Path("out/summary.json").read_text())["attack"] == "words"
+
+
+@pytest.mark.parametrize("name", [*TREEBANKS, "missing"])
+@pytest.mark.parametrize("command", ["attack", "evaluate"])
+def test_a_broken_treebank(command, name, base, tmp_path, capsys):
+    content, says = TREEBANKS.get(name, (None, ": no such file"))
+    path = tmp_path / f"{name}.conllu"
+    if content is not None:
+        path.write_bytes(content)
+    error = mistake(capsys, *base[command], "--data", path, "--out", "out")
+    assert f"{path}{says}" in error
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("command", ["attack", "evaluate"])
+def test_a_broken_checkpoint_is_never_executed(command, base, made, tmp_path, capsys):
+    Path("good.conllu").write_text(GOOD)
+    for name, says in broken_checkpoints(tmp_path, made / "tiny.ckpt").items():
+        given = ["--data", "good.conllu", "--checkpoint", f"{name}.ckpt", "--out", "out"]
+        error = mistake(capsys, *(word for word in without(base[command])), *given)
+        assert f"{name}.ckpt" in error
+        assert says in error
+    assert not Path("pwned").exists()
+    assert not Path("out").exists()
+
+
+def without(arguments: list[str]) -> list[str]:
+    """Arguments without their checkpoint: another one would join it in an ensemble."""
+    at = arguments.index("--checkpoint")
+    return arguments[:at] + arguments[at + 2 :]
+
+
+@pytest.mark.parametrize("part", ["AttackableTags", "TrainingWords"])
+def test_data_without_penn_tags(part, made, tmp_path, capsys):
+    path = tmp_path / "untagged.conllu"
+    path.write_text(GOOD + GOOD.replace("\tNN\t", "\t_\t"))
+    free = "AttackableTags, init_args: {tags: any}}"
+    needy = RECIPE.replace("- class_path", "- {class_path").replace("AttackableTags", free)
+    recipe = needy if part == "TrainingWords" else RECIPE
+    error = mistake(capsys, *attack_by(made, tmp_path, recipe, "--data", path))
+    assert f"{path}:4: sentence 2: no Penn tag for every word" in error
+    assert not Path("out").exists()
+
+
+CONFIGURATIONS = [
+    ("nonsense: [", "bad.yaml:", "not YAML"),
+    ("trainer:\n  max_epochs: 3\n bad\n", "bad.yaml:3", "not YAML"),
+    ("trainer: {a: 1\n\tb: 2}\n", "bad.yaml:2", "not YAML"),
+    ("", "bad.yaml", "empty"),
+    ("- a\n- b\n", "bad.yaml", "keys"),
+    ("just text\n", "bad.yaml", "keys"),
+    (b"\x00\x01\x02", "bad.yaml"),
+    (b"trainer: \xff\xfe", "bad.yaml"),
+    ("trainer: {no_such_key: 1}", "bad.yaml", "trainer.no_such_key"),
+    ("no_such_key: 1", "bad.yaml", "no_such_key"),
+    ("trainer: {max_epochs: many}", "trainer.max_epochs", "int", "many"),
+    ("trainer: {max_epochs: 1.5}", "trainer.max_epochs", "int", "1.5"),
+    ("trainer: {accelerator: abacus}", "trainer", "abacus"),
+    ("trainer: {precision: 12}", "trainer.precision", "12"),
+    ("trainer: {devices: 0}", "devices=0"),
+    ("trainer: {limit_val_batches: -3}", "limit_val_batches", "-3"),
+    ("trainer: {val_check_interval: 9999}", "val_check_interval", "9999"),
+    ("trainer: {max_steps: -7}", "max_steps", "-7"),
+    ("trainer: {check_val_every_n_epoch: 0}", "check_val_every_n_epoch must be >= 1, got 0"),
+    ("trainer: {val_check_interval: 0}", "val_check_interval", "got 0", "limit_val_batches"),
+    ("last_checkpoint: {every_n_train_steps: 0}", "every_n_train_steps", "got 0"),
+    ("last_checkpoint: {every_n_train_steps: often}", "every_n_train_steps", "often"),
+    ("data: {init_args: {batch_words: -5}}", "batch_words", "-5"),
+    ("data: {init_args: {batch_words: lots}}", "batch_words", "lots"),
+    ("data: {init_args: {batch_words: 3}}", "batch_words is 3"),
+    ("data: {init_args: {fodler: x}}", "fodler"),
+    ("data: {init_args: {folder: nowhere}}", "nowhere", "no such folder"),
+    ("data: {init_args: {train_file: gone.conllu}}", "gone.conllu", "no such file"),
+    ("model: {init_args: {optimization: {learning_rate: -1}}}", "learning_rate", "-1"),
+    ("model: {init_args: {optimization: {speed: 1}}}", "optimization", "speed"),
+    ("model: {init_args: {init_from: gone.ckpt}}", "gone.ckpt", "no such checkpoint"),
+    ("model: {init_args: {dropout: high}}", "dropout", "high"),
+    ("model: {class_path: robustparse.models.NoSuch}", "bad.yaml:1: model.class_path", "NoSuch"),
+    ("model: {class_path: robustparse.data.TreebankDataModule}", "model", "TreebankDataModule"),
+    (
+        "trainer: {callbacks: [{class_path: FGM, init_args: {epsilon: -1.0}}]}",
+        *("epsilon", "-1"),
+    ),
+    (
+        "trainer: {callbacks: [{class_path: EarlyStopping, init_args: {monitor: nothing}}], "
+        "max_steps: 40}",
+        "nothing",
+    ),
+    ("lr_scheduler: {class_path: StepLR, init_args: {step_size: 3}}", "optimization.schedule"),
+]
+
+
+@pytest.mark.parametrize(("content", "says"), [(one, rest) for one, *rest in CONFIGURATIONS])
+def test_a_wrong_configuration(content, says, base, capsys):
+    if isinstance(content, bytes):
+        Path("bad.yaml").write_bytes(content)
+    else:
+        Path("bad.yaml").write_text(content)
+    error = mistake(capsys, *base["fit"], "--config", "bad.yaml")
+    assert all(part in error for part in says), error
+
+
+def test_lightnings_own_optimizer_is_told_of(base, capsys):
+    """It has neither the schedule of the configuration nor its rate of pretrained weights."""
+    short = ("--trainer.max_steps", "1", "--trainer.limit_val_batches", "0")
+    main([*base["fit"], *short, "--trainer.default_root_dir", "run", "--optimizer", "AdamW"])
+    assert "--optimizer takes the place of model.init_args.optim" in capsys.readouterr().err
+
+
+def test_a_class_whose_library_is_not_installed(base, capsys, monkeypatch):
+    monkeypatch.setattr("lightning_fabric.loggers.tensorboard._TENSORBOARD_AVAILABLE", False)
+    monkeypatch.setattr("lightning_fabric.loggers.tensorboard._TENSORBOARDX_AVAILABLE", False)
+    logger = ("--trainer.logger", "TensorBoardLogger", "--trainer.logger.save_dir", "logs")
+    assert "pip install" in mistake(capsys, *base["fit"], *logger)
+
+
+class Hostile:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.system, ("touch pwned",)
+
+
+def test_checkpoints_that_lightnings_commands_cannot_use(base, capsys):
+    torch.save({"state_dict": Hostile()}, "evil.ckpt")
+    Path("pickle.ckpt").write_bytes(pickle.dumps(Hostile()))
+    Path("cut.ckpt").write_bytes(Path("evil.ckpt").read_bytes()[:200])
+    Path("noise.ckpt").write_bytes(os.urandom(64))
+    Path("empty.ckpt").touch()
+    torch.save({"state_dict": {}}, "other.ckpt")
+    names = ("evil", "pickle", "cut", "noise", "empty", "other", "missing")
+    commands: list[tuple[str, Any]] = [("fit", name) for name in names]
+    commands += [(command, "evil") for command in ("validate", "test", "predict")]
+    for command, name in commands:
+        arguments = [command, *base["fit"][1:], "--ckpt_path", f"{name}.ckpt"]
+        assert f"{name}.ckpt" in mistake(capsys, *arguments)
+    assert not Path("pwned").exists()
+    for command in ("validate", "test", "predict"):
+        arguments = [command, *base["fit"][1:]]
+        assert "--ckpt_path" in mistake(capsys, *arguments)
+        assert "best.ckpt" in mistake(capsys, *arguments, "--ckpt_path", "best")
+        assert "last.ckpt" in mistake(capsys, *arguments, "--ckpt_path", "last")
+
+
+def test_our_own_faults_keep_their_traceback(base, monkeypatch):
+    def broken(*_: object) -> None:
+        raise KeyError("a fault of ours")
+
+    monkeypatch.setattr("robustparse.data.TreebankDataModule.examples", broken)
+    with pytest.raises(KeyError, match="a fault of ours"):
+        main(base["fit"])
+
+
+def test_dropout_resumes_with_as_many_processes_only(base, capsys):
+    """Unless it may draw other masks; without dropout there are none."""
+    for dropout in ("0.0", "0.33"):
+        rates = [f"--model.init_args.{part}dropout" for part in ("", "encoder.init_args.")]
+        command = fit(Path("good.yaml"), Path(dropout))
+        command += [part for rate in rates for part in (rate, dropout)]
+        main([*command, "--trainer.max_steps", "1"])
+        path = Path(dropout, "last.ckpt")
+        state = torch.load(path, weights_only=True)
+        state["loops"]["fit_loop"]["state_dict"]["combined_loader"][0]["world_size"] = 2
+        torch.save(state, path)
+        resumed = [*command, "--trainer.max_steps", "2"]
+        if dropout != "0.0":
+            with pytest.raises(SystemExit, match="2"):
+                main(resumed)
+            error = capsys.readouterr().err
+            assert "trained with 2 processes, now there are 1" in error
+            assert "dropout" in error
+            assert "data.init_args.allow_world_size_change true" in error
+            resumed += ["--data.init_args.allow_world_size_change", "true"]
+        main(resumed)
+        assert torch.load(path, weights_only=True)["global_step"] == 2
