@@ -131,7 +131,7 @@ def test_a_stopped_attack_goes_on_to_the_same_files(name, models, tmp_path) -> N
 
 
 def test_scores_are_those_of_the_final_text_parsed_once_more(name, models, reference) -> None:
-    parser, punctuation = parser_of(name), recipe(name, models).goal.punctuation
+    parser, punctuation = parser_of(name), recipe(name, models).punctuation
     for result in reference.values():
         sentence, gold = result.example.sentence, result.example.gold
         (tree,) = parser.predict([replace(sentence, words=result.words)])
@@ -139,7 +139,7 @@ def test_scores_are_those_of_the_final_text_parsed_once_more(name, models, refer
         counted = counted_words(sentence, punctuation)
         right = (np.array(tree.heads) == np.array(gold.heads)) & counted
         assert result.counted == tuple(counted.tolist())
-        assert right.sum() == result_line(result)["attacked"]["correct_heads"]
+        assert right.sum() == result_line(DependencyTask(), result)["attacked"]["correct_heads"]
         changed = [
             position
             for position, (one, other) in enumerate(zip(sentence.words, result.words, strict=True))

@@ -38,7 +38,7 @@ def callbacks(config: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("experiment", "defense"), product(EXPERIMENTS, DEFENSES), ids=lambda path: path.stem
+    ("experiment", "defense"), list(product(EXPERIMENTS, DEFENSES)), ids=lambda path: path.stem
 )
 def test_a_defense_joins_an_experiment(
     experiment: Path, defense: Path, capsys: pytest.CaptureFixture[str]

@@ -32,9 +32,7 @@ def defense(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pl.Callback:
     parser = ArgumentParser()
     parser.add_argument("--callback", type=pl.Callback)
     (given,) = yaml.safe_load(block("yaml"))["trainer"]["callbacks+"]
-    callback: pl.Callback = parser.instantiate_classes(
-        parser.parse_object({"callback": given})
-    ).callback
+    callback: pl.Callback = parser.instantiate(parser.parse_object({"callback": given})).callback
     return callback
 
 

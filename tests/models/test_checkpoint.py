@@ -190,7 +190,7 @@ def test_a_checkpoint_without_weights_is_refused(saved):
         "torch.nn.Linear",
         "robustparse.errors.InputError",
         "robustparse.modelsx.BiaffineParser",
-        "robustparse.models.checkpoint.Path",  # imported there, but none of ours
+        "robustparse.models.checkpoint.Path",
         "robustparse.models.load.load",  # ours, but no class
         "robustparse.models.load.Model.trainer",
         "BiaffineParser",

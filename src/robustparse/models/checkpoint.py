@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from robustparse import __version__
+from robustparse import __version__, trust
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, reason
 from robustparse.models.encoders.base import Encoder

@@ -41,7 +41,7 @@ class Recipe(NamedTuple):
     def attack(self) -> Attack:
         """Make the attack again, as in another process."""
         parser = _attack_parser()
-        made = parser.instantiate_classes(parser.parse_object({"attack": self.settings}))
+        made = parser.instantiate(parser.parse_object({"attack": self.settings}))
         attack: Attack = made.attack
         return attack
 
@@ -109,7 +109,7 @@ def _parsed(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
 
 def _instantiated(parser: ArgumentParser, options: Namespace) -> dict[str, Any]:
     try:
-        arguments: dict[str, Any] = parser.instantiate_classes(options).as_dict()
+        arguments: dict[str, Any] = parser.instantiate(options).as_dict()
     except ValueError as error:
         if mistake := mistake_in(error):
             raise mistake from error
