@@ -182,10 +182,10 @@ class BiaffineParser(DependencyParser):
         """
         mask, lengths = batches[0].mask, batches[0].lengths
         answering = list(zip(members, states, strict=True))
-        label = self.labelled
-        arcs = mean_scores(
-            [one._labelled_arcs(own) if label else own.arcs for one, own in answering]
-        )
+        if self.labelled:
+            arcs = mean_scores([one._labelled_arcs(own) for one, own in answering])
+        else:
+            arcs = mean_scores([own.arcs for own in states])
         heads = decode_heads(arcs.detach().cpu().numpy(), lengths.cpu().numpy(), self.decoder)
         rows, words = mask.nonzero(as_tuple=True)
         chosen = torch.from_numpy(heads.astype(np.int64)).to(lengths.device)[rows, words]
