@@ -21,7 +21,7 @@ def test_every_file_and_name_of_the_page_is_there() -> None:
     code = "\n".join(path.read_text("utf-8") for path in SOURCE.rglob("*.py"))
     names = set(re.findall(r"\b[A-Z]\w+\.([a-z_]+)\b(?!\.)", TEXT))
     assert len(names) > 15
-    assert [name for name in names if not re.search(rf"def {name}\b|^    {name}:", code, re.M)] == []
+    assert [n for n in names if not re.search(rf"def {n}\b|^    {n}:", code, re.M)] == []
 
 
 @pytest.mark.slow
