@@ -29,8 +29,7 @@ class Parse(NamedTuple):
 class TreeGoal(Goal):
     """A goal against parsers; the gold answer of a problem is a `Parse`."""
 
-    punctuation: PunctuationPolicy
-    per_word: bool = True
+    per_word = True
 
     def gold(self, examples: Sequence[Example], victim: Victim) -> list[Any]:
         """Gold heads and the victim's ids of the gold labels, -1 for an unseen label.

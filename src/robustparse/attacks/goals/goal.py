@@ -32,8 +32,8 @@ class Goal(ABC):
         per_word: whether the predictions have one column a word.
     """
 
-    punctuation: PunctuationPolicy
-    per_word: bool
+    punctuation: PunctuationPolicy = "none"
+    per_word: bool = False
 
     @abstractmethod
     def gold(self, examples: Sequence[Example], victim: Victim) -> list[Any]:
