@@ -6,12 +6,9 @@ import re
 from importlib import import_module
 from pathlib import Path
 
-import pytest
-from attack_fakes import HashVictim, corpus
 from jsonargparse import ArgumentParser
 
 from robustparse import attacks
-from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.generator import CandidateGenerator
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.grammar import GrammarChecker
@@ -86,29 +83,3 @@ part:
     assert similarity.window == 15
     assert grammar.checker.longest == 30
     assert (listed.tags, listed.any, any_tag.any) == ({"IN", "RP"}, False, True)
-
-
-def test_the_parts_of_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    section = (
-        PAGE.read_text().split("## Candidates and constraints of your own\n")[1].split("\n## ")[0]
-    )
-    code = re.findall(r"```python\n(.*?)```", section, flags=re.DOTALL)[0]
-    (tmp_path / "my_parts.py").write_text(code)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    attack = parsed(
-        Attack,
-        """
-part:
-  goal: {class_path: robustparse.attacks.AttachmentDrop}
-  candidates: {class_path: my_parts.Reversed}
-  constraints: [{class_path: my_parts.OnlyLonger}, {class_path: my_parts.ShortTexts}]
-  search: {class_path: robustparse.attacks.Beam, init_args: {width: 2}}
-""",
-    )
-    run = attack.run(corpus(20)[0], HashVictim())
-    results = list(run)
-    assert sum(result.success for result in results) > 5
-    for result in results:
-        for position in result.edited:
-            assert result.words[position] == result.example.sentence.words[position][::-1]
-    assert set(run.statistics.model_seconds) == {"ShortTexts"}

@@ -1,6 +1,6 @@
-"""The defense of docs/training.md runs as it stands there."""
+"""The defense of docs/own_parts.md does what it says."""
 
-import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,28 +10,20 @@ import yaml
 from gradient_by_hand import ByHand, Recorder, batches, listen, loss_at, same, with_sgd
 from jsonargparse import ArgumentParser
 
+from own_parts import MODULE, block, write_module
 from robustparse.models.dependency.biaffine import BiaffineParser
 from sample_runs import trainer
-
-PAGE = Path(__file__).parents[2] / "docs" / "training.md"
-
-
-def block(language: str) -> str:
-    """The one block of this language in the section on a defense of one's own."""
-    section = PAGE.read_text("utf-8").split("## A gradient defense of your own\n")[1]
-    (found,) = re.findall(rf"```{language}\n(.*?)```", section.split("\n## ")[0], flags=re.DOTALL)
-    return found
 
 
 @pytest.fixture
 def defense(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pl.Callback:
     """It, made as a configuration makes it."""
-    assert len(block("python").splitlines()) <= 15
-    (tmp_path / "my_defenses.py").write_text(block("python"))
+    write_module(tmp_path)
+    monkeypatch.delitem(sys.modules, MODULE, raising=False)
     monkeypatch.syspath_prepend(str(tmp_path))
     parser = ArgumentParser()
     parser.add_argument("--callback", type=pl.Callback)
-    (given,) = yaml.safe_load(block("yaml"))["trainer"]["callbacks+"]
+    (given,) = yaml.safe_load(block("A defense", "yaml"))["trainer"]["callbacks+"]
     callback: pl.Callback = parser.instantiate(parser.parse_object({"callback": given})).callback
     return callback
 

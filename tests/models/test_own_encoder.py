@@ -1,49 +1,25 @@
-"""An encoder of a user's own module, in twenty lines."""
+"""The encoder of docs/own_parts.md is trained and attacked like any other."""
 
 import importlib
+import sys
 from pathlib import Path
 
 import pytest
 import torch
 
+from own_parts import MODULE, write_module
 from robustparse.data.vocab import Vocabulary
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.victim import ModelVictim
 from tiny_models import TEXTS, examples
 
-MODULE = '''
-from zlib import crc32
-import numpy as np
-from torch import nn
-from robustparse.models import Encoder
-
-class HashedWords(Encoder):
-    """Looks words up by their hash and reads no neighbours."""
-
-    def __init__(self, rows: int = 50, dim: int = 6) -> None:
-        super().__init__()
-        self.rows, self.dim = rows, dim  # every argument is kept under its name
-        self.form_dim = self.out_dim = dim
-
-    def build(self, vocabulary):
-        self.table = nn.Embedding(2 + self.rows, self.dim)  # 0 and 1: padding and unknown
-
-    def intern(self, words):
-        return np.array([2 + crc32(word.encode()) % self.rows for word in words], np.int32)
-
-    def embed(self, words, tags):
-        return self.table(nn.functional.pad(words, (1, 0)))  # ROOT first
-
-    def forward(self, embeddings, words, lengths):
-        return embeddings
-'''
-
 
 @pytest.fixture
 def parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BiaffineParser:
-    (tmp_path / "hashed_encoders.py").write_text(MODULE)
+    write_module(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    encoder = importlib.import_module("hashed_encoders").HashedWords(rows=40)
+    monkeypatch.delitem(sys.modules, MODULE, raising=False)
+    encoder = importlib.import_module(MODULE).HashedWords(rows=40)
     vocabulary = Vocabulary.from_examples(examples())
     return BiaffineParser(encoder, arc_dim=7, label_dim=4, vocabulary=vocabulary).double().eval()
 

@@ -29,7 +29,7 @@ from .constraints.words import (
     SeenInTraining,
     StopWords,
 )
-from .goals.attachment import AttachmentDrop
+from .goals.attachment import AttachmentDrop, TreeGoal
 from .goals.goal import Goal, Verdict
 from .goals.label_flip import LabelFlip
 from .goals.phrases import PhraseDrop
@@ -38,12 +38,13 @@ from .goals.targets import TargetedArc, TargetedSubtree
 from .problem import Problem
 from .results import AdversarialExample, AttackResult
 from .search.beam import Beam, Greedy
+from .search.comparing import Compare
 from .search.importance import PWWS, GreedyByImportance
 from .search.population.genetic import Genetic
 from .search.population.particle_swarm import ParticleSwarm
 from .search.random_substitution import RandomSubstitution
 from .search.rankings import DeletedWord, GradientNorm, RandomOrder, UnknownWord, WeightedSaliency
-from .search.requests import Search
+from .search.requests import Answer, Expand, Gradient, Outcome, Propose, Score, Search
 from .search.wang2021 import Wang2021
 from .search.white_box.substitutions import NearestCharacter, NearestWord
 from .search.white_box.zheng2020_whitebox import Zheng2020WhiteBox
@@ -54,6 +55,7 @@ from .victim import Victim
 __all__ = [
     "PWWS",
     "AdversarialExample",
+    "Answer",
     "AttachmentDrop",
     "Attack",
     "AttackResult",
@@ -63,15 +65,18 @@ __all__ = [
     "CandidateGenerator",
     "CharacterEdits",
     "CharacterVariant",
+    "Compare",
     "Constraint",
     "DeletedWord",
     "DictionaryTag",
     "EditBudget",
     "EmbeddingNeighbours",
+    "Expand",
     "ForbiddenRelations",
     "ForbiddenTags",
     "Genetic",
     "Goal",
+    "Gradient",
     "GradientNorm",
     "GrammarChecker",
     "GrammarErrors",
@@ -86,6 +91,7 @@ __all__ = [
     "MinimumLength",
     "NearestCharacter",
     "NearestWord",
+    "Outcome",
     "ParticleSwarm",
     "PerceptronTags",
     "PerplexityRise",
@@ -94,11 +100,13 @@ __all__ = [
     "PhraseWhiteBox",
     "PipelineTag",
     "Problem",
+    "Propose",
     "ProtectedPositions",
     "ProtectedSpans",
     "RandomOrder",
     "RandomSubstitution",
     "Repeat",
+    "Score",
     "Search",
     "SeenInTraining",
     "Sememes",
@@ -109,6 +117,7 @@ __all__ = [
     "TargetedArc",
     "TargetedSubtree",
     "TrainingWords",
+    "TreeGoal",
     "Union",
     "UnknownWord",
     "Verdict",

@@ -6,7 +6,7 @@ own parse of the original, both against the gold tree.
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, Protocol, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +26,10 @@ class Parse(NamedTuple):
     labels: NDArray[np.int32]
 
 
-class TreeGoal(Goal, Protocol):
+class TreeGoal(Goal):
     """A goal against parsers; the gold answer of a problem is a `Parse`."""
 
-    punctuation: PunctuationPolicy
-    per_word: bool = True
+    per_word = True
 
     def gold(self, examples: Sequence[Example], victim: Victim) -> list[Any]:
         """Gold heads and the victim's ids of the gold labels, -1 for an unseen label.

@@ -1,8 +1,9 @@
-"""The protocol of goals: what an attack wants of the victim's answers, judged many at a time."""
+"""The base class of goals: what an attack wants of the victim's answers, judged many at a time."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ class Verdict:
     success: NDArray[np.bool_]
 
 
-class Goal(Protocol):
+class Goal(ABC):
     """Judges a victim's predictions.
 
     A sentence whose clean prediction reaches the goal already is skipped.
@@ -31,14 +32,14 @@ class Goal(Protocol):
         per_word: whether the predictions have one column a word.
     """
 
-    punctuation: PunctuationPolicy
-    per_word: bool
+    punctuation: PunctuationPolicy = "none"
+    per_word: bool = False
 
+    @abstractmethod
     def gold(self, examples: Sequence[Example], victim: Victim) -> list[Any]:
         """Return what the predictions of each example are compared with, as `Problem.gold` keeps
         it.
         """
-        ...
 
     def applies(self, problem: Problem) -> bool:
         """Whether there is anything in the sentence for the goal to be reached at; if not, the
@@ -46,6 +47,7 @@ class Goal(Protocol):
         """
         return True
 
+    @abstractmethod
     def judge(
         self,
         problem: Problem,
@@ -62,4 +64,3 @@ class Goal(Protocol):
             predictions: the victim's, arrays of n rows; of a text with deleted words, the columns
                 are those of the words left.
         """
-        ...

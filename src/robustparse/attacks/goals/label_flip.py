@@ -10,7 +10,6 @@ from robustparse.attacks.goals.goal import Goal, Verdict
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.victim import Predictions, Victim
 from robustparse.errors import InputError
-from robustparse.metrics import PunctuationPolicy
 from robustparse.types import Example
 
 
@@ -25,9 +24,6 @@ class LabelFlip(Goal):
     Args:
         target: the label wanted; None wants any but the gold one.
     """
-
-    punctuation: PunctuationPolicy = "none"
-    per_word: bool = False
 
     def __init__(self, *, target: str | None = None) -> None:
         self.target = target

@@ -10,9 +10,10 @@ For two classes deletion ranks as TextFooler does; for more of them TextFooler a
 new label's probability rises, which a score does not tell.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,14 +39,14 @@ class Ranked:
     choices: NDArray[np.int64] | None = None
 
 
-class Ranking(Protocol):
+class Ranking(ABC):
     """Ranks the eligible positions of one sentence."""
 
+    @abstractmethod
     def rank(
         self, problem: Problem, clean: Answer, rng: np.random.Generator
     ) -> Generator[Request, Answer, Ranked]:
         """Rank; arguments as in `Search.run`."""
-        ...
 
 
 class UnknownWord(Ranking):

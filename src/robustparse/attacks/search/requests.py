@@ -5,9 +5,9 @@ A search is a generator: it yields `Propose`, `Score`, `Expand`, `Compare` or `G
 scheduler can answer hundreds of searches with one forward pass.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Generator
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -232,7 +232,7 @@ class Outcome:
     state: State
 
 
-class Search(Protocol):
+class Search(ABC):
     """An attack's strategy. Settings are constructor arguments; nothing is kept between runs.
 
     Attributes:
@@ -242,6 +242,7 @@ class Search(Protocol):
 
     asks: bool = True
 
+    @abstractmethod
     def run(
         self, problem: Problem, clean: Answer, rng: np.random.Generator
     ) -> Generator[Request, Answer, Outcome]:
@@ -252,4 +253,3 @@ class Search(Protocol):
             clean: the verdict on the original sentence, which was query 1.
             rng: the sentence's own random stream.
         """
-        ...

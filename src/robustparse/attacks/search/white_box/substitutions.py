@@ -6,6 +6,7 @@ by the candidate whose embedding is nearest to it. Against parsers that read cha
 step is taken at the character whose gradient is the largest.
 """
 
+from abc import ABC, abstractmethod
 from collections import defaultdict, deque
 from collections.abc import Collection
 from typing import Protocol, get_args
@@ -47,7 +48,7 @@ class Substitutes(Protocol):
         ...
 
 
-class Substitution(Protocol):
+class Substitution(ABC):
     """How a word is replaced.
 
     Attributes:
@@ -56,9 +57,9 @@ class Substitution(Protocol):
 
     characters: bool
 
+    @abstractmethod
     def start(self) -> Substitutes:
         """Begin a sentence."""
-        ...
 
 
 class NearestWord(Substitution):

@@ -1,0 +1,121 @@
+"""Every example of docs/own_parts.md runs from the command line."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from command_runs import RECIPE, mistake
+from tiny_runs import write_config
+
+from own_parts import MODULE, TITLES, block, write_module
+from robustparse.attacks.constraints.tagging.tags import AttackableTags
+from robustparse.cli.main import main
+from robustparse.data.conllu import read_treebank
+from robustparse.evaluation.lines import read_lines
+from robustparse.models.checkpoint import KEY, read_checkpoint
+
+PARTS = ("A candidate generator", "A constraint", "A goal")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with the module."""
+    write_module(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, MODULE, raising=False)
+    return tmp_path
+
+
+def recipe(*titles: str) -> str:
+    """A recipe with what the page says of some parts, in place of its own."""
+    whole = yaml.safe_load(RECIPE)
+    for title in titles:
+        for key, part in yaml.safe_load(block(title, "yaml")).items():
+            whole[key] = [*whole[key], *part] if isinstance(part, list) else part
+    Path("recipe.yaml").write_text(yaml.safe_dump(whole))
+    return "recipe.yaml"
+
+
+def attack(made: Path, name: str, *more: str) -> list[str]:
+    """The arguments of an attack by a recipe."""
+    given = ["--checkpoint", str(made / "tiny.ckpt"), "--data", str(made / "test.conllu")]
+    return ["attack", "--attack", name, *given, "--device", "cpu", "--out", "out", *more]
+
+
+def attacked(made: Path, *titles: str) -> list[dict[str, Any]]:
+    """The lines of an attack with some of the parts."""
+    main([*attack(made, recipe(*titles)), "--trust", MODULE])
+    return read_lines(Path("out/examples.jsonl"))
+
+
+@pytest.mark.parametrize("title", TITLES)
+def test_no_example_is_longer_than_twenty_lines(title: str) -> None:
+    assert len([line for line in block(title).splitlines() if line]) <= 20
+
+
+def test_a_search(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("last_words.yaml").write_text(block("A search", "yaml"))
+    options = attack(made, "last_words.yaml")
+    assert f"--trust {MODULE}" in mistake(capsys, *options)
+    main([*options, "--trust", MODULE])
+    main([*options, "--trust", MODULE, "--out", "one", "--attack.live", "1"])
+    lines = read_lines(Path("out/examples.jsonl"))
+    assert lines == read_lines(Path("one/examples.jsonl"))
+    assert sum(bool(line["edited"]) for line in lines) > 3
+    for line, example in zip(lines, read_treebank(made / "test.conllu"), strict=True):
+        last = np.flatnonzero(AttackableTags().attackable(example))[-3:].tolist()
+        assert set(line["edited"]) <= set(last)
+
+
+def test_a_candidate_generator(made: Path) -> None:
+    edits = [(line, at) for line in attacked(made, PARTS[0]) for at in line["edited"]]
+    assert len(edits) > 5
+    for line, at in edits:
+        assert line["adversarial_tokens"][at].lower() == line["tokens"][at].lower()[::-1]
+
+
+def test_a_constraint(made: Path) -> None:
+    changed = [line for line in attacked(made, PARTS[1]) if line["edited"]]
+    assert len(changed) > 2
+    for line in changed:
+        assert len(" ".join(line["adversarial_tokens"])) <= 40
+        lengths = [list(map(len, line[key])) for key in ("tokens", "adversarial_tokens")]
+        assert lengths[0] == lengths[1]
+
+
+def test_a_goal(made: Path) -> None:
+    lines = attacked(made, PARTS[2])
+    assert 0 < sum(line["success"] for line in lines) < len(lines)
+    for line in lines:
+        root = line["gold"]["heads"].index(0)
+        lost = {key: line[key]["heads"][root] != 0 for key in ("clean", "attacked")}
+        assert line["skipped"] == lost["clean"]
+        assert line["success"] == (lost["attacked"] and not lost["clean"])
+
+
+def test_augment_takes_them(made: Path) -> None:
+    options = attack(made, recipe("A search", *PARTS), "--trust", MODULE)
+    main(["augment", *options[1:], "--out", "copies.conllu", "--keep", "all", "--limit", "4"])
+    assert len(read_treebank("copies.conllu")) == 4
+
+
+def test_a_defense_and_an_encoder(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The checkpoint names the encoder, and is read with trust only."""
+    Path("encoder.yaml").write_text(block("An encoder", "yaml"))
+    Path("both_sides.yaml").write_text(block("A defense", "yaml"))
+    write_config(Path("run.yaml"), max_steps=2, limit_val_batches=0)
+    given = [part for name in ("run", "encoder", "both_sides") for part in ("-c", f"{name}.yaml")]
+    fit = ["fit", *given, "--trainer.default_root_dir", "run"]
+    assert f"--trust {MODULE}" in mistake(capsys, *fit)
+    main([*fit, "--trust", MODULE])
+    held = read_checkpoint("run/last.ckpt")[KEY]["model"]["init_args"]["encoder"]
+    assert held == {"class_path": "my_package.HashedWords", "init_args": {"rows": 500, "dim": 32}}
+    assert "train/adversarial_loss" in Path("run/metrics.csv").read_text()
+    options = attack(made, recipe(), "--checkpoint", "run/last.ckpt", "--limit", "2")
+    sys.modules.pop(MODULE)
+    main([*options, "--trust", MODULE])
+    assert len(read_lines(Path("out/examples.jsonl"))) == 2
