@@ -13,7 +13,8 @@ import torch
 import yaml
 from command_runs import free_port
 
-from small_runs import fit, small
+from small_runs import fit as small_fit
+from small_runs import small
 
 ROOT = Path(__file__).parents[2]
 TOLERANCE = 1e-12
@@ -37,6 +38,11 @@ def exact(path: Path, name: str, steps: int, faults: tuple[Any, ...] = (), **tra
 def fault(name: str, /, **settings: Any) -> dict[str, Any]:
     """A callback of ``faults``."""
     return {"class_path": f"faults.{name}", "init_args": settings}
+
+
+def fit(config: Path, folder: Path, *options: str) -> list[str]:
+    """The arguments of a run whose configuration may hold `faults`."""
+    return [*small_fit(config, folder, *options), "--trust", "faults"]
 
 
 def train(

@@ -4,11 +4,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from exact_runs import TOLERANCE, exact, fault, largest_difference, train, train_on_two_machines
+from exact_runs import (
+    TOLERANCE,
+    exact,
+    fault,
+    fit,
+    largest_difference,
+    train,
+    train_on_two_machines,
+)
 from tiny_runs import metrics
 
 from robustparse.cli.main import main
-from small_runs import RECIPES, fit
+from small_runs import RECIPES
 
 pytestmark = pytest.mark.slow
 
