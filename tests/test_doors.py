@@ -163,7 +163,7 @@ def test_no_task_is_named_where_all_are_served():
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
             for word in words_of(line) & ONE_TASK:
                 places = {one for one, words in SPOKEN.items() if word in words}
-                here = {one for one in places if name == one or (one[-1] == "/" and one in name)}
+                here = {one for one in places if one in (name, f"{room}/")}
                 used |= here
                 if not here:
                     named.append(f"{name}:{number} {word}")
