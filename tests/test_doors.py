@@ -138,6 +138,7 @@ SPOKEN = {
     "attacks/constraints/link_grammar.py": READING,
     "attacks/constraints/tagging/pipeline_tag.py": READING,
     "attacks/constraints/tagging/tags.py": {"treebank"},  # a corpus by its name
+    "tracking/examples.py": {"label"},  # of a plot's axis
     # The paper's phrases are parts of a tree: the attack asks for the goal that finds them.
     "attacks/search/zheng2020_phrase.py": {"parse"},
 }

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from robustparse.report.folders import AttackFolder
-from robustparse.report.plots import BUDGET, SERIES, Curve, Plot, score_title
+from robustparse.report.plots import BUDGET, SERIES, Curve, Plot, score_label
 from robustparse.report.training import TrainingRun, over_epochs
 
 
@@ -29,7 +29,7 @@ def with_budget_curves(systems: Sequence[AttackFolder]) -> list[AttackFolder]:
     for members in groups.values():
         if len(members) > 1:
             first = min(members.values())
-            label = score_title(systems[first].row.task.headline)
+            label = score_label(systems[first].row.task.headline)
             title = f"{label} against edit budget, by attack"
             plot = Plot(title, BUDGET, f"{label}, %", (_budget_curve(members, systems),))
             shown[first] = replace(shown[first], plots=(*shown[first].plots, plot))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from robustparse.report.folders import AttackFolder, Record
-from robustparse.report.plots import score_title
+from robustparse.report.plots import score_label
 
 # A summary holds one of them if there is anything to show; `robustparse measure` adds the second.
 MEASURED = ("edits_per_success", "word_similarity")
@@ -120,7 +120,7 @@ def _model(summary: Record) -> str:
 
 def _tags(system: AttackFolder, named: bool) -> Table:
     tags, scores = system.summary.part("by_tag"), system.row.task.scores
-    lost = [f"{score_title(score)} lost" for score in scores]
+    lost = [f"{score_label(score)} lost" for score in scores]
     heads = ("Class", "Sentences", "Words", "Success\nrate, %", *lost)
     columns = {"sentences": ",.0f", "changed": ",.0f", "success_rate": ".1f"}
     columns |= {f"{score}_drop": ".1f" for score in scores}

@@ -26,7 +26,7 @@ from robustparse.report.folders import (
     most_telling,
     read_folder,
 )
-from robustparse.report.plots import EPOCH, Plot, draw_plot, score_title
+from robustparse.report.plots import EPOCH, Plot, draw_plot, score_label
 from robustparse.report.summary import summarize
 from robustparse.report.training import FILE as METRICS
 from robustparse.report.training import TrainingRun, read_training
@@ -112,7 +112,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "score": lambda value: MISSING if value is None else f"{value:.1f}",
-        "label": score_title,
+        "label": score_label,
     }
     style = Path(__file__).with_name("style.css").read_text("utf-8")
     environment.globals |= {"style": Markup(style), "missing": MISSING}

@@ -70,7 +70,7 @@ class Plot:
     curves: tuple[Curve, ...]
 
 
-def score_title(name: str) -> str:
+def score_label(name: str) -> str:
     """Write a score's name for readers: ``las`` as LAS, ``exact_match`` as Exact match."""
     return name.upper() if len(name) <= 3 else name.replace("_", " ").capitalize()
 

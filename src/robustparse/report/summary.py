@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from robustparse.report.folders import SystemRow
-from robustparse.report.plots import score_title
+from robustparse.report.plots import score_label
 
 _FEW = ("One model", "Two models", "Three models", "Four models", "Five models")
 
@@ -60,7 +60,7 @@ def _what_it_cost(row: SystemRow) -> str:
         "" if row.success_rate is None else f"; {row.success_rate:.0f} % of the sentences got worse"
     )
     return (
-        f"On the original sentences “{row.name}” has {score_title(row.task.headline)} "
+        f"On the original sentences “{row.name}” has {score_label(row.task.headline)} "
         f"{row.before:.1f}, on the perturbed ones {row.after:.1f}{worse}."
     )
 

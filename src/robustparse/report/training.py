@@ -14,7 +14,7 @@ from pathlib import Path
 
 from robustparse.errors import InputError
 from robustparse.files import read_text
-from robustparse.report.plots import BUDGET, EPOCH, SERIES, Curve, Plot, epoch_ends, score_title
+from robustparse.report.plots import BUDGET, EPOCH, SERIES, Curve, Plot, epoch_ends, score_label
 
 FILE = "metrics.csv"
 HEADER = "step,name,value"
@@ -125,7 +125,7 @@ def _budgets(metrics: Metrics, measure: str) -> dict[float, Points]:
 
 
 def _plot(measure: str, what: str, x: str, curves: list[Curve]) -> Plot | None:
-    name = "Success rate" if measure == SUCCESS else score_title(measure)
+    name = "Success rate" if measure == SUCCESS else score_label(measure)
     unit = "success rate" if measure == SUCCESS else name
     return Plot(f"{name} {what}", x, f"{unit}, %", tuple(curves)) if curves else None
 

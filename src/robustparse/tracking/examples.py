@@ -11,7 +11,7 @@ from robustparse.evaluation.record import RobustnessRecord
 from robustparse.evaluation.tally import Line
 from robustparse.files import write_text
 from robustparse.report.page import render_example, render_examples
-from robustparse.report.plots import BUDGET, score_title
+from robustparse.report.plots import BUDGET, score_label
 from robustparse.tasks.task import Task
 
 FOLDER = "adversarial_examples"
@@ -28,7 +28,7 @@ def example_rows(
     task: Task, lines: Sequence[Line], pictures: Sequence[Any]
 ) -> tuple[list[str], list[list[Any]]]:
     """Make a table's column names and its rows, one for each line, ending with its picture."""
-    score = score_title(task.headline)
+    score = score_label(task.headline)
     names = ["sentence", "original", "adversarial", "edits"]
     columns = [*names, f"{score} before", f"{score} after", "answers"]
     rows = [
@@ -67,7 +67,7 @@ def example_media(record: RobustnessRecord, step: int) -> dict[str, Any]:
         media["robust/curve"] = wandb.plot.line_series(
             xs=[100 * gamma for gamma in record.curve],
             ys=[[scores[name] for scores in record.curve.values()] for name in names],
-            keys=[score_title(name) for name in names],
+            keys=[score_label(name) for name in names],
             title="Score against edit budget",
             xname=BUDGET,
         )
