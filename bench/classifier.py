@@ -58,16 +58,16 @@ class ClassifierVictim:
         """Tags are not read: zeros, ``(tags,)``."""
         return np.zeros(len(tags), dtype=np.int32)
 
-    def label_ids(self, labels: Sequence[str]) -> NDArray[np.int32]:
+    def name_ids(self, names: Sequence[str]) -> NDArray[np.int32]:
         """Numbers of classes, -1 for what is none."""
         known = {str(number): number for number in range(self.classes)}
-        return np.array([known.get(label, -1) for label in labels], dtype=np.int32)
+        return np.array([known.get(name, -1) for name in names], dtype=np.int32)
 
     def answers(self, predictions: Sequence[NDArray[Any]], lengths: Sequence[int]) -> list[str]:
         """Name the most probable class of each text."""
         return [str(number) for number in predictions[0].argmax(axis=1).tolist()]
 
-    def parse(
+    def predict(
         self, words: NDArray[np.int32], tags: NDArray[np.int32], lengths: NDArray[np.int32]
     ) -> tuple[NDArray[np.float64]]:
         """Probabilities, ``(n, classes)``; softmax in float64."""

@@ -41,9 +41,9 @@ class TimedVictim(ClassifierVictim):
         """Forget the seconds."""
         self.seconds = 0.0
 
-    def parse(self, *arguments: Any) -> Any:
-        """See `ClassifierVictim.parse`."""
-        return self._timed(super().parse, arguments)
+    def predict(self, *arguments: Any) -> Any:
+        """See `ClassifierVictim.predict`."""
+        return self._timed(super().predict, arguments)
 
     def gradient(self, *arguments: Any) -> Any:
         """See `ClassifierVictim.gradient`."""

@@ -39,9 +39,9 @@ class FakeVictim:
     def intern_tags(self, tags: Sequence[str]) -> NDArray[np.int32]:
         return np.array([zlib.crc32(tag.encode()) % 1000 for tag in tags], dtype=np.int32)
 
-    def label_ids(self, labels: Sequence[str]) -> NDArray[np.int32]:
+    def name_ids(self, names: Sequence[str]) -> NDArray[np.int32]:
         known = {"dep": 0, "punct": 1}
-        return np.array([known.get(label, -1) for label in labels], dtype=np.int32)
+        return np.array([known.get(name, -1) for name in names], dtype=np.int32)
 
     def answers(self, predictions: Sequence[NDArray[Any]], lengths: Sequence[int]) -> list[Any]:
         return [
@@ -52,7 +52,7 @@ class FakeVictim:
             for heads, labels, length in zip(*predictions, lengths, strict=True)
         ]
 
-    def parse(
+    def predict(
         self, words: NDArray[np.int32], tags: NDArray[np.int32], lengths: NDArray[np.int32]
     ) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
         assert words.shape == tags.shape == (len(lengths), lengths.max())

@@ -38,10 +38,10 @@ class TableClassifier(FakeVictim):
         self.table = table
         self.gradients = gradients
 
-    def label_ids(self, labels: Sequence[str]) -> NDArray[np.int32]:
-        return np.array([("y", "n").index(label) for label in labels], dtype=np.int32)
+    def name_ids(self, names: Sequence[str]) -> NDArray[np.int32]:
+        return np.array([("y", "n").index(name) for name in names], dtype=np.int32)
 
-    def parse(
+    def predict(
         self, words: NDArray[np.int32], tags: NDArray[np.int32], lengths: NDArray[np.int32]
     ) -> tuple[NDArray[Any], ...]:
         assert words.shape == tags.shape == (len(lengths), lengths.max())

@@ -34,9 +34,11 @@ search: {class_path: robustparse.attacks.Zheng2020}
 
 
 # The other kinds of attack. Batches of one round as one another, whatever process they are in.
-WHITE_BOX = RECIPE.replace(
+FILTERED_WHITE_BOX = RECIPE.replace(
     "search: {class_path: robustparse.attacks.Zheng2020}",
-    """search:
+    """  - class_path: robustparse.attacks.GrammarErrors
+    init_args: {checker: {class_path: command_runs.Checker}}
+search:
   class_path: robustparse.attacks.Zheng2020WhiteBox
   init_args: {gamma: 0.5, trials: 4}
 batch_queries: 1""",
@@ -50,14 +52,6 @@ search:
   class_path: robustparse.attacks.PhraseBlackBox
   init_args: {trials: 24}
 """
-FILTERED = RECIPE.replace(
-    "search:",
-    """  - class_path: robustparse.attacks.GrammarErrors
-    init_args: {checker: {class_path: command_runs.Checker}}
-search:""",
-)
-
-
 # The other black-box searches, one after the other from sentence to sentence.
 BY_TURNS = """
 goal: {class_path: robustparse.attacks.AttachmentDrop, init_args: {least: 3}}

@@ -12,10 +12,9 @@ import torch
 import yaml
 from command_runs import (
     BY_TURNS,
-    FILTERED,
+    FILTERED_WHITE_BOX,
     PHRASES,
     RECIPE,
-    WHITE_BOX,
     checkpoint,
     held,
     mistake,
@@ -97,7 +96,7 @@ def by_one_and_by_two(made: Path, folder: Path, recipe: str) -> list[dict[str, A
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "recipe", [WHITE_BOX, PHRASES, FILTERED], ids=["white", "phrase", "filter"]
+    "recipe", [FILTERED_WHITE_BOX, PHRASES], ids=["white, with a checker", "phrase"]
 )
 def test_two_processes_write_what_one_writes_by_every_kind_of_attack(made, tmp_path, recipe):
     assert any(line["edited"] for line in by_one_and_by_two(made, tmp_path, recipe))

@@ -101,7 +101,7 @@ def test_predict_says_how_many_sentences_it_left_out(
     kept = [example.sentence.words for example in written]
     assert 0 < len(kept) < len(words)
     assert kept == [one for one in words if one in kept][: len(kept)]  # in the order of the file
-    left_out = f"{len(words) - len(kept)} of {len(words)} sentences were not parsed and are left"
+    left_out = f"{len(words) - len(kept)} of {len(words)} sentences were not read and are left"
     assert left_out in capsys.readouterr().err
     with pytest.raises(SystemExit) as end:
         main(["predict", *options, *few, "--trainer.limit_predict_batches", "0"])

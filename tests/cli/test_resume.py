@@ -68,7 +68,7 @@ SCHEDULED: Settings = {
 # Each kind of run that is resumed: callbacks and settings of write_config.
 RUNS: dict[str, dict[str, Any]] = {
     "clean": {},
-    "epochs": {"max_steps": -1, "max_epochs": 3},
+    "epochs": {"max_steps": -1, "max_epochs": 2},
     "accumulation": {"accumulate_grad_batches": 3, "max_steps": 35},
     "accumulation by epoch": {
         "callbacks": [SCHEDULED],
@@ -86,7 +86,7 @@ RUNS: dict[str, dict[str, Any]] = {
         "callbacks": [REPLACEMENT, SUBSTITUTION, MONITOR],
         "max_steps": 45,
     },
-    "early stopping": {"callbacks": [STOPPING], "val_check_interval": 10},
+    "early stopping": {"callbacks": [STOPPING], "val_check_interval": 10, "max_steps": 80},
 }
 
 
@@ -105,7 +105,7 @@ def _position(checkpoint: Path) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_killed_at_random_events(name: str, server: Forks, tmp_path: Path) -> None:
-    config = write_config(tmp_path / "run.yaml", **RUNS[name])
+    config = write_config(tmp_path / "run.yaml", **{"max_steps": 60, **RUNS[name]})
     status, events = server.run(fit(config, tmp_path / "whole"))
     assert status == 0
     dice = random.Random(name)
@@ -137,9 +137,9 @@ def test_killed_between_two_hooks(server: Forks, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_longer_run_goes_on_from_the_end_of_a_shorter(server: Forks, tmp_path: Path) -> None:
-    config = write_config(tmp_path / "run.yaml", schedule="constant")
+    config = write_config(tmp_path / "run.yaml", schedule="constant", max_steps=50)
     server.run(fit(config, tmp_path / "whole"))
-    for steps in ("20", "36", "50", "80"):
+    for steps in ("20", "36", "50"):
         status, _ = server.run(fit(config, tmp_path / "longer", "--trainer.max_steps", steps))
         assert status == 0
     assert differences(tmp_path / "longer", tmp_path / "whole") == []
@@ -205,10 +205,10 @@ def _killed_at_step(arguments: list[str], metrics_file: Path, step: int) -> int:
 
 
 @pytest.mark.slow
-def test_train_py_killed_from_outside(tmp_path: Path) -> None:
+def test_train_py_killed_from_outside(server: Forks, tmp_path: Path) -> None:
     """Once in its second epoch; the others are killed more often."""
-    config, killed = write_config(tmp_path / "run.yaml"), tmp_path / "killed"
-    assert _killed_at_step(fit(config, tmp_path / "whole"), tmp_path / "none", 0) == 0
+    config, killed = write_config(tmp_path / "run.yaml", max_steps=60), tmp_path / "killed"
+    assert server.run(fit(config, tmp_path / "whole"))[0] == 0
     status = _killed_at_step(fit(config, killed), killed / "metrics.csv", 43)
     assert status == -signal.SIGKILL
     assert _killed_at_step(fit(config, killed), tmp_path / "none", 0) == 0

@@ -161,9 +161,9 @@ def test_attacks_see_the_same_parser(parser):
     texts, marks = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
     texts[batch.mask.numpy()], marks[batch.mask.numpy()] = rows, tags
     with victim.evaluating():
-        predictions = victim.parse(texts, marks, lengths)
+        predictions = victim.predict(texts, marks, lengths)
         unknown = np.where(texts > 0, victim.unknown, 0).astype(np.int32)
-        heads, _ = victim.parse(unknown, marks, lengths)
+        heads, _ = victim.predict(unknown, marks, lengths)
     expected = [prediction.answer for prediction in parser.predict_step(batch, 0)]
     assert victim.answers(predictions, lengths.tolist()) == expected
     assert heads.shape == shape

@@ -29,7 +29,7 @@ def test_a_parse_is_the_parsers_own(parser, examples):
     victim = ModelVictim([parser])
     texts = [" ".join(example.sentence.words) for example in examples]
     with victim.evaluating():
-        heads, labels = victim.parse(*arrays(victim, *texts))
+        heads, labels = victim.predict(*arrays(victim, *texts))
     expected = parser.predict_step(parser.encode(examples).batch(range(len(examples)), 1.0), 0)
     for row, (example, prediction) in enumerate(zip(examples, expected, strict=True)):
         length = len(example.sentence)
@@ -40,9 +40,9 @@ def test_a_parse_is_the_parsers_own(parser, examples):
 def test_a_text_is_parsed_the_same_in_any_company(parser):
     victim = ModelVictim([parser])
     with victim.evaluating():
-        together = victim.parse(*arrays(victim, *TEXTS))
+        together = victim.predict(*arrays(victim, *TEXTS))
         for row, text in enumerate(TEXTS):
-            alone = victim.parse(*arrays(victim, text))
+            alone = victim.predict(*arrays(victim, text))
             for part, whole in zip(alone, together, strict=True):
                 assert part[0].tolist() == whole[row, : len(text.split())].tolist()
 
@@ -54,7 +54,7 @@ def test_the_unknown_row_parses_as_the_unknown_word(make_parser):
     unknown[0, 1] = victim.unknown
     with victim.evaluating():
         # Without characters a word never seen is nothing but the unknown word.
-        first, second = victim.parse(words, tags, lengths), victim.parse(unknown, tags, lengths)
+        first, second = victim.predict(words, tags, lengths), victim.predict(unknown, tags, lengths)
     assert all(np.array_equal(*parts) for parts in zip(first, second, strict=True))
 
 
@@ -101,8 +101,8 @@ def test_the_victim_is_left_as_it_was_found(parser, fails):
         with victim.evaluating():
             assert not torch.is_grad_enabled()
             assert not any(module.training for module in parser.modules())
-            first = victim.parse(*arrays(victim, *TEXTS))
-            second = victim.parse(*arrays(victim, *TEXTS))
+            first = victim.predict(*arrays(victim, *TEXTS))
+            second = victim.predict(*arrays(victim, *TEXTS))
             if fails:
                 raise RuntimeError("interrupted")
     except RuntimeError:
@@ -125,7 +125,7 @@ def test_the_victim_is_left_as_it_was_found(parser, fails):
 def test_labels_have_ids_and_names(parser):
     victim = ModelVictim([parser])
     names = list(parser.vocabulary.labels)
-    ids = victim.label_ids([*names, "never-seen"])
+    ids = victim.name_ids([*names, "never-seen"])
     assert ids.tolist() == [*range(len(names)), -1]
     (tree,) = victim.answers((np.zeros((1, len(names)), np.int16), ids[None, :-1]), [len(names)])
     assert list(tree.labels) == names
@@ -179,11 +179,11 @@ def test_mixed_precision_holds_while_evaluating(parser, examples):
     parser.arc_mlp_d.linear.register_forward_hook(lambda *call: seen.append(call[2].dtype))
     texts = [" ".join(example.sentence.words) for example in examples]
     with victim.evaluating():
-        heads, _ = victim.parse(*arrays(victim, *texts))
-    victim.parse(*arrays(victim, *texts))
+        heads, _ = victim.predict(*arrays(victim, *texts))
+    victim.predict(*arrays(victim, *texts))
     assert seen == [torch.bfloat16, torch.float32]
     with ModelVictim([parser]).evaluating(), torch.autocast("cpu", torch.bfloat16):
-        assert np.array_equal(victim.parse(*arrays(victim, *texts))[0], heads)
+        assert np.array_equal(victim.predict(*arrays(victim, *texts))[0], heads)
 
 
 def test_a_precision_that_is_none(parser):
@@ -202,7 +202,7 @@ def test_several_parsers_answer_by_their_mean_probability(make_parser, vocabular
     victim = ModelVictim(members)
     texts = [" ".join(example.sentence.words) for example in examples]
     with victim.evaluating():
-        heads, labels = victim.parse(*arrays(victim, *texts))
+        heads, labels = victim.predict(*arrays(victim, *texts))
         for row, example in enumerate(examples):
             batches = [one.encode([example]).batch([0], 1.0) for one in members]
             scores = [one(batch) for one, batch in zip(members, batches, strict=True)]
@@ -219,7 +219,7 @@ def test_several_parsers_answer_by_their_mean_probability(make_parser, vocabular
                     chances.append([found[ids[label]] for label in vocabulary.labels])
                 assert labels[row, word] == np.mean(chances, axis=0).argmax()
     alone = [ModelVictim([one]) for one in members]
-    own = [one.parse(*arrays(one, *texts))[0].tolist() for one in alone]
+    own = [one.predict(*arrays(one, *texts))[0].tolist() for one in alone]
     assert len({str(heads.tolist()), *map(str, own)}) == 3  # it is neither's answer
 
 
@@ -229,7 +229,7 @@ def test_a_parser_twice_is_that_parser(parser, examples):
     for members in ([parser], [parser, parser]):
         victim = ModelVictim(members)
         with victim.evaluating():
-            found = victim.parse(*arrays(victim, *texts))
+            found = victim.predict(*arrays(victim, *texts))
         answers.append(victim.answers(found, [len(text.split()) for text in texts]))
     assert answers[0] == answers[1]
 

@@ -1,8 +1,8 @@
 """What an attack asks of the model it attacks: a protocol, so that attacks know no model.
 
 What a victim says about n texts are its predictions: arrays of n rows. What stands in them is
-between the victim and the goal that judges them: heads and labels of a parser, one column a word,
-or the probabilities of a classifier, one column a class.
+between the victim and the goal that judges them: what it says of each word, one column a word, or
+the probabilities of a classifier, one column a class.
 """
 
 from collections.abc import Mapping, Sequence, Set
@@ -17,7 +17,7 @@ Predictions = tuple[NDArray[Any], ...]
 
 Loss = Literal["margin", "cross_entropy"]
 """What white-box attacks raise: `margin` is -F of Zheng et al. 2020, equation 4, on the scores of
-arcs; `cross_entropy` is the loss the victim was trained with."""
+what it says of each word; `cross_entropy` is the loss the victim was trained with."""
 
 
 def joined(parts: Sequence[Predictions]) -> Predictions:
@@ -61,20 +61,20 @@ class Victim(Protocol):
         """Tag ids, `(len(tags),)`; only ever the tags of the original sentence."""
         ...
 
-    def label_ids(self, labels: Sequence[str]) -> NDArray[np.int32]:
-        """Label ids, `(len(labels),)`; -1 for a label never seen in training."""
+    def name_ids(self, names: Sequence[str]) -> NDArray[np.int32]:
+        """Ids of the names that its answers are made of, `(len(names),)`; -1: never learnt."""
         ...
 
     def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[Any]:
         """Turn predictions into answers of the task's type, such as gold answers are.
 
         Args:
-            predictions: for n texts, as `parse` makes them.
+            predictions: for n texts, as `predict` makes them.
             lengths: words of each text, `(n,)`.
         """
         ...
 
-    def parse(
+    def predict(
         self, words: NDArray[np.int32], tags: NDArray[np.int32], lengths: NDArray[np.int32]
     ) -> Predictions:
         """Read n texts in one forward pass.
@@ -85,8 +85,8 @@ class Victim(Protocol):
             lengths: words of each text, `(n,)`.
 
         Returns:
-            A parser: heads in 0..length (0 is ROOT) and label ids, both `(n, length)`; what stands
-            beyond a text's length is undefined. A classifier: the probabilities of its classes,
+            One array of n rows or several. With a column a word, `(n, length)`, what stands beyond
+            a text's length is undefined. A classifier gives the probabilities of its classes,
             `float64 (n, classes)`, and nothing else.
         """
         ...
@@ -130,8 +130,8 @@ class DifferentiableVictim(Victim, Protocol):
             lengths: words of each text, `(n,)`.
             gold: what the goal compares the predictions with, one a text (`Goal.gold`).
             loss: which loss.
-            among: of each text, the words whose arcs enter the loss, `(words,)`; a classifier has
-                one loss a text and takes no notice.
+            among: of each text, the words that enter the loss, `(words,)`; a classifier has one
+                loss a text and takes no notice.
 
         Returns:
             The gradients and the embeddings, both `(n, length, dim)`, and the L2 norms of the

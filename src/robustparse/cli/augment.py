@@ -7,6 +7,7 @@ changed ones. The attack runs in a folder next to the copies, where it resumes a
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,15 +18,15 @@ from robustparse.cli.common.attacking import Attacked, AttackRun, seeded
 from robustparse.cli.common.inputs import Paths, as_list
 from robustparse.cli.common.options import Recipe, run_command
 from robustparse.cli.common.tables import summary_table
-from robustparse.data.conllu import file_ending
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.shares import Unit
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_folder import Summary, perturbed
 from robustparse.evaluation.lines import EXAMPLES, read_lines
 from robustparse.files import write_text, written
-from robustparse.models.dependency.decoders import Decoder
+from robustparse.models.load import Decoder
 from robustparse.models.victim import Precision
+from robustparse.tasks.task import Task
 
 Keep = Literal["changed", "all"]
 
@@ -74,7 +75,7 @@ def augment(
     """
     recipe, seed = seeded(recipe, attack, seed)
     drawn, unit = _drawn(fraction, tokens)
-    copies = _checked_out(Path(out), data)
+    copies = Path(out)
     run = AttackRun(
         folder=copies.with_suffix(".attack"),
         recipe=recipe,
@@ -90,11 +91,10 @@ def augment(
         devices=devices,
         precision=precision,
         max_length=max_length,
+        check=partial(_check_out, copies, data),
     )
     done = run.attacked(attack)
-    if done is None:
-        return None
-    return _written(copies, run, done, keep)
+    return None if done is None else _written(copies, run, done, keep)
 
 
 def _written(copies: Path, run: AttackRun, done: Attacked, keep: Keep) -> Summary:
@@ -133,10 +133,10 @@ def _write_copies(
     }
 
 
-def _checked_out(out: Path, data: str) -> Path:
+def _check_out(out: Path, data: str, task: Task) -> None:
     """Refuse a name of another format, and the data's own."""
-    expected = file_ending(data)
-    if file_ending(out) != expected or not out.suffix.startswith(".conll"):
+    expected = task.ending(data)
+    if task.ending(out) != expected or out.suffix not in {expected, Path(data).suffix} - {""}:
         raise InputError(
             f"the copies are in the format of {data}",
             path=out,
@@ -145,7 +145,6 @@ def _checked_out(out: Path, data: str) -> Path:
         )
     if data != SAMPLE and out.exists() and Path(data).exists() and out.samefile(data):
         raise InputError("is the data itself", path=out, key="--out", remedy="name another file")
-    return out
 
 
 def command(arguments: Sequence[str]) -> None:

@@ -1,8 +1,8 @@
 """``fit``, ``validate``, ``test``, ``predict``: LightningCLI over our modules.
 
 A run lives in ``trainer.default_root_dir``: ``config.yaml``, ``metrics.csv``, ``last.ckpt`` to
-resume from, ``best.ckpt``, ``predictions.conllu``. The Trainer's ``use_distributed_sampler`` is
-off: our loaders split the data themselves.
+resume from, ``best.ckpt``, the predictions. The Trainer's ``use_distributed_sampler`` is off:
+our loaders split the data themselves.
 """
 
 import sys
@@ -29,7 +29,6 @@ from robustparse.tracking.last import FILE as LAST
 from robustparse.tracking.last import OLD, LastCheckpoint, NoCheckpoint
 
 DEFAULT_FOLDER = "runs"
-MONITOR = "val/las"
 
 
 class Cli(LightningCLI):
@@ -102,7 +101,8 @@ class Cli(LightningCLI):
         kwargs["logger"] = outputs.loggers(settings.logger, self.folder, fits, self.start)
         if fits and settings.enable_checkpointing is not False:
             last = self._get(self.config_init, "last_checkpoint")
-            monitor = MONITOR if settings.limit_val_batches != 0 else None
+            scored = settings.limit_val_batches != 0
+            monitor = f"val/{self.model.task.headline}" if scored else None
             chosen = outputs.callbacks(settings.callbacks, last, self.folder, monitor)
             # Without one of Lightning's own kind it would add one that we do not want.
             checkpoints = any(isinstance(callback, Checkpoint) for callback in chosen)

@@ -83,6 +83,6 @@ def _run(command: str, arguments: list[str]) -> None:
 
 def _usage() -> str:
     rows = [f"  {name:<11} {text}" for name, text in {**OWN, **LIGHTNING}.items()]
-    head = "usage: robustparse COMMAND [options]"
+    first = "usage: robustparse COMMAND [options]"
     tail = "COMMAND --help tells more, --version which this is"
-    return "\n".join([head, "", *rows, "", tail])
+    return "\n".join([first, "", *rows, "", tail])

@@ -68,12 +68,12 @@ def _table(found: dict[str, Any]) -> Table:
         table.add_column(heading, justify="right" if right else "left")
     perplexity = found.get("perplexity", {})
     name = "pseudo-perplexity" if perplexity.get("kind") == "masked" else "perplexity"
-    for group, label in GROUPS.items():
+    for group, of in GROUPS.items():
         for when in ("clean", "attacked"):
             if group in perplexity:
                 part = perplexity[group]
-                _row(table, f"{name}, {when}", label, part["sentences"], part[when], 1)
-    for key, label, of in (
+                _row(table, f"{name}, {when}", of, part["sentences"], part[when], 1)
+    for key, name, of in (
         ("word_similarity", "words, cosine", "words"),
         ("sentence_similarity", "sentences, cosine", "sentences"),
     ):
@@ -81,7 +81,7 @@ def _table(found: dict[str, Any]) -> Table:
             if key in found:
                 part = found[key][group]
                 number = part[of] - part.get("without_vector", 0)
-                _row(table, label, GROUPS[group], number, part, 3)
+                _row(table, name, GROUPS[group], number, part, 3)
     return table
 
 

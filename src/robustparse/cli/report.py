@@ -11,7 +11,7 @@ def report(folders: list[str], out: str = "report.html") -> None:
     """One self-contained HTML page from the output folders of attacks.
 
     Args:
-        folders: with summary.json and examples.jsonl each, the clean parser's first.
+        folders: with summary.json and examples.jsonl each, the clean model's first.
         out: the page.
     """
     build_report([Path(folder) for folder in folders], Path(out))

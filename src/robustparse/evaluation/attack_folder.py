@@ -77,8 +77,8 @@ def collect_into(
 ) -> Summary:
     """Write ``examples.jsonl``, ``summary.json`` and the adversarial sentences of an attack.
 
-    These are in the format of their file (``adversarial.conllu``, say). The folder's lock is held
-    meanwhile.
+    These go to ``adversarial``, with the ending and in the format of their file. The folder's lock
+    is held meanwhile.
 
     Args:
         folder: where to; continued if it holds the same run.

@@ -6,7 +6,10 @@ from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.models.base import Model
 from robustparse.models.checkpoint import KEY, fill_weights, instantiate, read_checkpoint
-from robustparse.models.dependency.decoders import Decoder, check_decoder
+
+# Commands take the name from here.
+from robustparse.models.dependency.decoders import Decoder as Decoder
+from robustparse.models.dependency.decoders import check_decoder
 
 
 def load(path: str | Path, decoder: Decoder | None = None) -> Model:

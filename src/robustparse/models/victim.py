@@ -81,13 +81,13 @@ class ModelVictim:
         """Return the victim's ids of tags, ``(tags,)``."""
         return self._marks.intern(tags)
 
-    def label_ids(self, labels: Sequence[str]) -> Tokens:
+    def name_ids(self, names: Sequence[str]) -> Tokens:
         """Return label ids, -1 for a label never seen in training."""
         ids = self.model.vocabulary.label_ids
-        return np.array([ids.get(label, -1) for label in labels], dtype=np.int32)
+        return np.array([ids.get(name, -1) for name in names], dtype=np.int32)
 
     def label_names(self, ids: NDArray[np.integer]) -> list[str]:
-        """Return the inverse of ``label_ids`` for known labels."""
+        """Return the inverse of ``name_ids`` for known labels."""
         return [self.model.vocabulary.labels[index] for index in ids.tolist()]
 
     def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[Any]:
@@ -112,7 +112,7 @@ class ModelVictim:
         held = self.model.vocabulary.held
         return np.array([word.lower() in held for word in words], dtype=np.bool_)
 
-    def parse(self, words: Tokens, tags: Tokens, lengths: Tokens) -> Predictions:
+    def predict(self, words: Tokens, tags: Tokens, lengths: Tokens) -> Predictions:
         """Read texts in one forward pass of each model.
 
         Args:

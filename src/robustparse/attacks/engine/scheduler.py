@@ -187,7 +187,7 @@ class Scheduler:
         """Make one forward pass; yield the predictions of each piece."""
         texts = read([piece.asked() for piece in batch])
         begin = time.perf_counter()
-        predictions = self._victim.parse(texts.words, texts.tags, texts.lengths)
+        predictions = self._victim.predict(texts.words, texts.tags, texts.lengths)
         self._statistics.victim_seconds += time.perf_counter() - begin
         closing = sum(piece.sentence.length for piece in batch if piece.sentence.closing)
         self._statistics.count_pass(texts.lengths, closing)

@@ -89,10 +89,10 @@ def victim_seconds_alone(victim: Victim, statistics: Statistics) -> float:
     sampled = sum(int(lengths.sum()) for _, _, lengths in batches)
     if not sampled:
         return 0.0
-    victim.parse(*batches[0])  # the first pass may allocate, and is not counted
+    victim.predict(*batches[0])  # the first pass may allocate, and is not counted
     begin = time.perf_counter()
     for batch in batches:
-        victim.parse(*batch)
+        victim.predict(*batch)
     return (time.perf_counter() - begin) * statistics.unique_words / sampled
 
 

@@ -43,7 +43,7 @@ class TreeGoal(Goal):
                     f"sentence {example.id}: its gold answer is a {type(example.gold).__name__}, "
                     f"and {type(self).__name__} judges dependency trees; choose another goal"
                 )
-        labels = victim.label_ids([label for example in examples for label in example.gold.labels])
+        labels = victim.name_ids([label for example in examples for label in example.gold.labels])
         golds, begin = [], 0
         for example in examples:
             end = begin + len(example.gold.heads)

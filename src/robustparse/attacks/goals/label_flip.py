@@ -41,7 +41,7 @@ class LabelFlip(Goal):
                     "and LabelFlip judges the labels of a classifier; choose another goal"
                 )
         names = [example.gold if self.target is None else self.target for example in examples]
-        ids: list[int] = victim.label_ids(names).tolist()
+        ids: list[int] = victim.name_ids(names).tolist()
         for example, name, number in zip(examples, names, ids, strict=True):
             if number < 0:
                 raise InputError(

@@ -1,6 +1,6 @@
 """A search's question how similar changed sentences are to what they were.
 
-Jin et al. 2020 (TextFooler, algorithm 1) ask it of the candidates of a word that change the label:
+Jin et al. 2020 (TextFooler, algorithm 1) ask it of the candidates of a word that change the answer:
 the most similar one is taken.
 """
 

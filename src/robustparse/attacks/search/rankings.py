@@ -7,7 +7,7 @@ gradient (Yoo and Qi 2021), or at random. The position with the highest importan
 leftmost one on ties.
 
 For two classes deletion ranks as TextFooler does; for more of them TextFooler also adds how far the
-new label's probability rises, which a score does not tell.
+new class's probability rises, which a score does not tell.
 """
 
 from abc import ABC, abstractmethod

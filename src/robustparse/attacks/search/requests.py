@@ -143,7 +143,7 @@ class Gradient:
     Args:
         state: `int16 (words,)`, without a deleted word.
         loss: which loss.
-        among: the words whose arcs enter the loss, `bool (words,)`; None takes all.
+        among: the words whose answers enter the loss, `bool (words,)`; None takes all.
         characters: ask for the gradient towards the characters' embeddings too.
     """
 
@@ -227,7 +227,7 @@ def _changes(values: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 @dataclass(eq=False, slots=True)
 class Outcome:
-    """The state a search settles on, `int16 (words,)`; the scheduler parses it once more."""
+    """The state a search settles on, `int16 (words,)`; the victim reads it once more."""
 
     state: State
 

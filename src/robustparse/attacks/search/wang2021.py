@@ -2,9 +2,8 @@
 
 Words are ranked once, by what the unknown word does in their place; then each is replaced by the
 candidate that does the most harm to the sentence as it stands by then, if it does any, until so
-many words as the budget allows are changed. Harm is the mean of the drops of the unlabelled and of
-the labelled attachment score (equation 3 with lambda 0.5): attack with the goal
-`AttachmentDrop(metric="mean")`.
+many words as the budget allows are changed. The paper's harm is the mean of the drops of two scores
+(equation 3 with lambda 0.5), as the goal of the recipe says.
 
 The released code counts errors where the paper speaks of scores, which ranks alike; its weight of
 fluency is 0 as published and left out here.

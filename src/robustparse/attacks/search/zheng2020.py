@@ -1,7 +1,7 @@
 """Black-box word substitution of Zheng et al. 2020, section 3.2 (sentence level).
 
 Words are ranked once by the errors that the unknown word causes in their place; for the first
-kappa attackable ones the candidate with the lowest attachment score is chosen, each on the
+kappa attackable ones the candidate with the most errors is chosen, each on the
 *original* sentence; all choices are then applied together, without a look at their interaction.
 
 Where the paper and its released code differ, the difference is an option here. The code also
@@ -43,7 +43,7 @@ class Zheng2020(Search):
             all words (paper).
         ranking: `unknown` as in the paper; `random` takes attackable words at random, as the
             released code does when it makes training data, and asks nothing for it.
-        harmless: when no candidate of a word raises the score above that of the clean parse:
+        harmless: when no candidate of a word raises the score above that of the original sentence:
             `first` applies the first candidate all the same (released code), `skip` leaves
             the word as it is.
         share_budget: with a query budget, evaluate no more candidates of a word than an even share

@@ -1,6 +1,6 @@
 """Phrase-level attacks of Zheng et al. 2020, section 3.3, black box and white box.
 
-Both change up to kappa words of one phrase, the source, until the parser errs in another one, the
+Both change up to kappa words of one phrase, the source, until the victim errs in another one, the
 target; the goal `PhraseDrop` says which phrases there are and what an error is. The first success
 ends the sentence; without one it stays as it is. Where constraints on sentences do not admit some
 of the changes of a trial, it is asked about without them.

@@ -6,7 +6,7 @@ process writes. The files are the same for any number.
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -33,7 +33,7 @@ from robustparse.evaluation.attack_folder import Summary, collect_into
 from robustparse.evaluation.ranks import Rank, Ranks, lines_of_processes
 from robustparse.evaluation.shards import Source, attacked_lines
 from robustparse.models.base import Model
-from robustparse.models.dependency.decoders import Decoder
+from robustparse.models.load import Decoder
 from robustparse.models.victim import ModelVictim, Precision
 from robustparse.tasks.task import Task
 from robustparse.types import Example
@@ -74,6 +74,7 @@ class AttackRun:
         devices: processes of this machine.
         precision: of the victim's passes.
         max_length: longest allowed sentence.
+        check: refuses the task of the victim, before anything is read.
     """
 
     folder: Path
@@ -90,6 +91,7 @@ class AttackRun:
     devices: int
     precision: Precision
     max_length: int
+    check: Callable[[Task], None] | None = None
 
     def attacked(self, attack: Attack) -> Attacked | None:
         """Attack, or resume where it stopped; None where another process has the outcome.
@@ -109,6 +111,8 @@ class AttackRun:
         """Return the source of lines in one of this machine's processes, and all the sentences."""
         device = process_device(self.device, rank, count)
         models = load_models(self.checkpoints, self.decoder, device)
+        if self.check is not None:
+            self.check(models[0].task)
         if models[0].device.type == "cuda":
             torch.cuda.set_device(models[0].device)  # where other models go that take a GPU
         source = partial(

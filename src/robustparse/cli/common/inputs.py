@@ -9,8 +9,7 @@ from robustparse.errors import InputError, check_seed
 from robustparse.files import file_digest
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.base import Model
-from robustparse.models.dependency.decoders import Decoder
-from robustparse.models.load import load
+from robustparse.models.load import Decoder, load
 from robustparse.types import Example
 
 Paths = list[str] | str

@@ -62,7 +62,7 @@ def resolve_checkpoint(command: str, wished: str | None, folder: Path) -> Start 
     """Return the checkpoint a command starts from; None trains from scratch.
 
     Args:
-        command: ``fit`` or one of those that need a trained parser.
+        command: ``fit`` or one of those that need a trained model.
         wished: a path, ``last``, ``best`` or None.
         folder: of the run, where ``last.ckpt`` and ``best.ckpt`` lie.
 

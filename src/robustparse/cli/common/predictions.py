@@ -1,4 +1,4 @@
-"""``predict``: the test sentences with their predicted parses, in the format of their file."""
+"""``predict``: the test sentences with their predicted answers, in the format of their file."""
 
 import sys
 from pathlib import Path
@@ -7,9 +7,10 @@ from typing import Any
 import pytorch_lightning as pl
 import torch
 
-from robustparse.data.conllu import block_of, file_ending, with_parse, write_treebank
 from robustparse.data.datamodule import DataModule
+from robustparse.defenses.requirements import model_of
 from robustparse.errors import InputError
+from robustparse.files import written
 from robustparse.types import Prediction
 
 NAME = "predictions"
@@ -21,7 +22,7 @@ class PredictionFile(pl.Callback):
     Sentences of batches that the Trainer leaves out are left out, and counted on standard error.
 
     Args:
-        folder: where ``predictions.conllu`` (or ``.conllx``) goes.
+        folder: where ``predictions`` goes, with the ending of the data's.
 
     Attributes:
         path: of the file, once it is written.
@@ -56,17 +57,17 @@ class PredictionFile(pl.Callback):
 
     def on_predict_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Gather the predictions of all processes, write them on the first."""
-        trees = {prediction.id: prediction.answer for prediction in _gather(self._own)}
+        answers = {prediction.id: prediction.answer for prediction in _gather(self._own)}
         if trainer.is_global_zero:
             data: DataModule = trainer.datamodule  # type: ignore[attr-defined]
             whole = data.examples("test", gold=False)
-            examples = [each for each in whole if each.id in trees]
-            blocks = (each.block or block_of(each.sentence, each.gold) for each in examples)
-            parses = (trees[each.id] for each in examples)
-            self.path = self.folder / f"{NAME}{file_ending(data.path('test') or '')}"
-            write_treebank(self.path, map(with_parse, blocks, parses))
+            examples = [each for each in whole if each.id in answers]
+            task = model_of(pl_module, NAME).task
+            self.path = self.folder / f"{NAME}{task.ending(data.path('test') or '')}"
+            with written(self.path) as file:
+                file.writelines(task.write(each, answer=answers[each.id]) for each in examples)
             if left_out := len(whole) - len(examples):
-                told = f"{left_out} of {len(whole)} sentences were not parsed and are left out"
+                told = f"{left_out} of {len(whole)} sentences were not read and are left out"
                 print(f"robustparse: {told} (limit_predict_batches)", file=sys.stderr)
 
 

@@ -9,6 +9,7 @@ from functools import partial
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from robustparse.cli.common.tables import heading
 from robustparse.evaluation.tally import Tally
 
 
@@ -20,8 +21,10 @@ def attack_progress(total: int, name: str) -> Iterator[Callable[[Tally], None]]:
         def show(tally: Tally) -> None:
             if update is not None:
                 scores = tally.scores()
-                clean, robust = scores["clean"]["las"], scores["attacked"]["las"]
-                note = "" if clean is None else f"LAS clean {clean:.1f}, attacked {robust:.1f}"
+                score = tally.task.headline
+                clean, robust = scores["clean"][score], scores["attacked"][score]
+                name = heading(score)
+                note = "" if clean is None else f"{name} clean {clean:.1f}, attacked {robust:.1f}"
                 update(completed=scores["n_sentences"], note=note)
 
         yield show

@@ -43,7 +43,7 @@ def score_table(scores: Mapping[str, Mapping[str, float | None]], title: str = "
 
 
 def heading(score: str) -> str:
-    """Return what a table calls a score: UAS, exact match."""
+    """Return what a table calls a score: short names in capitals."""
     return score.upper() if len(score) <= 3 else score.replace("_", " ")
 
 

@@ -2,7 +2,7 @@
 
 Zheng et al. 2020, section 3.2, white box: with e the embedding of a word and g the gradient of F
 there, a step of fixed length leads to the target vector e - alpha * g / ||g||; the word is replaced
-by the candidate whose embedding is nearest to it. Against parsers that read characters alone, the
+by the candidate whose embedding is nearest to it. Against victims that read characters alone, the
 step is taken at the character whose gradient is the largest.
 """
 
@@ -133,7 +133,7 @@ class NearestCharacter(Substitution):
 
     The place is the one with the largest gradient (L2) when the word is first changed. Candidates
     are words with another character there, as `CharacterEdits(edits=["substitute"], sample=None)`
-    makes them. Characters unknown to the parser and those tried last for the same word are left
+    makes them. Characters unknown to the victim and those tried last for the same word are left
     out, and so is the one that stands there.
 
     Args:

@@ -3,7 +3,7 @@
 A trial takes the gradient of F (equation 4) in the sentence as it stands, and replaces the word
 with the largest gradient by the candidate that the gradient points to, whether that does harm or
 not. Up to kappa words may be changed, each as often as one likes, or once with the constraint
-`Repeat`. The outcome is the sentence with the lowest attachment score that was met on the way.
+`Repeat`. The outcome is the sentence with the most errors that was met on the way.
 
 The paper and its released code differ in these, each an option (in brackets the code's):
 `positions` (2), `trials` with `count` (39 in all), `length` (`rooted`), and alpha of the
@@ -41,7 +41,7 @@ from robustparse.errors import InputError, check_choice, check_least
 class Zheng2020WhiteBox(Search):
     """Follow the gradient; keep the sentence with the highest score, the earliest one on ties.
 
-    A goal whose score is a number of errors, such as `AttachmentDrop`, is expected. The search ends
+    A goal whose score is a number of errors, such as the recipe's, is expected. The search ends
     early where all gradients are zero or none of the words in turn has an admissible candidate:
     constraints on sentences judge one candidate after the other, the nearest first.
 
@@ -52,7 +52,7 @@ class Zheng2020WhiteBox(Search):
         count: what they are: `fruitless`, trials since the score last rose above all before
             (paper), or `all` (released code).
         positions: words replaced in one trial (paper: 1; released code: 2).
-        drop: the search ends once the attachment score is lower by more than this share (0.3).
+        drop: the search ends once the share of errors is higher by more than this (0.3).
         length: what L is: `words` (paper), or `rooted`, one more for ROOT (released code).
         loss: `margin` (equation 4) or `cross_entropy`.
         substitution: what a word is replaced by; by default `NearestWord`.
