@@ -12,7 +12,7 @@ from robustparse.cli.common.options import Recipe, run_command
 from robustparse.cli.common.tables import summary_table
 from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.evaluation.attack_folder import Summary
-from robustparse.models.dependency.decoders import Decoder
+from robustparse.models.dependency.trees import Decoder
 from robustparse.models.victim import Precision
 
 

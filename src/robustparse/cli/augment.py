@@ -24,7 +24,7 @@ from robustparse.errors import InputError
 from robustparse.evaluation.attack_folder import Summary, perturbed
 from robustparse.evaluation.lines import EXAMPLES, read_lines
 from robustparse.files import write_text, written
-from robustparse.models.dependency.decoders import Decoder
+from robustparse.models.dependency.trees import Decoder
 from robustparse.models.victim import Precision
 
 Keep = Literal["changed", "all"]

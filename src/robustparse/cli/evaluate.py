@@ -22,7 +22,7 @@ from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.evaluation.clean import predictions, scores_of
 from robustparse.files import make_folder, write_text, written
 from robustparse.metrics import PunctuationPolicy
-from robustparse.models.dependency.decoders import Decoder
+from robustparse.models.dependency.trees import Decoder
 from robustparse.models.victim import Precision
 from robustparse.tasks.task import Task
 from robustparse.types import Example, Prediction

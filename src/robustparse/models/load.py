@@ -6,7 +6,7 @@ from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.models.base import Model
 from robustparse.models.checkpoint import KEY, fill_weights, instantiate, read_checkpoint
-from robustparse.models.dependency.decoders import Decoder, check_decoder
+from robustparse.models.dependency.trees import Decoder, check_decoder
 
 
 def load(path: str | Path, decoder: Decoder | None = None) -> Model:

@@ -33,7 +33,7 @@ from robustparse.evaluation.attack_folder import Summary, collect_into
 from robustparse.evaluation.ranks import Rank, Ranks, lines_of_processes
 from robustparse.evaluation.shards import Source, attacked_lines
 from robustparse.models.base import Model
-from robustparse.models.dependency.decoders import Decoder
+from robustparse.models.dependency.trees import Decoder
 from robustparse.models.victim import ModelVictim, Precision
 from robustparse.tasks.task import Task
 from robustparse.types import Example

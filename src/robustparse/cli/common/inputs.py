@@ -9,7 +9,7 @@ from robustparse.errors import InputError, check_seed
 from robustparse.files import file_digest
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.base import Model
-from robustparse.models.dependency.decoders import Decoder
+from robustparse.models.dependency.trees import Decoder
 from robustparse.models.load import load
 from robustparse.types import Example
 

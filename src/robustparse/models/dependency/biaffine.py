@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
-from robustparse.models.dependency.decoders import Decoder, check_decoder, decode_heads
+from robustparse.models.dependency.trees import Decoder, check_decoder, decode_heads
 from robustparse.models.dependency.parser import DependencyParser
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.bilstm import LSTMEncoder
