@@ -20,8 +20,9 @@ def check_device(setting: str, device: str) -> None:
     named = re.fullmatch(r"auto|cpu|cuda(?::([0-9]{1,3}))?", device)
     if named is None or (device.startswith("cuda") and int(named[1] or 0) >= gpus()):
         raise InputError(
-            f"{setting} {device}: expected auto, cpu or cuda (or cuda:1 and so on), and this "
-            f"machine has {gpus()} GPUs that torch can use"
+            f"this machine has {gpus()} GPUs that torch can use",
+            key=f"{setting} {device}",
+            expected="auto, cpu or cuda (or cuda:1 and so on)",
         )
 
 

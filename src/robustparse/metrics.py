@@ -61,8 +61,8 @@ def counted_words(sentence: Sentence, policy: PunctuationPolicy = "none") -> NDA
     check_choice("punctuation", policy, get_args(PunctuationPolicy))
     if not sentence.xpos:
         raise InputError(
-            "punctuation policy 'penn' needs Penn tags in column 5, and the sentence "
-            f"{' '.join(sentence.words)[:40]!r} has none",
+            f"penn needs Penn tags in column 5, and {' '.join(sentence.words)[:40]!r} has none",
+            key="punctuation",
             remedy="use 'unicode' or 'none'",
         )
     return np.array([tag not in PENN_PUNCTUATION for tag in sentence.xpos], dtype=np.bool_)

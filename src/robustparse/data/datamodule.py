@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import pytorch_lightning as pl
+from torch import nn
 
 from robustparse.data.batch import EncodedCorpus
-from robustparse.data.masks import drops_out
+from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
 from robustparse.data.sampler import EvaluationLoader, TrainingLoader, Unit, forward_words
-from robustparse.data.shares import Unit as ShareUnit
-from robustparse.data.shares import check_share, draw_share
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_least, check_seed
 from robustparse.metrics import PunctuationPolicy
@@ -40,13 +39,11 @@ class Reader(Protocol):
         self, examples: Sequence[Example], path: str | Path, punctuation: PunctuationPolicy = "none"
     ) -> None:
         """Refuse texts of a file that it cannot read."""
-        ...
 
     def warnings(
         self, examples: Sequence[Example], path: str | Path, punctuation: PunctuationPolicy
     ) -> Iterator[str]:
         """Yield what scores on the examples of a file suffer from, if anything."""
-        ...
 
     def encode(
         self,
@@ -57,7 +54,6 @@ class Reader(Protocol):
         gold: bool = True,
     ) -> EncodedCorpus:
         """Return the texts as its rows and columns; checked first, if asked."""
-        ...
 
 
 class DataModule(pl.LightningDataModule):
@@ -103,7 +99,7 @@ class DataModule(pl.LightningDataModule):
         punctuation: PunctuationPolicy = "none",
         seed: int = 0,
         augmented_fraction: float = 1.0,
-        augmented_unit: ShareUnit = "sentences",
+        augmented_unit: FractionOf = "sentences",
         vocabulary_of: Source = "train",
         allow_world_size_change: bool = False,
     ) -> None:
@@ -111,7 +107,7 @@ class DataModule(pl.LightningDataModule):
         check_least("data", batch_words=batch_words, eval_batch_words=eval_batch_words)
         check_least("data", max_length=max_length, min_count=min_count)
         check_seed("data: seed", seed)
-        check_share(augmented_fraction, "augmented_fraction")
+        check_fraction("augmented_fraction", augmented_fraction)
         self.folder = folder
         self.files = {"train": train_file, "dev": dev_file, "test": test_file}
         self.augmented_files = augmented_files
@@ -185,7 +181,7 @@ class DataModule(pl.LightningDataModule):
             self.check_copies(read, path)
             copies += [(path, copy) for copy in read]
         lengths = [len(copy.sentence) for _, copy in copies]
-        kept = draw_share(lengths, self.augmented_fraction, self.augmented_unit, self.seed)
+        kept = draw_fraction(lengths, self.augmented_fraction, self.augmented_unit, self.seed)
         return [copies[index] for index in kept]
 
     @cached_property
@@ -227,7 +223,7 @@ class DataModule(pl.LightningDataModule):
         for path, copy in self.copies:
             self._model.check_readable([copy], path)
         examples = [*examples, *self.augmented_examples]
-        module: Any = self.trainer.lightning_module  # type: ignore[union-attr]
+        module: Any = self._model
         words = "\n".join("\t".join(example.sentence.words) for example in examples)
         return TrainingLoader(
             self._model.encode(examples, checked=False),
@@ -256,3 +252,21 @@ class DataModule(pl.LightningDataModule):
         device = self.trainer.strategy.root_device  # type: ignore[union-attr]
         words = forward_words(device, self.eval_batch_words)
         return EvaluationLoader(data, words, *self._place())
+
+
+def drops_out(module: nn.Module) -> bool:
+    """Tell whether a module, as it is trained, draws dropout masks.
+
+    Every process draws those of its own texts, so that another number of processes draws others.
+    PyTorch calls the probability ``p`` in modules of its own for dropout and ``dropout`` in others;
+    transformers has names that end in ``dropout`` or ``dropout_prob``, and our modules have
+    ``dropout``. Parts in evaluation mode, as a network that is not tuned, draw none.
+    """
+    return any(
+        isinstance(value, int | float) and value > 0
+        for part in module.modules()
+        if part.training
+        for name, value in vars(part).items()
+        if (name == "p" and "dropout" in type(part).__name__.lower())
+        or name.endswith(("dropout", "dropout_prob"))
+    )

@@ -87,7 +87,7 @@ class EpochSampler:
         self.epoch = 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Return called by Lightning at the start of every epoch."""
+        """Note the epoch: called by Lightning at the start of each."""
         self.epoch = epoch
 
 

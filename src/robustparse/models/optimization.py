@@ -44,19 +44,24 @@ class Optimization:
         schedule: Schedule = "exponential",
         pretrained_learning_rate: float | None = 5e-5,
     ) -> None:
-        rates = 0 < learning_rate < math.inf and 0 < decay <= 1
-        if not (rates and decay_steps >= 1 and warmup_steps >= 0):
-            raise InputError(
-                "learning_rate must be > 0, decay in (0, 1], decay_steps >= 1 and warmup_steps >= "
-                f"0, got {learning_rate}, {decay}, {decay_steps} and {warmup_steps}"
-            )
-        if not (all(0 <= beta < 1 for beta in betas) and eps >= 0):
-            raise InputError(f"betas must be in [0, 1) and eps >= 0, got {list(betas)} and {eps}")
-        if pretrained_learning_rate is not None and not 0 < pretrained_learning_rate < math.inf:
-            raise InputError(
-                f"pretrained_learning_rate must be > 0 or null, got {pretrained_learning_rate}"
-            )
-        check_choice("schedule", schedule, get_args(Schedule))
+        pretrained = pretrained_learning_rate
+        for key, value, limit, fits in (
+            ("learning_rate", learning_rate, "> 0", 0 < learning_rate < math.inf),
+            ("betas", list(betas), "in [0, 1)", all(0 <= beta < 1 for beta in betas)),
+            ("eps", eps, ">= 0", eps >= 0),
+            ("decay", decay, "in (0, 1]", 0 < decay <= 1),
+            ("decay_steps", decay_steps, ">= 1", decay_steps >= 1),
+            ("warmup_steps", warmup_steps, ">= 0", warmup_steps >= 0),
+            (
+                "pretrained_learning_rate",
+                pretrained,
+                "> 0 or null",
+                pretrained is None or 0 < pretrained < math.inf,
+            ),
+        ):
+            if not fits:
+                raise InputError(f"must be {limit}, got {value}", key=f"optimization: {key}")
+        check_choice("optimization: schedule", schedule, get_args(Schedule))
         self.pretrained_learning_rate = pretrained_learning_rate
         self.learning_rate, self.betas, self.eps = learning_rate, betas, eps
         self.decay, self.decay_steps = decay, decay_steps

@@ -106,8 +106,7 @@ class ModelVictim:
     def seen_in_training(self, words: Sequence[str]) -> NDArray[np.bool_]:
         """Return which words the first checkpoint's vocabulary holds, lower-cased, ``(words,)``.
 
-        It leaves out words rarer than its ``min_count`` and ``tag_count``, which therefore count
-        as not seen.
+        It leaves out words seen once and rarer than ``min_count``, which count as not seen.
         """
         held = self.model.vocabulary.held
         return np.array([word.lower() in held for word in words], dtype=np.bool_)

@@ -86,9 +86,11 @@ def spelling(model: Model) -> LSTMEncoder:
     encoder = model.encoder
     if not isinstance(encoder, LSTMEncoder) or not encoder.character_dim or encoder.word_dim:
         raise InputError(
-            "the character attack needs a parser that reads words by their characters alone "
-            "(LSTMEncoder with word_dim: 0 and character_dim: 100); choose the word attack, "
-            "zheng2020_whitebox"
+            "the attack changes characters, and this parser reads words otherwise",
+            key="checkpoint",
+            expected="a parser that reads words by their characters only (LSTMEncoder with "
+            "word_dim: 0 and character_dim: 100)",
+            remedy="choose the word attack, zheng2020_whitebox",
         )
     return encoder
 
