@@ -200,7 +200,7 @@ def test_every_word_has_one_tag(parser):
     tree = DependencyTree((0, 1, 2), ("root", "obj", "obj"))
     shifted = [Example(id_, sentence, tree) for id_, sentence in enumerate(parted)]
     if parser.encoder.reads_tags:
-        with pytest.raises(InputError, match=r"sentence 1: the sentence has 3 words and 2 part-of"):
+        with pytest.raises(InputError, match="the sentence has 2 for 3 words"):
             parser.encode(shifted)
     else:
         assert not parser.encode(shifted).marks.values.any()

@@ -37,7 +37,7 @@ class Vocabulary:
 
     @classmethod
     def from_examples(cls, examples: Iterable[Example], min_count: int = 2) -> "Vocabulary":
-        """Count a training set; words rarer than ``min_count`` have no row (2, Zheng et al. 2020)."""
+        """Count a training set; rarer words than ``min_count`` have no row (2, Zheng et al.)."""
         words: Counter[str] = Counter()
         tags: dict[str, Counter[str]] = defaultdict(Counter)
         characters: Counter[str] = Counter()
@@ -77,9 +77,8 @@ class Vocabulary:
         """
         fields = set(cls._listed())
         if set(lists) != fields:
-            raise InputError(
-                f"holds {sorted(lists)}", key="vocabulary", expected=str(sorted(fields))
-            )
+            expected = ", ".join(sorted(fields))
+            raise InputError(f"holds {sorted(lists)}", key="vocabulary", expected=expected)
         return cls(**{name: tuple(values) for name, values in lists.items()})  # type: ignore[arg-type]
 
     @classmethod
