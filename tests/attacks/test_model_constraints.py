@@ -274,7 +274,7 @@ def test_a_missing_library_or_model(monkeypatch: pytest.MonkeyPatch, tmp_path) -
 
     library.SentenceTransformer = missing
     for name in ("some-encoder", str(tmp_path)):
-        with pytest.raises(InputError, match=r"cannot be loaded \(nothing there\)") as error:
+        with pytest.raises(InputError, match=r"cannot be loaded \(nothing there at all\)") as error:
             SentenceSimilarity(name).admits([change(0, "up")])
         assert error.value.key == "similarity: model"
     with pytest.raises(InputError, match=r"device gpu: .*expected auto, cpu or cuda"):
