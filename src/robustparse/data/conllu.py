@@ -45,8 +45,8 @@ def read_treebank(
         limit: the setting by which a user raises ``max_length``, for the message.
 
     Raises:
-        InputError: the file is missing, empty, not UTF-8, not in its format, holds a parse that
-            is no tree (in CoNLL-U with a single root), or a sentence over ``max_length``.
+        InputError: the file cannot be read, is not in its format, holds a parse that is no tree (in
+            CoNLL-U with a single root), or a sentence over ``max_length``.
     """
     path = Path(path)
     examples: list[Example] = []
@@ -273,14 +273,8 @@ def with_parse(block: str, tree: DependencyTree, words: Sequence[str] | None = N
 def block_of(sentence: Sentence, tree: DependencyTree) -> str:
     """Make the CoNLL-U lines of a sentence made in memory."""
     blank = ("_",) * len(sentence)
-    rows = zip(
-        sentence.words,
-        sentence.upos or blank,
-        sentence.xpos or blank,
-        tree.heads,
-        tree.labels,
-        strict=True,
-    )
+    tags = sentence.upos or blank, sentence.xpos or blank
+    rows = zip(sentence.words, *tags, tree.heads, tree.labels, strict=True)
     return "\n".join(
         f"{number}\t{word}\t_\t{upos}\t{xpos}\t_\t{head}\t{label}\t_\t_"
         for number, (word, upos, xpos, head, label) in enumerate(rows, start=1)

@@ -3,18 +3,17 @@
 import hashlib
 import logging
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import pytorch_lightning as pl
 from torch import nn
 
-from robustparse.data.batch import EncodedCorpus
 from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
-from robustparse.data.sampler import EvaluationLoader, TrainingLoader, Unit, forward_words
+from robustparse.data.sampler import EvaluationLoader, TrainingLoader, forward_words
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_least, check_seed
 from robustparse.metrics import PunctuationPolicy
@@ -27,33 +26,6 @@ SAMPLE = "sample"  # stands for a path where the embedded sample is meant
 Source = Literal["train", "merged"]
 
 log = logging.getLogger(__name__)
-
-
-class Reader(Protocol):
-    """What the data module needs of a model."""
-
-    unit: Unit
-    vocabulary: Vocabulary
-
-    def check_readable(
-        self, examples: Sequence[Example], path: str | Path, punctuation: PunctuationPolicy = "none"
-    ) -> None:
-        """Refuse texts of a file that it cannot read."""
-
-    def warnings(
-        self, examples: Sequence[Example], path: str | Path, punctuation: PunctuationPolicy
-    ) -> Iterator[str]:
-        """Yield what scores on the examples of a file suffer from, if anything."""
-
-    def encode(
-        self,
-        examples: Sequence[Example],
-        punctuation: PunctuationPolicy = "none",
-        *,
-        checked: bool = True,
-        gold: bool = True,
-    ) -> EncodedCorpus:
-        """Return the texts as its rows and columns; checked first, if asked."""
 
 
 class DataModule(pl.LightningDataModule):
@@ -197,8 +169,9 @@ class DataModule(pl.LightningDataModule):
         return Vocabulary.from_examples(examples, self.min_count)
 
     @property
-    def _model(self) -> Reader:
-        return self.trainer.lightning_module  # type: ignore[union-attr, return-value]
+    def _model(self) -> Any:
+        """The ``Model`` that reads the batches; this package comes before that of models."""
+        return self.trainer.lightning_module  # type: ignore[union-attr]
 
     def _read(self, split: str, gold: bool = True) -> list[Example]:
         """Return the texts of a split, every one of which the model can read; warn once."""
@@ -223,14 +196,13 @@ class DataModule(pl.LightningDataModule):
         for path, copy in self.copies:
             self._model.check_readable([copy], path)
         examples = [*examples, *self.augmented_examples]
-        module: Any = self._model
         words = "\n".join("\t".join(example.sentence.words) for example in examples)
         return TrainingLoader(
             self._model.encode(examples, checked=False),
             self.batch_words,
             self.seed,
             *self._place(),
-            self.allow_world_size_change or not drops_out(module),
+            self.allow_world_size_change or not drops_out(self._model),
             hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest(),
             self._model.unit,
         )

@@ -166,18 +166,13 @@ class TrainingLoader:
         remedy = "resume with the same data, or start anew with model.init_args.init_from"
         for name, value in self._plan().items():
             if state[name] != value:
-                raise InputError(
-                    f"the checkpoint was trained with {name} {state[name]}, now it is {value}",
-                    key=name,
-                    remedy=remedy,
-                )
+                found = f"the checkpoint was trained with {name} {state[name]}, now it is {value}"
+                raise InputError(found, key=name, remedy=remedy)
         for name, digest in self._content.items():
             if state[name] != digest:
                 other = "texts" if name == "words" else "gold answers or tags of its texts"
-                raise InputError(
-                    f"the checkpoint was trained on other {other}, though on as many",
-                    remedy=remedy,
-                )
+                found = f"the checkpoint was trained on other {other}, though on as many"
+                raise InputError(found, remedy=remedy)
         before = state["world_size"]
         if before != self.world_size and not self.allow_world_size_change:
             raise InputError(

@@ -9,7 +9,7 @@ import torch
 from pytorch_lightning.utilities.types import OptimizerLRScheduler
 from torch import nn
 
-from robustparse.errors import InputError, check_choice
+from robustparse.errors import InputError, check_choice, check_least
 
 Schedule = Literal["exponential", "linear", "constant"]
 
@@ -44,23 +44,18 @@ class Optimization:
         schedule: Schedule = "exponential",
         pretrained_learning_rate: float | None = 5e-5,
     ) -> None:
-        pretrained = pretrained_learning_rate
+        rate = pretrained_learning_rate
         for key, value, limit, fits in (
             ("learning_rate", learning_rate, "> 0", 0 < learning_rate < math.inf),
             ("betas", list(betas), "in [0, 1)", all(0 <= beta < 1 for beta in betas)),
             ("eps", eps, ">= 0", eps >= 0),
             ("decay", decay, "in (0, 1]", 0 < decay <= 1),
-            ("decay_steps", decay_steps, ">= 1", decay_steps >= 1),
-            ("warmup_steps", warmup_steps, ">= 0", warmup_steps >= 0),
-            (
-                "pretrained_learning_rate",
-                pretrained,
-                "> 0 or null",
-                pretrained is None or 0 < pretrained < math.inf,
-            ),
+            ("pretrained_learning_rate", rate, "> 0 or null", rate is None or 0 < rate < math.inf),
         ):
             if not fits:
                 raise InputError(f"must be {limit}, got {value}", key=f"optimization: {key}")
+        check_least("optimization", decay_steps=decay_steps)
+        check_least("optimization", 0, warmup_steps=warmup_steps)
         check_choice("optimization: schedule", schedule, get_args(Schedule))
         self.pretrained_learning_rate = pretrained_learning_rate
         self.learning_rate, self.betas, self.eps = learning_rate, betas, eps

@@ -183,13 +183,16 @@ class ModelVictim:
         gold: Mapping[str, NDArray[np.int64]],
     ) -> Batch:
         """Return texts as one model reads them, on its device."""
-        rows, marks = self._words.of_member(member, words), self._marks.of_member(member, tags)
-        arrays = (np.arange(len(words)), rows, marks, lengths)
-        return Batch(
-            *(torch.from_numpy(part.astype(np.int64)) for part in arrays),
-            gold={name: torch.from_numpy(column) for name, column in gold.items()},
-            weight=torch.tensor(1.0),
-        ).to(self.models[member].device)
+        parts = (
+            np.arange(len(words)),
+            self._words.of_member(member, words),
+            self._marks.of_member(member, tags),
+            lengths,
+        )
+        ids, rows, marks, sizes = (torch.from_numpy(part.astype(np.int64)) for part in parts)
+        columns = {name: torch.from_numpy(column) for name, column in gold.items()}
+        batch = Batch(ids, rows, marks, sizes, columns, weight=torch.tensor(1.0))
+        return batch.to(self.models[member].device)
 
 
 class _JointTable:
