@@ -125,10 +125,8 @@ class Model(pl.LightningModule, ABC):
     ) -> Predictions:
         """Return the answers to a batch, arrays of ``batch`` rows.
 
-        Args:
-            members: models that answer together, this one first; one is an ensemble of one.
-            states: what ``forward`` of each gave.
-            batches: the same texts as each reads them.
+        Models that answer together, this one first, give states and batches, each as it reads the
+        same texts; one is an ensemble of one.
         """
 
     @abstractmethod
@@ -147,9 +145,7 @@ class Model(pl.LightningModule, ABC):
     ) -> dict[str, NDArray[np.int64]]:
         """Return gold columns, ``(texts, width)``, of which the loss sees only the words ``among``.
 
-        Args:
-            gold: as an attack's goal keeps it, one a text.
-            among: of each text, ``(words,)``.
+        Gold answers are as an attack's goal keeps them; ``among`` is ``(words,)`` of each text.
         """
 
     @abstractmethod
@@ -235,12 +231,19 @@ class Model(pl.LightningModule, ABC):
         self.task.check(examples, path, self.check, punctuation)
 
     def warnings(
-        self, examples: Sequence[Example], path: str | Path, punctuation: PunctuationPolicy = "none"
+        self,
+        examples: Sequence[Example],
+        path: str | Path,
+        punctuation: PunctuationPolicy = "none",
+        training: bool = False,
+        gold: bool = True,
     ) -> Iterator[str]:
-        """Yield what scores on the examples of a file suffer from, if anything."""
+        """Yield what scores on a file, or training on it, suffer from; ``gold`` as in `encode`."""
         for warning in self.encoder.warnings(example.sentence for example in examples):
             yield f"{path}: {warning}"
-        yield from self.task.warnings(examples, path, self.vocabulary.labels, punctuation)
+        labels = self.vocabulary.labels
+        if gold:
+            yield from self.task.warnings(examples, path, labels, punctuation, training)
 
     def encode(
         self,
