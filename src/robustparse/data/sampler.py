@@ -1,4 +1,4 @@
-"""Batches whose content follows from (seed, epoch) alone.
+"""Batches whose content follows from (seed, epoch) only.
 
 The texts are sorted by length, ties in an order drawn from (seed, epoch), cut into global batches
 of at most B words (and, where that is asked for, N texts), and the batches are shuffled. Every
@@ -25,11 +25,6 @@ MIN_SENTENCES = 16
 
 Unit = Literal["words", "texts"]
 """What losses are divided by."""
-
-
-def weight_of(lengths: NDArray[np.int64], unit: Unit) -> float:
-    """Return how much texts of these lengths, ``(texts,)``, weigh in the loss of their batch."""
-    return float(lengths.sum() if unit == "words" else len(lengths))
 
 
 def plan_batches(
@@ -145,8 +140,9 @@ class TrainingLoader:
         plan = self._batches_of(self.sampler.epoch)
         for position in range(start, len(plan)):
             self._handed_out = position + 1
-            weight = weight_of(self.data.lengths[plan[position]], self.unit)
-            yield self.data.batch(plan[position][self.rank :: self.world_size], weight)
+            whole = plan[position]
+            weight = self.data.lengths[whole].sum() if self.unit == "words" else len(whole)
+            yield self.data.batch(whole[self.rank :: self.world_size], float(weight))
 
     def state_dict(self) -> dict[str, Any]:
         """Where training stands, in batches handed out, and what the plan follows from."""

@@ -65,7 +65,7 @@ class Vocabulary:
         )
 
     def to_lists(self) -> dict[str, list[str]]:
-        """Plain lists, which ``torch.load(weights_only=True)`` accepts."""
+        """Return plain lists, which ``torch.load(weights_only=True)`` accepts."""
         return {name: list(getattr(self, name)) for name in self._listed()}
 
     @classmethod

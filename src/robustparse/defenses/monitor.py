@@ -113,11 +113,7 @@ class RobustnessEvaluation(pl.Callback):
                 logger.log_robustness(record, step)
 
     def _attack(self, trainer: pl.Trainer, model: Model) -> tuple[list[Line], list[Tally]]:
-        """Attack this process's sentences.
-
-        Returns:
-            The result lines of the attack as given, its tally, and the tally at each budget over 0.
-        """
+        """Attack this process's sentences: lines and tally as given, then a tally a budget."""
         victim = ModelVictim([model])
         own = self._sample[trainer.global_rank :: trainer.world_size]
         as_given = getattr(self.attack.search, "gamma", None)

@@ -41,12 +41,10 @@ class PerturbedBatch:
     """A batch that a gradient adversary trains on.
 
     Args:
-        trainer: runs the batch.
-        model: is trained.
-        batch: the batch; other callbacks may append to it in place until the first pass.
-        index: of the batch in its epoch.
-        epsilon: norm of a delta in this step.
-        step_size: norm of one ascent step in this step.
+        trainer, model: run the batch.
+        batch, index: its number in the epoch; other callbacks may append to the batch in place
+            until the first pass.
+        epsilon, step_size: norms of a delta and of one ascent step in this optimizer step.
         same_dropout: draw the first pass's dropout masks in every pass, or fresh ones.
 
     Attributes:

@@ -23,7 +23,7 @@ class Optimization:
         eps: of Adam (1e-12).
         decay: the exponential schedule multiplies by ``decay ** (step / decay_steps)`` (0.75).
         decay_steps: see ``decay`` (5000).
-        warmup_steps: the rate rises linearly over so many steps (0).
+        warmup_steps: steps over which the rate rises linearly (0).
         schedule: ``exponential``, ``linear`` (down to 0 at the last step of the run) or
             ``constant``.
         pretrained_learning_rate: of a pretrained encoder's own weights, at its peak (5e-5, SuPar);

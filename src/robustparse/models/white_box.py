@@ -17,13 +17,7 @@ _AT_ONCE = 4096  # words embedded in one go
 def by_word(
     model: Model, batch: Batch, gradient: Tensor, embedded: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """From units to words, without tags.
-
-    Args:
-        model: whose units they are.
-        batch: the sentences.
-        gradient: ``(batch, units, dim)``.
-        embedded: of the same shape.
+    """Turn what units have, ``(batch, units, dim)``, into what words have, without tags.
 
     Returns:
         The sum of each word's gradients and the mean of its embeddings, both ``(batch, length,

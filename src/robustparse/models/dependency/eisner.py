@@ -1,4 +1,4 @@
-"""Compiled loop behind `trees.eisner`: the best projective tree in O(length^3) (Eisner 1996).
+"""Compiled loop of `trees.eisner`: the best projective tree in O(length^3) (Eisner 1996).
 
 Four charts over spans `i <= j`: *open* spans end in the arc that joins i and j, *closed* spans have
 taken all dependents of their head on that side; `right` means that i is the head, `left` that j

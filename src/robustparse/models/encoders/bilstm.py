@@ -93,11 +93,9 @@ class LSTMEncoder(Encoder):
         self.character_dim, self.character_out = character_dim, character_out
         self.dropout, self.tag_dim = dropout, tag_dim
         self.vectors, self.max_vectors, self.tune_vectors = vectors, max_vectors, tune_vectors
-        self.vector_words = vector_words
-        self.reads_tags = tag_dim > 0
+        self.vector_words, self.reads_tags = vector_words, tag_dim > 0
         self.form_dim = word_dim + (character_out if character_dim else 0)
-        self.dim = self.form_dim + tag_dim
-        self.out_dim = 2 * hidden
+        self.dim, self.out_dim = self.form_dim + tag_dim, 2 * hidden
 
     def build(self, vocabulary: Vocabulary) -> None:
         """Make the layers."""
