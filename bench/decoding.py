@@ -22,7 +22,7 @@ import torch
 from robustparse.data.conllu import find_split, read_treebank
 from robustparse.models.dependency import biaffine
 from robustparse.models.dependency.biaffine import BiaffineParser
-from robustparse.models.dependency.decoders import Decoder
+from robustparse.models.dependency.trees import Decoder
 from robustparse.models.load import load
 from robustparse.types import Sentence
 

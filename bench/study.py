@@ -23,7 +23,7 @@ from typing import Any
 import yaml
 
 from robustparse.data.conllu import find_split, read_treebank, write_treebank
-from robustparse.data.shares import draw_share
+from robustparse.data.fractions import draw_fraction
 from robustparse.files import file_digest, make_folder, write_text
 from studies import STUDIES
 from study_figures import keep, kept, model_digest, qualities, static_folder
@@ -156,7 +156,7 @@ def sentences_of(study: Study, inputs: Inputs) -> list[str]:
     make_folder(path.parent)
     long = [example for example in read_treebank(whole) if len(example.sentence.words) >= 5]
     share = min(1.0, study.sentences / max(1, len(long)))
-    drawn = draw_share([1] * len(long), share, "sentences", seed=0)
+    drawn = draw_fraction([1] * len(long), share, "sentences", seed=0)
     write_treebank(path, [long[index].block for index in drawn])
     return ["--data", str(path)]
 

@@ -165,7 +165,7 @@ def test_penn_goes_by_tag_and_unicode_by_form(row):
 def test_unicode_needs_no_tags_and_penn_does():
     untagged = Sentence(("Hello", "!"))
     assert counted_words(untagged, "unicode").tolist() == [True, False]
-    with pytest.raises(InputError, match="the sentence 'Hello !' has none") as error:
+    with pytest.raises(InputError, match="'Hello !' has none") as error:
         counted_words(untagged, "penn")
     assert error.value.remedy == "use 'unicode' or 'none'"
 

@@ -7,31 +7,23 @@ import torch
 from robustparse.errors import InputError
 
 
-def check_device(setting: str, device: str) -> None:
-    """Make sure that there is such a device.
+def chosen_device(setting: str, device: str) -> str:
+    """Return a device by its name; where it was left open, a GPU if there is one.
 
     Args:
         setting: what names it, for the error.
         device: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` and so on.
 
     Raises:
-        InputError: there is none.
+        InputError: there is no such device.
     """
     named = re.fullmatch(r"auto|cpu|cuda(?::([0-9]{1,3}))?", device)
     if named is None or (device.startswith("cuda") and int(named[1] or 0) >= gpus()):
         raise InputError(
-            f"{setting} {device}: expected auto, cpu or cuda (or cuda:1 and so on), and this "
-            f"machine has {gpus()} GPUs that torch can use"
+            f"this machine has {gpus()} GPUs that torch can use",
+            key=f"{setting} {device}",
+            expected="auto, cpu or cuda (or cuda:1 and so on)",
         )
-
-
-def chosen_device(setting: str, device: str) -> str:
-    """Return the device itself where it was left open: a GPU where there is one.
-
-    Raises:
-        InputError: see `check_device`.
-    """
-    check_device(setting, device)
     if device != "auto":
         return device
     return "cuda" if gpus() else "cpu"

@@ -61,20 +61,15 @@ def counted_words(sentence: Sentence, policy: PunctuationPolicy = "none") -> NDA
     check_choice("punctuation", policy, get_args(PunctuationPolicy))
     if not sentence.xpos:
         raise InputError(
-            "punctuation policy 'penn' needs Penn tags in column 5, and the sentence "
-            f"{' '.join(sentence.words)[:40]!r} has none",
+            f"penn needs Penn tags in column 5, and {' '.join(sentence.words)[:40]!r} has none",
+            key="punctuation",
             remedy="use 'unicode' or 'none'",
         )
     return np.array([tag not in PENN_PUNCTUATION for tag in sentence.xpos], dtype=np.bool_)
 
 
 def unmatched_punctuation(examples: Sequence[Example], policy: PunctuationPolicy) -> str:
-    """Warn where Penn tags are to tell punctuation and tell none; otherwise return nothing.
-
-    Args:
-        examples: the sentences of a file, each with tags where the policy needs them.
-        policy: see ``counted_words``.
-    """
+    """Warn where Penn tags are to tell punctuation and tell none; otherwise return nothing."""
     sentences = [example.sentence for example in examples]
     tags = {tag for sentence in sentences for tag in sentence.xpos} if policy == "penn" else set()
     if not tags or tags & PENN_PUNCTUATION:
@@ -101,8 +96,7 @@ def attachment_sums(right_heads: Any, right_labels: Any, counted: Any) -> dict[s
     """Add up what every attachment score follows from; the only definition of these scores.
 
     Args:
-        right_heads: ``(batch, length)`` booleans, an array or a tensor: the head is the gold one.
-        right_labels: ``(batch, length)`` booleans, the label is the gold one.
+        right_heads, right_labels: ``(batch, length)`` booleans, arrays or tensors: as in gold.
         counted: ``(batch, length)`` booleans, false on padding and uncounted words.
 
     Returns:

@@ -25,7 +25,7 @@ from transformers.utils import logging
 from transformers.utils.hub import cached_file
 
 from robustparse.devices import chosen_device
-from robustparse.errors import InputError
+from robustparse.errors import InputError, reason
 
 MASKED_LM, CAUSAL_LM = "masked language model", "causal language model"
 ENCODER = "pretrained encoder"
@@ -33,6 +33,10 @@ ENCODER = "pretrained encoder"
 Precision = Literal["float32", "bfloat16", "float64"]
 Kind = Literal["masked", "causal"]
 
+_KINDS: dict[Kind, tuple[Any, str]] = {
+    "masked": (AutoModelForMaskedLM, MASKED_LM),
+    "causal": (AutoModelForCausalLM, CAUSAL_LM),
+}
 _TOKENIZER_FILES = "tokenizer.json or vocab.txt next to config.json"
 
 
@@ -46,11 +50,6 @@ class LoadedModel:
         device: `auto` takes a GPU if there is one.
         download: whether a name that is not in the local cache may be fetched.
 
-    Attributes:
-        device: where it is.
-        network: the model.
-        tokenizer: its tokenizer.
-
     Raises:
         InputError: there is no such model or device, the model has no tokenizer, comes with its own
             code, is a masked one without a mask token, or cannot be loaded.
@@ -59,14 +58,10 @@ class LoadedModel:
     def __init__(
         self, model: str, kind: Kind, precision: Precision, device: str, download: bool
     ) -> None:
-        self.device = named_device(device)
+        self.device = torch.device(chosen_device("device", device))
         self.network: PreTrainedModel
         self.tokenizer: PreTrainedTokenizerBase
-        if kind == "masked":
-            found = _load(AutoModelForMaskedLM, MASKED_LM, model, download)
-        else:
-            found = _load(AutoModelForCausalLM, CAUSAL_LM, model, download)
-        self.network, self.tokenizer = found
+        self.network, self.tokenizer = _load(*_KINDS[kind], model, download)
         module: torch.nn.Module = self.network
         module.to(device=self.device, dtype=getattr(torch, precision)).eval().requires_grad_(False)
         self._precision = precision
@@ -89,22 +84,14 @@ class LoadedModel:
     def logits(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Compute the logits of every piece, `(rows, pieces, vocabulary)`, in float32 or float64.
 
-        Args:
-            ids: `(rows, pieces)`.
-            mask: `(rows, pieces)`.
+        Arguments are as `padded` gives them.
         """
         return self._wide(self.network(input_ids=ids, attention_mask=mask).logits)
 
     def logits_at(
         self, ids: torch.Tensor, mask: torch.Tensor, columns: torch.Tensor
     ) -> torch.Tensor:
-        """Compute the logits of one piece of each row, `(rows, vocabulary)`.
-
-        Args:
-            ids: `(rows, pieces)`.
-            mask: `(rows, pieces)`.
-            columns: index of the piece, `(rows,)`.
-        """
+        """Compute the logits of one piece of each row, `(rows, vocabulary)`: that in `columns`."""
         rows = torch.arange(len(ids), device=self.device)
         batch = {"input_ids": ids, "attention_mask": mask}
         if self.head is None:
@@ -148,8 +135,7 @@ def load_encoder(
         check: is given the model's configuration before the model is loaded.
 
     Raises:
-        InputError: the model is missing, has no tokenizer or one of another vocabulary, comes with
-            its own code, or cannot be loaded; or raised by ``check``.
+        InputError: see ``LoadedModel``, or raised by ``check``.
     """
     network, tokenizer = _load(AutoModel, ENCODER, model, download, check, add_prefix_space=True)
     module: torch.nn.Module = network
@@ -167,8 +153,7 @@ def model_folder(model: str, download: bool, kind: str = MASKED_LM) -> Path:
         kind: what the model is, for errors.
 
     Raises:
-        InputError: there is no such folder, nothing of that name in the local cache, or the model
-            comes with its own code.
+        InputError: there is none, or it comes with its own code.
     """
     path = Path(model).expanduser()
     if path.is_dir():
@@ -181,7 +166,7 @@ def model_folder(model: str, download: bool, kind: str = MASKED_LM) -> Path:
             )
     else:
         path = _cached_folder(model, download, kind)
-    refuse_own_code(path, kind)
+    _refuse_own_code(path, kind)
     return path
 
 
@@ -199,16 +184,8 @@ def _cached_folder(model: str, download: bool, kind: str) -> Path:
     return Path(str(config)).parent
 
 
-def refuse_own_code(folder: Path, kind: str) -> None:
-    """Refuse a model that comes with its own Python code: loading it would run whatever it does.
-
-    Args:
-        folder: the model's.
-        kind: what the model is, for errors.
-
-    Raises:
-        InputError: names the file that asks for the code.
-    """
+def _refuse_own_code(folder: Path, kind: str) -> None:
+    """Refuse a model that comes with its own Python code: loading it would run whatever it does."""
     for path in (folder / "config.json", folder / "tokenizer_config.json"):
         if path.is_file() and "auto_map" in _settings(path, kind):
             raise InputError(
@@ -226,7 +203,7 @@ def _settings(path: Path, kind: str) -> dict[str, Any]:
     try:
         content = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        found = f"the settings of the {kind} cannot be loaded ({first_line(error)})"
+        found = f"the settings of the {kind} cannot be loaded ({reason(error)})"
         raise InputError(found, path=path) from error
     if not isinstance(content, dict):
         found = f"a {type(content).__name__}"
@@ -277,7 +254,7 @@ def _tokenizer(
         )
     except Exception as error:  # transformers raises many types for a bad or missing tokenizer
         raise InputError(
-            f"its tokenizer cannot be loaded ({first_line(error)})",
+            f"its tokenizer cannot be loaded ({reason(error)})",
             key=key,
             expected=_TOKENIZER_FILES,
         ) from error
@@ -330,7 +307,7 @@ def _network(auto_class: Any, kind: str, model: str, source: str, local: bool) -
             )
     except Exception as error:  # as above: a bad config, missing or truncated weights
         raise InputError(
-            f"transformers cannot load it ({first_line(error)})",
+            f"transformers cannot load it ({reason(error)})",
             key=key,
             expected=f"a {kind} with weights in model.safetensors",
         ) from error
@@ -344,15 +321,6 @@ def _network(auto_class: Any, kind: str, model: str, source: str, local: bool) -
         )
     checked: PreTrainedModel = network
     return checked
-
-
-def named_device(name: str) -> torch.device:
-    """Return the device of a name; `auto` takes a GPU if there is one.
-
-    Raises:
-        InputError: there is no such device.
-    """
-    return torch.device(chosen_device("device", name))
 
 
 def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
@@ -379,9 +347,3 @@ def quiet() -> Iterator[None]:
         log.set_verbosity(verbosity)
         if bars:
             log.enable_progress_bar()
-
-
-def first_line(error: Exception) -> str:
-    """Return the first line of an error's message."""
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__

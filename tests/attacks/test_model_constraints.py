@@ -150,7 +150,7 @@ def test_what_cannot_be_loaded(folders, tmp_path) -> None:
             "causal language model 'no/such': neither a folder",
         ),
         *(
-            (LanguageModel(causal, device=device), f"device {device}: expected auto, cpu or cuda")
+            (LanguageModel(causal, device=device), f"device {device}: .*expected auto, cpu or cuda")
             for device in ("gpu", "cuda:99", "cpu:x", "mps")
         ),
         (LanguageModel(causal, "masked"), "no mask token"),
@@ -274,8 +274,8 @@ def test_a_missing_library_or_model(monkeypatch: pytest.MonkeyPatch, tmp_path) -
 
     library.SentenceTransformer = missing
     for name in ("some-encoder", str(tmp_path)):
-        with pytest.raises(InputError, match=r"cannot be loaded \(nothing there\)") as error:
+        with pytest.raises(InputError, match=r"cannot be loaded \(nothing there at all\)") as error:
             SentenceSimilarity(name).admits([change(0, "up")])
         assert error.value.key == "similarity: model"
-    with pytest.raises(InputError, match="device gpu: expected auto, cpu or cuda"):
+    with pytest.raises(InputError, match=r"device gpu: .*expected auto, cpu or cuda"):
         SentenceSimilarity("some-encoder", device="gpu").admits([change(0, "up")])

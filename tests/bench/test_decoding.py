@@ -39,4 +39,4 @@ def test_every_call_is_clocked() -> None:
 def test_a_failing_call_leaves_no_clock_behind() -> None:
     with pytest.raises(ZeroDivisionError), clocked(biaffine, "decode_heads"):
         _ = 1 / 0
-    assert biaffine.decode_heads.__module__ == "robustparse.models.dependency.decoders"
+    assert biaffine.decode_heads.__module__ == "robustparse.models.dependency.trees"

@@ -71,7 +71,7 @@ def broken_checkpoints(folder: Path, good: Path) -> dict[str, str]:
         "module": "robustparse.models.gone",
         "encoder": "robustparse.models.LSTMEncoder",
         "arguments": "no_such_argument",
-        "vocabulary": "a vocabulary holds",
+        "vocabulary": "vocabulary: holds",
         "numbers": "'int' object",
         "small": "its weights do not fit",
         "folder": "no such checkpoint",

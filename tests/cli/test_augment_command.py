@@ -10,7 +10,7 @@ from tiny_runs import fit, write_config
 
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
-from robustparse.data.shares import draw_share
+from robustparse.data.fractions import draw_fraction
 from robustparse.evaluation.lines import read_lines
 from sample_runs import SPEED, sentences, write_sample
 
@@ -95,7 +95,7 @@ def test_a_share_of_the_sentences_is_attacked(made, tmp_path, option, unit):
     path = tmp_path / "copies.conllu"
     main(arguments(made, path, option, 0.5, "--seed", 2, "--keep", "all"))
     whole = sentences(SENTENCES)
-    drawn = draw_share([len(example.sentence) for example in whole], 0.5, unit, 2)
+    drawn = draw_fraction([len(example.sentence) for example in whole], 0.5, unit, 2)
     lines = read_lines(tmp_path / "copies.attack" / "examples.jsonl")
     assert [line["id"] for line in lines] == drawn
     assert [len(words) for words in words_of(path)] == [len(whole[i].sentence) for i in drawn]

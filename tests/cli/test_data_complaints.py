@@ -78,7 +78,7 @@ def test_fit_names_the_place_of_a_sentence_that_the_parser_cannot_read(split, ru
 def test_fit_names_the_place_of_a_sentence_without_the_tags_of_punctuation(split, run, capsys):
     arguments, place = run(split, without_tags)
     error = mistake(capsys, *arguments, "--data.init_args.punctuation", "penn")
-    assert f"robustparse: {place}punctuation policy 'penn' needs Penn tags" in error
+    assert f"robustparse: {place}punctuation: penn needs Penn tags" in error
 
 
 @pytest.mark.parametrize("command", ["attack", "evaluate"])
@@ -94,7 +94,7 @@ def test_commands_name_the_place_of_a_sentence_without_the_tags_of_punctuation(
         (tmp_path / "recipe.yaml").write_text(RECIPE)
         option = ["--attack", tmp_path / "recipe.yaml", "--attack.goal.init_args.punctuation=penn"]
     error = mistake(capsys, *arguments, *option)
-    assert f"{data}:{line_of(given, 2)}: punctuation policy 'penn' needs Penn tags" in error
+    assert f"{data}:{line_of(given, 2)}: punctuation: penn needs Penn tags" in error
     assert not out.exists()
 
 

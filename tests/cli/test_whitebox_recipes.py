@@ -105,7 +105,7 @@ def test_a_character_attack_on_a_word_parser(made, tmp_path, capsys):
     options = {"attack": recipe, "checkpoint": made / "tiny.ckpt", "data": made / "test.conllu"}
     given = [part for key, value in options.items() for part in (f"--{key}", value)]
     says = mistake(capsys, "attack", *given, "--out", tmp_path)
-    assert "needs a parser that reads words by their characters alone" in says
+    assert "a parser that reads words by their characters only" in says
 
 
 def test_a_phrase_attack_without_phrases(made, tmp_path, capsys):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from robustparse.data.conllu import block_of, write_treebank
-from robustparse.data.shares import draw_share
+from robustparse.data.fractions import draw_fraction
 from robustparse.data.treebank import TreebankDataModule
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
@@ -49,13 +49,13 @@ def test_all_copies_are_numbered_on_from_the_training_sentences(files):
 
 
 @pytest.mark.parametrize("unit", ["sentences", "tokens"])
-def test_a_share_is_drawn_over_all_files_and_nests(files, unit):
+def test_a_fraction_is_drawn_over_all_files_and_nests(files, unit):
     lengths = [len(copy.sentence) for copy in copies()]
     before: set[str] = set()
     for tenth in range(1, 11):
         settings = {"augmented_fraction": tenth / 10, "augmented_unit": unit, "seed": 4}
         data = TreebankDataModule(**files, **settings)
-        kept = draw_share(lengths, tenth / 10, unit, 4)
+        kept = draw_fraction(lengths, tenth / 10, unit, 4)
         assert firsts(data) == [copies()[index].sentence.words[0] for index in kept]
         assert before < set(firsts(data))
         before = set(firsts(data))
@@ -78,7 +78,7 @@ def test_the_vocabulary_is_the_training_files_or_the_merged_data(files):
     assert merged.vocabulary == Vocabulary.from_examples(together)
     assert "fresh" in merged.vocabulary.words
     half = TreebankDataModule(**files, vocabulary_of="merged", augmented_fraction=0.5)
-    drawn = [copies()[index] for index in draw_share([1] * COPIES, 0.5, "sentences", 0)]
+    drawn = [copies()[index] for index in draw_fraction([1] * COPIES, 0.5, "sentences", 0)]
     assert half.vocabulary == Vocabulary.from_examples([*sentences(TRAIN), *drawn])
 
 
@@ -99,9 +99,8 @@ def test_a_copy_has_no_label_of_its_own(files, tmp_path, vocabulary_of):
         _ = TreebankDataModule(**settings).augmented_examples
 
 
-@pytest.mark.parametrize("share", [0.0, -0.1, 1.5])
-def test_a_share_out_of_range(files, share):
-    with pytest.raises(
-        InputError, match=f"augmented_fraction must be above 0 and at most 1, got {share}"
-    ):
-        TreebankDataModule(**files, augmented_fraction=share)
+@pytest.mark.parametrize("fraction", [0.0, -0.1, 1.5])
+def test_a_fraction_out_of_range(files, fraction):
+    with pytest.raises(InputError) as caught:
+        TreebankDataModule(**files, augmented_fraction=fraction)
+    assert caught.value.key == "augmented_fraction"

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from transformers import BertConfig, BertModel
 
-from robustparse.data.masks import drops_out
+from robustparse.data.datamodule import drops_out
 
 
 def test_a_parser_draws_masks_unless_its_dropout_is_zero(make_parser):

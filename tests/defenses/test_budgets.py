@@ -9,8 +9,7 @@ from pytorch_lightning.loggers.logger import DummyLogger
 
 from robustparse.attacks.results import AttackResult
 from robustparse.data.treebank import TreebankDataModule
-from robustparse.defenses.budgets import at_budgets, percent_name
-from robustparse.defenses.monitor import RobustnessEvaluation
+from robustparse.defenses.monitor import RobustnessEvaluation, at_budgets, percent_name
 from robustparse.errors import InputError
 from robustparse.evaluation.record import RobustnessRecord
 from robustparse.evaluation.tally import result_line

@@ -47,5 +47,6 @@ def test_constant_stays():
     ],
 )
 def test_impossible_settings_are_refused(wrong):
-    with pytest.raises(InputError, match=rf"{next(iter(wrong))} (must be|in \(0, 1\]|>= )"):
+    with pytest.raises(InputError) as caught:
         Optimization(**wrong)
+    assert caught.value.key == f"optimization: {next(iter(wrong))}"

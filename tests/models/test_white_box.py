@@ -221,7 +221,7 @@ def test_vectors_of_characters():
 @pytest.mark.parametrize("name", ["word", "word+character+POS"])
 def test_characters_of_parsers_that_read_words_are_refused(name):
     victim = ModelVictim([made(LSTMEncoder(**LSTM[name]))])
-    with pytest.raises(InputError, match="a parser that reads words by their characters alone"):
+    with pytest.raises(InputError, match="a parser that reads words by their characters only"):
         victim.character_vectors(victim.intern(["cat"]))
 
 

@@ -19,7 +19,7 @@ from robustparse.cli.common.inputs import Paths, as_list
 from robustparse.cli.common.options import Recipe, run_command
 from robustparse.cli.common.tables import summary_table
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
-from robustparse.data.shares import Unit
+from robustparse.data.fractions import FractionOf
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_folder import Summary, perturbed
 from robustparse.evaluation.lines import EXAMPLES, read_lines
@@ -108,7 +108,7 @@ def _written(copies: Path, run: AttackRun, done: Attacked, keep: Keep) -> Summar
     return report
 
 
-def _drawn(fraction: float | None, tokens: float | None) -> tuple[float, Unit]:
+def _drawn(fraction: float | None, tokens: float | None) -> tuple[float, FractionOf]:
     """Return which fraction is attacked, and of what."""
     if fraction is not None and tokens is not None:
         raise InputError(

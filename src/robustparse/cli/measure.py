@@ -12,7 +12,7 @@ from robustparse.attacks.constraints.similarity import SentenceSimilarity
 from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
 from robustparse.cli.common.options import run_command
 from robustparse.cli.common.progress import reading_progress
-from robustparse.devices import check_device
+from robustparse.devices import chosen_device
 from robustparse.errors import InputError
 from robustparse.evaluation.measure import measure as measure_folder
 from robustparse.pretrained import Kind
@@ -46,7 +46,7 @@ def measure(
             "nothing to measure by",
             remedy="give --language_model, --vectors or --sentence_encoder",
         )
-    check_device("--device", device)
+    device = chosen_device("--device", device)
     model = encoder = cosine = None
     if language_model is not None:
         model = LanguageModel(language_model, kind, device=device, download=download)

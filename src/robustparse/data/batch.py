@@ -128,13 +128,7 @@ class EncodedCorpus:
 
 
 def join(first: Batch, second: Batch, weight: float) -> Batch:
-    """Return a batch with another one's texts appended, padded to the longer.
-
-    Args:
-        first: gives the weight.
-        second: its texts.
-        weight: by which the weight grows.
-    """
+    """Return a batch with another one's texts appended, its weight grown by ``weight``."""
 
     def both(one: Tensor, other: Tensor) -> Tensor:
         if one.dim() == 2:

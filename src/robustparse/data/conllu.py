@@ -45,8 +45,8 @@ def read_treebank(
         limit: the setting by which a user raises ``max_length``, for the message.
 
     Raises:
-        InputError: the file is missing, empty, not UTF-8, not in its format, holds a parse that
-            is no tree (in CoNLL-U with a single root), or a sentence over ``max_length``.
+        InputError: the file cannot be read, is not in its format, holds a parse that is no tree (in
+            CoNLL-U with a single root), or a sentence over ``max_length``.
     """
     path = Path(path)
     examples: list[Example] = []
@@ -114,19 +114,19 @@ def _word_rows(path: Path, start: int, block: Sequence[str]) -> dict[int, list[s
         if line.startswith("#"):
             continue
         columns = line.split("\t")
+        found = expected = ""
         if len(columns) != COLUMNS:
             found = f"{len(columns)} columns in {line[:60]!r}"
             expected = f"{COLUMNS} separated by tabs"
-            raise InputError(found, path=path, line=number, expected=expected)
-        if _RANGE_OR_EMPTY.fullmatch(columns[0]) and not is_conllx(path):
+        elif _RANGE_OR_EMPTY.fullmatch(columns[0]) and not is_conllx(path):
             continue
-        if not _NUMBER.fullmatch(columns[0]) or int(columns[0]) != len(rows) + 1:
+        elif not _NUMBER.fullmatch(columns[0]) or int(columns[0]) != len(rows) + 1:
             found = f"word id {columns[0][:20]!r}"
             expected = f"{len(rows) + 1}: ids count the words of a sentence from 1"
+        elif not columns[1]:
+            found, expected = "the form (column 2) is empty", "a word"
+        if found:
             raise InputError(found, path=path, line=number, expected=expected)
-        if not columns[1]:
-            found = "the form (column 2) is empty"
-            raise InputError(found, path=path, line=number, expected="a word")
         rows[number] = columns
     if not rows:
         found = "a sentence without words"
@@ -166,54 +166,25 @@ def _check_tree(path: Path, lines: Sequence[int], heads: Sequence[int], single_r
             at = heads[at - 1]
         rooted |= seen
         if at in seen:
-            found = (
-                f"following the heads from word {word} leads round a cycle, never to a root "
-                "(head 0)"
-            )
+            found = f"the heads from word {word} lead round a cycle, never to a root (head 0)"
             raise InputError(found, path=path, line=line, expected="a tree")
 
 
-def check_labels(examples: Sequence[Example], path: str | Path, known: Collection[str]) -> None:
-    """Refuse a dependency label that a parser never saw in training.
+def unknown_label(
+    examples: Sequence[Example], path: str | Path, known: Collection[str]
+) -> InputError | None:
+    """Make the error of the first dependency label that a parser never saw in training, if any.
 
     Args:
         examples: the sentences of a file.
         path: that file, read again only to name the line.
         known: the parser's labels.
-
-    Raises:
-        InputError: names file, line and label of the first unknown one.
     """
-    if error := _unknown_label(examples, Path(path), known):
-        raise error
-
-
-def unknown_labels(
-    examples: Sequence[Example], path: str | Path, known: Collection[str], effect: str
-) -> str:
-    """Return a warning of labels that a parser never saw and of what follows; empty without any.
-
-    Other arguments as in ``check_labels``.
-
-    Args:
-        effect: what words with such labels do.
-    """
-    if (error := _unknown_label(examples, Path(path), known)) is None:
-        return ""
-    words = sum(label not in known for example in examples for label in example.gold.labels)
-    place = error.path if error.line is None else f"{error.path}:{error.line}"
-    return f"{place}: {error.found}: words with this or other such labels, {words} in all, {effect}"
-
-
-def _unknown_label(
-    examples: Sequence[Example], path: Path, known: Collection[str]
-) -> InputError | None:
-    """Make the error of the first label that a parser never saw; arguments as above."""
     names = set(known)
     for example in examples:
         for word, label in enumerate(example.gold.labels):
             if label not in names:
-                line, prefix = _place(example, word, path)
+                line, prefix = _place(example, word, Path(path))
                 return InputError(
                     f"{prefix}dependency label {label!r}, which the parser never saw in training",
                     path=path,
@@ -221,6 +192,20 @@ def _unknown_label(
                     expected=f"one of {', '.join(sorted(names))}",
                 )
     return None
+
+
+def warn_of_labels(
+    examples: Sequence[Example], path: str | Path, known: Collection[str], effect: str
+) -> str:
+    """Return a warning of labels that a parser never saw and their ``effect``; empty without any.
+
+    Other arguments as in ``unknown_label``.
+    """
+    if (error := unknown_label(examples, path, known)) is None:
+        return ""
+    words = sum(label not in known for example in examples for label in example.gold.labels)
+    place = error.path if error.line is None else f"{error.path}:{error.line}"
+    return f"{place}: {error.found}: words with this or other such labels, {words} in all, {effect}"
 
 
 def check_readable(
@@ -288,14 +273,8 @@ def with_parse(block: str, tree: DependencyTree, words: Sequence[str] | None = N
 def block_of(sentence: Sentence, tree: DependencyTree) -> str:
     """Make the CoNLL-U lines of a sentence made in memory."""
     blank = ("_",) * len(sentence)
-    rows = zip(
-        sentence.words,
-        sentence.upos or blank,
-        sentence.xpos or blank,
-        tree.heads,
-        tree.labels,
-        strict=True,
-    )
+    tags = sentence.upos or blank, sentence.xpos or blank
+    rows = zip(sentence.words, *tags, tree.heads, tree.labels, strict=True)
     return "\n".join(
         f"{number}\t{word}\t_\t{upos}\t{xpos}\t_\t{head}\t{label}\t_\t_"
         for number, (word, upos, xpos, head, label) in enumerate(rows, start=1)

@@ -3,19 +3,17 @@
 import hashlib
 import logging
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import pytorch_lightning as pl
+from torch import nn
 
-from robustparse.data.batch import EncodedCorpus
-from robustparse.data.masks import drops_out
-from robustparse.data.sampler import EvaluationLoader, TrainingLoader, Unit, forward_words
-from robustparse.data.shares import Unit as ShareUnit
-from robustparse.data.shares import check_share, draw_share
+from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
+from robustparse.data.sampler import EvaluationLoader, TrainingLoader, forward_words
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_least, check_seed
 from robustparse.metrics import PunctuationPolicy
@@ -28,41 +26,6 @@ SAMPLE = "sample"  # stands for a path where the embedded sample is meant
 Source = Literal["train", "merged"]
 
 log = logging.getLogger(__name__)
-
-
-class Reader(Protocol):
-    """What the data module needs of a model."""
-
-    unit: Unit
-    vocabulary: Vocabulary
-
-    def check_readable(
-        self, examples: Sequence[Example], path: str | Path, punctuation: PunctuationPolicy = "none"
-    ) -> None:
-        """Refuse texts of a file that it cannot read."""
-        ...
-
-    def warnings(
-        self,
-        examples: Sequence[Example],
-        path: str | Path,
-        punctuation: PunctuationPolicy,
-        training: bool,
-        gold: bool,
-    ) -> Iterator[str]:
-        """Yield what scores on the examples of a file, or training on them, suffer from."""
-        ...
-
-    def encode(
-        self,
-        examples: Sequence[Example],
-        punctuation: PunctuationPolicy = "none",
-        *,
-        checked: bool = True,
-        gold: bool = True,
-    ) -> EncodedCorpus:
-        """Return the texts as its rows and columns; checked first, if asked."""
-        ...
 
 
 class DataModule(pl.LightningDataModule):
@@ -108,7 +71,7 @@ class DataModule(pl.LightningDataModule):
         punctuation: PunctuationPolicy = "none",
         seed: int = 0,
         augmented_fraction: float = 1.0,
-        augmented_unit: ShareUnit = "sentences",
+        augmented_unit: FractionOf = "sentences",
         vocabulary_of: Source = "train",
         allow_world_size_change: bool = False,
     ) -> None:
@@ -116,7 +79,7 @@ class DataModule(pl.LightningDataModule):
         check_least("data", batch_words=batch_words, eval_batch_words=eval_batch_words)
         check_least("data", max_length=max_length, min_count=min_count)
         check_seed("data: seed", seed)
-        check_share(augmented_fraction, "augmented_fraction")
+        check_fraction("augmented_fraction", augmented_fraction)
         self.folder = folder
         self.files = {"train": train_file, "dev": dev_file, "test": test_file}
         self.augmented_files = augmented_files
@@ -190,7 +153,7 @@ class DataModule(pl.LightningDataModule):
             self.check_copies(read, path)
             copies += [(path, copy) for copy in read]
         lengths = [len(copy.sentence) for _, copy in copies]
-        kept = draw_share(lengths, self.augmented_fraction, self.augmented_unit, self.seed)
+        kept = draw_fraction(lengths, self.augmented_fraction, self.augmented_unit, self.seed)
         return [copies[index] for index in kept]
 
     @cached_property
@@ -206,8 +169,9 @@ class DataModule(pl.LightningDataModule):
         return Vocabulary.from_examples(examples, self.min_count)
 
     @property
-    def _model(self) -> Reader:
-        return self.trainer.lightning_module  # type: ignore[union-attr, return-value]
+    def _model(self) -> Any:
+        """The ``Model`` that reads the batches; this package comes before that of models."""
+        return self.trainer.lightning_module  # type: ignore[union-attr]
 
     def _read(self, split: str, gold: bool = True) -> list[Example]:
         """Return the texts of a split, every one of which the model can read; warn once."""
@@ -233,14 +197,13 @@ class DataModule(pl.LightningDataModule):
         for path, copy in self.copies:
             self._model.check_readable([copy], path, self.punctuation)
         examples = [*examples, *self.augmented_examples]
-        module: Any = self.trainer.lightning_module  # type: ignore[union-attr]
         words = "\n".join("\t".join(example.sentence.words) for example in examples)
         return TrainingLoader(
             self._model.encode(examples, checked=False),
             self.batch_words,
             self.seed,
             *self._place(),
-            self.allow_world_size_change or not drops_out(module),
+            self.allow_world_size_change or not drops_out(self._model),
             hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest(),
             self._model.unit,
         )
@@ -262,3 +225,21 @@ class DataModule(pl.LightningDataModule):
         device = self.trainer.strategy.root_device  # type: ignore[union-attr]
         words = forward_words(device, self.eval_batch_words)
         return EvaluationLoader(data, words, *self._place())
+
+
+def drops_out(module: nn.Module) -> bool:
+    """Tell whether a module, as it is trained, draws dropout masks.
+
+    Every process draws those of its own texts, so that another number of processes draws others.
+    PyTorch calls the probability ``p`` in modules of its own for dropout and ``dropout`` in others;
+    transformers has names that end in ``dropout`` or ``dropout_prob``, and our modules have
+    ``dropout``. Parts in evaluation mode, as a network that is not tuned, draw none.
+    """
+    return any(
+        isinstance(value, int | float) and value > 0
+        for part in module.modules()
+        if part.training
+        for name, value in vars(part).items()
+        if (name == "p" and "dropout" in type(part).__name__.lower())
+        or name.endswith(("dropout", "dropout_prob"))
+    )

@@ -1,4 +1,4 @@
-"""Batches whose content follows from (seed, epoch) alone.
+"""Batches whose content follows from (seed, epoch) only.
 
 The texts are sorted by length, ties in an order drawn from (seed, epoch), cut into global batches
 of at most B words (and, where that is asked for, N texts), and the batches are shuffled. Every
@@ -25,11 +25,6 @@ MIN_SENTENCES = 16
 
 Unit = Literal["words", "texts"]
 """What losses are divided by."""
-
-
-def weight_of(lengths: NDArray[np.int64], unit: Unit) -> float:
-    """Return how much texts of these lengths, ``(texts,)``, weigh in the loss of their batch."""
-    return float(lengths.sum() if unit == "words" else len(lengths))
 
 
 def plan_batches(
@@ -87,7 +82,7 @@ class EpochSampler:
         self.epoch = 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Return called by Lightning at the start of every epoch."""
+        """Note the epoch: called by Lightning at the start of each."""
         self.epoch = epoch
 
 
@@ -145,8 +140,9 @@ class TrainingLoader:
         plan = self._batches_of(self.sampler.epoch)
         for position in range(start, len(plan)):
             self._handed_out = position + 1
-            weight = weight_of(self.data.lengths[plan[position]], self.unit)
-            yield self.data.batch(plan[position][self.rank :: self.world_size], weight)
+            whole = plan[position]
+            weight = self.data.lengths[whole].sum() if self.unit == "words" else len(whole)
+            yield self.data.batch(whole[self.rank :: self.world_size], float(weight))
 
     def state_dict(self) -> dict[str, Any]:
         """Where training stands, in batches handed out, and what the plan follows from."""
@@ -166,18 +162,13 @@ class TrainingLoader:
         remedy = "resume with the same data, or start anew with model.init_args.init_from"
         for name, value in self._plan().items():
             if state[name] != value:
-                raise InputError(
-                    f"the checkpoint was trained with {name} {state[name]}, now it is {value}",
-                    key=name,
-                    remedy=remedy,
-                )
+                found = f"the checkpoint was trained with {name} {state[name]}, now it is {value}"
+                raise InputError(found, key=name, remedy=remedy)
         for name, digest in self._content.items():
             if state[name] != digest:
                 other = "texts" if name == "words" else "gold answers or tags of its texts"
-                raise InputError(
-                    f"the checkpoint was trained on other {other}, though on as many",
-                    remedy=remedy,
-                )
+                found = f"the checkpoint was trained on other {other}, though on as many"
+                raise InputError(found, remedy=remedy)
         before = state["world_size"]
         if before != self.world_size and not self.allow_world_size_change:
             raise InputError(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from robustparse.data.conllu import check_labels, find_split, read_treebank
+from robustparse.data.conllu import find_split, read_treebank, unknown_label
 from robustparse.data.datamodule import DataModule
 from robustparse.types import Example
 
@@ -17,11 +17,7 @@ class TreebankDataModule(DataModule):
     """
 
     def read(self, path: str | Path, gold: bool = True) -> list[Example]:
-        """Return the sentences of a file.
-
-        Raises:
-            InputError: see ``read_treebank``.
-        """
+        """See ``read_treebank``."""
         return read_treebank(path, self.max_length, gold, _LIMIT)
 
     def sample(self, split: str) -> list[Example]:
@@ -31,11 +27,7 @@ class TreebankDataModule(DataModule):
         return getattr(sample_treebank(self.seed), split)  # type: ignore[no-any-return]
 
     def find(self, folder: str, split: str) -> Path:
-        """Return the file of a split in a folder.
-
-        Raises:
-            InputError: see ``find_split``.
-        """
+        """See ``find_split``."""
         return find_split(folder, split)
 
     def check_copies(self, copies: Sequence[Example], path: str) -> None:
@@ -45,4 +37,5 @@ class TreebankDataModule(DataModule):
             InputError: names file, line and label.
         """
         known = {label for example in self.train_examples for label in example.gold.labels}
-        check_labels(copies, path, known)
+        if error := unknown_label(copies, path, known):
+            raise error

@@ -8,6 +8,8 @@ from functools import cached_property
 from robustparse.errors import InputError
 from robustparse.types import DependencyTree, Example
 
+TAGGED_FROM = 2  # occurrences of a word in ``Vocabulary.tagged``
+
 
 @dataclass(frozen=True)
 class Vocabulary:
@@ -15,14 +17,14 @@ class Vocabulary:
 
     Args:
         words: lower-cased words, the most frequent first.
-        tagged: lower-cased words seen at least twice, with ``tags`` beside them.
+        tagged: lower-cased words seen at least twice, in the order of ``tags``.
         tags: the most frequent Penn tag of each word of ``tagged`` (Zheng et al. 2020, their
-            dictionary for the part-of-speech filter); empty where training has none for it.
+            dictionary for the part-of-speech constraint); empty where training has none for it.
         characters: single characters, case kept.
         xpos: Penn tags, and universal ones of sentences that have no others.
         labels: of gold answers: dependency labels, or classes.
         counts: how often each of ``words`` occurs, and last, all rarer words together. What needs
-            them keeps them with its weights: checkpoints hold the lists alone.
+            them keeps them with its weights: checkpoints hold the lists only.
     """
 
     words: tuple[str, ...]
@@ -34,16 +36,8 @@ class Vocabulary:
     counts: tuple[int, ...] = field(default=(), compare=False)
 
     @classmethod
-    def from_examples(
-        cls, examples: Iterable[Example], min_count: int = 2, tag_count: int = 2
-    ) -> "Vocabulary":
-        """Count a training set.
-
-        Args:
-            examples: the training texts.
-            min_count: rarer words have no row of their own (2 as in Zheng et al. 2020).
-            tag_count: rarer words are left out of ``tagged``.
-        """
+    def from_examples(cls, examples: Iterable[Example], min_count: int = 2) -> "Vocabulary":
+        """Count a training set; rarer words than ``min_count`` have no row (2, Zheng et al.)."""
         words: Counter[str] = Counter()
         tags: dict[str, Counter[str]] = defaultdict(Counter)
         characters: Counter[str] = Counter()
@@ -59,7 +53,7 @@ class Vocabulary:
             labels.update(_labels(example.gold))
         kept = [(word, count) for word, count in _ranked(words) if count >= min_count]
         rare = words.total() - sum(count for _, count in kept)
-        tagged = [word for word, count in _ranked(words) if count >= tag_count]
+        tagged = [word for word, count in _ranked(words) if count >= TAGGED_FROM]
         return cls(
             words=tuple(word for word, _ in kept),
             tagged=tuple(tagged),
@@ -71,7 +65,7 @@ class Vocabulary:
         )
 
     def to_lists(self) -> dict[str, list[str]]:
-        """Plain lists, which ``torch.load(weights_only=True)`` accepts."""
+        """Return plain lists, which ``torch.load(weights_only=True)`` accepts."""
         return {name: list(getattr(self, name)) for name in self._listed()}
 
     @classmethod
@@ -83,7 +77,8 @@ class Vocabulary:
         """
         fields = set(cls._listed())
         if set(lists) != fields:
-            raise InputError(f"a vocabulary holds {sorted(fields)}, got {sorted(lists)}")
+            expected = ", ".join(sorted(fields))
+            raise InputError(f"holds {sorted(lists)}", key="vocabulary", expected=expected)
         return cls(**{name: tuple(values) for name, values in lists.items()})  # type: ignore[arg-type]
 
     @classmethod
@@ -103,8 +98,7 @@ class Vocabulary:
 
     @cached_property
     def _training_words(self) -> dict[str, None]:
-        # Older checkpoints of corpora without tags list none as tagged.
-        return dict.fromkeys(self.tagged or self.words)
+        return dict.fromkeys(self.tagged)
 
     @cached_property
     def held(self) -> frozenset[str]:

@@ -123,11 +123,7 @@ class EmbeddingAdversary(pl.Callback, ABC):
     # Hooks
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Refuse what cannot work, before anything takes time.
-
-        Raises:
-            InputError: the module has no delta interface, or another adversary wants it too.
-        """
+        """Refuse another model than ours, and another adversary that wants its delta too."""
         model_of(pl_module, OWNER)
         found = [c for c in trainer.callbacks if isinstance(c, EmbeddingAdversary)]  # type: ignore[attr-defined]
         if len(found) > 1:
@@ -173,11 +169,9 @@ class EmbeddingAdversary(pl.Callback, ABC):
         batch: Any,
         batch_idx: int,
     ) -> None:
-        """Log the loss of the last pass, leave the model as it was.
-
-        Without further passes this is the loss of the trainer's own, which Lightning has divided
-        by the batches of an optimizer step; else the value of an earlier batch would appear again.
-        """
+        """Log the loss of the last pass, leave the model as it was."""
+        # Without further passes it is the trainer's own, which Lightning has divided by the batches
+        # of an optimizer step; if nothing were logged, an earlier batch's would appear again.
         further = None if self._batch is None else self._batch.loss
         own = outputs["loss"] * trainer.accumulate_grad_batches
         pl_module.log("train/adversarial_loss", own if further is None else further)
@@ -196,11 +190,7 @@ class EmbeddingAdversary(pl.Callback, ABC):
 
 
 def check_positive(**settings: float) -> None:
-    """Refuse settings of a gradient adversary that are not finite numbers over 0.
-
-    Raises:
-        InputError: names the setting and the value.
-    """
+    """Refuse settings of a gradient adversary that are not finite numbers over 0."""
     for name, value in settings.items():
         if not 0 < value < math.inf:
             raise InputError(f"must be > 0 and finite, got {value}", key=f"{OWNER}: {name}")

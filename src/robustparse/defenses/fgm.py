@@ -25,9 +25,6 @@ class FGM(PGD):
         epsilon: L2 norm of a sentence's delta, over all its words, in embedding units; under
             other ``norm`` and ``per`` what they say.
         common: as in ``PGD``; a ``random_start`` costs one pass more.
-
-    Raises:
-        InputError: a setting is out of range.
     """
 
     def __init__(self, *, epsilon: float = 1.0, **common: Any) -> None:

@@ -34,9 +34,6 @@ class FreeLB(EmbeddingAdversary):
             ones, which is ascent on another thinned-out network in each.
         common: as in ``EmbeddingAdversary``; ``steps`` is K. By token, N counts the numbers in a
             token's delta; under ``linf`` nothing is divided by its root.
-
-    Raises:
-        InputError: a setting is out of range.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Robust scores while training: a fixed sample of development sentences is attacked."""
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ import torch
 
 from robustparse.attacks.attack import Attack
 from robustparse.data.datamodule import SAMPLE
-from robustparse.defenses.budgets import at_budgets, percent_name
 from robustparse.defenses.requirements import data_of, model_of, warn_unmatched
 from robustparse.errors import InputError, check_least, check_seed
 from robustparse.evaluation.record import RecordLogger, RobustnessRecord
@@ -114,11 +113,7 @@ class RobustnessEvaluation(pl.Callback):
                 logger.log_robustness(record, step)
 
     def _attack(self, trainer: pl.Trainer, model: Model) -> tuple[list[Line], list[Tally]]:
-        """Attack this process's sentences.
-
-        Returns:
-            The result lines of the attack as given, its tally, and the tally at each budget over 0.
-        """
+        """Attack this process's sentences: lines and tally as given, then a tally a budget."""
         victim = ModelVictim([model])
         own = self._sample[trainer.global_rank :: trainer.world_size]
         as_given = getattr(self.attack.search, "gamma", None)
@@ -146,12 +141,37 @@ class RobustnessEvaluation(pl.Callback):
         return curve
 
 
+def at_budgets(attack: Attack, gammas: Sequence[float]) -> dict[float, Attack]:
+    """Return the attack at each edit budget over 0, rising; budget 0 is no attack.
+
+    Raises:
+        InputError: a budget is out of range or given twice, or the search has none.
+    """
+    if not all(0.0 <= gamma <= 1.0 for gamma in gammas) or len(set(gammas)) < len(gammas):
+        raise InputError(f"must be different fractions in [0, 1], got {list(gammas)}", key="gammas")
+    if gammas and not hasattr(attack.search, "gamma"):
+        raise InputError(
+            f"{type(attack.search).__name__} has no edit budget",
+            key="gammas",
+            expected="a search that has a gamma, as Zheng2020",
+        )
+    attacks = {}
+    for gamma in filter(None, sorted(gammas)):
+        attacks[gamma] = changed = copy.copy(attack)
+        changed.search = copy.copy(attack.search)
+        changed.search.gamma = gamma  # type: ignore[attr-defined]
+    return attacks
+
+
+def percent_name(name: str, gamma: float) -> str:
+    """Return the name that a value at a budget is logged by: ``robust/success@15``."""
+    return f"{name}@{100 * gamma:g}"
+
+
 def _summed(trainer: pl.Trainer, model: Model, tallies: list[Tally]) -> list[dict[str, Any]]:
     """Return the scores of tallies, each added up over the processes."""
     rows = torch.tensor([list(tally.sums.values()) for tally in tallies], device=model.device)
-    total = trainer.strategy.reduce(rows, reduce_op="sum")
-    if not isinstance(total, torch.Tensor):
-        raise TypeError("the strategy reduced a tensor to something else")
+    total: Any = trainer.strategy.reduce(rows, reduce_op="sum")
     for tally, row in zip(tallies, total.tolist(), strict=True):
         tally.sums = dict(zip(tally.sums, row, strict=True))
     return [tally.scores() for tally in tallies]

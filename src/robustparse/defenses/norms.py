@@ -5,7 +5,6 @@ et al. 2017, section 3) or that of each of its units, words or word pieces. Rows
 (ROOT, padding) are zero and stay zero.
 """
 
-from abc import ABC, abstractmethod
 from typing import Literal, get_args
 
 import numpy as np
@@ -19,31 +18,7 @@ Norm = Literal["l2", "linf"]
 Per = Literal["sentence", "token"]
 
 
-class Ball(ABC):
-    """The deltas of norm at most epsilon."""
-
-    @abstractmethod
-    def draw(self, rng: np.random.Generator, units: int, dim: int) -> NDArray[np.float64]:
-        """Draw uniformly from the ball of epsilon 1, ``(units, dim)``."""
-
-    @abstractmethod
-    def half_side(self, units: int, dim: int) -> float:
-        """Return half the side of the largest cube in the ball of epsilon 1."""
-
-    @abstractmethod
-    def normalize(self, gradient: Tensor) -> Tensor:
-        """Return the direction of norm 1 along which a linear function grows fastest.
-
-        Args:
-            gradient: ``(batch, units, dim)`` of that function; where it is zero, the result is.
-        """
-
-    @abstractmethod
-    def project(self, delta: Tensor, epsilon: float) -> Tensor:
-        """Return the nearest deltas in the ball, ``(batch, units, dim)``."""
-
-
-class L2Ball(Ball):
+class L2Ball:
     """Euclidean.
 
     Args:
@@ -55,7 +30,8 @@ class L2Ball(Ball):
         self._dims = (1, 2) if per == "sentence" else (2,)
 
     def draw(self, rng: np.random.Generator, units: int, dim: int) -> NDArray[np.float64]:
-        """Draw a direction, and a radius whose power of the dimension is uniform."""
+        """Draw uniformly from the ball of epsilon 1, ``(units, dim)``."""
+        # A direction, and a radius whose power of the dimension is uniform.
         direction = rng.standard_normal((units, dim))
         if self.per == "sentence":
             norm = np.linalg.norm(direction)
@@ -64,16 +40,20 @@ class L2Ball(Ball):
         return np.asarray(direction / norms * rng.random((units, 1)) ** (1.0 / dim))
 
     def half_side(self, units: int, dim: int) -> float:
-        """Return one over the root of the dimension."""
+        """Return half the side of the largest cube in the ball of epsilon 1."""
         return float((units * dim if self.per == "sentence" else dim) ** -0.5)
 
     def normalize(self, gradient: Tensor) -> Tensor:
-        """Return the gradient over its norm."""
+        """Return the direction of norm 1 along which a linear function grows fastest.
+
+        Args:
+            gradient: ``(batch, units, dim)`` of that function; where it is zero, the result is.
+        """
         # Multiplying by one over the smallest number, which is infinite, would turn zero into NaN.
         return gradient / self._norm(gradient).clamp(min=torch.finfo(gradient.dtype).tiny)
 
     def project(self, delta: Tensor, epsilon: float) -> Tensor:
-        """Scale down to the norm epsilon what is longer."""
+        """Return the nearest deltas in the ball, ``(batch, units, dim)``."""
         return delta * (epsilon / self._norm(delta).clamp(min=epsilon))
 
     def _norm(self, delta: Tensor) -> Tensor:
@@ -81,8 +61,8 @@ class L2Ball(Ball):
         return norm
 
 
-class LinfBall(Ball):
-    """The largest absolute value, which is the same ball by sentence and by token."""
+class LinfBall:
+    """The largest absolute value, which is the same ball by sentence and by token; see `L2Ball`."""
 
     def draw(self, rng: np.random.Generator, units: int, dim: int) -> NDArray[np.float64]:
         """Draw every number uniformly."""
@@ -99,6 +79,9 @@ class LinfBall(Ball):
     def project(self, delta: Tensor, epsilon: float) -> Tensor:
         """Clip every number at epsilon."""
         return delta.clamp(-epsilon, epsilon)
+
+
+Ball = L2Ball | LinfBall
 
 
 def ball(norm: Norm, per: Per) -> Ball:

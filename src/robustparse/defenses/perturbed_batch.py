@@ -13,7 +13,7 @@ afterwards. So the first pass is weighted before its backward pass, through a ho
 """
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytorch_lightning as pl
 import torch
@@ -41,12 +41,10 @@ class PerturbedBatch:
     """A batch that a gradient adversary trains on.
 
     Args:
-        trainer: runs the batch.
-        model: is trained.
-        batch: the batch; other callbacks may append to it in place until the first pass.
-        index: of the batch in its epoch.
-        epsilon: norm of a delta in this step.
-        step_size: norm of one ascent step in this step.
+        trainer, model: run the batch.
+        batch, index: its number in the epoch; other callbacks may append to the batch in place
+            until the first pass.
+        epsilon, step_size: norms of a delta and of one ascent step in this optimizer step.
         same_dropout: draw the first pass's dropout masks in every pass, or fresh ones.
 
     Attributes:
@@ -90,17 +88,14 @@ class PerturbedBatch:
         delta = delta.detach().requires_grad_()
         self._seed_dropout()
         with self.trainer.precision_plugin.forward_context():
-            loss = self._losses(delta).sum()
+            loss = self.model.loss(self.model(self.batch, delta), self.batch).sum()
         if (scaler := getattr(self.trainer.precision_plugin, "scaler", None)) is not None:
             loss = scaler.scale(loss)
         (gradient,) = torch.autograd.grad(loss, delta)
         return gradient * self.mask()
 
     def last_gradient(self) -> Tensor:
-        """Return what the latest training pass left on its delta, ``(batch, units, dim)``.
-
-        It is scaled as the loss of that pass was.
-        """
+        """Return what the latest training pass left on its delta, scaled as its loss was."""
         if self._pass is None or self._pass.delta.grad is None:
             raise RuntimeError("the backward pass left no gradient on the delta")
         return self._pass.delta.grad * self.mask()
@@ -138,16 +133,10 @@ class PerturbedBatch:
         return self._pass.delta
 
     def _accumulate_gradients(self, weight: float) -> None:
-        loss = self.trainer.strategy.training_step(self.batch, self.index)
-        if not isinstance(loss, Tensor):
-            raise TypeError(f"the training step returned {type(loss).__name__}, not a loss")
+        loss: Any = self.trainer.strategy.training_step(self.batch, self.index)
         self.loss = loss.detach()
         weight = weight / self.trainer.accumulate_grad_batches
         self.trainer.strategy.backward(loss * weight, None)
-
-    def _losses(self, delta: Tensor) -> Tensor:
-        """Return the loss of each sentence at a delta, ``(batch,)``."""
-        return self.model.loss(self.model(self.batch, delta), self.batch)
 
     def _seed_dropout(self) -> None:
         """Back to the start of the step: the model seeds every batch on its own."""

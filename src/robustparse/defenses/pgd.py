@@ -40,9 +40,6 @@ class PGD(EmbeddingAdversary):
             ``adv``: the adversarial loss only, which ``train/loss`` then shows.
         weight: of the adversarial loss (1); 1 under ``adv``.
         common: as in ``EmbeddingAdversary``.
-
-    Raises:
-        InputError: a setting is out of range.
     """
 
     def __init__(self, *, mix: Mix = "sum", weight: float = 1.0, **common: Any) -> None:

@@ -16,15 +16,7 @@ warn = rank_zero_only(logging.getLogger(__name__).warning)  # not in every proce
 
 
 def model_of(module: pl.LightningModule, owner: str) -> Model:
-    """Return the module that is trained.
-
-    Args:
-        module: what Lightning hands to the callback.
-        owner: the callback, as the message calls it.
-
-    Raises:
-        InputError: it is not one of our models.
-    """
+    """Return the module that is trained; refuse any but our models, in the owner's name."""
     if not isinstance(module, Model):
         name = type(module).__name__
         raise InputError(f"must be a robustparse model, got {name}", key=f"{owner}: model")
@@ -32,15 +24,7 @@ def model_of(module: pl.LightningModule, owner: str) -> Model:
 
 
 def data_of(trainer: pl.Trainer, owner: str) -> DataModule:
-    """Return the data module that is trained on.
-
-    Args:
-        trainer: what Lightning hands to the callback.
-        owner: the callback, as the message calls it.
-
-    Raises:
-        InputError: there is none, or it is not one of ours.
-    """
+    """Return the data module that is trained on; refuse any but ours."""
     data = getattr(trainer, "datamodule", None)
     if not isinstance(data, DataModule):
         name = type(data).__name__

@@ -21,6 +21,7 @@ from robustparse.attacks.randomness import stream
 from robustparse.attacks.results import AdversarialExample
 from robustparse.data.batch import Batch, join
 from robustparse.data.datamodule import SAMPLE
+from robustparse.data.fractions import check_fraction
 from robustparse.defenses.requirements import data_of, model_of, warn, warn_unmatched
 from robustparse.errors import InputError, check_choice, check_least, check_seed
 from robustparse.models.base import Model
@@ -77,8 +78,7 @@ class SubstitutionAdversary(pl.Callback):
         seed: int = 0,
         mode: Literal["append", "replace"] = "append",
     ) -> None:
-        if not 0.0 < fraction <= 1.0:
-            raise InputError(f"must be in (0, 1], got {fraction}", key=f"{OWNER}: fraction")
+        check_fraction(f"{OWNER}: fraction", fraction)
         check_least(OWNER, budget=budget, every=every)
         check_seed(f"{OWNER}: seed", seed)
         check_choice(f"{OWNER}: mode", mode, ("append", "replace"))
@@ -103,7 +103,7 @@ class SubstitutionAdversary(pl.Callback):
             InputError: the module is not a model of ours, or two adversaries replace the same
                 sentences; or a sentence lacks what the attack needs.
         """
-        model_of(pl_module, OWNER)
+        task = model_of(pl_module, OWNER).task
         data = data_of(trainer, OWNER)
         callbacks: list[pl.Callback] = getattr(trainer, "callbacks", [self])
         adversaries = [c for c in callbacks if isinstance(c, SubstitutionAdversary)]
@@ -115,7 +115,7 @@ class SubstitutionAdversary(pl.Callback):
                 remedy="keep one of them, or append",
             )
         self._earlier = list(takewhile(lambda other: other is not self, adversaries))
-        task, path = model_of(pl_module, OWNER).task, data.path("train") or SAMPLE
+        path = data.path("train") or SAMPLE
         task.check(data.train_examples, path, self.attack.check)
         for path, example in data.copies:
             task.check([example], path, self.attack.check)

@@ -62,9 +62,6 @@ class Model(pl.LightningModule, ABC):
         delta_source: set by a gradient adversary while it trains: called with each batch, gives the
             delta of ``forward``.
         vocabulary: what the model knows of its training data.
-
-    Raises:
-        InputError: the seed is negative or too large.
     """
 
     unit: ClassVar[Unit] = "words"
@@ -81,7 +78,7 @@ class Model(pl.LightningModule, ABC):
         self.encoder = encoder
 
     def initialize(self, vocabulary: Vocabulary | None, init_from: str | None) -> None:
-        """Make the layers from (seed, vocabulary), or from a checkpoint's vocabulary and weights.
+        """Make the layers from (seed, vocabulary), or all from a checkpoint, ``init_from``.
 
         What its encoder had read from files, the words of vectors or a tokenizer, comes from the
         checkpoint too: its weights have no other meaning.
@@ -128,10 +125,8 @@ class Model(pl.LightningModule, ABC):
     ) -> Predictions:
         """Return the answers to a batch, arrays of ``batch`` rows.
 
-        Args:
-            members: models that answer together, this one first; one is an ensemble of one.
-            states: what ``forward`` of each gave.
-            batches: the same texts as each reads them.
+        Models that answer together, this one first, give states and batches, each as it reads the
+        same texts; one is an ensemble of one.
         """
 
     @abstractmethod
@@ -150,9 +145,7 @@ class Model(pl.LightningModule, ABC):
     ) -> dict[str, NDArray[np.int64]]:
         """Return gold columns, ``(texts, width)``, of which the loss sees only the words ``among``.
 
-        Args:
-            gold: as an attack's goal keeps it, one a text.
-            among: of each text, ``(words,)``.
+        Gold answers are as an attack's goal keeps them; ``among`` is ``(words,)`` of each text.
         """
 
     @abstractmethod
@@ -169,11 +162,8 @@ class Model(pl.LightningModule, ABC):
         Raises:
             InputError: the model has none.
         """
-        raise InputError(
-            f"{type(self).__name__} has no margin loss",
-            key="loss",
-            remedy="choose cross_entropy",
-        )
+        found = f"{type(self).__name__} has no margin loss"
+        raise InputError(found, key="loss", remedy="choose cross_entropy")
 
     # Forward
 
@@ -182,12 +172,7 @@ class Model(pl.LightningModule, ABC):
         return self.encoder.embed(batch.words, batch.marks)
 
     def forward(self, batch: Batch, delta: Tensor | None = None) -> States:
-        """Read a batch.
-
-        Args:
-            batch: the texts.
-            delta: ``(batch, units, dim)``, added to the embeddings.
-        """
+        """Read a batch, a delta ``(batch, units, dim)`` added to its embeddings."""
         embeddings = self.embed(batch)
         return self.score(embeddings if delta is None else embeddings + delta, batch)
 
@@ -212,12 +197,10 @@ class Model(pl.LightningModule, ABC):
 
         Args:
             sentences: what to read; text must have been split into words.
-            batch_words: words of a forward pass, padding included; None leaves them to
-                ``forward_words``.
+            batch_words: padded words of a forward pass; None leaves them to ``forward_words``.
 
         Raises:
-            InputError: one sentence instead of a list; one that is no list of strings, or empty, or
-                that this model cannot read; or ``batch_words`` is below 1.
+            InputError: see ``examples_of`` and ``check``; or ``batch_words`` is below 1.
         """
         examples = examples_of(sentences)
         found: dict[int, Any] = {}
@@ -239,16 +222,12 @@ class Model(pl.LightningModule, ABC):
             try:
                 self.encoder.check(example.sentence)
             except InputError as error:
-                raise InputError(f"sentence {example.id + 1}: {error}") from None
+                raise InputError(str(error), key=f"sentence {example.id + 1}") from None
 
     def check_readable(
         self, examples: Sequence[Example], path: str | Path, punctuation: PunctuationPolicy = "none"
     ) -> None:
-        """Refuse sentences of a file as ``check`` does, by file and line.
-
-        Raises:
-            InputError: names the first one's place.
-        """
+        """Refuse sentences of a file as ``check`` does, by file and line."""
         self.task.check(examples, path, self.check, punctuation)
 
     def warnings(
@@ -259,10 +238,7 @@ class Model(pl.LightningModule, ABC):
         training: bool = False,
         gold: bool = True,
     ) -> Iterator[str]:
-        """Yield what scores on the examples of a file, or training on them, suffer from.
-
-        Without ``gold``, gold answers are not looked at.
-        """
+        """Yield what scores on a file, or training on it, suffer from; ``gold`` as in `encode`."""
         for warning in self.encoder.warnings(example.sentence for example in examples):
             yield f"{path}: {warning}"
         labels = self.vocabulary.labels
@@ -284,9 +260,6 @@ class Model(pl.LightningModule, ABC):
             punctuation: which words count in scores.
             checked: refuse what ``check`` refuses; copies that an attack made are none of it.
             gold: look at gold answers.
-
-        Raises:
-            InputError: see ``check``.
         """
         if checked:
             self.check(examples)
@@ -305,11 +278,7 @@ class Model(pl.LightningModule, ABC):
     # Training
 
     def on_fit_start(self) -> None:
-        """Refuse to train what could not be loaded again.
-
-        Raises:
-            InputError: see ``specification``.
-        """
+        """Refuse to train what could not be loaded again."""
         specification(self)
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
@@ -327,10 +296,8 @@ class Model(pl.LightningModule, ABC):
         return losses.sum() / batch.weight * self.trainer.world_size
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
-        """Log the loss here, where an adversary's second pass does not come by.
-
-        Lightning has divided it by the batches of an optimiser step.
-        """
+        """Log the loss here, where an adversary's second pass does not come by."""
+        # Lightning has divided it by the batches of an optimiser step.
         loss = outputs["loss"] * self.trainer.accumulate_grad_batches
         self.log("train/loss", loss, prog_bar=True)
 
@@ -364,9 +331,7 @@ class Model(pl.LightningModule, ABC):
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Refuse to continue with other vectors, another tokenizer or another vocabulary.
 
-        Raises:
-            InputError: see ``check_same_files`` and ``fill_weights``; weights that are not finite
-                are taken where training is to continue.
+        Weights that are not finite are refused too, except where training is to continue.
         """
         check_same_files(self.encoder, self.vocabulary, checkpoint)
         trainer = self._trainer

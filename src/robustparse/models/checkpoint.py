@@ -172,11 +172,7 @@ def _refusal(error: Exception) -> str:
 
 
 def held_arguments(content: Mapping[str, Any], part: str) -> Mapping[str, Any]:
-    """Return the arguments of a part of the parser, its encoder say, that a checkpoint holds.
-
-    Raises:
-        InputError: it holds none.
-    """
+    """Return the arguments of a part of the model, such as its encoder, in a checkpoint."""
     try:
         arguments: Mapping[str, Any] = content[KEY]["model"]["init_args"][part]["init_args"]
     except (KeyError, TypeError):
@@ -189,11 +185,7 @@ def held_arguments(content: Mapping[str, Any], part: str) -> Mapping[str, Any]:
 def check_same_files(
     encoder: Encoder, vocabulary: Vocabulary, checkpoint: Mapping[str, Any]
 ) -> None:
-    """Refuse to continue a run with other vectors, another tokenizer or another vocabulary.
-
-    Raises:
-        InputError: they are not those that the checkpoint's model was trained with.
-    """
+    """Refuse to continue a run with other vectors, another tokenizer or another vocabulary."""
     remedy = "resume with the files it was trained with, or start from it with "
     remedy += "model.init_args.init_from"
     if found := encoder.differences(held_arguments(checkpoint, "encoder")):
@@ -210,16 +202,10 @@ def check_same_files(
 def fill_weights(
     model: torch.nn.Module, path: str | Path, weights: Mapping[str, Any], finite: bool = True
 ) -> None:
-    """Load weights.
-
-    Args:
-        model: gets them.
-        path: the checkpoint, for errors.
-        weights: by name.
-        finite: refuse NaN and infinity, with which nothing can be parsed.
+    """Load a checkpoint's weights; with ``finite``, refuse NaN and infinity.
 
     Raises:
-        InputError: names or shapes differ from the parser's, or a weight is no number.
+        InputError: names or shapes differ from the model's, or a weight is not finite.
     """
     try:
         model.load_state_dict(weights)

@@ -8,8 +8,8 @@ from robustparse.models.base import Model
 from robustparse.models.checkpoint import KEY, fill_weights, instantiate, read_checkpoint
 
 # Commands take the name from here.
-from robustparse.models.dependency.decoders import Decoder as Decoder
-from robustparse.models.dependency.decoders import check_decoder
+from robustparse.models.dependency.trees import Decoder as Decoder
+from robustparse.models.dependency.trees import check_decoder
 
 
 def load(path: str | Path, decoder: Decoder | None = None) -> Model:

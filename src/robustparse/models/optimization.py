@@ -9,7 +9,7 @@ import torch
 from pytorch_lightning.utilities.types import OptimizerLRScheduler
 from torch import nn
 
-from robustparse.errors import InputError, check_choice
+from robustparse.errors import InputError, check_choice, check_least
 
 Schedule = Literal["exponential", "linear", "constant"]
 
@@ -23,7 +23,7 @@ class Optimization:
         eps: of Adam (1e-12).
         decay: the exponential schedule multiplies by ``decay ** (step / decay_steps)`` (0.75).
         decay_steps: see ``decay`` (5000).
-        warmup_steps: the rate rises linearly over so many steps (0).
+        warmup_steps: steps over which the rate rises linearly (0).
         schedule: ``exponential``, ``linear`` (down to 0 at the last step of the run) or
             ``constant``.
         pretrained_learning_rate: of a pretrained encoder's own weights, at its peak (5e-5, SuPar);
@@ -44,19 +44,19 @@ class Optimization:
         schedule: Schedule = "exponential",
         pretrained_learning_rate: float | None = 5e-5,
     ) -> None:
-        rates = 0 < learning_rate < math.inf and 0 < decay <= 1
-        if not (rates and decay_steps >= 1 and warmup_steps >= 0):
-            raise InputError(
-                "learning_rate must be > 0, decay in (0, 1], decay_steps >= 1 and warmup_steps >= "
-                f"0, got {learning_rate}, {decay}, {decay_steps} and {warmup_steps}"
-            )
-        if not (all(0 <= beta < 1 for beta in betas) and eps >= 0):
-            raise InputError(f"betas must be in [0, 1) and eps >= 0, got {list(betas)} and {eps}")
-        if pretrained_learning_rate is not None and not 0 < pretrained_learning_rate < math.inf:
-            raise InputError(
-                f"pretrained_learning_rate must be > 0 or null, got {pretrained_learning_rate}"
-            )
-        check_choice("schedule", schedule, get_args(Schedule))
+        rate = pretrained_learning_rate
+        for key, value, limit, fits in (
+            ("learning_rate", learning_rate, "> 0", 0 < learning_rate < math.inf),
+            ("betas", list(betas), "in [0, 1)", all(0 <= beta < 1 for beta in betas)),
+            ("eps", eps, ">= 0", eps >= 0),
+            ("decay", decay, "in (0, 1]", 0 < decay <= 1),
+            ("pretrained_learning_rate", rate, "> 0 or null", rate is None or 0 < rate < math.inf),
+        ):
+            if not fits:
+                raise InputError(f"must be {limit}, got {value}", key=f"optimization: {key}")
+        check_least("optimization", decay_steps=decay_steps)
+        check_least("optimization", 0, warmup_steps=warmup_steps)
+        check_choice("optimization: schedule", schedule, get_args(Schedule))
         self.pretrained_learning_rate = pretrained_learning_rate
         self.learning_rate, self.betas, self.eps = learning_rate, betas, eps
         self.decay, self.decay_steps = decay, decay_steps

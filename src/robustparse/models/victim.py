@@ -60,17 +60,17 @@ class ModelVictim:
 
     @property
     def batch_words(self) -> int:
-        """Padded words of a forward pass: see ``forward_words``."""
+        """See ``forward_words``."""
         return forward_words(self.model.device, None)
 
     @property
     def training_tags(self) -> Mapping[str, str]:
-        """Lower-cased word -> its most frequent Penn tag in training."""
+        """See ``Victim``."""
         return self.model.vocabulary.training_tags
 
     @property
     def training_words(self) -> Set[str]:
-        """Lower-cased words seen at least twice in training, the most frequent first."""
+        """See ``Victim``; the most frequent come first."""
         return self.model.vocabulary.training_words
 
     def intern(self, words: Sequence[str]) -> Tokens:
@@ -86,19 +86,12 @@ class ModelVictim:
         ids = self.model.vocabulary.label_ids
         return np.array([ids.get(name, -1) for name in names], dtype=np.int32)
 
-    def label_names(self, ids: NDArray[np.integer]) -> list[str]:
-        """Return the inverse of ``name_ids`` for known labels."""
-        return [self.model.vocabulary.labels[index] for index in ids.tolist()]
-
     def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[Any]:
         """Return predictions for texts of these lengths as the task's answers."""
         return self.model.answers(predictions, lengths)
 
     def embedded(self, words: Sequence[str]) -> NDArray[np.bool_] | None:
-        """Return which words have an embedding of their own in some model, ``(words,)``.
-
-        None if no word has one.
-        """
+        """Return which words have an embedding of their own in some model, ``(words,)``."""
         told = [one.encoder.embedded(words) for one in self.models]
         known = [one for one in told if one is not None]
         return np.any(known, axis=0) if known else None
@@ -106,23 +99,15 @@ class ModelVictim:
     def seen_in_training(self, words: Sequence[str]) -> NDArray[np.bool_]:
         """Return which words the first checkpoint's vocabulary holds, lower-cased, ``(words,)``.
 
-        It leaves out words rarer than its ``min_count`` and ``tag_count``, which therefore count
-        as not seen.
+        It leaves out words seen once and rarer than ``min_count``, which count as not seen.
         """
         held = self.model.vocabulary.held
         return np.array([word.lower() in held for word in words], dtype=np.bool_)
 
     def predict(self, words: Tokens, tags: Tokens, lengths: Tokens) -> Predictions:
-        """Read texts in one forward pass of each model.
-
-        Args:
-            words: the victim's rows, ``(n, length)``.
-            tags: its ids of tags, ``(n, length)``.
-            lengths: ``(n,)``.
-        """
-        batches = [
-            self._batch(member, words, tags, lengths, {}) for member in range(len(self.models))
-        ]
+        """See ``Victim.predict``; one forward pass of each model."""
+        members = range(len(self.models))
+        batches = [self._batch(member, words, tags, lengths, {}) for member in members]
         states = [model(batch) for model, batch in zip(self.models, batches, strict=True)]
         return self.model.decode(self.models, states, batches)
 
@@ -135,23 +120,7 @@ class ModelVictim:
         loss: str,
         among: Sequence[NDArray[np.bool_]],
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return gradients of the texts' losses towards the words, without their tags.
-
-        Args:
-            words: rows, ``(n, length)``.
-            tags: tag ids, ``(n, length)``.
-            lengths: ``(n,)``.
-            gold: of each text, as the goal keeps it.
-            loss: ``margin`` (-F of Zheng et al. 2020, equation 4) or ``cross_entropy`` (the
-                training loss).
-            among: of each text, the words whose answers enter the loss, ``(words,)``.
-
-        Returns:
-            See ``by_word``.
-
-        Raises:
-            InputError: the model has no margin loss, or there are several models.
-        """
+        """See ``DifferentiableVictim.gradient``; there is one model only."""
         model = self._only("gradients of")
         batch = self._batch(0, words, tags, lengths, model.restricted_gold(gold, among))
         embedded = model.embed(batch).detach()
@@ -163,7 +132,7 @@ class ModelVictim:
         return tuple(map(_numpy, by_word(model, batch, gradient, embedded.detach())))  # type: ignore[return-value]
 
     def vectors(self, rows: Tokens) -> NDArray[np.float64]:
-        """Return input embeddings of words, without tags, ``(rows, form_dim)``."""
+        """See ``DifferentiableVictim.vectors``."""
         if self._vectors is None:
             self._vectors = InputVectors(self._only("embeddings of"))
         return self._vectors.of(self._words.of_member(0, rows))
@@ -171,18 +140,7 @@ class ModelVictim:
     def character_gradient(
         self, words: Tokens, gradients: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return gradients towards characters, from those towards their words.
-
-        Args:
-            words: rows, ``(n, length)``.
-            gradients: ``(n, length, form_dim)``.
-
-        Returns:
-            Gradients and embeddings, ``(n, length, characters, character_dim)``.
-
-        Raises:
-            InputError: the model does not read words by their characters only.
-        """
+        """See ``CharacterVictim.character_gradient``."""
         model = self._only("character gradients of")
         rows = torch.from_numpy(self._words.of_member(0, words).astype(np.int64))
         flat = torch.from_numpy(gradients).flatten(0, 1)
@@ -191,7 +149,7 @@ class ModelVictim:
         return _numpy(found).reshape(shape), _numpy(vectors).reshape(shape)
 
     def character_vectors(self, rows: Tokens) -> NDArray[np.float64]:
-        """Return embeddings of the characters of words, ``(rows, characters, character_dim)``."""
+        """See ``CharacterVictim.character_vectors``."""
         encoder = spelling(self._only("character embeddings of"))
         return _numpy(character_vectors(encoder, self._words.of_member(0, rows)))
 
@@ -225,18 +183,16 @@ class ModelVictim:
         gold: Mapping[str, NDArray[np.int64]],
     ) -> Batch:
         """Return texts as one model reads them, on its device."""
-        rows, marks = self._words.of_member(member, words), self._marks.of_member(member, tags)
-        arrays: dict[str, NDArray[Any]] = {
-            "ids": np.arange(len(words)),
-            "words": rows,
-            "marks": marks,
-            "lengths": lengths,
-        }
-        return Batch(
-            **{name: torch.from_numpy(part.astype(np.int64)) for name, part in arrays.items()},
-            gold={name: torch.from_numpy(column) for name, column in gold.items()},
-            weight=torch.tensor(1.0),
-        ).to(self.models[member].device)
+        parts = (
+            np.arange(len(words)),
+            self._words.of_member(member, words),
+            self._marks.of_member(member, tags),
+            lengths,
+        )
+        ids, rows, marks, sizes = (torch.from_numpy(part.astype(np.int64)) for part in parts)
+        columns = {name: torch.from_numpy(column) for name, column in gold.items()}
+        batch = Batch(ids, rows, marks, sizes, columns, weight=torch.tensor(1.0))
+        return batch.to(self.models[member].device)
 
 
 class _JointTable:
@@ -274,11 +230,7 @@ class _JointTable:
 
 
 def _check_members(models: Sequence[Model]) -> None:
-    """Refuse models that cannot answer together.
-
-    Raises:
-        InputError: they differ in class or in labels, or there is none.
-    """
+    """Refuse models that differ in class or in labels, and none at all."""
     if not models:
         raise InputError("no model to attack", key="checkpoint", expected="at least one")
     first = models[0]

@@ -17,13 +17,7 @@ _AT_ONCE = 4096  # words embedded in one go
 def by_word(
     model: Model, batch: Batch, gradient: Tensor, embedded: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """From units to words, without tags.
-
-    Args:
-        model: whose units they are.
-        batch: the sentences.
-        gradient: ``(batch, units, dim)``.
-        embedded: of the same shape.
+    """Turn what units have, ``(batch, units, dim)``, into what words have, without tags.
 
     Returns:
         The sum of each word's gradients and the mean of its embeddings, both ``(batch, length,
@@ -42,11 +36,7 @@ def by_word(
 
 
 class InputVectors:
-    """The embeddings of words, without tags, computed once each; valid while weights stand still.
-
-    Args:
-        model: whose embeddings.
-    """
+    """A model's embeddings of words, without tags, computed once; valid while weights stand."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -78,17 +68,15 @@ class InputVectors:
 
 
 def spelling(model: Model) -> LSTMEncoder:
-    """Return the encoder, if it reads words by their characters alone.
-
-    Raises:
-        InputError: it reads none, or more than them.
-    """
+    """Return the encoder; refuse one that does not read words by their characters only."""
     encoder = model.encoder
     if not isinstance(encoder, LSTMEncoder) or not encoder.character_dim or encoder.word_dim:
         raise InputError(
-            "the character attack needs a parser that reads words by their characters alone "
-            "(LSTMEncoder with word_dim: 0 and character_dim: 100); choose the word attack, "
-            "zheng2020_whitebox"
+            "the attack changes characters, and this parser reads words otherwise",
+            key="checkpoint",
+            expected="a parser that reads words by their characters only (LSTMEncoder with "
+            "word_dim: 0 and character_dim: 100)",
+            remedy="choose the word attack, zheng2020_whitebox",
         )
     return encoder
 
@@ -96,23 +84,18 @@ def spelling(model: Model) -> LSTMEncoder:
 def character_gradients(
     encoder: LSTMEncoder, words: Tensor, gradients: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """By the chain rule through the spelling of each word.
+    """Apply the chain rule through the spelling of each word.
 
-    Args:
-        encoder: of characters alone.
-        words: rows, ``(words,)``.
-        gradients: towards the words' vectors, ``(words, form_dim)``.
-
-    Returns:
-        The gradients and the characters' embeddings, ``(words, characters, character_dim)``.
+    Rows ``(words,)`` and gradients towards the words' vectors ``(words, form_dim)`` -> gradients
+    and embeddings of the characters, ``(words, characters, character_dim)``.
     """
     ids, lengths = trimmed(encoder.table.tensors(words.device)[1][words])
     with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
         embedded = nn.functional.embedding(ids, encoder.characters.weight.detach())
         embedded.requires_grad_()
         vectors = encoder.spell(embedded, lengths)
-        (slopes,) = torch.autograd.grad(vectors, embedded, gradients.to(vectors))
-    return slopes, embedded.detach()
+        (found,) = torch.autograd.grad(vectors, embedded, gradients.to(vectors))
+    return found, embedded.detach()
 
 
 def character_vectors(encoder: LSTMEncoder, rows: NDArray[np.int32]) -> Tensor:

@@ -14,7 +14,7 @@ from robustparse.data.conllu import (
     check_readable,
     file_ending,
     read_treebank,
-    unknown_labels,
+    warn_of_labels,
     with_parse,
 )
 from robustparse.data.sample.treebank import sample_treebank
@@ -92,7 +92,7 @@ class DependencyTask(Task):
     ) -> Iterator[str]:
         """Warn of labels that a parser never saw, and of tags by which no punctuation is found."""
         effect = "train heads only" if training else UNLEARNED
-        found = unknown_labels(examples, path, known, effect)
+        found = warn_of_labels(examples, path, known, effect)
         yield from filter(None, [found, unmatched_punctuation(examples, punctuation)])
 
     def counted(self, sentence: Sentence, punctuation: PunctuationPolicy) -> NDArray[np.bool_]:

@@ -15,8 +15,9 @@ import torch
 from numpy.typing import NDArray
 
 from robustparse.attacks.constraints.sentence_constraint import Edit, Recent, SentenceConstraint
-from robustparse.errors import InputError, check_choice, check_least
-from robustparse.pretrained import Precision, first_line, named_device, quiet
+from robustparse.devices import chosen_device
+from robustparse.errors import InputError, check_choice, check_least, reason
+from robustparse.pretrained import Precision, quiet
 
 _REMEMBERED = 1 << 14  # texts, some kilobytes each
 
@@ -140,12 +141,12 @@ class SentenceSimilarity(SentenceConstraint):
             library = import_module("sentence_transformers")
         except ImportError as error:
             raise InputError(
-                f"sentence-transformers cannot be imported ({first_line(error)})",
+                f"sentence-transformers cannot be imported ({reason(error)})",
                 key="similarity",
                 remedy="run `pip install sentence-transformers`",
             ) from error
         path = Path(self.model).expanduser()
-        device = str(named_device(self.device))
+        device = chosen_device("device", self.device)
         try:
             # Loading may draw initial weights; the caller's random state is not ours to advance.
             with quiet(), torch.random.fork_rng(devices=[]):
@@ -160,7 +161,7 @@ class SentenceSimilarity(SentenceConstraint):
             return encoder.to(getattr(torch, self.precision)).eval()
         except Exception as error:  # the library raises many types for a missing or bad model
             raise InputError(
-                f"the sentence encoder {self.model!r} cannot be loaded ({first_line(error)})",
+                f"the sentence encoder {self.model!r} cannot be loaded ({reason(error)})",
                 key="similarity: model",
                 remedy="give the folder of a saved one, or set `download: true` to fetch it",
             ) from error

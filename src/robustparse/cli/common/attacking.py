@@ -26,7 +26,7 @@ from robustparse.cli.common.inputs import (
 from robustparse.cli.common.options import Recipe
 from robustparse.cli.common.progress import attack_progress
 from robustparse.cli.common.recipe_files import recipe_digests
-from robustparse.data.shares import Unit
+from robustparse.data.fractions import FractionOf
 from robustparse.devices import gpus
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_folder import Summary, collect_into
@@ -85,7 +85,7 @@ class AttackRun:
     seed: int
     limit: int | None
     fraction: float
-    unit: Unit
+    unit: FractionOf
     decoder: Decoder | None
     device: str
     devices: int

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
-from robustparse.data.shares import Unit, check_share, draw_share
+from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError, check_seed
 from robustparse.files import file_digest
@@ -52,7 +52,7 @@ def load_examples(
     model: Model,
     max_length: int = MAX_LENGTH,
     fraction: float = 1.0,
-    unit: Unit = "sentences",
+    unit: FractionOf = "sentences",
     split: str = "test",
     punctuation: PunctuationPolicy = "none",
 ) -> list[Example]:
@@ -65,7 +65,7 @@ def load_examples(
         model: will be scored on them.
         max_length: longest allowed sentence, in words.
         fraction: take only this fraction of the sentences, drawn from (seed).
-        unit: what the fraction counts, see ``draw_share``.
+        unit: what the fraction counts, see ``draw_fraction``.
         split: of the sample.
         punctuation: which words are to count.
 
@@ -77,13 +77,13 @@ def load_examples(
     for name, value in (("--limit", limit), ("--max_length", max_length)):
         if value is not None and value < 1:
             raise InputError(f"must be >= 1, got {value}", key=name)
-    check_share(fraction, "--tokens" if unit == "tokens" else "--fraction")
+    check_fraction("--tokens" if unit == "tokens" else "--fraction", fraction)
     task = model.task
     if data == SAMPLE:
         whole = task.sample(seed, split)
     else:
         whole = task.read(data, max_length, limit="--max_length")
-    kept = draw_share([len(example.sentence) for example in whole], fraction, unit, seed)
+    kept = draw_fraction([len(example.sentence) for example in whole], fraction, unit, seed)
     examples = [whole[index] for index in kept][:limit]
     model.check_readable(examples, data, punctuation)
     return examples

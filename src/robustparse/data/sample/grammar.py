@@ -129,25 +129,20 @@ def _join(rule: Rule, spans: tuple[Span, ...]) -> Span:
 
 
 class Reading(NamedTuple):
-    """A sentence's one derivation: its tags, its tree and the class of each word."""
+    """A sentence's one derivation: its tags and its tree."""
 
     upos: tuple[str, ...]
     xpos: tuple[str, ...]
-    classes: tuple[str, ...]
     tree: DependencyTree
 
 
-def read(words: Sequence[str], xpos: Sequence[str] | None = None) -> Reading:
-    """Derive a sentence by the grammar.
-
-    Args:
-        words: the forms, final punctuation included; case does not matter.
-        xpos: Penn tags that restrict the readings of the words; not needed.
+def read(words: Sequence[str]) -> Reading:
+    """Derive a sentence by the grammar, final punctuation included; case does not matter.
 
     Raises:
         InputError: a word is unknown, or the sentence has no derivation or several.
     """
-    entries = _entries(words, xpos)
+    entries = _entries(words)
     found = {
         (span.head, tuple(sorted(span.arcs)), span.readings)
         for span in _Chart(entries).spans("TOP", 0)
@@ -166,36 +161,16 @@ def read(words: Sequence[str], xpos: Sequence[str] | None = None) -> Reading:
     return Reading(
         tuple(entry.upos for entry in readings),
         tuple(entry.xpos for entry in readings),
-        tuple(entry.word_class for entry in readings),
         DependencyTree(tuple(heads), tuple(labels)),
     )
 
 
-def _entries(words: Sequence[str], xpos: Sequence[str] | None) -> list[tuple[Entry, ...]]:
-    """Return the readings of each word; arguments and errors as in ``read``."""
-    entries = []
-    for position, word in enumerate(words):
-        here = lexicon().get(word.lower(), ())
-        if xpos is not None:
-            here = tuple(entry for entry in here if entry.xpos == xpos[position])
-        if not here:
-            tag = "" if xpos is None else f" tagged {xpos[position]}"
+def _entries(words: Sequence[str]) -> list[tuple[Entry, ...]]:
+    """Return the readings of each word."""
+    for number, word in enumerate(words, start=1):
+        if word.lower() not in lexicon():
             raise InputError(
-                f"word {position + 1}, {word!r}{tag}, is not in the sample treebank's lexicon",
+                f"word {number}, {word!r}, is not in the sample treebank's lexicon",
                 expected="its own words only",
             )
-        entries.append(here)
-    return entries
-
-
-def derive(words: Sequence[str], xpos: Sequence[str] | None = None) -> DependencyTree:
-    """Derive the gold tree of a sentence of the sample treebank from its words.
-
-    Args:
-        words: the forms, final punctuation included; case does not matter.
-        xpos: Penn tags that restrict the readings of the words; not needed.
-
-    Raises:
-        InputError: a word is unknown, or the sentence has no derivation or several.
-    """
-    return read(words, xpos).tree
+    return [lexicon()[word.lower()] for word in words]

@@ -15,11 +15,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from robustparse.data.sample.grammar import Rule, derive, read, rules
+from robustparse.data.sample.grammar import Rule, read, rules
 from robustparse.data.sample.words import CLOSED, OPEN
 from robustparse.types import Example, Sentence
-
-__all__ = ["SampleTreebank", "attack_lexicon", "derive", "sample_treebank"]
 
 SPLITS = {"train": 1400, "dev": 200, "test": 400}
 LENGTHS = range(5, 21)
@@ -35,13 +33,7 @@ KNOWN_FROM = 2
 
 @dataclass(frozen=True, slots=True)
 class SampleTreebank:
-    """The three splits; ids count from 0 in each, and no sentence stands in two.
-
-    Args:
-        train: 1,400 sentences.
-        dev: 200 sentences.
-        test: 400 sentences.
-    """
+    """The three splits; ids count from 0 in each, and no sentence stands in two."""
 
     train: list[Example]
     dev: list[Example]
@@ -127,12 +119,7 @@ def _rng(seed: int, stream: int) -> np.random.Generator:
 
 @lru_cache(maxsize=4)
 def sample_treebank(seed: int = 0) -> SampleTreebank:
-    """Generate the sample treebank.
-
-    Args:
-        seed: seeds the sentences and the grammar: the words of each class, which of them are
-            frequent, and how often each rule is used.
-    """
+    """Generate the sample treebank; the seed chooses the grammar and the sentences."""
     generator = _Generator(seed)
     seen: set[tuple[str, ...]] = set()
     splits: dict[str, list[Example]] = {}
@@ -154,9 +141,6 @@ def _example(id_: int, words: tuple[str, ...]) -> Example:
 
 def attack_lexicon(seed: int = 0) -> dict[str, list[str]]:
     """List the substitutes that keep the tree, by `word/TAG` in the lexicon's casing.
-
-    Args:
-        seed: that of the treebank.
 
     Returns:
         For each content word under each of its Penn tags, the other words of its lexical class,

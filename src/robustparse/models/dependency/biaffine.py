@@ -15,14 +15,13 @@ from torch import Tensor, nn
 
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import InputError
-from robustparse.models.dependency.decoders import Decoder, check_decoder, decode_heads
+from robustparse.errors import InputError, check_least
 from robustparse.models.dependency.parser import DependencyParser
+from robustparse.models.dependency.trees import Decoder, check_decoder, decode_heads
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.encoders.dropout import shared_dropout
 from robustparse.models.optimization import Optimization
-from robustparse.tasks.dependency import DependencyTask
 
 
 @dataclass
@@ -106,8 +105,6 @@ class BiaffineParser(DependencyParser):
         InputError: an unknown decoder, a number out of range, or see ``initialize``.
     """
 
-    task = DependencyTask()
-
     def __init__(
         self,
         encoder: Encoder | None = None,
@@ -123,11 +120,9 @@ class BiaffineParser(DependencyParser):
     ) -> None:
         super().__init__(encoder or LSTMEncoder(), optimization or Optimization(), seed)
         check_decoder(decoder)
-        if min(arc_dim, label_dim) < 1 or not 0.0 <= dropout < 1.0:
-            raise InputError(
-                "arc_dim and label_dim must be >= 1 and dropout in [0, 1), got "
-                f"{arc_dim}, {label_dim} and {dropout}"
-            )
+        check_least("BiaffineParser", arc_dim=arc_dim, label_dim=label_dim)
+        if not 0.0 <= dropout < 1.0:
+            raise InputError(f"must be in [0, 1), got {dropout}", key="BiaffineParser: dropout")
         self.arc_dim, self.label_dim, self.dropout = arc_dim, label_dim, dropout
         self.decoder, self.labelled = decoder, labelled
         self.initialize(vocabulary, init_from)

@@ -1,4 +1,4 @@
-"""Compiled loop behind `trees.eisner`: the best projective tree in O(length^3) (Eisner 1996).
+"""Compiled loop of `trees.eisner`: the best projective tree in O(length^3) (Eisner 1996).
 
 Four charts over spans `i <= j`: *open* spans end in the arc that joins i and j, *closed* spans have
 taken all dependents of their head on that side; `right` means that i is the head, `left` that j
@@ -20,18 +20,9 @@ def decode_batch(
     values: NDArray[np.float64],
     forbidden: NDArray[np.bool_],
     lengths: NDArray[np.int64],
-    single_root: bool,
     heads: NDArray[np.int16],
 ) -> None:
-    """Write the best projective tree of each sentence into `heads`, shape `(batch, length)`.
-
-    Args:
-        values: shape `(batch, length + 1, length + 1)`, `[sentence, dependent, head]`, finite.
-        forbidden: same shape; such arcs are taken only where no projective tree avoids them.
-        lengths: shape `(batch,)`, in words.
-        single_root: one word hangs from ROOT; otherwise one or more.
-        heads: zeros; filled in.
-    """
+    """Write the best projective tree of each sentence into `heads`; arguments as of `mst`'s."""
     for b in range(lengths.shape[0]):
         n = lengths[b]
         if n == 0:
@@ -39,20 +30,15 @@ def decode_batch(
         value = np.zeros((4, n + 1, n + 1), dtype=np.float64)
         penalty = np.zeros((4, n + 1, n + 1), dtype=np.int64)
         split = np.zeros((4, n + 1, n + 1), dtype=np.int64)
-        first = 1 if single_root else 0
-        _fill(first, n, values[b], forbidden[b], value, penalty, split)
-        if single_root:
-            root = _best_root(n, values[b], forbidden[b], value, penalty)
-            heads[b, root - 1] = 0
-            _trace(CLOSED_LEFT, 1, root, split, heads[b])
-            _trace(CLOSED_RIGHT, root, n, split, heads[b])
-        else:
-            _trace(CLOSED_RIGHT, 0, n, split, heads[b])
+        _fill(n, values[b], forbidden[b], value, penalty, split)
+        root = _best_root(n, values[b], forbidden[b], value, penalty)
+        heads[b, root - 1] = 0
+        _trace(CLOSED_LEFT, 1, root, split, heads[b])
+        _trace(CLOSED_RIGHT, root, n, split, heads[b])
 
 
 @njit(cache=True, nogil=True)
 def _fill(
-    first: int,
     n: int,
     scores: NDArray[np.float64],
     forbidden: NDArray[np.bool_],
@@ -60,8 +46,8 @@ def _fill(
     penalty: NDArray[np.int64],
     split: NDArray[np.int64],
 ) -> None:
-    for width in range(1, n + 1 - first):
-        for i in range(first, n + 1 - width):
+    for width in range(1, n):
+        for i in range(1, n + 1 - width):
             j = i + width
             best = _best_split(CLOSED_RIGHT, CLOSED_LEFT, i, j, 1, value, penalty)
             v = value[CLOSED_RIGHT, i, best] + value[CLOSED_LEFT, best + 1, j]
@@ -70,7 +56,6 @@ def _fill(
             penalty[OPEN_RIGHT, i, j] = p + forbidden[j, i]
             split[OPEN_RIGHT, i, j] = best
             value[OPEN_LEFT, i, j] = v + scores[i, j]
-            # Left spans that begin at ROOT are filled in too, but no right span is made of them.
             penalty[OPEN_LEFT, i, j] = p + forbidden[i, j]
             split[OPEN_LEFT, i, j] = best
             best = _best_split(OPEN_RIGHT, CLOSED_RIGHT, i, j, 0, value, penalty)

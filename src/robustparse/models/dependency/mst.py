@@ -1,4 +1,4 @@
-"""Compiled loop behind `trees.mst`: Chu-Liu-Edmonds on dense scores, O(length^2) a sentence.
+"""Compiled loop of `trees.mst`: Chu-Liu-Edmonds on dense scores, O(length^2) a sentence.
 
 The search follows best heads upwards from a word until the path meets ROOT or a word that already
 reaches it, and contracts every cycle that it closes (Tarjan 1977, dense variant).

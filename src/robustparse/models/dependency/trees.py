@@ -1,48 +1,82 @@
-"""From arc scores to dependency trees: greedy, maximum spanning tree, Eisner.
+"""From arc scores to dependency trees, by the decoder that a parser names.
+
+Zheng et al. (2020) attack greedy heads and evaluate with single-root Eisner; Wang et al. (2021)
+decode labelled maximum spanning trees without the single-root constraint; SuPar repairs greedy
+heads that are no tree. Scores of different decoders are not to be mixed.
 
 Every function takes numpy arrays for a whole batch: `scores` of shape
-`(batch, length + 1, length + 1)`, indexed `[sentence, dependent, head]`, float32 or float64, with
-ROOT at position 0, and `lengths` of shape `(batch,)`, in words without ROOT. Heads come back as
-int16 of shape `(batch, length)`: entry `[b, i]` is the head of word `i + 1`, 0 is ROOT, and entries
-beyond a sentence's length are 0. What stands in padding, on the diagonal and in ROOT's own row is
-never read, and a sentence's tree does not depend on the other sentences of the batch.
+`(batch, length + 1, length + 1)`, indexed `[sentence, dependent, head]`, with ROOT at position 0,
+and `lengths` of shape `(batch,)`, in words without ROOT. Heads come back as int16 of shape
+`(batch, length)`: entry `[b, i]` is the head of word `i + 1`, 0 is ROOT, and entries beyond a
+sentence's length are 0. What stands in padding, on the diagonal and in ROOT's own row is never
+read, and a sentence's tree does not depend on the other sentences of the batch.
 
 A score of -inf, or of -1e30 and below (as `torch.finfo(torch.float32).min` in a mask), forbids an
 arc. Where no tree avoids all forbidden arcs, the trees with the fewest of them compete. Sums are
 taken in float64. Of heads that score the same, `greedy` takes the lowest; the other decoders are
-deterministic functions of the one sentence's scores.
+deterministic functions of the one sentence's scores. A NaN or +inf raises `ValueError`.
 
 The compiled loops are in `mst` and `eisner`; they are imported at their first call, so that
 importing this module does not load numba.
 """
 
-from typing import TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from robustparse.errors import check_choice
+
+Decoder = Literal["greedy", "repair", "mst", "mst_unrestricted", "eisner"]
 
 Floats: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 
 FORBIDDEN = -1e30
 
 
+def check_decoder(decoder: str) -> None:
+    """Refuse an unknown name.
+
+    Raises:
+        InputError: names the decoders there are.
+    """
+    check_choice("decoder", decoder, get_args(Decoder))
+
+
+def decode_heads(scores: Floats, lengths: ArrayLike, decoder: Decoder) -> NDArray[np.int16]:
+    """Decode a batch.
+
+    Args:
+        scores: ``(batch, 1 + length, 1 + length)`` [sentence, dependent, head].
+        lengths: ``(batch,)`` in words.
+        decoder: ``greedy`` takes each word's best head, which need not make a tree; ``repair``
+            does so too, and takes the best single-root tree for sentences where that is none;
+            ``mst`` is the best single-root tree, ``mst_unrestricted`` the best tree with any number
+            of roots, ``eisner`` the best projective single-root tree.
+    """
+    if decoder == "greedy":
+        return greedy(scores, lengths)
+    if decoder == "repair":
+        return greedy_with_repair(scores, lengths)
+    if decoder == "eisner":
+        return eisner(scores, lengths)
+    return mst(scores, lengths, single_root=decoder == "mst")
+
+
 def is_tree(
     heads: NDArray[np.integer], lengths: ArrayLike, *, single_root: bool = True
 ) -> NDArray[np.bool_]:
-    """Tell which head sequences are dependency trees.
+    """Tell which head sequences are dependency trees, ``(n,)``.
+
+    A head outside 0..length makes a sequence no tree; so does having no word.
 
     Args:
-        heads: shape `(n, length)`, the head of each word, 0 for ROOT.
-        lengths: shape `(n,)`, in words.
+        heads: ``(n, length)``, the head of each word, 0 for ROOT.
+        lengths: ``(n,)``, in words.
         single_root: require exactly one word whose head is ROOT; otherwise one or more.
-
-    Returns:
-        Shape `(n,)`. A head outside 0..length makes a sequence no tree; so does having no word.
     """
-    if heads.ndim != 2:
-        raise ValueError(f"heads must have shape (n, length), got {heads.shape}")
     n, length = heads.shape
-    sizes = _checked_lengths(lengths, n, length)
+    sizes = np.asarray(lengths)
     inside = np.arange(length) < sizes[:, None]
     in_range = ((heads >= 0) & (heads <= sizes[:, None])) | ~inside
     roots: NDArray[np.int64] = ((heads == 0) & inside).sum(axis=1)
@@ -57,7 +91,7 @@ def is_tree(
 
 def greedy(scores: Floats, lengths: ArrayLike) -> NDArray[np.int16]:
     """Give each word its best head other than itself; the result need not be a tree."""
-    sizes = _checked_scores(scores, lengths)
+    sizes = np.asarray(lengths)
     masked = np.where(_legal(scores, sizes), scores, -np.inf)[:, 1:]
     heads = masked.argmax(axis=2)
     # argmax stops at a NaN, so looking at the chosen scores finds every sentence that has one.
@@ -72,7 +106,7 @@ def greedy_with_repair(scores: Floats, lengths: ArrayLike) -> NDArray[np.int16]:
 
     Greedy heads that form a tree are already the best tree, so this equals `mst` up to ties.
     """
-    sizes = _checked_scores(scores, lengths)
+    sizes = np.asarray(lengths)
     heads = greedy(scores, sizes)
     broken = ~is_tree(heads, sizes) & (sizes > 0)
     if broken.any():
@@ -83,56 +117,34 @@ def greedy_with_repair(scores: Floats, lengths: ArrayLike) -> NDArray[np.int16]:
 def mst(scores: Floats, lengths: ArrayLike, *, single_root: bool = True) -> NDArray[np.int16]:
     """Find the highest-scoring tree, projective or not (Chu and Liu 1965, Edmonds 1967).
 
-    Args:
-        scores: shape `(batch, length + 1, length + 1)`, `[sentence, dependent, head]`.
-        lengths: shape `(batch,)`, in words.
-        single_root: only trees in which one word hangs from ROOT, exactly as by trying each root.
-
-    Returns:
-        Heads, shape `(batch, length)`.
-
-    Raises:
-        ValueError: a shape does not fit, or an arc's score is NaN or +inf.
+    With ``single_root``, of the trees in which one word hangs from ROOT, exactly as by trying each.
     """
     from robustparse.models.dependency.mst import decode_batch
 
-    sizes, values, forbidden = _prepared(scores, lengths)
-    heads = np.zeros((len(sizes), values.shape[1] - 1), dtype=np.int16)
+    sizes, values, forbidden, heads = _prepared(scores, lengths)
     decode_batch(values, forbidden, sizes, single_root, heads)
     return heads
 
 
-def eisner(scores: Floats, lengths: ArrayLike, *, single_root: bool = True) -> NDArray[np.int16]:
-    """Find the highest-scoring projective tree (Eisner 1996).
-
-    Args:
-        scores: shape `(batch, length + 1, length + 1)`, `[sentence, dependent, head]`.
-        lengths: shape `(batch,)`, in words.
-        single_root: only trees in which one word hangs from ROOT.
-
-    Returns:
-        Heads, shape `(batch, length)`.
-
-    Raises:
-        ValueError: a shape does not fit, or an arc's score is NaN or +inf.
-    """
+def eisner(scores: Floats, lengths: ArrayLike) -> NDArray[np.int16]:
+    """Find the highest-scoring projective tree in which one word hangs from ROOT (Eisner 1996)."""
     from robustparse.models.dependency.eisner import decode_batch
 
-    sizes, values, forbidden = _prepared(scores, lengths)
-    heads = np.zeros((len(sizes), values.shape[1] - 1), dtype=np.int16)
-    decode_batch(values, forbidden, sizes, single_root, heads)
+    sizes, values, forbidden, heads = _prepared(scores, lengths)
+    decode_batch(values, forbidden, sizes, heads)
     return heads
 
 
 def _prepared(
     scores: Floats, lengths: ArrayLike
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_]]:
-    """Lengths, float64 scores with 0 at forbidden arcs, and the mask of forbidden arcs."""
-    sizes = _checked_scores(scores, lengths)
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.int16]]:
+    """Lengths, float64 scores with 0 at forbidden arcs, the mask of these, and heads to fill in."""
+    sizes = np.asarray(lengths, dtype=np.int64)
     legal = _legal(scores, sizes)
     _refuse(legal & (np.isnan(scores) | (scores == np.inf)))
     allowed = legal & (scores > FORBIDDEN)
-    return sizes, np.where(allowed, scores, 0.0).astype(np.float64), ~allowed
+    values = np.where(allowed, scores, 0.0).astype(np.float64)
+    return sizes, values, ~allowed, np.zeros((len(sizes), scores.shape[1] - 1), dtype=np.int16)
 
 
 def _legal(scores: Floats, sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -148,22 +160,3 @@ def _refuse(bad: NDArray[np.bool_]) -> None:
     if bad.any():
         sentence = int(np.argwhere(bad)[0, 0])
         raise ValueError(f"arc scores must be below +inf, got NaN or +inf in sentence {sentence}")
-
-
-def _checked_scores(scores: Floats, lengths: ArrayLike) -> NDArray[np.int64]:
-    if scores.ndim != 3 or scores.shape[1] != scores.shape[2] or scores.shape[1] < 1:
-        raise ValueError(
-            f"scores must have shape (batch, length + 1, length + 1), got {scores.shape}"
-        )
-    if scores.dtype not in (np.float32, np.float64):
-        raise ValueError(f"scores must be float32 or float64, got {scores.dtype}")
-    return _checked_lengths(lengths, scores.shape[0], scores.shape[1] - 1)
-
-
-def _checked_lengths(lengths: ArrayLike, batch: int, longest: int) -> NDArray[np.int64]:
-    sizes = np.asarray(lengths, dtype=np.int64)
-    if sizes.shape != (batch,) or ((sizes < 0) | (sizes > longest)).any():
-        raise ValueError(
-            f"lengths must be {batch} integers in 0..{longest}, got {sizes.tolist()[:10]}"
-        )
-    return sizes

@@ -45,17 +45,12 @@ class Encoder(nn.Module, ABC):
         """Make the layers, whose sizes follow from the vocabulary."""
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Restore from a checkpoint what ``build`` would otherwise read from files.
-
-        Args:
-            saved: the arguments of the checkpoint's encoder.
-        """
+        """Restore what ``build`` would read from files: ``saved`` is a checkpoint's arguments."""
 
     def differences(self, saved: Mapping[str, Any]) -> list[str]:
         """Name the files whose content gives the weights another meaning than a checkpoint's have.
 
-        Args:
-            saved: the arguments of the checkpoint's encoder.
+        As in ``restore``, ``saved`` is the arguments of the checkpoint's encoder.
         """
         return []
 
@@ -76,16 +71,12 @@ class Encoder(nn.Module, ABC):
         Raises:
             InputError: names the obstacle.
         """
-        if self.reads_tags and not sentence.tags:
+        tags, words = len(sentence.tags), len(sentence)
+        if self.reads_tags and tags != words:
             raise InputError(
-                "the parser reads part-of-speech tags, and the sentence has none",
-                expected="them in column 5 (or 4) of the file, or in Sentence(words, xpos=...)",
-            )
-        if self.reads_tags and len(sentence.tags) != len(sentence):
-            raise InputError(
-                f"the sentence has {len(sentence)} words and {len(sentence.tags)} part-of-speech "
-                "tags",
-                expected="one tag a word",
+                f"the parser reads part-of-speech tags, and the sentence has {tags} for {words} "
+                "words",
+                expected="one a word in column 5 (or 4) of the file, or Sentence(words, xpos=...)",
             )
 
     def warnings(self, sentences: Iterable[Sentence]) -> list[str]:

@@ -72,7 +72,7 @@ class LSTMEncoder(Encoder):
     ) -> None:
         super().__init__()
         owner = "LSTMEncoder"
-        check_least(owner, hidden=hidden, layers=layers)
+        check_least(owner, hidden=hidden, layers=layers, max_vectors=max_vectors)
         check_least(owner, 0, word_dim=word_dim, character_dim=character_dim, tag_dim=tag_dim)
         if not word_dim and not character_dim:
             found = "word_dim and character_dim are both 0: nothing tells words apart"
@@ -82,16 +82,20 @@ class LSTMEncoder(Encoder):
             raise InputError(found, key=f"{owner}: character_out")
         if not 0.0 <= dropout < 1.0:
             raise InputError(f"must be in [0, 1), got {dropout}", key=f"{owner}: dropout")
-        _check_vectors(vectors, word_dim, max_vectors, tune_vectors)
+        if vectors is not None and not word_dim:
+            found = "vectors are added to word embeddings, and word_dim is 0"
+            raise InputError(found, key=f"{owner}: vectors", remedy="set word_dim to their width")
+        if vectors is None and (max_vectors is not None or tune_vectors):
+            name = "tune_vectors" if max_vectors is None else "max_vectors"
+            found, remedy = "has no effect without vectors", "set vectors, or leave it out"
+            raise InputError(found, key=f"{owner}: {name}", remedy=remedy)
         self.word_dim, self.hidden, self.layers = word_dim, hidden, layers
         self.character_dim, self.character_out = character_dim, character_out
         self.dropout, self.tag_dim = dropout, tag_dim
         self.vectors, self.max_vectors, self.tune_vectors = vectors, max_vectors, tune_vectors
-        self.vector_words = vector_words
-        self.reads_tags = tag_dim > 0
+        self.vector_words, self.reads_tags = vector_words, tag_dim > 0
         self.form_dim = word_dim + (character_out if character_dim else 0)
-        self.dim = self.form_dim + tag_dim
-        self.out_dim = 2 * hidden
+        self.dim, self.out_dim = self.form_dim + tag_dim, 2 * hidden
 
     def build(self, vocabulary: Vocabulary) -> None:
         """Make the layers."""
@@ -139,7 +143,7 @@ class LSTMEncoder(Encoder):
         return [] if same else [f"the words of its vectors (vectors: {self.vectors})"]
 
     def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
-        """Return rows of the word table."""
+        """See ``Encoder.intern``."""
         return self.table.intern(words)
 
     def embedded(self, words: Sequence[str]) -> NDArray[np.bool_] | None:
@@ -206,18 +210,3 @@ def _divided_by_deviation(matrix: NDArray[np.float32], path: str) -> NDArray[np.
             remedy="give vectors whose values differ, or leave vectors out",
         )
     return matrix / deviation
-
-
-def _check_vectors(
-    vectors: str | None, word_dim: int, max_vectors: int | None, tune_vectors: bool
-) -> None:
-    """Check the settings of vectors; raises InputError if one is out of range or has no effect."""
-    owner = "LSTMEncoder"
-    if vectors is not None and not word_dim:
-        found = "vectors are added to word embeddings, and word_dim is 0"
-        raise InputError(found, key=f"{owner}: vectors", remedy="set word_dim to their width")
-    if vectors is None and (max_vectors is not None or tune_vectors):
-        name = "tune_vectors" if max_vectors is None else "max_vectors"
-        found, remedy = "has no effect without vectors", "set vectors, or leave it out"
-        raise InputError(found, key=f"{owner}: {name}", remedy=remedy)
-    check_least(owner, max_vectors=max_vectors)

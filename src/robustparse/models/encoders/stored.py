@@ -37,14 +37,9 @@ _EXPECTED = "an encoder such as BERT, RoBERTa or ELECTRA"
 def to_store(model: str, network: Any, tokenizer: Any) -> dict[str, str]:
     """Return all that network and tokenizer can be made from again, except for the weights.
 
-    Args:
-        model: its name, for errors.
-        network: as ``load_encoder`` gives it.
-        tokenizer: likewise.
-
     Raises:
         InputError: the tokenizer is written in Python, has another vocabulary than the weights or
-            no special pieces.
+            no special pieces; names the ``model``.
     """
     key = f"{ENCODER} {model}"
     pieces = getattr(tokenizer, "backend_tokenizer", None)
@@ -71,14 +66,10 @@ def to_store(model: str, network: Any, tokenizer: Any) -> dict[str, str]:
 
 
 def network_of(model: str, stored: Mapping[str, str]) -> Any:
-    """Make the network of a stored configuration, in float32, with weights still to be filled.
-
-    Raises:
-        InputError: the configuration makes none.
-    """
+    """Make the network of a stored configuration, in float32, with weights still to be filled."""
     configs: Any = AutoConfig
     models: Any = AutoModel
-    with unbroken(model, "config", stored) as text:
+    with _unbroken(model, "config", stored) as text:
         made = models.from_config(configs.for_model(**json.loads(text)), trust_remote_code=False)
     # The configuration names the precision of its file.
     return made.to(dtype=torch.float32)
@@ -87,29 +78,19 @@ def network_of(model: str, stored: Mapping[str, str]) -> Any:
 def table_of(model: str, stored: Mapping[str, str], limit: int) -> SubwordTable:
     """Make the sub-word table of a stored tokenizer and its special pieces.
 
-    Args:
-        model: its name, for errors.
-        stored: the parts.
-        limit: pieces that the network reads at once; no word has more.
-
-    Raises:
-        InputError: the parts make none.
+    No word has more pieces than ``limit``, what the network reads at once.
     """
-    with unbroken(model, "special", stored) as text:
+    with _unbroken(model, "special", stored) as text:
         special = SpecialPieces(**json.loads(text))
         if not all(type(piece) is int for piece in special):
             raise TypeError(f"{special} holds more than numbers")
-    with unbroken(model, "tokenizer", stored) as text:
+    with _unbroken(model, "tokenizer", stored) as text:
         return SubwordTable(Tokenizer.from_str(text), special, min(limit, MAX_PIECES))
 
 
 @contextmanager
-def unbroken(model: str, part: str, stored: Mapping[str, str]) -> Iterator[str]:
-    """Give the text of a part to make something of; see ``table_of``.
-
-    Raises:
-        InputError: nothing could be made of it; names the part.
-    """
+def _unbroken(model: str, part: str, stored: Mapping[str, str]) -> Iterator[str]:
+    """Give the text of a part; raise ``InputError`` if nothing can be made of it."""
     try:
         yield stored[part]
     except Exception as error:  # garbage may raise anything in transformers and tokenizers

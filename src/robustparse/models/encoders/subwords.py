@@ -1,7 +1,7 @@
 """Words as sub-word pieces: which pieces a word has, and where they stand in a sentence.
 
 A sentence's units are ``[CLS] pieces [SEP]``; ROOT takes [CLS] (Wang et al. 2021). A sentence over
-the network's limit is either cut off, or read in windows with a [CLS] and [SEP] each, one behind
+the network's limit is either cut off, or read in windows with a [CLS] and [SEP] each, one after
 the other in the units.
 """
 
@@ -28,7 +28,7 @@ _BRACKETS = {
     "-RCB-": "}",
 }
 
-# Of one word; what stands behind is cut, so that a pathological token cannot fill the memory.
+# Of one word; what follows is cut, so that a pathological token cannot fill the memory.
 MAX_PIECES = 16
 
 
@@ -82,7 +82,7 @@ class SubwordTable(FormTable):
         return known
 
     def count(self, rows: NDArray[np.int32]) -> int:
-        """Return the pieces of these words together."""
+        """Return how many pieces these words have together."""
         return int(self._columns[1][rows].sum())
 
 
@@ -120,7 +120,7 @@ def lay_out(
         counts: ``(batch, length)``, 0 on padding.
         special: ids of what stands around them.
         limit: pieces of one window, [CLS] and [SEP] not counted.
-        split: read what is longer in windows; otherwise words behind the limit have no piece.
+        split: read what is longer in windows; otherwise words after the limit have no piece.
     """
     device = counts.device
     window = torch.zeros_like(counts)

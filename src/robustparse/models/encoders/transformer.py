@@ -44,7 +44,7 @@ class TransformerEncoder(Encoder):
         download: fetch a name that is not in the cache.
         pooling: from pieces to words: the ``first`` (Wang et al. 2021), the ``mean`` (SuPar) or the
             ``last``.
-        mix: how many of the last layers are mixed with learned weights; 1 takes the last alone.
+        mix: how many of the last layers are mixed with learned weights; 1 takes the last only.
         tune: train the network; otherwise it stays as it is, without dropout.
         dropout: of the words' vectors, masks shared over a sentence (0.33).
         lstm_layers: of a BiLSTM over the words' vectors (0: none; Wang et al. 2021: 3).
