@@ -12,7 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from robustparse.report.folders import AttackFolder
+from robustparse.evaluation.lines import RUN
+from robustparse.files import as_written
+from robustparse.report.folders import AttackFolder, number
 from robustparse.report.plots import BUDGET, SERIES, Curve, Plot, score_label
 from robustparse.report.training import TrainingRun, over_epochs
 
@@ -22,7 +24,8 @@ def with_budget_curves(systems: Sequence[AttackFolder]) -> list[AttackFolder]:
     groups: dict[str, dict[float, int]] = defaultdict(dict)
     for index, system in enumerate(systems):
         run = copy.deepcopy(system.run)
-        gamma = _take_gamma(run)
+        with as_written(system.path / RUN, "attack"):
+            gamma = _take_gamma(run)
         if gamma is not None and system.row.after is not None:
             groups[json.dumps(run, sort_keys=True)][gamma] = index
     shown = list(systems)
@@ -95,15 +98,10 @@ def _take_gamma(run: dict[str, Any]) -> float | None:
     """Remove the search's budget from the run, so that the rest can be compared, and return it."""
     part: Any = run
     for key in ("settings", "init_args", "search", "init_args"):
-        part = part.get(key) if isinstance(part, dict) else None
-    gamma = part.pop("gamma", None) if isinstance(part, dict) else None
-    if isinstance(gamma, bool) or not isinstance(gamma, int | float):
-        return None
-    return float(gamma)
+        part = part.get(key, {})
+    return number(part.pop("gamma", None))
 
 
 def _victim_name(run: dict[str, Any]) -> str:
     """Return the name of the victim's run folder."""
-    victims = run.get("victims")
-    first = victims[0] if isinstance(victims, list) and victims else ""
-    return Path(str(first)).parent.name
+    return Path(run.get("victims", [""])[0]).parent.name
