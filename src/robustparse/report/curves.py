@@ -54,8 +54,8 @@ def merge_plots(systems: Sequence[AttackFolder], runs: Sequence[TrainingRun] = (
     merged = []
     for (title, x, y), members in groups.items():
         parts = _split(_rename(members))
-        for number, curves in enumerate(parts, 1):
-            part = f" ({number})" if len(parts) > 1 else ""
+        for index, curves in enumerate(parts, 1):
+            part = f" ({index})" if len(parts) > 1 else ""
             plot = Plot(title + part, x, y, curves)
             merged += [plot, *over_epochs(plot)]
     return merged

@@ -7,7 +7,6 @@ are dashed and wrong labels boxed, in addition to their color.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 
 from robustparse.tasks.tree_layout import (
@@ -61,60 +60,27 @@ STYLE = """
 """.strip()
 
 
-@dataclass(frozen=True, slots=True)
-class TreePair:
-    """One sentence parsed before and after an attack.
-
-    Args:
-        words_before: the n words of the original sentence.
-        words_after: the n words of the perturbed sentence.
-        gold: the gold parse of the original sentence.
-        before: the parser's tree for the original sentence.
-        after: the parser's tree for the perturbed sentence.
-        edited: positions of the substituted words, from 0.
-    """
-
-    words_before: tuple[str, ...]
-    words_after: tuple[str, ...]
-    gold: DependencyTree
-    before: DependencyTree
-    after: DependencyTree
-    edited: tuple[int, ...]
-
-
-def draw_tree(
-    words: Sequence[str],
-    tree: DependencyTree,
-    *,
-    gold: DependencyTree | None = None,
-    edited: Sequence[int] = (),
+def draw_pair(
+    words: tuple[Sequence[str], Sequence[str]],
+    gold: DependencyTree,
+    trees: tuple[DependencyTree, DependencyTree],
+    edited: Sequence[int],
 ) -> str:
-    """Draw one tree, arcs above the words.
+    """Draw both parses in shared columns: arcs before above the words, arcs after below them.
 
     Args:
-        words: n words.
-        tree: the tree to draw.
-        gold: where given, wrong arcs are dashed and coloured, wrong labels boxed.
-        edited: positions from 0 whose words are boxed.
-
-    Returns:
-        A complete `<svg>` element.
-    """
-    side = make_side(words, tree, gold, -1)
-    columns = place_columns([side], MARGIN)
-    line = MARGIN + side.height
-    body = _arcs(side, columns, line) + _words(side, columns, line + WORD_SIZE + 6, edited)
-    return _svg(body, columns[-1].right + MARGIN, line + WORD_SIZE + 16 + MARGIN, " ".join(words))
-
-
-def draw_pair(pair: TreePair) -> str:
-    """Draw both parses in shared columns: arcs before above the words, arcs after below them.
+        words: of the original sentence and of the perturbed one, n each.
+        gold: the gold parse of the original sentence.
+        trees: the parser's, of the original sentence and of the perturbed one.
+        edited: positions of the substituted words, from 0.
 
     Returns:
         A complete `<svg>` element, as wide and high in pixels as it needs to be.
     """
-    upper = make_side(pair.words_before, pair.before, pair.gold, -1)
-    lower = make_side(pair.words_after, pair.after, pair.gold, 1)
+    upper, lower = (
+        make_side(own, tree, gold, direction)
+        for own, tree, direction in zip(words, trees, (-1, 1), strict=True)
+    )
     columns = place_columns([upper, lower], MARGIN + GUTTER)
     top = MARGIN + upper.height
     first, second = top + WORD_SIZE + 6, top + WORD_SIZE + 6 + ROW
@@ -122,12 +88,12 @@ def draw_pair(pair: TreePair) -> str:
     body = _arcs(upper, columns, top) + _arcs(lower, columns, bottom)
     for y, text in ((first, "before"), (second, "after")):
         body.append(_text(MARGIN + GUTTER / 2 - 6, y, text, "side"))
-    body += _words(upper, columns, first, pair.edited)
-    body += _words(lower, columns, second, pair.edited)
-    for i in pair.edited:
+    body += _words(upper, columns, first, edited)
+    body += _words(lower, columns, second, edited)
+    for i in edited:
         x, start, end = columns[i].middle, first + 8, second - WORD_SIZE - 5
         body.append(f'<path class="swap" d="M{x:.1f} {start:.1f}V{end:.1f}m-4 -5l4 5l4 -5"/>')
-    title = f"{' '.join(pair.words_before)} / {' '.join(pair.words_after)}"
+    title = " / ".join(map(" ".join, words))
     return _svg(body, columns[-1].right + MARGIN, bottom + lower.height + MARGIN, title)
 
 
@@ -167,8 +133,6 @@ def _arcs(side: Side, columns: list[Column], line: float) -> list[str]:
 
 
 def _verdict(side: Side, word: int) -> str:
-    if side.gold is None:
-        return "right"
     if side.tree.heads[word] != side.gold.heads[word]:
         return "wrong"
     return "right" if side.tree.labels[word] == side.gold.labels[word] else "mislabelled"
