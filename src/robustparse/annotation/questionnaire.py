@@ -19,7 +19,7 @@ from typing import Any
 from robustparse.attacks.randomness import stream
 from robustparse.errors import InputError, check_seed
 from robustparse.evaluation.pairs import Pair
-from robustparse.files import read_text, write_text
+from robustparse.files import as_written, read_json, read_text, write_text
 
 ITEM = "item"
 QUESTIONS = {
@@ -141,15 +141,9 @@ def read_key(path: Path) -> dict[str, Item]:
     Raises:
         InputError: it is no key as `export` writes it.
     """
-    text = read_text(path)
-    try:
-        items = json.loads(text)["items"].items()
-        read = {str(name): _item(one) for name, one in items}
-    except (ValueError, LookupError, TypeError, AttributeError):
-        read = {}
-    if not read:
-        raise InputError("no key as `robustparse annotate export` writes it", path=path)
-    return read
+    content = read_json(path, dict)
+    with as_written(path, "annotate export"):
+        return {str(name): _item(one) for name, one in content["items"].items()}
 
 
 def _item(record: Mapping[str, Any]) -> Item:

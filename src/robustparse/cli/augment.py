@@ -8,7 +8,7 @@ changed ones. The attack runs in a folder next to the copies, where it resumes a
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from rich.console import Console
 
@@ -22,7 +22,7 @@ from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.shares import Unit
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_folder import Summary, perturbed
-from robustparse.evaluation.lines import EXAMPLES, read_lines
+from robustparse.evaluation.lines import EXAMPLES, each_line
 from robustparse.files import write_text, written
 from robustparse.models.dependency.decoders import Decoder
 from robustparse.models.victim import Precision
@@ -99,12 +99,22 @@ def augment(
 
 def _written(copies: Path, run: AttackRun, done: Attacked, keep: Keep) -> Summary:
     """Write the copies and what they are; return that."""
-    made = _write_copies(copies, done, read_lines(run.folder / EXAMPLES), keep)
-    how = {"data": run.data, "fraction": run.fraction, "fraction_of": run.unit, "keep": keep}
-    report = {**done.summary, **how, **made}
+    kept = [line for line in each_line(run.folder / EXAMPLES) if line["edited"] or keep == "all"]
+    with written(copies) as file:
+        file.writelines(perturbed(done.task, done.examples, kept))
+    report = {
+        **done.summary,
+        "data": run.data,
+        "fraction": run.fraction,
+        "fraction_of": run.unit,
+        "keep": keep,
+        "n_copies": len(kept),
+        "n_copied_words": sum(len(line["tokens"]) for line in kept),
+        "n_changed": sum(bool(line["edited"]) for line in kept),
+    }
     write_text(copies.with_suffix(".json"), json.dumps(report, indent=2) + "\n")
     Console().print(summary_table({Path(run.checkpoints[0]).stem: done.summary}))
-    Console().print(f"{made['n_copies']} copies in {copies}", soft_wrap=True)
+    Console().print(f"{report['n_copies']} copies in {copies}", soft_wrap=True)
     return report
 
 
@@ -117,20 +127,6 @@ def _drawn(fraction: float | None, tokens: float | None) -> tuple[float, Unit]:
     if tokens is not None:
         return tokens, "tokens"
     return 1.0 if fraction is None else fraction, "sentences"
-
-
-def _write_copies(
-    out: Path, done: Attacked, lines: Sequence[dict[str, Any]], keep: Keep
-) -> Summary:
-    """Write the copies; count them, their words, and those that are changed."""
-    kept = [line for line in lines if line["edited"] or keep == "all"]
-    with written(out) as file:
-        file.writelines(perturbed(done.task, done.examples, kept))
-    return {
-        "n_copies": len(kept),
-        "n_copied_words": sum(len(line["tokens"]) for line in kept),
-        "n_changed": sum(bool(line["edited"]) for line in kept),
-    }
 
 
 def _checked_out(out: Path, data: str) -> Path:

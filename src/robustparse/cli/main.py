@@ -28,7 +28,6 @@ OWN = {
     "annotate": "export: blind pairs for human judgement; score: what people answered",
     "report": "one HTML page from output folders",
 }
-RENAMED = {"quality": "measure", "export": "annotate export", "judge": "annotate score"}
 # How an interrupted command is resumed.
 RESUMES = {
     "fit": "; --ckpt_path last resumes from its last checkpoint",
@@ -74,8 +73,6 @@ def _run(command: str, arguments: list[str]) -> None:
         from robustparse.cli.lightning import run
 
         run([command, *arguments])
-    elif command in RENAMED:
-        raise InputError(f"{command} is now called {RENAMED[command]}")
     else:
         names = ", ".join([*LIGHTNING, *OWN])
         raise InputError(f"unknown command {command!r}; the commands are {names}")

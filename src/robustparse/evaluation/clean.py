@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from robustparse.data.sampler import EvaluationLoader, forward_words
+from robustparse.files import written
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.base import Model
 from robustparse.models.victim import ModelVictim, Precision
@@ -55,6 +57,21 @@ def scores_of(
         sums.update(task.correct(prediction.answer, *by_id[prediction.id]))
     scores = task.score(sums)
     return {name: scores.get(name) for name in (*task.scores, *task.further_scores)}
+
+
+def write_answers(
+    path: Path, task: Task, examples: Sequence[Example], predictions: Iterable[Prediction]
+) -> int:
+    """Write examples with their predicted answers as they stand in a file; leave out those without.
+
+    Returns:
+        How many were left out.
+    """
+    answers = {each.id: each.answer for each in predictions}
+    kept = [each for each in examples if each.id in answers]
+    with written(path) as file:
+        file.writelines(task.write(each, answer=answers[each.id]) for each in kept)
+    return len(examples) - len(kept)
 
 
 def predictions(

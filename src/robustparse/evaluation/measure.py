@@ -18,11 +18,10 @@ from robustparse import __version__
 from robustparse.attacks.constraints.language_model import LanguageModel
 from robustparse.attacks.constraints.similarity import SentenceSimilarity
 from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
-from robustparse.errors import InputError
 from robustparse.evaluation.breakdown import NOT_MEASURED
 from robustparse.evaluation.lines import EXAMPLES, SUMMARY
 from robustparse.evaluation.pairs import Pair, read_pairs, read_summary
-from robustparse.files import read_text, write_text
+from robustparse.files import read_json, write_text
 
 QUALITY = "quality.json"
 _TEXTS_AT_ONCE = 256
@@ -169,12 +168,7 @@ def _held(folder: Path) -> Measures:
     path = folder / QUALITY
     if not path.exists():
         return {}
-    try:
-        held = json.loads(read_text(path))
-    except json.JSONDecodeError:
-        held = None
-    if not isinstance(held, dict):
-        raise InputError("no JSON object", path=path, remedy="delete the file")
+    held = read_json(path, dict, "delete the file")
     if held.get("examples") != _digest(folder):
         return {}
     return {name: held[name] for name in NOT_MEASURED if name in held}

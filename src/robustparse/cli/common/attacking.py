@@ -18,11 +18,7 @@ import torch
 from robustparse import trust
 from robustparse.attacks.attack import PACKING, Attack
 from robustparse.cli.common.class_paths import checked
-from robustparse.cli.common.inputs import (
-    digest,
-    load_examples,
-    load_models,
-)
+from robustparse.cli.common.inputs import digest, load_examples, load_models
 from robustparse.cli.common.options import Recipe
 from robustparse.cli.common.progress import attack_progress
 from robustparse.cli.common.recipe_files import recipe_digests
@@ -59,21 +55,8 @@ class Attacked(NamedTuple):
 class AttackRun:
     """What is attacked and how, as plain values that another process can be given.
 
-    Args:
-        folder: where the attack's files go.
-        recipe: the attack.
-        checkpoints: of the victim, an ensemble if there are several.
-        data: a data file, or ``sample``.
-        split: of the sample.
-        seed: of the attack's random choices, and of the sample's grammar.
-        limit: see `load_examples`.
-        fraction: see `load_examples`.
-        unit: see `load_examples`.
-        decoder: see `load_models`.
-        device: see `process_device`.
-        devices: processes of this machine.
-        precision: of the victim's passes.
-        max_length: longest allowed sentence.
+    Fields are the options of ``attack``; ``split`` is of the sample, ``unit`` what the fraction
+    counts.
     """
 
     folder: Path
@@ -143,14 +126,13 @@ class AttackRun:
         arguments = self.recipe.settings["init_args"]
         kept = {key: value for key, value in arguments.items() if key not in PACKING}
         settings = {**self.recipe.settings, "init_args": {**kept, "seed": self.seed}}
-        unit = {} if self.unit == "sentences" else {"fraction_of": self.unit}
         keys = ("seed", "limit", "decoder", "precision", "data", "fraction")
         return {
             "attack": self.recipe.name,
             "victims": self.checkpoints,
             "settings": settings,
             **{key: getattr(self, key) for key in keys},
-            **unit,
+            "fraction_of": self.unit,
             "sha256": {
                 "checkpoint": [digest(path) for path in self.checkpoints],
                 "data": digest(self.data),

@@ -2,17 +2,16 @@
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytorch_lightning as pl
 import torch
 
-from robustparse.data.conllu import block_of, file_ending, with_parse, write_treebank
 from robustparse.data.datamodule import DataModule
 from robustparse.errors import InputError
+from robustparse.evaluation.clean import write_answers
+from robustparse.models.base import Model
 from robustparse.types import Prediction
-
-NAME = "predictions"
 
 
 class PredictionFile(pl.Callback):
@@ -56,17 +55,13 @@ class PredictionFile(pl.Callback):
 
     def on_predict_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Gather the predictions of all processes, write them on the first."""
-        trees = {prediction.id: prediction.answer for prediction in _gather(self._own)}
+        predictions = _gather(self._own)
         if trainer.is_global_zero:
             data: DataModule = trainer.datamodule  # type: ignore[attr-defined]
-            whole = data.examples("test", gold=False)
-            examples = [each for each in whole if each.id in trees]
-            blocks = (each.block or block_of(each.sentence, each.gold) for each in examples)
-            parses = (trees[each.id] for each in examples)
-            self.path = self.folder / f"{NAME}{file_ending(data.path('test') or '')}"
-            write_treebank(self.path, map(with_parse, blocks, parses))
-            if left_out := len(whole) - len(examples):
-                told = f"{left_out} of {len(whole)} sentences were not parsed and are left out"
+            task, examples = cast(Model, pl_module).task, data.examples("test", gold=False)
+            self.path = self.folder / f"predictions{task.ending(data.path('test') or '')}"
+            if left_out := write_answers(self.path, task, examples, predictions):
+                told = f"{left_out} of {len(examples)} sentences were not parsed and are left out"
                 print(f"robustparse: {told} (limit_predict_batches)", file=sys.stderr)
 
 
