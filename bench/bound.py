@@ -40,7 +40,7 @@ def flop_a_word(hidden: int, layers: int) -> int:
     vocabulary = Vocabulary.from_examples(sample_treebank().test)
     parser = BiaffineParser(encoder, arc_dim=500, label_dim=100, vocabulary=vocabulary)
     parts = (parser.encoder.lstm, parser.arc_mlp_d, parser.arc_mlp_h)
-    labels = (parser.mlp_label_dep, parser.mlp_label_head)
+    labels = (parser.rel_mlp_d, parser.rel_mlp_h)
     weights = [weight for part in (*parts, *labels) for weight in part.parameters()]
     matrices = [*weights, parser.arc_attn.weight]
     return 2 * sum(weight.numel() for weight in matrices if weight.dim() > 1)

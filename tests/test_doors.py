@@ -42,7 +42,7 @@ ROOMS = {
     "annotation": LEAVES | {"attacks", "evaluation"},
     "perturbations": LEAVES,
     "tasks": LEAVES | {"data", "grammars"},
-    "models": LEAVES | {"data", "grammars", "tasks"},
+    "models": LEAVES | {"trust", "data", "grammars", "tasks"},
     "evaluation": LEAVES | {"data", "grammars", "attacks", "perturbations", "models", "tasks"},
     "defenses": LEAVES
     | {"data", "grammars", "attacks", "perturbations", "models", "tasks", "evaluation"},

@@ -52,10 +52,10 @@ def broken_checkpoints(folder: Path, good: Path) -> dict[str, str]:
     content = torch.load(good, weights_only=True)
     for name, change in {
         "format": {"format": 99},
-        "class": {"parser": {"class_path": "os.system", "init_args": {}}},
-        "module": {"parser": {"class_path": "robustparse.models.gone.Parser", "init_args": {}}},
-        "encoder": {"parser": specification_of("robustparse.models.LSTMEncoder")},
-        "arguments": {"parser": specification_of("robustparse.models.BiaffineParser")},
+        "class": {"model": {"class_path": "os.system", "init_args": {}}},
+        "module": {"model": {"class_path": "robustparse.models.gone.Parser", "init_args": {}}},
+        "encoder": {"model": specification_of("robustparse.models.LSTMEncoder")},
+        "arguments": {"model": specification_of("robustparse.models.BiaffineParser")},
         "vocabulary": {"vocabulary": {"words": []}},
         "numbers": {"vocabulary": dict.fromkeys(content["robustparse"]["vocabulary"], 5)},
         "small": {"vocabulary": {**content["robustparse"]["vocabulary"], "labels": ["root"]}},
@@ -66,8 +66,8 @@ def broken_checkpoints(folder: Path, good: Path) -> dict[str, str]:
     return {
         **dict.fromkeys(("noise", "cut", "empty", "evil", "evil2"), "not a readable checkpoint"),
         "foreign": "not one that robustparse wrote",
-        "format": "checkpoint format 99",
-        "class": "only classes of robustparse.models are loaded",
+        "format": "format 99, and this version",
+        "class": "expected a public class of robustparse.models",
         "module": "robustparse.models.gone",
         "encoder": "robustparse.models.LSTMEncoder",
         "arguments": "no_such_argument",

@@ -33,7 +33,7 @@ for line in sys.stdin:
     ("end", "says"),
     [
         ("sys.exit(3)", "ended with code 3"),
-        ("time.sleep(600)", "gave no answer within 60.0 s"),
+        ("time.sleep(600)", "no answer within 60.0 s"),
     ],
 )
 def test_a_checker_that_dies_or_hangs_midway(made, tmp_path, capsys, monkeypatch, end, says):
@@ -61,7 +61,7 @@ def test_a_checker_that_dies_or_hangs_midway(made, tmp_path, capsys, monkeypatch
             patch.setattr(link_grammar.selectors, "DefaultSelector", Impatient)
         error = mistake(capsys, *fails)
     assert says in error
-    assert "run again to go on" in error
+    assert "run again" in error
     finished = read_lines(tmp_path / "out" / "examples.jsonl")
     assert 0 < len(finished) < 12
     assert not (tmp_path / "out" / "summary.json").exists()

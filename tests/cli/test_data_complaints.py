@@ -279,6 +279,6 @@ def test_fine_tuning_says_once_which_labels_it_does_not_learn(run, tmp_path, cap
         main([*arguments, "--model.init_args.init_from", str(tmp_path / "clean.ckpt")])
         told = [one.getMessage() for one in caplog.records if "label" in one.getMessage()]
         message = "dependency label 'weird', which the parser never saw in training: words with "
-        message += "this or other such labels, 1 in all, teach heads alone"
+        message += "this or other such labels, 1 in all, train heads only"
         assert told == [place + message] * expected
         caplog.clear()

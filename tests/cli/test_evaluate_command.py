@@ -71,9 +71,9 @@ def test_every_sentence_is_parsed_once(made, tmp_path, monkeypatch):
     parsed: list[int] = []
     parse = BiaffineParser.decode
 
-    def counting(self, words, tags, lengths):
-        parsed.append(len(lengths))
-        return parse(self, words, tags, lengths)
+    def counting(self, members, states, batches):
+        parsed.append(len(batches[0]))
+        return parse(self, members, states, batches)
 
     monkeypatch.setattr(BiaffineParser, "decode", counting)
     options = ["--checkpoint", str(made / "tiny.ckpt"), "--data", str(made / "test.conllu")]

@@ -79,7 +79,7 @@ def test_predict_keeps_what_a_conllx_file_has_beside_parses(
     options = ["--config", str(config), "--trainer.default_root_dir", str(tmp_path / "parsed")]
     data = ["--data.init_args.test_file", str(path)]
     main(["predict", *options, *data, "--ckpt_path", str(run / "best.ckpt")])
-    (tree,) = load(run / "best.ckpt").parse([[row[1] for row in rows]])
+    (tree,) = load(run / "best.ckpt").predict([[row[1] for row in rows]])
     expected = [
         "\t".join([*row, str(head), label, "_", "_"])
         for row, head, label in zip(rows, tree.heads, tree.labels, strict=True)

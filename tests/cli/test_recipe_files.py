@@ -64,10 +64,6 @@ def test_another_table_under_the_same_name(made, tmp_path, monkeypatch, capsys):
     assert len(read_lines(tmp_path / "out" / "examples.jsonl")) == 8
     synonyms(tmp_path / "table.json", 2)  # what is finished is not shown as another's either
     assert "sha256.recipe.table.json" in mistake(capsys, *attack(made, tmp_path))
-    run = json.loads((tmp_path / "out" / "run.json").read_text())
-    del run["sha256"]["recipe"]  # a folder of an older version says nothing of these files
-    (tmp_path / "out" / "run.json").write_text(json.dumps(run))
-    main(attack(made, tmp_path))
 
 
 def test_a_cache_may_grow(made, tmp_path, monkeypatch):

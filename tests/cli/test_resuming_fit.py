@@ -49,7 +49,7 @@ def test_killed_before_its_first_checkpoint_it_is_gone_on_with(
     config = write_config(tmp_path / "crash.yaml", [crash], **settings)
     rare = ("--last_checkpoint.every_n_train_steps", "1000")
     with pytest.raises(RuntimeError, match="crashed"):
-        main([*fit(config, run, *rare)[:5], "--ckpt_path", str(start), *rare])
+        main([*fit(config, run, *rare)[:5], "--ckpt_path", str(start), *rare, "--trust", "faults"])
     assert steps(run) == step
     if name == "start.ckpt":
         assert (run / "last.ckpt.old").read_bytes() == foreign

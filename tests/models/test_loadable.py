@@ -38,19 +38,19 @@ class OwnParser(BiaffineParser):
             BiaffineParser,
             OwnEncoder(**SIZES),
             {},
-            r"encoder: no checkpoint could hold a .*\.OwnEncoder; exp",
+            r"encoder: no checkpoint of a .*\.OwnEncoder could be loaded; exp",
         ),
         (
             BiaffineParser,
             LSTMEncoder(**SIZES),
             {"seed": np.int64(3)},
-            r"BiaffineParser: seed: no checkpoint could hold a numpy\.int64",
+            r"BiaffineParser: seed: no checkpoint of a numpy\.int64",
         ),
         (
             BiaffineParser,
             LSTMEncoder(**SIZES, dropout=np.float64(0.1)),
             {},
-            r"LSTMEncoder: dropout: no checkpoint could hold a numpy\.float64",
+            r"LSTMEncoder: dropout: no checkpoint of a numpy\.float64",
         ),
     ],
 )

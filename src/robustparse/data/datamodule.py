@@ -43,9 +43,14 @@ class Reader(Protocol):
         ...
 
     def warnings(
-        self, examples: Sequence[Example], path: str | Path, punctuation: PunctuationPolicy
+        self,
+        examples: Sequence[Example],
+        path: str | Path,
+        punctuation: PunctuationPolicy,
+        training: bool,
+        gold: bool,
     ) -> Iterator[str]:
-        """Yield what scores on the examples of a file suffer from, if anything."""
+        """Yield what scores on the examples of a file, or training on them, suffer from."""
         ...
 
     def encode(
@@ -212,7 +217,8 @@ class DataModule(pl.LightningDataModule):
         self._model.check_readable(examples, path, policy)
         if split not in self._warned and self._place()[0] == 0:
             self._warned.add(split)
-            for warning in self._model.warnings(examples, path, policy) if gold else ():
+            training = split == "train"
+            for warning in self._model.warnings(examples, path, policy, training, gold):
                 log.warning("%s", warning)
         return examples
 
@@ -225,7 +231,7 @@ class DataModule(pl.LightningDataModule):
         """Return global batches of fixed content, this process's share."""
         examples = self._read("train")
         for path, copy in self.copies:
-            self._model.check_readable([copy], path)
+            self._model.check_readable([copy], path, self.punctuation)
         examples = [*examples, *self.augmented_examples]
         module: Any = self.trainer.lightning_module  # type: ignore[union-attr]
         words = "\n".join("\t".join(example.sentence.words) for example in examples)

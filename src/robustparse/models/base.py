@@ -252,12 +252,22 @@ class Model(pl.LightningModule, ABC):
         self.task.check(examples, path, self.check, punctuation)
 
     def warnings(
-        self, examples: Sequence[Example], path: str | Path, punctuation: PunctuationPolicy = "none"
+        self,
+        examples: Sequence[Example],
+        path: str | Path,
+        punctuation: PunctuationPolicy = "none",
+        training: bool = False,
+        gold: bool = True,
     ) -> Iterator[str]:
-        """Yield what scores on the examples of a file suffer from, if anything."""
+        """Yield what scores on the examples of a file, or training on them, suffer from.
+
+        Without ``gold``, gold answers are not looked at.
+        """
         for warning in self.encoder.warnings(example.sentence for example in examples):
             yield f"{path}: {warning}"
-        yield from self.task.warnings(examples, path, self.vocabulary.labels, punctuation)
+        labels = self.vocabulary.labels
+        if gold:
+            yield from self.task.warnings(examples, path, labels, punctuation, training)
 
     def encode(
         self,

@@ -43,13 +43,15 @@ def specification(part: object) -> dict[str, Any]:
     for name in names:
         value = getattr(part, name)
         value = str(value) if isinstance(value, PurePath) else value
-        try:
-            arguments[name] = value if _is_plain(value) else specification(value)
-        except InputError as error:
-            key = f"{class_path}: {name}"
-            expected = "plain data, or an object of a class that checkpoints may name"
-            remedy = error.remedy
-            raise InputError(error.found, key=key, expected=expected, remedy=remedy) from None
+        if not _is_plain(value):
+            try:
+                public_path(type(value))
+            except InputError as error:
+                key = f"{class_path}: {name}"
+                expected = "plain data, or an object of a class that checkpoints may name"
+                raise InputError(error.found, key=key, expected=expected) from None
+            value = specification(value)
+        arguments[name] = value
     return {"class_path": class_path, "init_args": arguments}
 
 

@@ -182,7 +182,10 @@ class BiaffineParser(DependencyParser):
         """
         mask, lengths = batches[0].mask, batches[0].lengths
         answering = list(zip(members, states, strict=True))
-        arcs = mean_scores([one._decoded_arcs(own) for one, own in answering])
+        label = self.labelled
+        arcs = mean_scores(
+            [one._labelled_arcs(own) if label else own.arcs for one, own in answering]
+        )
         heads = decode_heads(arcs.detach().cpu().numpy(), lengths.cpu().numpy(), self.decoder)
         rows, words = mask.nonzero(as_tuple=True)
         chosen = torch.from_numpy(heads.astype(np.int64)).to(lengths.device)[rows, words]
@@ -202,13 +205,8 @@ class BiaffineParser(DependencyParser):
         governors = self.rel_attn.right(scores.rel_h[rows, heads])
         return _float(torch.einsum("ale,ae->al", mixed, governors))
 
-    def _decoded_arcs(self, scores: Scores) -> Tensor:
-        """Return what the decoder maximises, ``(batch, 1 + length, 1 + length)``.
-
-        Where labels count, it is log p(head) + log p(best label | head).
-        """
-        if not self.labelled:
-            return scores.arcs
+    def _labelled_arcs(self, scores: Scores) -> Tensor:
+        """Return log p(head) + log p(best label | head), ``(batch, 1 + length, 1 + length)``."""
         mixed, governors = self.rel_attn.left(scores.rel_d), self.rel_attn.right(scores.rel_h)
         # [batch, 1 + length, 1 + length, labels], a sentence at a time: it is the largest tensor
         best = [
