@@ -3,13 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
-
 from robustparse.attacks.attack import Attack
 from robustparse.cli.common.attacking import AttackRun, seeded
 from robustparse.cli.common.inputs import Paths, as_list
 from robustparse.cli.common.options import Recipe, run_command
-from robustparse.cli.common.tables import summary_table
 from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.evaluation.attack_folder import Summary
 from robustparse.models.dependency.decoders import Decoder
@@ -56,11 +53,10 @@ def attack(
         What ``summary.json`` holds; None in a process that another one writes for.
     """
     recipe, seed = seeded(recipe, attack, seed)
-    checkpoints = as_list(checkpoint)
     run = AttackRun(
         folder=Path(out),
         recipe=recipe,
-        checkpoints=checkpoints,
+        checkpoints=as_list(checkpoint),
         data=data,
         split="test",
         seed=seed,
@@ -73,11 +69,7 @@ def attack(
         precision=precision,
         max_length=max_length,
     )
-    done = run.attacked(attack)
-    if done is None:
-        return None
-    Console().print(summary_table({Path(checkpoints[0]).stem: done.summary}))
-    return done.summary
+    return run.attacked(attack)
 
 
 def command(arguments: Sequence[str]) -> None:

@@ -13,19 +13,19 @@ from typing import Literal
 from rich.console import Console
 
 from robustparse.attacks.attack import Attack
-from robustparse.cli.common.attacking import Attacked, AttackRun, seeded
+from robustparse.cli.common.attacking import AttackRun, seeded
 from robustparse.cli.common.inputs import Paths, as_list
 from robustparse.cli.common.options import Recipe, run_command
-from robustparse.cli.common.tables import summary_table
 from robustparse.data.conllu import file_ending
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.shares import Unit
 from robustparse.errors import InputError
-from robustparse.evaluation.attack_folder import Summary, perturbed
+from robustparse.evaluation.attack_folder import Summary
 from robustparse.evaluation.lines import EXAMPLES, each_line
 from robustparse.files import write_text, written
 from robustparse.models.dependency.decoders import Decoder
 from robustparse.models.victim import Precision
+from robustparse.tasks.task import named
 
 Keep = Literal["changed", "all"]
 
@@ -91,30 +91,31 @@ def augment(
         precision=precision,
         max_length=max_length,
     )
-    done = run.attacked(attack)
-    if done is None:
-        return None
-    return _written(copies, run, done, keep)
+    attacked = run.attacked(attack)
+    return None if attacked is None else _written(copies, run, attacked, keep)
 
 
-def _written(copies: Path, run: AttackRun, done: Attacked, keep: Keep) -> Summary:
+def _written(copies: Path, run: AttackRun, attacked: Summary, keep: Keep) -> Summary:
     """Write the copies and what they are; return that."""
-    kept = [line for line in each_line(run.folder / EXAMPLES) if line["edited"] or keep == "all"]
+    task = named(attacked["task"])
+    adversarial = task.read(run.folder / f"adversarial{task.ending(run.data)}")
+    lines = each_line(run.folder / EXAMPLES)
+    both = zip(lines, adversarial, strict=True)
+    kept = [(line, copy) for line, copy in both if line["edited"] or keep == "all"]
     with written(copies) as file:
-        file.writelines(perturbed(done.task, done.examples, kept))
+        file.writelines(task.write(copy) for _, copy in kept)
     report = {
-        **done.summary,
+        **attacked,
         "data": run.data,
         "fraction": run.fraction,
         "fraction_of": run.unit,
         "keep": keep,
         "n_copies": len(kept),
-        "n_copied_words": sum(len(line["tokens"]) for line in kept),
-        "n_changed": sum(bool(line["edited"]) for line in kept),
+        "n_copied_words": sum(len(copy.sentence) for _, copy in kept),
+        "n_changed": sum(bool(line["edited"]) for line, _ in kept),
     }
     write_text(copies.with_suffix(".json"), json.dumps(report, indent=2) + "\n")
-    Console().print(summary_table({Path(run.checkpoints[0]).stem: done.summary}))
-    Console().print(f"{report['n_copies']} copies in {copies}", soft_wrap=True)
+    Console().print(f"{len(kept)} copies in {copies}", soft_wrap=True)
     return report
 
 

@@ -6,7 +6,7 @@ lines of different runs never mix; one process at a time has the folder.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -94,7 +94,9 @@ def collect_into(
         speed = _attack_pending(folder, source, pending, tally, on_sentence)
         tidy(folder)
         with written(folder / f"adversarial{task.ending(str(run.get('data', '')))}") as file:
-            file.writelines(perturbed(task, examples, each_line(folder / EXAMPLES)))
+            by_id = {example.id: example for example in examples}
+            for line in each_line(folder / EXAMPLES):
+                file.write(task.write(by_id[line["id"]], line["adversarial_tokens"]))
         summary = {
             "task": task.name,
             **{key: run[key] for key in ("attack", "victims", "seed")},
@@ -185,18 +187,3 @@ def _attack_pending(
             on_sentence(tally)
 
         return drain(source(pending), take)
-
-
-def perturbed(
-    task: Task, examples: Iterable[Example], lines: Iterable[dict[str, Any]]
-) -> Iterator[str]:
-    """Yield the attacked sentences with their gold answers, as they stand in a file.
-
-    Args:
-        task: of the victim.
-        examples: the originals, of all lines at least.
-        lines: of ``examples.jsonl``, of those sentences that are wanted.
-    """
-    by_id = {example.id: example for example in examples}
-    for line in lines:
-        yield task.write(by_id[line["id"]], line["adversarial_tokens"])

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from rich.console import Console
 
 from robustparse import trust
 from robustparse.attacks.attack import PACKING, Attack
@@ -22,6 +23,7 @@ from robustparse.cli.common.inputs import digest, load_examples, load_models
 from robustparse.cli.common.options import Recipe
 from robustparse.cli.common.progress import attack_progress
 from robustparse.cli.common.recipe_files import recipe_digests
+from robustparse.cli.common.tables import summary_table
 from robustparse.data.shares import Unit
 from robustparse.devices import gpus
 from robustparse.errors import InputError
@@ -41,14 +43,6 @@ class Data(NamedTuple):
     task: Task
     examples: list[Example]
     warnings: Iterator[str]
-
-
-class Attacked(NamedTuple):
-    """The sentences of a finished attack, and its summary."""
-
-    task: Task
-    examples: list[Example]
-    summary: Summary
 
 
 @dataclass(frozen=True)
@@ -74,8 +68,8 @@ class AttackRun:
     precision: Precision
     max_length: int
 
-    def attacked(self, attack: Attack) -> Attacked | None:
-        """Attack, or resume where it stopped; None where another process has the outcome.
+    def attacked(self, attack: Attack) -> Summary | None:
+        """Attack, or resume where it stopped; None where another process has the summary.
 
         Args:
             attack: as the recipe says, but for its seed.
@@ -111,15 +105,16 @@ class AttackRun:
         warnings = model.warnings(examples, self.data, punctuation)
         return Data(model.task, examples, chain(warnings, *unmatched))
 
-    def _collected(self, source: Source, data: Data) -> Attacked:
-        """Write what a source gives into the folder, with a progress bar."""
+    def _collected(self, source: Source, data: Data) -> Summary:
+        """Write what a source gives into the folder, with a progress bar; print the scores."""
         task, examples, warnings = data
         for warning in warnings:
             print(f"robustparse: {warning}", file=sys.stderr)
         with attack_progress(len(examples), self.recipe.name) as progress:
             identity = self._identity()
             summary = collect_into(self.folder, task, source, examples, identity, progress)
-            return Attacked(task, examples, summary)
+        Console().print(summary_table({Path(self.checkpoints[0]).stem: summary}))
+        return summary
 
     def _identity(self) -> dict[str, Any]:
         """Return what tells this run from others; not over how many processes it goes."""
@@ -140,14 +135,14 @@ class AttackRun:
             },
         }
 
-    def _over_processes(self, attack: Attack) -> Attacked:
+    def _over_processes(self, attack: Attack) -> Summary:
         """Let new processes attack too; this one writes."""
         source, data = self.loaded(attack, 0, self.devices)
         worker = partial(_worker, self, trust.trusted_modules())
         lines = partial(lines_of_processes, source, self.folder, worker, self.devices)
         return self._collected(lines, data)
 
-    def _as_rank(self, attack: Attack, rank: Rank) -> Attacked | None:
+    def _as_rank(self, attack: Attack, rank: Rank) -> Summary | None:
         """Attack as one of the processes that a launcher has started; the first one writes."""
         if self.devices not in (1, rank.count):
             raise InputError(

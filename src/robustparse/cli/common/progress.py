@@ -9,7 +9,8 @@ from functools import partial
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from robustparse.evaluation.tally import Tally
+from robustparse.cli.common.tables import heading
+from robustparse.evaluation.tally import WHEN, Tally
 
 
 @contextmanager
@@ -20,8 +21,12 @@ def attack_progress(total: int, name: str) -> Iterator[Callable[[Tally], None]]:
         def show(tally: Tally) -> None:
             if update is not None:
                 scores = tally.scores()
-                clean, robust = scores["clean"]["las"], scores["attacked"]["las"]
-                note = "" if clean is None else f"LAS clean {clean:.1f}, attacked {robust:.1f}"
+                clean, robust = (scores[when][tally.task.headline] for when in WHEN)
+                note = (
+                    ""
+                    if clean is None
+                    else f"{heading(tally.task.headline)} clean {clean:.1f}, attacked {robust:.1f}"
+                )
                 update(completed=scores["n_sentences"], note=note)
 
         yield show
