@@ -8,11 +8,10 @@ import pytest
 from report_pages import Json, curves, example, parse, summary, write
 
 from robustparse.errors import InputError
-from robustparse.report.curves import merge_plots
+from robustparse.report.curves import NamedPlots, merge_plots
 from robustparse.report.folders import AttackedSentence, most_telling, read_folder
 from robustparse.report.page import build_report
 from robustparse.report.plots import Curve, Plot
-from robustparse.report.training import TrainingRun
 
 
 def test_page_of_two_systems(tmp_path: Path) -> None:
@@ -64,22 +63,23 @@ def test_curves_of_the_same_axes_share_a_plot(tmp_path: Path) -> None:
         read_folder(write(tmp_path / n, summary(90, 80), [example(0)], curves(c)), n)
         for n, c in [("a", "x"), ("b", "y"), ("c", "x")]
     ]
-    (plot,) = merge_plots(folders[:2])
+    systems = [(folder.row.name, folder.plots) for folder in folders]
+    (plot,) = merge_plots(systems[:2])
     assert [curve.name for curve in plot.curves] == ["x", "y"]
     assert plot.curves[0].x == (0, 10)  # what was not computed is left out
-    (plot,) = merge_plots(folders)
+    (plot,) = merge_plots(systems)
     assert [curve.name for curve in plot.curves] == ["a: x", "b: y", "c: x"]
-    many = merge_plots(folders * 3)
+    many = merge_plots(systems * 3)
     assert [len(plot.curves) for plot in many] == [6, 3]
     assert len({plot.title for plot in many}) == 2
 
 
 def test_lines_of_a_system_stay_together() -> None:
-    def system(name: str, count: int) -> TrainingRun:
+    def system(name: str, count: int) -> NamedPlots:
         lines = (Curve(f"{budget} %", (0, 1), (80, 70)) for budget in range(count))
-        return TrainingRun(name, (Plot("t", "x", "y", tuple(lines)),))
+        return name, (Plot("t", "x", "y", tuple(lines)),)
 
-    plots = merge_plots([], [system("a", 2), system("b", 4), system("c", 5), system("d", 8)])
+    plots = merge_plots([system("a", 2), system("b", 4), system("c", 5), system("d", 8)])
     drawn = [[curve.name[0] for curve in plot.curves] for plot in plots]
     assert drawn == [[*"aabbbb"], [*"ccccc"], [*"dddddd"], [*"dd"]]
     assert [plot.title for plot in plots] == ["t (1)", "t (2)", "t (3)", "t (4)"]

@@ -75,9 +75,12 @@ def quickstart(
     console.print("[2/4] attacking it: Zheng et al. 2020, black box, 15 % of the words")
     before = _attacked(folder / "clean", attack, seed)
     console.print(f"[3/4] training on from there, {THIRD[defense]}")
-    adversary = [_adversary(seed)] if defense == "substitution" else []
-    epochs, callbacks = ROBUST_EPOCHS[defense], [*adversary, _monitor(seed)]
-    _fit(folder / "robust", seed, epochs, ROBUST_RATE, callbacks, clean)
+    callbacks: list[pl.Callback] = [_monitor(seed)]
+    if defense == "substitution":
+        search = RandomSubstitution(gamma=0.3, trials=2)
+        adversary = SubstitutionAdversary(_attack(seed, search), fraction=0.5, seed=seed)
+        callbacks.insert(0, adversary)
+    _fit(folder / "robust", seed, ROBUST_EPOCHS[defense], ROBUST_RATE, callbacks, clean)
     console.print("[4/4] attacking again")
     after = _attacked(folder / "robust", attack, seed)
     build_report([folder / "clean", folder / "robust"], folder / "report.html")
@@ -100,11 +103,6 @@ def _monitor(seed: int) -> RobustnessEvaluation:
     return RobustnessEvaluation(
         _attack(seed, Zheng2020(gamma=GAMMA)), every_n_epochs=5, sentences=100, seed=seed
     )
-
-
-def _adversary(seed: int) -> SubstitutionAdversary:
-    search = RandomSubstitution(gamma=0.3, trials=2)
-    return SubstitutionAdversary(_attack(seed, search), fraction=0.5, seed=seed)
 
 
 def _fit(

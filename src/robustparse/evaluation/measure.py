@@ -89,7 +89,10 @@ def perplexity(
     on_texts: Callable[[int, int], None] = lambda done, of: None,
 ) -> dict[str, Any]:
     """Compute perplexities before and after; each distinct text is read once."""
-    texts = sorted({words for pair in pairs for words in (pair.before, pair.after)}, key=_length)
+    texts = sorted(
+        {words for pair in pairs for words in (pair.before, pair.after)},
+        key=lambda words: (len(words), words),
+    )
     of: dict[tuple[str, ...], float] = {}
     for begin in range(0, len(texts), _TEXTS_AT_ONCE):
         some = texts[begin : begin + _TEXTS_AT_ONCE]
@@ -157,10 +160,6 @@ def _middle(values: Sequence[float] | NDArray[np.float64]) -> dict[str, float | 
     if not len(values):
         return {"mean": None, "median": None}
     return {"mean": float(np.mean(values)), "median": float(np.median(values))}
-
-
-def _length(words: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
-    return len(words), words
 
 
 def _held(folder: Path) -> Measures:

@@ -7,7 +7,7 @@ an attack was run with is in its ``run.json``.
 import copy
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,10 @@ from robustparse.evaluation.lines import RUN
 from robustparse.files import as_written
 from robustparse.report.folders import AttackFolder, number
 from robustparse.report.plots import BUDGET, SERIES, Curve, Plot, score_label
-from robustparse.report.training import TrainingRun, over_epochs
+from robustparse.report.training import over_epochs
+
+NamedPlots = tuple[str, Sequence[Plot]]
+"""A system or a training run, and its plots."""
 
 
 def with_budget_curves(systems: Sequence[AttackFolder]) -> list[AttackFolder]:
@@ -39,15 +42,14 @@ def with_budget_curves(systems: Sequence[AttackFolder]) -> list[AttackFolder]:
     return shown
 
 
-def merge_plots(systems: Sequence[AttackFolder], runs: Sequence[TrainingRun] = ()) -> list[Plot]:
+def merge_plots(systems: Iterable[NamedPlots]) -> list[Plot]:
     """Merge plots with the same title and axes; split those with too many lines to be readable.
 
     Where two systems give a curve the same name, the curves of that plot are named after their
     systems.
     """
     groups: dict[tuple[str, str, str], list[tuple[str, Plot]]] = {}
-    given = [(system.row.name, system.plots) for system in systems]
-    for name, plots in [*given, *((run.name, run.plots) for run in runs)]:
+    for name, plots in systems:
         for plot in plots:
             key = (plot.title, plot.x_label, plot.y_label)
             groups.setdefault(key, []).append((name, plot))

@@ -22,12 +22,9 @@ def attack_progress(total: int, name: str) -> Iterator[Callable[[Tally], None]]:
             if update is not None:
                 scores = tally.scores()
                 clean, robust = (scores[when][tally.task.headline] for when in WHEN)
-                note = (
-                    ""
-                    if clean is None
-                    else f"{heading(tally.task.headline)} clean {clean:.1f}, attacked {robust:.1f}"
-                )
-                update(completed=scores["n_sentences"], note=note)
+                note = "" if clean is None else f"clean {clean:.1f}, attacked {robust:.1f}"
+                name = heading(tally.task.headline)
+                update(completed=scores["n_sentences"], note=f"{name} {note}")
 
         yield show
 
