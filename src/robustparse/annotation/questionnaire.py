@@ -12,9 +12,8 @@ import hashlib
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from robustparse.attacks.randomness import stream
 from robustparse.errors import InputError, check_seed
@@ -30,15 +29,8 @@ COLUMNS = (ITEM, "A", "B", *QUESTIONS)
 ORIGINAL, ADVERSARIAL = "original", "adversarial"
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """A row of an annotator's file, unblinded.
-
-    Args:
-        annotator: from 1.
-        id: the sentence's id in the attack.
-        original: the side the original stands on, `A` or `B`.
-    """
+class Item(NamedTuple):
+    """A row of an annotator's file, unblinded: the original stands on side `A` or `B`."""
 
     annotator: int
     id: int

@@ -1,13 +1,13 @@
 """``robustparse attack``: attack a checkpoint on a data file, into a folder."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from robustparse.attacks.attack import Attack
-from robustparse.cli.common.attacking import AttackRun, seeded
+from robustparse.cli.common.attacking import AttackRun
 from robustparse.cli.common.inputs import Paths, as_list
-from robustparse.cli.common.options import Recipe, run_command
+from robustparse.cli.common.options import Recipe
 from robustparse.data.datamodule import MAX_LENGTH
+from robustparse.data.shares import Unit
 from robustparse.evaluation.attack_folder import Summary
 from robustparse.models.dependency.decoders import Decoder
 from robustparse.models.victim import Precision
@@ -27,6 +27,8 @@ def attack(
     precision: Precision = "32-true",
     max_length: int = MAX_LENGTH,
     recipe: Recipe | None = None,
+    split: str = "test",
+    unit: Unit = "sentences",
 ) -> Summary | None:
     """Attack a checkpoint on a data file; run again on the same folder, it resumes.
 
@@ -48,21 +50,26 @@ def attack(
             processors with bfloat16 products, and may change an answer here and there.
         max_length: longest allowed sentence of the data, in words; a longer one is an error.
         recipe: what the attack was made of, which a command knows.
+        split: of the sample.
+        unit: what the fraction counts.
 
     Returns:
         What ``summary.json`` holds; None in a process that another one writes for.
     """
-    recipe, seed = seeded(recipe, attack, seed)
+    if recipe is None:  # made in Python: its class describes it
+        kind = type(attack)
+        settings = {"class_path": f"{kind.__module__}.{kind.__qualname__}", "init_args": {}}
+        recipe = Recipe(type(attack.search).__name__.lower(), settings)
     run = AttackRun(
         folder=Path(out),
         recipe=recipe,
         checkpoints=as_list(checkpoint),
         data=data,
-        split="test",
-        seed=seed,
+        split=split,
+        seed=attack.seed if seed is None else seed,
         limit=limit,
         fraction=fraction,
-        unit="sentences",
+        unit=unit,
         decoder=decoder,
         device=device,
         devices=devices,
@@ -70,8 +77,3 @@ def attack(
         max_length=max_length,
     )
     return run.attacked(attack)
-
-
-def command(arguments: Sequence[str]) -> None:
-    """Parse options and run."""
-    run_command(attack, arguments)

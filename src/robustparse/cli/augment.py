@@ -6,16 +6,15 @@ changed ones. The attack runs in a folder next to the copies, where it resumes a
 """
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 from rich.console import Console
 
 from robustparse.attacks.attack import Attack
-from robustparse.cli.common.attacking import AttackRun, seeded
-from robustparse.cli.common.inputs import Paths, as_list
-from robustparse.cli.common.options import Recipe, run_command
+from robustparse.cli import attack as attack_command
+from robustparse.cli.common.inputs import Paths
+from robustparse.cli.common.options import Recipe
 from robustparse.data.conllu import file_ending
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.shares import Unit
@@ -72,43 +71,39 @@ def augment(
     Returns:
         What the .json file holds; None in a process that another one writes for.
     """
-    recipe, seed = seeded(recipe, attack, seed)
     drawn, unit = _drawn(fraction, tokens)
     copies = _checked_out(Path(out), data)
-    run = AttackRun(
-        folder=copies.with_suffix(".attack"),
-        recipe=recipe,
-        checkpoints=as_list(checkpoint),
-        data=data,
-        split="train",
-        seed=seed,
+    folder = copies.with_suffix(".attack")
+    attacked = attack_command.attack(
+        attack,
+        checkpoint,
+        data,
+        str(folder),
         limit=limit,
-        fraction=drawn,
-        unit=unit,
+        seed=seed,
         decoder=decoder,
+        fraction=drawn,
         device=device,
         devices=devices,
         precision=precision,
         max_length=max_length,
+        recipe=recipe,
+        split="train",
+        unit=unit,
     )
-    attacked = run.attacked(attack)
-    return None if attacked is None else _written(copies, run, attacked, keep)
-
-
-def _written(copies: Path, run: AttackRun, attacked: Summary, keep: Keep) -> Summary:
-    """Write the copies and what they are; return that."""
+    if attacked is None:
+        return None
     task = named(attacked["task"])
-    adversarial = task.read(run.folder / f"adversarial{task.ending(run.data)}")
-    lines = each_line(run.folder / EXAMPLES)
-    both = zip(lines, adversarial, strict=True)
+    adversarial = task.read(folder / f"adversarial{task.ending(data)}")
+    both = zip(each_line(folder / EXAMPLES), adversarial, strict=True)
     kept = [(line, copy) for line, copy in both if line["edited"] or keep == "all"]
     with written(copies) as file:
         file.writelines(task.write(copy) for _, copy in kept)
     report = {
         **attacked,
-        "data": run.data,
-        "fraction": run.fraction,
-        "fraction_of": run.unit,
+        "data": data,
+        "fraction": drawn,
+        "fraction_of": unit,
         "keep": keep,
         "n_copies": len(kept),
         "n_copied_words": sum(len(copy.sentence) for _, copy in kept),
@@ -143,8 +138,3 @@ def _checked_out(out: Path, data: str) -> Path:
     if data != SAMPLE and out.exists() and Path(data).exists() and out.samefile(data):
         raise InputError("is the data itself", path=out, key="--out", remedy="name another file")
     return out
-
-
-def command(arguments: Sequence[str]) -> None:
-    """Parse options and run."""
-    run_command(augment, arguments)

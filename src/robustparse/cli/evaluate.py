@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -10,7 +9,6 @@ from rich.console import Console
 
 from robustparse import __version__
 from robustparse.cli.common.inputs import Paths, as_list, load_examples, load_models
-from robustparse.cli.common.options import run_command
 from robustparse.cli.common.tables import score_table
 from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.evaluation.clean import predictions, scores_of, write_answers
@@ -73,8 +71,3 @@ def evaluate(
         }
         write_text(folder / "scores.json", json.dumps(report, indent=2) + "\n")
     Console().print(score_table({Path(checkpoints[0]).stem: scores}))
-
-
-def command(arguments: Sequence[str]) -> None:
-    """Parse options and run."""
-    run_command(evaluate, arguments)

@@ -6,7 +6,6 @@ from the files it writes.
 """
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,7 +20,6 @@ from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.random_substitution import RandomSubstitution
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.search.zheng2020 import Zheng2020
-from robustparse.cli.common.options import run_command
 from robustparse.cli.common.progress import attack_progress, quiet
 from robustparse.cli.common.tables import summary_table
 from robustparse.data.datamodule import SAMPLE
@@ -180,8 +178,3 @@ def _verdict(before: Summary, after: Summary, training: str) -> str:
         f"The attack costs the clean parser {lost:.1f} points of LAS; {training} wins back "
         f"{back:.1f}{share}."
     )
-
-
-def command(arguments: Sequence[str]) -> None:
-    """Parse options and run."""
-    run_command(quickstart, arguments)

@@ -18,24 +18,6 @@ MEASURED = ("edits_per_success", "word_similarity")
 MISSING = "\N{EN DASH}"
 ARROW = " \N{RIGHTWARDS ARROW} "
 
-NOTE = (
-    "Edits and queries per sentence: over all sentences, and over those on which the attack "
-    "succeeded. Perplexity: mean over all sentences, original and perturbed. Words, sentences "
-    "alike: mean cosine of changed words and of changed sentences with the originals. Out of "
-    "vocabulary: changed words without an embedding of their own, before and after; out of "
-    "training: those that the training vocabulary does not hold."
-)
-TAG_NOTE = (
-    "By the part of speech of the changed words: sentences whose changed words are all of the "
-    "class, how many of them got worse, and the points that their scores lost. Words: changed "
-    "words of the class in all sentences."
-)
-CANDIDATE_NOTE = (
-    "Candidates for each word that was tried: proposed, then left by each constraint; where "
-    "constraints judge changed sentences, the changes judged and those left by each constraint. A "
-    "word that several generators proposed counts for each of them, and once in all."
-)
-
 EFFORT = (
     *("System", "Edits\nall", "Edits\nsuccess", "Queries\nall", "Queries\nsuccess"),
     *("Perplexity", "Words\nalike", "Sentences\nalike"),
@@ -62,11 +44,12 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading, tables and a note below them."""
+    """A heading, tables and the note of this name below them; which models gave perplexities."""
 
     title: str
-    tables: list[Table]
     note: str
+    tables: list[Table]
+    models: str = ""
 
 
 def details(systems: Sequence[AttackFolder]) -> list[Section]:
@@ -86,12 +69,11 @@ def details(systems: Sequence[AttackFolder]) -> list[Section]:
             tags += [_tags(system, named)] if system.summary.get("by_tag") else []
             candidates += [_candidates(system, named)] if system.summary.get("candidates") else []
     models = "; ".join(dict.fromkeys(filter(None, (_model(one.summary) for one in known))))
-    by = f" Perplexity by {models}." if models else ""
     effort = [Table("Adversarial examples", EFFORT, rows)]
     sections = (
-        Section("The adversarial examples", effort, NOTE + by),
-        Section("Parts of speech", tags, TAG_NOTE),
-        Section("Candidates", candidates, CANDIDATE_NOTE),
+        Section("The adversarial examples", "effort", effort, models),
+        Section("Parts of speech", "tags", tags),
+        Section("Candidates", "candidates", candidates),
     )
     return [section for section in sections if section.tables]
 

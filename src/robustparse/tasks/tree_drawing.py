@@ -8,6 +8,7 @@ are dashed and wrong labels boxed, in addition to their color.
 import re
 from collections.abc import Sequence
 from html import escape
+from pathlib import Path
 
 from robustparse.tasks.tree_layout import (
     BOLD,
@@ -29,35 +30,10 @@ MARGIN = 14.0
 GUTTER = 54.0  # for "before" and "after"
 
 # What the colours, dashes and boxes of the pictures mean, for a page that shows some.
-LEGEND = (
-    '<ul class="legend"><li><svg width="44" height="14" aria-hidden="true"><path d="M0 7H44" '
-    'stroke="var(--arc)" stroke-width="1.6"/></svg>right head</li><li><svg width="44" height="14" '
-    'aria-hidden="true"><path d="M0 7H44" stroke="var(--wrong)" stroke-width="2.2" '
-    'stroke-dasharray="6 4"/></svg>wrong head</li><li><svg width="44" height="20" '
-    'aria-hidden="true"><rect x="2" y="2" width="40" height="16" rx="4" fill="none" '
-    'stroke="var(--wrong)" stroke-dasharray="3 2"/></svg>right head, wrong label</li>'
-    "<li><mark>word</mark>substituted</li><li>Arrows point from a head to its dependent.</li></ul>"
-)
-
+LEGEND = Path(__file__).with_name("tree_legend.html").read_text("utf-8").strip()
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
-STYLE = """
-.rp-tree{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
-.rp-tree text{fill:var(--ink,#1d2433);text-anchor:middle}
-.rp-tree .word{font-size:16px}
-.rp-tree .side,.rp-tree .label{font-size:12px}
-.rp-tree .side,.rp-tree .root{fill:var(--muted,#5b6577)}
-.rp-tree .label{paint-order:stroke;stroke:var(--panel,#fff);stroke-width:5px;stroke-linejoin:round}
-.rp-tree .arc{fill:none;stroke:var(--arc,#7a869c);stroke-width:1.6}
-.rp-tree .tip{fill:var(--arc,#7a869c)}
-.rp-tree .wrong .arc{stroke:var(--wrong,#c2410c);stroke-width:2.2;stroke-dasharray:6 4}
-.rp-tree .wrong .tip,.rp-tree .wrong .label,.rp-tree .mislabelled .label{fill:var(--wrong,#c2410c)}
-.rp-tree .wrong .label,.rp-tree .mislabelled .label{font-weight:700}
-.rp-tree .tag{fill:var(--panel,#fff);stroke:var(--wrong,#c2410c);stroke-dasharray:3 2}
-.rp-tree .box{fill:var(--mark,#fff1c2);stroke:var(--mark-line,#a16207);stroke-width:1.5}
-.rp-tree .edited{font-weight:700}
-.rp-tree .swap{fill:none;stroke:var(--mark-line,#a16207);stroke-width:1.6}
-""".strip()
+STYLE = Path(__file__).with_name("tree.css").read_text("utf-8").strip()
 
 
 def draw_pair(

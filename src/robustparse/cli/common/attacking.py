@@ -191,18 +191,6 @@ def process_device(device: str, rank: int, count: int) -> str:
     return device
 
 
-def seeded(recipe: Recipe | None, attack: Attack, seed: int | None) -> tuple[Recipe, int]:
-    """Return the recipe of an attack and its seed, its own where none is given.
-
-    An attack that was made in Python has no recipe: it is described by its class.
-    """
-    if recipe is None:
-        kind = type(attack)
-        settings = {"class_path": f"{kind.__module__}.{kind.__qualname__}", "init_args": {}}
-        recipe = Recipe(type(attack.search).__name__.lower(), settings)
-    return recipe, attack.seed if seed is None else seed
-
-
 def _worker(run: AttackRun, trusted: list[str], ranks: Ranks) -> None:
     """Load all by itself and attack a share of the sentences, in a new process."""
     checked([part for module in trusted for part in (trust.OPTION, module)])
