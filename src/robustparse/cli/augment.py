@@ -93,25 +93,26 @@ def augment(
     )
     if attacked is None:
         return None
-    task = named(attacked["task"])
-    adversarial = task.read(folder / f"adversarial{task.ending(data)}")
+    how = {"data": data, "fraction": drawn, "fraction_of": unit, "keep": keep}
+    report = {**attacked, **how, **_write_copies(copies, folder, attacked["task"], keep)}
+    write_text(copies.with_suffix(".json"), json.dumps(report, indent=2) + "\n")
+    Console().print(f"{report['n_copies']} copies in {copies}", soft_wrap=True)
+    return report
+
+
+def _write_copies(out: Path, folder: Path, task_name: str, keep: Keep) -> dict[str, int]:
+    """Write the copies; count them, their words, and those that are changed."""
+    task = named(task_name)
+    adversarial = task.read(folder / f"adversarial{task.ending(out)}")
     both = zip(each_line(folder / EXAMPLES), adversarial, strict=True)
     kept = [(line, copy) for line, copy in both if line["edited"] or keep == "all"]
-    with written(copies) as file:
+    with written(out) as file:
         file.writelines(task.write(copy) for _, copy in kept)
-    report = {
-        **attacked,
-        "data": data,
-        "fraction": drawn,
-        "fraction_of": unit,
-        "keep": keep,
+    return {
         "n_copies": len(kept),
         "n_copied_words": sum(len(copy.sentence) for _, copy in kept),
         "n_changed": sum(bool(line["edited"]) for line, _ in kept),
     }
-    write_text(copies.with_suffix(".json"), json.dumps(report, indent=2) + "\n")
-    Console().print(f"{len(kept)} copies in {copies}", soft_wrap=True)
-    return report
 
 
 def _drawn(fraction: float | None, tokens: float | None) -> tuple[float, Unit]:

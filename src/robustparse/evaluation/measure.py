@@ -66,20 +66,12 @@ def measure(
     quality: dict[str, Any] = {}
     for name, taken in due.items():
         measures[name] = taken()
-        quality = _write(folder, summary, measures)
-    return quality
-
-
-def _write(folder: Path, summary: dict[str, Any], measures: Measures) -> dict[str, Any]:
-    """Write ``quality.json`` and the summary; return the content of the first."""
-    quality = {
-        "examples": _digest(folder),
-        **{name: measures[name] for name in NOT_MEASURED if name in measures},
-        "versions": {"robustparse": __version__},
-    }
-    write_text(folder / QUALITY, json.dumps(quality, indent=2) + "\n")
-    written = {**summary, **NOT_MEASURED, **in_summary(measures)}
-    write_text(folder / SUMMARY, json.dumps(written, indent=2) + "\n")
+        kept = {name: measures[name] for name in NOT_MEASURED if name in measures}
+        versions = {"robustparse": __version__}
+        quality = {"examples": _digest(folder), **kept, "versions": versions}
+        write_text(folder / QUALITY, json.dumps(quality, indent=2) + "\n")
+        written = {**summary, **NOT_MEASURED, **in_summary(measures)}
+        write_text(folder / SUMMARY, json.dumps(written, indent=2) + "\n")
     return quality
 
 
