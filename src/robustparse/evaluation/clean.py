@@ -19,14 +19,7 @@ def evaluate(
     punctuation: PunctuationPolicy = "none",
     batch_words: int | None = None,
 ) -> dict[str, float | None]:
-    """Compute all scores of the models' task in percent.
-
-    Args:
-        models: answer together, and are left as they were found; one is an ensemble of one.
-        examples: sentences with gold answers.
-        punctuation: which words count; ``unicode`` looks at the forms of these sentences.
-        batch_words: padded words of a forward pass; None leaves them to `forward_words`.
-    """
+    """Compute all scores of the models' task in percent; see `predictions` and `scores_of`."""
     found = predictions(models, examples, batch_words)
     return scores_of(models[0].task, found, examples, punctuation)
 
@@ -43,7 +36,7 @@ def scores_of(
         task: of the model.
         predictions: for the examples, in any order.
         examples: sentences with gold answers and distinct ids.
-        punctuation: which words count.
+        punctuation: which words count; ``unicode`` looks at the forms of these sentences.
 
     Returns:
         `Task.scores` and `Task.further_scores` in percent; None where nothing was counted.

@@ -64,7 +64,9 @@ def pair_of(line: dict[str, Any], folder: Path) -> Pair:
     Raises:
         InputError: it is not as `attack` writes it.
     """
-    before, after, success = map(line.get, ("tokens", "adversarial_tokens", "success"))
+    before: Any = line.get("tokens")
+    after: Any = line.get("adversarial_tokens")
+    success = line.get("success")
     for words in (before, after):
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             break

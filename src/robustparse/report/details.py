@@ -27,13 +27,9 @@ EFFORT = (
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table whose first column names its rows.
+    """A table of rows, each its name and its other cells.
 
-    Args:
-        label: what it is, for screen readers.
-        heads: headings; a line break in one is a line break on the page.
-        rows: each row's name and its other cells.
-        title: a heading above it, or none.
+    The label is for screen readers; a line break in a heading is one on the page.
     """
 
     label: str

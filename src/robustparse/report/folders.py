@@ -118,9 +118,7 @@ class AttackFolder:
 def read_folder(folder: Path, name: str) -> AttackFolder:
     """Read one attack's output folder.
 
-    Args:
-        folder: the folder.
-        name: what the report calls the system.
+    The report calls the system by ``name``.
 
     Raises:
         InputError: the folder or a file is missing or is not as `attack` writes it.

@@ -161,10 +161,8 @@ class AttackRun:
 def process_device(device: str, rank: int, count: int) -> str:
     """Return what one of several processes of this machine is given as its ``--device``.
 
-    Args:
-        device: as given: ``auto`` takes GPUs where there are any, ``cuda`` GPUs, ``cpu`` none.
-        rank: of the process, from 0; it gets the GPU of this number.
-        count: of the processes.
+    ``auto`` takes GPUs where there are any, ``cuda`` GPUs, ``cpu`` none; a rank, from 0, gets the
+    GPU of its number.
 
     Raises:
         InputError: fewer than one process, more processes than GPUs, or one GPU named for all.
