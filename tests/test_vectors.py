@@ -80,10 +80,10 @@ def test_chunks_of_words_that_hold_blanks(tmp_path, monkeypatch, lines):
 def test_lines_that_never_tell_how_many_values_there_are(tmp_path, monkeypatch):
     monkeypatch.setattr(vectors, "_LINES_WITHOUT_WIDTH", 3)
     file = written(tmp_path, "a 1 x\nb 1 y\nc d 2\ne 1 2\n")
-    with pytest.raises(InputError, match="txt:1: 'x' is no number, and none of the first 3 lines"):
+    with pytest.raises(InputError, match="txt:1: 'x' is no number"):
         read_vectors(file)
     monkeypatch.setattr(vectors, "_LINES_WITHOUT_WIDTH", 4)
-    with pytest.raises(InputError, match=r"txt:1: 'x' is no number$"):
+    with pytest.raises(InputError, match="txt:1: 'x' is no number"):
         read_vectors(file)
 
 
@@ -133,17 +133,17 @@ def test_the_size_of_a_chunk_changes_nothing(tmp_path, monkeypatch, lines):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("a 1 2\nb 1\n", ":2: 1 values behind the word 'b', expected 2"),
+        ("a 1 2\nb 1\n", ":2: 1 values after the word 'b'; expected 2"),
         ("a 1 2\nb 1 2 3\nc 1\n", ":2: 3 values"),
         ("2 3\na 1 2\nb 1 2\n", ":2: 2 values"),
-        ("a 1 2\n b 1 2\n", ":2: 3 values behind the word ''"),
-        ("a 1 2\nb -3 1 2\n", ":2: 3 values behind the word 'b', expected 2 as in line 1"),
-        ("2 2\na 1 2\nb 5 6 1 2\n", ":3: 4 values behind the word 'b', expected 2 as in line 1"),
+        ("a 1 2\n b 1 2\n", ":2: 3 values after the word ''"),
+        ("a 1 2\nb -3 1 2\n", ":2: 3 values after the word 'b'; expected 2 as in line 1"),
+        ("2 2\na 1 2\nb 5 6 1 2\n", ":3: 4 values after the word 'b'; expected 2 as in line 1"),
         (
             "a b 1 2\nc 1 2\nd nan 1 2\n",
-            ":3: 3 values behind the word 'd', expected 2 as in line 2",
+            ":3: 3 values after the word 'd'; expected 2 as in line 2",
         ),
-        ("a b 1 2\nc 1 2\nd 1\n", ":3: 1 values behind the word 'd', expected 2 as in line 2"),
+        ("a b 1 2\nc 1 2\nd 1\n", ":3: 1 values after the word 'd'; expected 2 as in line 2"),
         ("a b 1 2\nc 1 2\na b 3 4\n", ":3: the word 'a b' stands in line 1 already"),
         ("a b 1 x\nc 1 2\n", ":1: 'x' is no number"),
         ("a x\n", ":1: 'x' is no number"),
@@ -155,9 +155,9 @@ def test_the_size_of_a_chunk_changes_nothing(tmp_path, monkeypatch, lines):
         ("a 1 2\nb 1_0 2\n", ":2: '1_0' is no number"),
         ("a 1 2\nb 1,5 2\n", ":2: '1,5' is no number"),
         ("a 1 2\nb 0x1 2\n", ":2: '0x1' is no number"),
-        ("a 1 2\nb nan 2\n", ":2: the value 'nan'"),
-        ("a 1 2\nb 1 -inf\n", ":2: the value '-inf'"),
-        ("a 1 2\nb 1 1e39\n", ":2: the value '1e39' is infinite"),
+        ("a 1 2\nb nan 2\n", ":2: 'nan' is no number"),
+        ("a 1 2\nb 1 -inf\n", ":2: '-inf' is no number"),
+        ("a 1 2\nb 1 1e39\n", ":2: '1e39' is no number"),
         ("a 1 2\nb 1 2\na 3 4\n", ":3: the word 'a' stands in line 1 already"),
         ("3 2\na 1 2\nb 1 2\n", ":1: the header promises 3 words, the file holds 2"),
         ("", "no word vectors"),
@@ -179,5 +179,5 @@ def test_bad_files_are_named_with_their_line(tmp_path, content, message):
 def test_a_missing_file_and_a_senseless_limit(tmp_path):
     with pytest.raises(InputError, match="no such file"):
         read_vectors(tmp_path / "none")
-    with pytest.raises(InputError, match="at least 1"):
+    with pytest.raises(InputError, match="limit must be >= 1"):
         read_vectors(written(tmp_path, THREE), 0)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
-from robustparse.errors import InputError
+from robustparse.errors import InputError, reason
 
 T = TypeVar("T")
 
@@ -81,6 +81,25 @@ def read_json(path: Path, kind: type[T], remedy: str | None = None) -> T:
             f"found {type(found).__name__}", path=path, expected=expected, remedy=remedy
         )
     return found
+
+
+@contextmanager
+def as_written(path: Path, by: str, key: str | None = None) -> Iterator[None]:
+    """Make one error of all that is wrong with a file that a command writes.
+
+    Args:
+        path: the file.
+        by: the command.
+        key: what is read of it.
+
+    Raises:
+        InputError: something that is read within is missing or of another type.
+    """
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        found = f"not as `robustparse {by}` writes it ({reason(error)})"
+        raise InputError(found, path=path, key=key, remedy=f"run {by} again") from None
 
 
 def file_digest(path: Path) -> str:

@@ -8,7 +8,7 @@ configurations, and whatever stands in a module that the user trusts (``--trust 
 import ast
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -101,7 +101,7 @@ def check_class(
         found = f"the class {class_path} is not trusted: naming a class runs its code"
         remedy = f"if you know its code, add {OPTION} {root.partition('.')[0]}"
     else:
-        near = get_close_matches(name, _names(), n=1)
+        near = get_close_matches(name, [*public, *_listed()], n=1)
         found = f"{class_path} is not a class of {PACKAGE}"
         remedy = f"did you mean {near[0]}? " if near else ""
         remedy += "docs/attacks.md lists the classes under `Parts`; a class of your own is named "
@@ -132,10 +132,6 @@ def public_classes() -> dict[str, str]:
 @cache
 def _listed() -> dict[str, str]:
     return {name: f"{module}.{name}" for module, names in _LISTED.items() for name in names}
-
-
-def _names() -> Sequence[str]:
-    return [*public_classes(), *_listed()]
 
 
 def _is_trusted(class_path: str) -> bool:

@@ -1,10 +1,10 @@
 """Reading word vectors: text files of GloVe, word2vec or counter-fitted vectors, plain or .gz.
 
-One word a line, its values behind it, all divided by blanks; an optional first line `count dim`.
+One word a line, its values after it, all divided by blanks; an optional first line `count dim`.
 Empty lines are none; a line that begins with a blank holds the vector of the empty word. A word may
 hold blanks itself, as some of GloVe's Common Crawl do: its values are then the last ones of the
-line, as many as the header says or, without one, as the first line has in which numbers alone stand
-behind the first blank. Such a line with too many numbers is a mistake, not a word with blanks.
+line, as many as the header says or, without one, as the first line has in which only numbers stand
+after the first blank. Such a line with too many numbers is a mistake, not a word with blanks.
 """
 
 import gzip
@@ -20,7 +20,7 @@ from typing import BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_least
 
 _LINES_AT_ONCE = 4096
 _LINES_WITHOUT_WIDTH = 4096  # how many may come before the one that tells how wide lines are
@@ -33,35 +33,33 @@ _START = 1 << 16  # bytes
 
 
 def read_vectors(path: Path, limit: int | None = None) -> tuple[list[str], NDArray[np.float32]]:
-    """Words and their vectors `(words, dim)`, in the order of the file.
+    """Read words and their vectors `(words, dim)`, in the order of the file.
 
     Args:
         path: the file, UTF-8, compressed by gzip or not.
-        limit: the first so many words; None is all of them. Lines behind the last are not checked.
+        limit: only the first words, as many as this; lines after the last are not checked.
 
     Raises:
         InputError: the file is missing, unreadable, empty, binary or not UTF-8; a line has another
-            width than the others, a value that is no number, NaN or infinite in single precision,
-            or a word met before; the header promises another size; limit is below 1.
+            width than the others, a value that is no finite number in single precision, or a word
+            met before; the header promises another size; limit is below 1.
     """
-    if limit is not None and limit < 1:
-        raise InputError(f"{path}: limit must be at least 1 word, got {limit}")
+    check_least(str(path), limit=limit)
     table = _Table(path)
     with _opened(path) as file:
-        try:
-            lines = ((number, line) for number, line in enumerate(file, start=1) if line.strip())
-            entries = table.beyond_header(lines)
-            while chunk := list(islice(entries, table.wanted(limit))):
-                table.add(chunk)
-        except InputError:
-            file.seek(0)
-            if _is_binary(file.read(_START)):
-                raise InputError(
-                    f"{path}: word vectors in word2vec's binary format, expected text; convert "
-                    "them, with gensim: KeyedVectors.load_word2vec_format(path, binary=True)"
-                    ".save_word2vec_format(text, binary=False)"
-                ) from None
-            raise
+        if _is_binary(file.read(_START)):
+            raise InputError(
+                "word vectors in word2vec's binary format",
+                path=path,
+                expected="text",
+                remedy="convert them, with gensim: KeyedVectors.load_word2vec_format(path, "
+                "binary=True).save_word2vec_format(text, binary=False)",
+            )
+        file.seek(0)
+        lines = ((number, line) for number, line in enumerate(file, start=1) if line.strip())
+        entries = table.beyond_header(lines)
+        while chunk := list(islice(entries, table.wanted(limit))):
+            table.add(chunk)
     return table.finished(limit)
 
 
@@ -77,7 +75,7 @@ class _Table:
         self._promised: int | None = None
 
     def wanted(self, limit: int | None) -> int:
-        """Lines to read next."""
+        """Count the lines to read next."""
         return min(_LINES_AT_ONCE, (limit or len(self._lines) + _LINES_AT_ONCE) - len(self._lines))
 
     def beyond_header(self, lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
@@ -93,13 +91,12 @@ class _Table:
                 held.append((number, text))
                 width = len(values)
             if not width:
-                raise self._error(number, "no values behind the word; expected `word v1 v2 …`")
-            if all(map(_is_number, values)):
+                raise self._error(number, "no values after the word", "word v1 v2 …")
+            tells = all(map(_is_number, values))
+            if tells or not self._dim:  # the first line's width, if none tells
                 self._dim, self._dim_line = width, number
+            if tells:
                 break
-        else:
-            if held:
-                raise self._without_width(held)
         yield from held
         yield from lines
 
@@ -111,10 +108,8 @@ class _Table:
             entries.append((number, rest))
             self._lines.setdefault(text := self._decoded(number, word), number)
             if self._lines[text] != number:
-                raise self._error(
-                    number,
-                    f"the word {text!r} stands in line {self._lines[text]} already; delete one",
-                )
+                found = f"the word {text!r} stands in line {self._lines[text]} already"
+                raise self._error(number, found)
         values = _parsed(b" ".join([rest for _, rest in entries]))
         if values is None or len(values) != len(chunk) * self._dim or not np.isfinite(values).all():
             raise self._bad_value(entries)
@@ -130,56 +125,38 @@ class _Table:
             whole = line.rsplit(None, self._dim)[0]
             if not all(map(_is_number, whole.split()[1:])):
                 return whole, line[len(whole) :]
-        raise self._error(
-            number,
-            f"{width} values behind the word {_shown(word)}, expected {self._dim} as in line "
-            f"{self._dim_line}; mend the line or delete it",
-        )
+        found = f"{width} values after the word {_shown(word)}"
+        raise self._error(number, found, f"{self._dim} as in line {self._dim_line}")
 
     def finished(self, limit: int | None) -> tuple[list[str], NDArray[np.float32]]:
-        """All words and vectors."""
+        """Return all words and vectors."""
         size = len(self._lines)
         if not size:
-            raise InputError(f"{self._path}: the file holds no word vectors")
+            raise InputError("the file holds no word vectors", path=self._path)
         if self._promised not in (None, size) and (limit is None or size < limit):
-            raise InputError(
-                f"{self._path}:1: the header promises {self._promised} words, the file holds "
-                f"{size}; expected a whole file, or correct the header"
-            )
+            found = f"the header promises {self._promised} words, the file holds {size}"
+            raise self._error(1, found, "a whole file, or another header")
         return list(self._lines), np.concatenate(self._blocks)
 
     def _decoded(self, number: int, word: bytes) -> str:
         try:
             return word.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise self._error(
-                number, f"the word {_shown(word)} is not UTF-8; convert the file"
-            ) from error
-
-    def _without_width(self, held: Sequence[tuple[int, bytes]]) -> InputError:
-        number, line = held[0]
-        wrong = next(token for token in _divided(line)[1].split() if not _is_number(token))
-        return self._error(
-            number,
-            f"{_shown(wrong)} is no number, and none of the first {len(held)} lines has numbers "
-            "alone behind its first blank; expected `word v1 v2 …`",
-        )
+        except UnicodeDecodeError:
+            raise self._error(number, f"the word {_shown(word)} is not UTF-8") from None
 
     def _bad_value(self, entries: Sequence[tuple[int, bytes]]) -> InputError:
-        for number, rest in entries:
-            for token in rest.split():
-                if token.lower().lstrip(b"+-") in _NOT_FINITE:
-                    return self._error(number, f"the value {_shown(token)}; expected finite values")
-                if not _NUMBER.fullmatch(token):
-                    return self._error(number, f"{_shown(token)} is no number")
-                if abs(float(token)) > float(np.finfo(np.float32).max):
-                    return self._error(
-                        number, f"the value {_shown(token)} is infinite in single precision"
-                    )
-        raise AssertionError(f"{self._path}: a chunk of sound values could not be read")
+        """Find the first value that `_parsed` cannot read, or reads as infinite."""
+        number, token = next(
+            (number, token)
+            for number, rest in entries
+            for token in rest.split()
+            if not _NUMBER.fullmatch(token) or abs(float(token)) > float(np.finfo(np.float32).max)
+        )
+        found = f"{_shown(token)} is no number"
+        return self._error(number, found, "finite numbers in single precision")
 
-    def _error(self, line: int, found: str) -> InputError:
-        return InputError(f"{self._path}:{line}: {found}")
+    def _error(self, line: int, found: str, expected: str | None = None) -> InputError:
+        return InputError(found, path=self._path, line=line, expected=expected)
 
 
 def _divided(line: bytes) -> tuple[bytes, bytes]:
@@ -189,7 +166,7 @@ def _divided(line: bytes) -> tuple[bytes, bytes]:
 
 
 def _is_binary(start: bytes) -> bool:
-    """Whether a file begins as word2vec's binary ones do: bytes of numbers behind a word."""
+    """Tell whether a file begins as word2vec's binary ones do: bytes of numbers after a word."""
     header = _BINARY_HEADER.match(start)
     if header is None:
         return False
@@ -203,7 +180,7 @@ def _is_number(token: bytes) -> bool:
 
 
 def _parsed(text: bytes) -> NDArray[np.float32] | None:
-    """All numbers of a text, or None where it holds something else."""
+    """Read all numbers of a text; None where it holds something else."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # some versions only warn of what they cannot read
         try:
@@ -229,6 +206,6 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
             else:
                 yield file
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
+        raise InputError("no such file", path=path) from None
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from None
+        raise InputError(f"cannot be read: {error}", path=path) from None

@@ -142,11 +142,16 @@ def test_the_key_of_another_export(tmp_path):
         score(other, files)
     good = json.loads(key.read_text())
     item = next(iter(good["items"].values()))
-    for wrong in ("{", "[]", "{}", '{"items": 3}', json.dumps({"items": {"p": {}}})):
+    for wrong, found in (
+        ("{", "not JSON"),
+        ("[]", "found list"),
+        *((one, "not as `robustparse annotate") for one in ("{}", '{"items": 3}')),
+        (json.dumps({"items": {"p": {}}}), "not as `robustparse annotate"),
+    ):
         key.write_text(wrong)
-        with pytest.raises(InputError, match=r"key\.json: no key as `robustparse annotate"):
+        with pytest.raises(InputError, match=rf"key\.json(:1)?: {found}"):
             score(key, files)
     item["original"] = "C"
     key.write_text(json.dumps(good))
-    with pytest.raises(InputError, match="no key"):
+    with pytest.raises(InputError, match="not as"):
         score(key, files)

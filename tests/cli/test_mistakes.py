@@ -15,7 +15,7 @@ from command_runs import RECIPE, ROOM, attack_by, constrained, mistake
 from tiny_runs import fit, write_config
 
 from robustparse.attacks.constraints.tagging import pipeline_tag
-from robustparse.cli.main import RENAMED, main
+from robustparse.cli.main import main
 from robustparse.evaluation.lines import read_lines
 
 PARTS = "docs/attacks.md lists the classes under `Parts`"
@@ -82,7 +82,6 @@ OPTIONS = [
     ("", "evaluate --data sample", "checkpoint"),
     ("", "nosuch", "unknown command 'nosuch'; the commands are fit"),
     ("", "annotate nosuch", "annotate: 'nosuch'; expected export or score"),
-    *(("", f"{old} folder", f"{old} is now called {new}") for old, new in RENAMED.items()),
     ("fit", "--config missing.yaml", "missing.yaml"),
     ("fit", "--config=missing.yaml", "missing.yaml"),
     ("fit", "--config .", "cannot be read"),

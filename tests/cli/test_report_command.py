@@ -62,7 +62,7 @@ def test_a_wrong_folder_is_named(folders, tmp_path, capsys):
         (tmp_path / "missing", "missing: no such folder"),
         (tmp_path / "file", "file: no such folder"),
         (tmp_path / "empty", "empty/summary.json: no such file"),
-        (broken, "broken/summary.json: not JSON"),
+        (broken, "broken/summary.json:1: not JSON"),
     ):
         assert says in mistake(capsys, "report", folders[0], folder, *out)
     assert not (tmp_path / "page.html").exists()

@@ -182,7 +182,8 @@ def test_folders_that_are_no_finished_attack(tmp_path):
     for name in ("summary.json", "examples.jsonl"):
         folder = write_folder(tmp_path / name)
         (folder / name).unlink()
-        assert error(folder).found == f"holds no {name}, so no finished attack"
+        found = error(folder)
+        assert (found.path, found.found) == (str(folder / name), "no such file")
 
 
 @pytest.mark.parametrize(

@@ -156,8 +156,8 @@ def test_a_folder_in_which_nothing_was_finished_is_free(tmp_path, whole):
     ("name", "content", "line", "message"),
     [
         ("run.json", None, None, "no run.json"),
-        ("run.json", "{", None, "no JSON object"),
-        ("run.json", "[1]", None, "no JSON object"),
+        ("run.json", "{", 1, "not JSON"),
+        ("run.json", "[1]", None, "found list"),
         ("examples.jsonl", '{"id": 0}\n{"id": \n{"id": 2}\n', 2, "no sentence"),
         ("examples.jsonl", "{}\n", 1, "no sentence"),
         ("examples.jsonl", "3\n", 1, "no sentence"),

@@ -14,7 +14,6 @@ from robustparse.evaluation.significance import (
     paired_bootstrap,
     recovered_share,
     recovered_share_difference,
-    score_difference,
 )
 
 Counts = NDArray[np.int64]
@@ -25,6 +24,15 @@ A_CLEAN = np.array([1, 3, 2, 4])
 C_CLEAN = np.array([3, 4, 3, 7])
 FIRST = np.array([2, 4, 1, 6])
 SECOND = np.array([2, 3, 2, 5])
+
+
+def score_difference(
+    first: Counts, second: Counts, words: Counts, *, seed: int, draws: int = 10_000
+) -> Interval:
+    """The first system's score minus the second's."""
+    return paired_bootstrap(
+        lambda scores: scores[0] - scores[1], [first, second], words, seed=seed, draws=draws
+    )
 
 
 def every_resample() -> list[list[int]]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from report_pages import example, parse, summary, write
 
+from robustparse.errors import InputError
 from robustparse.report.curves import with_budget_curves
 from robustparse.report.folders import read_folder
 from robustparse.report.page import build_report
@@ -63,7 +64,7 @@ def test_a_lone_budget_and_other_settings_are_no_curve(tmp_path: Path) -> None:
     assert curves(folders) == []
 
 
-@pytest.mark.parametrize("content", [None, "{", "[]", '{"settings": 5}', '{"settings": null}'])
+@pytest.mark.parametrize("content", [None, "{}", '{"settings": {}}'])
 def test_folders_that_do_not_say_how_they_were_made(tmp_path: Path, content: str | None) -> None:
     folders = [attacked(tmp_path / name, 0.1, 80.0) for name in ("a", "b")]
     for folder in folders:
@@ -71,6 +72,15 @@ def test_folders_that_do_not_say_how_they_were_made(tmp_path: Path, content: str
         if content is not None:
             (folder / "run.json").write_text(content)
     assert curves(folders) == []
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"settings": 5}', '{"settings": null}'])
+def test_broken_files_that_say_how_a_folder_was_made(tmp_path: Path, content: str) -> None:
+    folder = attacked(tmp_path / "a", 0.1, 80.0)
+    (folder / "run.json").write_text(content)
+    with pytest.raises(InputError) as error:
+        curves([folder])
+    assert error.value.path == str(folder / "run.json")
 
 
 DATA = {"checkpoint": "1f", "data": "2e"}
@@ -83,7 +93,8 @@ DATA = {"checkpoint": "1f", "data": "2e"}
         ({"decoder": "eisner", "data": "elsewhere/test.conllu"}, True),
         ({"seed": 1}, False),
         ({"limit": 100}, False),
-        ({"share": 0.5}, False),
+        ({"fraction": 0.5}, False),
+        ({"fraction_of": "tokens"}, False),
         ({"settings": {"init_args": {"goal": {"class_path": "AttachmentDrop"}}}}, False),
         ({"sha256": {**DATA, "data": "3d"}}, False),
         ({"gamma": 0.05}, False),

@@ -8,7 +8,7 @@ import pytest
 from report_pages import Page, summary
 
 from robustparse.errors import InputError
-from robustparse.report.folders import AttackFolder, Record, SystemRow
+from robustparse.report.folders import AttackFolder, SystemRow
 from robustparse.report.page import render_report
 from robustparse.tasks.task import named
 
@@ -59,8 +59,9 @@ def page(**summaries: dict[str, Any]) -> Page:
             SystemRow(name, "pwws", named("dependency"), 9, 99, scores, scores, None, None),
             (),
             (),
-            Record(one, Path(name) / "summary.json"),
+            one,
             {},
+            Path(name),
         )
         for name, one in summaries.items()
     ]
@@ -101,20 +102,20 @@ def test_what_was_not_computed_is_left_out():
 
 
 @pytest.mark.parametrize(
-    ("change", "key", "found"),
+    "change",
     [
-        ({"edits_per_success": "2"}, "edits_per_success", "must be a number or null, got '2'"),
-        ({"unseen": {"changed": True}}, "unseen: changed", "must be a number or null, got True"),
-        ({"by_tag": {"NN": {"sentences": []}}}, "by_tag: NN: sentences", "must be a number"),
-        ({"by_tag": [3]}, "by_tag", "must be of type dict"),
-        ({"by_tag": {"NN": 3}}, "by_tag: NN", "must be of type dict"),
-        ({"candidates": {"means": {"all": 3}}}, "candidates: means: all", "must be of type dict"),
-        ({"edits_per_success": 10**400}, "edits_per_success", "must be a number or null, got 1000"),
-        ({"unseen": {"changed": math.nan}}, "unseen: changed", "must be a number or null, got nan"),
+        {"edits_per_success": "2"},
+        {"unseen": {"changed": True}},
+        {"by_tag": {"NN": {"sentences": []}}},
+        {"by_tag": [3]},
+        {"by_tag": {"NN": 3}},
+        {"candidates": {"means": {"all": 3}}},
+        {"edits_per_success": 10**400},
+        {"unseen": {"changed": math.nan}},
     ],
 )
-def test_mistakes_are_named(change, key, found):
+def test_mistakes_are_named(change):
     with pytest.raises(InputError) as error:
         page(one={**MORE, **change})
-    assert (error.value.path, error.value.key) == ("one/summary.json", key)
-    assert error.value.found.startswith(found)
+    assert error.value.path == "one/summary.json"
+    assert error.value.found.startswith("not as `robustparse attack` writes it")

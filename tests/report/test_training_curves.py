@@ -35,7 +35,7 @@ def run(folder: Path, rows: str = ROWS) -> Path:
 
 
 def test_curves_by_step_and_by_budget(tmp_path: Path) -> None:
-    plots = read_training(run(tmp_path / "a"), "a").plots
+    plots = read_training(run(tmp_path / "a"), "a")
     assert [plot.y_label for plot in plots] == ["LAS, %", "LAS, %", "UAS, %", "LAS, %", "UAS, %"]
     over, by_budget, _, last, last_uas = plots
     lines = [(curve.name, curve.x, curve.y) for curve in over.curves]
@@ -68,27 +68,27 @@ def trained(folder: Path, steps: int, epochs: int = 3) -> Path:
 
 def test_every_measure_is_drawn_with_its_epochs(tmp_path: Path) -> None:
     training = read_training(trained(tmp_path / "a", 10), "a")
-    assert [plot.title for plot in training.plots] == [
+    assert [plot.title for plot in training] == [
         *("LAS over training", "UAS over training", "Success rate over training"),
         *("LAS over training, by edit budget", "Success rate over training, by edit budget"),
         "LAS against edit budget, last evaluation in training",
         "Success rate against edit budget, last evaluation in training",
     ]
-    (success,) = training.plots[2].curves
+    (success,) = training[2].curves
     assert (success.name, success.y) == ("attacked", (40.0, 41.0, 42.0))
-    over_steps = [curve for plot in training.plots[:5] for curve in plot.curves]
+    over_steps = [curve for plot in training[:5] for curve in plot.curves]
     assert {(curve.x, curve.epochs) for curve in over_steps} == {((9, 19, 29), (0, 1, 2))}
-    assert merge_plots([], [training]) == list(training.plots)
+    assert merge_plots([("a", training)]) == list(training)
 
 
 def test_runs_whose_epochs_end_elsewhere_have_a_plot_over_epochs_too(tmp_path: Path) -> None:
     runs = [
-        read_training(trained(tmp_path / name, steps), name)
+        (name, read_training(trained(tmp_path / name, steps), name))
         for name, steps in (("short", 10), ("again", 10), ("long", 20))
     ]
-    alike = merge_plots([], runs[:2])
+    alike = merge_plots(runs[:2])
     assert not any("epoch" in plot.title for plot in alike)
-    steps, epochs = merge_plots([], runs[::2])[4:6]
+    steps, epochs = merge_plots(runs[::2])[4:6]
     assert (steps.title, epochs.title) == (
         *("Success rate over training", "Success rate over training, by epoch"),
     )
@@ -109,7 +109,7 @@ def test_values_below_a_plot_have_their_epochs(tmp_path: Path) -> None:
 
 def test_more_budgets_than_a_plot_has_lines(tmp_path: Path) -> None:
     rows = "".join(f"4,robust/las@{5 * i},{90 - i}\n" for i in range(11))
-    by_budget, last = read_training(run(tmp_path / "a", f"step,name,value\n{rows}"), "a").plots
+    by_budget, last = read_training(run(tmp_path / "a", f"step,name,value\n{rows}"), "a")
     names = [curve.name for curve in by_budget.curves]
     assert names == ["0 %", "10 %", "20 %", "30 %", "40 %", "50 %"]
     assert last.curves[0].x == tuple(5.0 * i for i in range(11))

@@ -8,24 +8,20 @@ eq. 3 to 7).
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
+from typing import Literal, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """How far annotators agree.
+class Agreement(NamedTuple):
+    """How far annotators agree; nothing is known of one annotator.
 
-    Args:
-        observed: fraction of equal answers, in [0, 1]; None for one annotator.
-        kappa: 1 is perfect, 0 is chance; None where chance gives perfect agreement, as when
-            all answers are the same, or for one annotator.
-        kind: `cohen`, `fleiss`, or None.
+    ``observed`` is the fraction of equal answers. ``kappa`` is 1 where agreement is perfect and 0
+    where it is chance; None where chance gives perfect agreement, as when all answers are the same.
     """
 
     observed: float | None
     kappa: float | None
-    kind: str | None
+    kind: Literal["cohen", "fleiss"] | None
 
 
 def agreement(answers: Sequence[Sequence[str]]) -> Agreement:

@@ -12,14 +12,13 @@ import hashlib
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from robustparse.attacks.randomness import stream
 from robustparse.errors import InputError, check_seed
 from robustparse.evaluation.pairs import Pair
-from robustparse.files import read_text, write_text
+from robustparse.files import as_written, read_json, read_text, write_text
 
 ITEM = "item"
 QUESTIONS = {
@@ -30,15 +29,8 @@ COLUMNS = (ITEM, "A", "B", *QUESTIONS)
 ORIGINAL, ADVERSARIAL = "original", "adversarial"
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """A row of an annotator's file, unblinded.
-
-    Args:
-        annotator: from 1.
-        id: the sentence's id in the attack.
-        original: the side the original stands on, `A` or `B`.
-    """
+class Item(NamedTuple):
+    """A row of an annotator's file, unblinded: the original stands on side `A` or `B`."""
 
     annotator: int
     id: int
@@ -141,15 +133,9 @@ def read_key(path: Path) -> dict[str, Item]:
     Raises:
         InputError: it is no key as `export` writes it.
     """
-    text = read_text(path)
-    try:
-        items = json.loads(text)["items"].items()
-        read = {str(name): _item(one) for name, one in items}
-    except (ValueError, LookupError, TypeError, AttributeError):
-        read = {}
-    if not read:
-        raise InputError("no key as `robustparse annotate export` writes it", path=path)
-    return read
+    content = read_json(path, dict)
+    with as_written(path, "annotate export"):
+        return {str(name): _item(one) for name, one in content["items"].items()}
 
 
 def _item(record: Mapping[str, Any]) -> Item:

@@ -1,19 +1,18 @@
 """``robustparse attack``: attack a checkpoint on a data file, into a folder."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 
-from rich.console import Console
-
 from robustparse.attacks.attack import Attack
-from robustparse.cli.common.attacking import AttackRun, seeded
+from robustparse.cli.common.attacking import AttackRun
 from robustparse.cli.common.inputs import Paths, as_list
-from robustparse.cli.common.options import Recipe, run_command
-from robustparse.cli.common.tables import summary_table
+from robustparse.cli.common.options import Recipe
 from robustparse.data.datamodule import MAX_LENGTH
+from robustparse.data.fractions import FractionOf
 from robustparse.evaluation.attack_folder import Summary
 from robustparse.models.load import Decoder
 from robustparse.models.victim import Precision
+from robustparse.tasks.task import Task
 
 
 def attack(
@@ -30,6 +29,9 @@ def attack(
     precision: Precision = "32-true",
     max_length: int = MAX_LENGTH,
     recipe: Recipe | None = None,
+    split: str = "test",
+    unit: FractionOf = "sentences",
+    check: Callable[[Task], None] | None = None,
 ) -> Summary | None:
     """Attack a checkpoint on a data file; run again on the same folder, it resumes.
 
@@ -51,35 +53,32 @@ def attack(
             processors with bfloat16 products, and may change an answer here and there.
         max_length: longest allowed sentence of the data, in words; a longer one is an error.
         recipe: what the attack was made of, which a command knows.
+        split: of the sample.
+        unit: what the fraction counts.
+        check: refuses the task of the model, before any data are read.
 
     Returns:
         What ``summary.json`` holds; None in a process that another one writes for.
     """
-    recipe, seed = seeded(recipe, attack, seed)
-    checkpoints = as_list(checkpoint)
+    if recipe is None:  # made in Python: its class describes it
+        kind = type(attack)
+        settings = {"class_path": f"{kind.__module__}.{kind.__qualname__}", "init_args": {}}
+        recipe = Recipe(type(attack.search).__name__.lower(), settings)
     run = AttackRun(
         folder=Path(out),
         recipe=recipe,
-        checkpoints=checkpoints,
+        checkpoints=as_list(checkpoint),
         data=data,
-        split="test",
-        seed=seed,
+        split=split,
+        seed=attack.seed if seed is None else seed,
         limit=limit,
         fraction=fraction,
-        unit="sentences",
+        unit=unit,
         decoder=decoder,
         device=device,
         devices=devices,
         precision=precision,
         max_length=max_length,
+        check=check,
     )
-    done = run.attacked(attack)
-    if done is None:
-        return None
-    Console().print(summary_table({Path(checkpoints[0]).stem: done.summary}))
-    return done.summary
-
-
-def command(arguments: Sequence[str]) -> None:
-    """Parse options and run."""
-    run_command(attack, arguments)
+    return run.attacked(attack)

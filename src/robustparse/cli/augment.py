@@ -6,27 +6,25 @@ changed ones. The attack runs in a folder next to the copies, where it resumes a
 """
 
 import json
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from rich.console import Console
 
 from robustparse.attacks.attack import Attack
-from robustparse.cli.common.attacking import Attacked, AttackRun, seeded
-from robustparse.cli.common.inputs import Paths, as_list
-from robustparse.cli.common.options import Recipe, run_command
-from robustparse.cli.common.tables import summary_table
+from robustparse.cli import attack as attack_command
+from robustparse.cli.common.inputs import Paths
+from robustparse.cli.common.options import Recipe
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.fractions import FractionOf
 from robustparse.errors import InputError
-from robustparse.evaluation.attack_folder import Summary, perturbed
-from robustparse.evaluation.lines import EXAMPLES, read_lines
+from robustparse.evaluation.attack_folder import Summary
+from robustparse.evaluation.lines import EXAMPLES, each_line
 from robustparse.files import write_text, written
 from robustparse.models.load import Decoder
 from robustparse.models.victim import Precision
-from robustparse.tasks.task import Task
+from robustparse.tasks.task import Task, named
 
 Keep = Literal["changed", "all"]
 
@@ -73,39 +71,49 @@ def augment(
     Returns:
         What the .json file holds; None in a process that another one writes for.
     """
-    recipe, seed = seeded(recipe, attack, seed)
     drawn, unit = _drawn(fraction, tokens)
     copies = Path(out)
-    run = AttackRun(
-        folder=copies.with_suffix(".attack"),
-        recipe=recipe,
-        checkpoints=as_list(checkpoint),
-        data=data,
-        split="train",
-        seed=seed,
+    folder = copies.with_suffix(".attack")
+    attacked = attack_command.attack(
+        attack,
+        checkpoint,
+        data,
+        str(folder),
         limit=limit,
-        fraction=drawn,
-        unit=unit,
+        seed=seed,
         decoder=decoder,
+        fraction=drawn,
         device=device,
         devices=devices,
         precision=precision,
         max_length=max_length,
+        recipe=recipe,
+        split="train",
+        unit=unit,
         check=partial(_check_out, copies, data),
     )
-    done = run.attacked(attack)
-    return None if done is None else _written(copies, run, done, keep)
-
-
-def _written(copies: Path, run: AttackRun, done: Attacked, keep: Keep) -> Summary:
-    """Write the copies and what they are; return that."""
-    made = _write_copies(copies, done, read_lines(run.folder / EXAMPLES), keep)
-    how = {"data": run.data, "fraction": run.fraction, "fraction_of": run.unit, "keep": keep}
-    report = {**done.summary, **how, **made}
+    if attacked is None:
+        return None
+    how = {"data": data, "fraction": drawn, "fraction_of": unit, "keep": keep}
+    report = {**attacked, **how, **_write_copies(copies, folder, attacked["task"], keep)}
     write_text(copies.with_suffix(".json"), json.dumps(report, indent=2) + "\n")
-    Console().print(summary_table({Path(run.checkpoints[0]).stem: done.summary}))
-    Console().print(f"{made['n_copies']} copies in {copies}", soft_wrap=True)
+    Console().print(f"{report['n_copies']} copies in {copies}", soft_wrap=True)
     return report
+
+
+def _write_copies(out: Path, folder: Path, task_name: str, keep: Keep) -> dict[str, int]:
+    """Write the copies; count them, their words, and those that are changed."""
+    task = named(task_name)
+    adversarial = task.read(folder / f"adversarial{task.ending(out)}")
+    both = zip(each_line(folder / EXAMPLES), adversarial, strict=True)
+    kept = [(line, copy) for line, copy in both if line["edited"] or keep == "all"]
+    with written(out) as file:
+        file.writelines(task.write(copy) for _, copy in kept)
+    return {
+        "n_copies": len(kept),
+        "n_copied_words": sum(len(copy.sentence) for _, copy in kept),
+        "n_changed": sum(bool(line["edited"]) for line, _ in kept),
+    }
 
 
 def _drawn(fraction: float | None, tokens: float | None) -> tuple[float, FractionOf]:
@@ -117,20 +125,6 @@ def _drawn(fraction: float | None, tokens: float | None) -> tuple[float, Fractio
     if tokens is not None:
         return tokens, "tokens"
     return 1.0 if fraction is None else fraction, "sentences"
-
-
-def _write_copies(
-    out: Path, done: Attacked, lines: Sequence[dict[str, Any]], keep: Keep
-) -> Summary:
-    """Write the copies; count them, their words, and those that are changed."""
-    kept = [line for line in lines if line["edited"] or keep == "all"]
-    with written(out) as file:
-        file.writelines(perturbed(done.task, done.examples, kept))
-    return {
-        "n_copies": len(kept),
-        "n_copied_words": sum(len(line["tokens"]) for line in kept),
-        "n_changed": sum(bool(line["edited"]) for line in kept),
-    }
 
 
 def _check_out(out: Path, data: str, task: Task) -> None:
@@ -145,8 +139,3 @@ def _check_out(out: Path, data: str, task: Task) -> None:
         )
     if data != SAMPLE and out.exists() and Path(data).exists() and out.samefile(data):
         raise InputError("is the data itself", path=out, key="--out", remedy="name another file")
-
-
-def command(arguments: Sequence[str]) -> None:
-    """Parse options and run."""
-    run_command(augment, arguments)

@@ -2,30 +2,20 @@
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
-from itertools import tee
 from pathlib import Path
 
 import torch
 from rich.console import Console
 
 from robustparse import __version__
-from robustparse.cli.common.inputs import (
-    Paths,
-    as_list,
-    load_examples,
-    load_models,
-)
-from robustparse.cli.common.options import run_command
+from robustparse.cli.common.inputs import Paths, as_list, load_examples, load_models
 from robustparse.cli.common.tables import score_table
 from robustparse.data.datamodule import MAX_LENGTH
-from robustparse.evaluation.clean import predictions, scores_of
-from robustparse.files import make_folder, write_text, written
+from robustparse.evaluation.clean import predictions, scores_of, write_answers
+from robustparse.files import make_folder, write_text
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.load import Decoder
 from robustparse.models.victim import Precision
-from robustparse.tasks.task import Task
-from robustparse.types import Example, Prediction
 
 
 def evaluate(
@@ -62,11 +52,11 @@ def evaluate(
     for warning in module.warnings(examples, data, punctuation):
         print(f"robustparse: {warning}", file=sys.stderr)
     folder = None if out is None else make_folder(Path(out))
-    scored, kept = tee(predictions(models, examples, precision=precision), 2)
+    answers = list(predictions(models, examples, precision=precision))
     task = module.task
-    scores = scores_of(task, scored, examples, punctuation)
+    scores = scores_of(task, answers, examples, punctuation)
     if folder is not None:
-        _write_answers(folder / f"predictions{task.ending(data)}", task, examples, kept)
+        write_answers(folder / f"predictions{task.ending(data)}", task, examples, answers)
         report = {
             "task": task.name,
             "checkpoints": checkpoints,
@@ -81,16 +71,3 @@ def evaluate(
         }
         write_text(folder / "scores.json", json.dumps(report, indent=2) + "\n")
     Console().print(score_table({Path(checkpoints[0]).stem: scores}))
-
-
-def _write_answers(
-    path: Path, task: Task, examples: Sequence[Example], predictions: Iterable[Prediction]
-) -> None:
-    answers = {prediction.id: prediction.answer for prediction in predictions}
-    with written(path) as file:
-        file.writelines(task.write(each, answer=answers[each.id]) for each in examples)
-
-
-def command(arguments: Sequence[str]) -> None:
-    """Parse options and run."""
-    run_command(evaluate, arguments)

@@ -28,7 +28,10 @@ OWN = {
     "annotate": "export: blind pairs for human judgement; score: what people answered",
     "report": "one HTML page from output folders",
 }
-RENAMED = {"quality": "measure", "export": "annotate export", "judge": "annotate score"}
+POSITIONAL = {
+    "measure": {"folder": "of a finished attack"},
+    "report": {"folders": "folders of attacks, the clean one's first"},
+}
 # How an interrupted command is resumed.
 RESUMES = {
     "fit": "; --ckpt_path last resumes from its last checkpoint",
@@ -68,14 +71,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(command: str, arguments: list[str]) -> None:
-    if command in OWN:
-        importlib.import_module(f"robustparse.cli.{command}").command(arguments)
+    if command == "annotate":
+        from robustparse.cli.annotate import command as annotate
+
+        annotate(arguments)
+    elif command in OWN:
+        from robustparse.cli.common.options import run_command
+
+        function = getattr(importlib.import_module(f"robustparse.cli.{command}"), command)
+        run_command(function, arguments, positional=POSITIONAL.get(command))
     elif command in LIGHTNING:
         from robustparse.cli.lightning import run
 
         run([command, *arguments])
-    elif command in RENAMED:
-        raise InputError(f"{command} is now called {RENAMED[command]}")
     else:
         names = ", ".join([*LIGHTNING, *OWN])
         raise InputError(f"unknown command {command!r}; the commands are {names}")

@@ -1,6 +1,5 @@
 """``robustparse measure``: measure an attack's sentences by models, into its folder."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ from rich.table import Table
 from robustparse.attacks.constraints.language_model import LanguageModel
 from robustparse.attacks.constraints.similarity import SentenceSimilarity
 from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
-from robustparse.cli.common.options import run_command
 from robustparse.cli.common.progress import reading_progress
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError
@@ -91,8 +89,3 @@ def _row(
     values = (part["mean"], part["median"])
     cells = ("-" if value is None else f"{value:.{digits}f}" for value in values)
     table.add_row(name, of, str(number), *cells)
-
-
-def command(arguments: Sequence[str]) -> None:
-    """Parse options and run."""
-    run_command(measure, arguments, positional={"folder": "of a finished attack"})

@@ -6,7 +6,6 @@ from the files it writes.
 """
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,7 +20,6 @@ from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.random_substitution import RandomSubstitution
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.search.zheng2020 import Zheng2020
-from robustparse.cli.common.options import run_command
 from robustparse.cli.common.progress import attack_progress, quiet
 from robustparse.cli.common.tables import summary_table
 from robustparse.data.datamodule import SAMPLE
@@ -75,9 +73,12 @@ def quickstart(
     console.print("[2/4] attacking it: Zheng et al. 2020, black box, 15 % of the words")
     before = _attacked(folder / "clean", attack, seed)
     console.print(f"[3/4] training on from there, {THIRD[defense]}")
-    adversary = [_adversary(seed)] if defense == "substitution" else []
-    epochs, callbacks = ROBUST_EPOCHS[defense], [*adversary, _monitor(seed)]
-    _fit(folder / "robust", seed, epochs, ROBUST_RATE, callbacks, clean)
+    callbacks: list[pl.Callback] = [_monitor(seed)]
+    if defense == "substitution":
+        search = RandomSubstitution(gamma=0.3, trials=2)
+        adversary = SubstitutionAdversary(_attack(seed, search), fraction=0.5, seed=seed)
+        callbacks.insert(0, adversary)
+    _fit(folder / "robust", seed, ROBUST_EPOCHS[defense], ROBUST_RATE, callbacks, clean)
     console.print("[4/4] attacking again")
     after = _attacked(folder / "robust", attack, seed)
     build_report([folder / "clean", folder / "robust"], folder / "report.html")
@@ -100,11 +101,6 @@ def _monitor(seed: int) -> RobustnessEvaluation:
     return RobustnessEvaluation(
         _attack(seed, Zheng2020(gamma=GAMMA)), every_n_epochs=5, sentences=100, seed=seed
     )
-
-
-def _adversary(seed: int) -> SubstitutionAdversary:
-    search = RandomSubstitution(gamma=0.3, trials=2)
-    return SubstitutionAdversary(_attack(seed, search), fraction=0.5, seed=seed)
 
 
 def _fit(
@@ -182,8 +178,3 @@ def _verdict(before: Summary, after: Summary, training: str) -> str:
         f"The attack costs the clean parser {lost:.1f} points of LAS; {training} wins back "
         f"{back:.1f}{share}."
     )
-
-
-def command(arguments: Sequence[str]) -> None:
-    """Parse options and run."""
-    run_command(quickstart, arguments)

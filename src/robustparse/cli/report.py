@@ -1,9 +1,7 @@
 """``robustparse report``: one HTML page from output folders."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
-from robustparse.cli.common.options import run_command
 from robustparse.report.page import build_report
 
 
@@ -16,9 +14,3 @@ def report(folders: list[str], out: str = "report.html") -> None:
     """
     build_report([Path(folder) for folder in folders], Path(out))
     print(out)
-
-
-def command(arguments: Sequence[str]) -> None:
-    """Parse options and run."""
-    help_text = "folders of attacks, the clean one's first"
-    run_command(report, arguments, positional={"folders": help_text})

@@ -6,8 +6,9 @@ lines of different runs never mix; one process at a time has the folder.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +29,9 @@ from robustparse.evaluation.lines import (
     json_line,
     tidy,
 )
-from robustparse.evaluation.shards import Lines, Source, Speed, attacked_lines, drain
+from robustparse.evaluation.shards import Source, Speed, attacked_lines, drain
 from robustparse.evaluation.tally import Tally
-from robustparse.files import make_folder, read_text, write_text, written
+from robustparse.files import make_folder, read_json, write_text, written
 from robustparse.tasks.task import Task
 from robustparse.types import Example
 
@@ -49,21 +50,8 @@ def attack_into(
     run: dict[str, Any],
     on_sentence: Callable[[Tally], None] = lambda tally: None,
 ) -> Summary:
-    """Attack examples in this process; see `collect_into`.
-
-    Args:
-        folder: where to; continued if it holds the same run.
-        task: of the victim.
-        attack: the attack.
-        examples: sentences with distinct ids.
-        victim: the model.
-        run: plain values that tell this run from others: attack, victims, data, seed, limit.
-        on_sentence: called after every sentence with the sums so far.
-    """
-
-    def source(pending: Sequence[Example]) -> Lines:
-        return attacked_lines(task, attack, victim, pending)
-
+    """Attack examples in this process; see `collect_into`."""
+    source = partial(attacked_lines, task, attack, victim)
     return collect_into(folder, task, source, examples, run, on_sentence)
 
 
@@ -100,13 +88,15 @@ def collect_into(
         _claim(folder, run, bool(done))
         pending = [example for example in examples if example.id not in done]
         if not pending and (folder / SUMMARY).exists():
-            return _held(folder / SUMMARY, "delete the file and run the attack again")
+            return read_json(folder / SUMMARY, dict, "delete the file and run the attack again")
         tidy(folder)  # what a kill tore off must not stand before the next line
         tally = Tally.of(task, each_line(folder / EXAMPLES))
         speed = _attack_pending(folder, source, pending, tally, on_sentence)
         tidy(folder)
         with written(folder / f"adversarial{task.ending(str(run.get('data', '')))}") as file:
-            file.writelines(perturbed(task, examples, each_line(folder / EXAMPLES)))
+            by_id = {example.id: example for example in examples}
+            for line in each_line(folder / EXAMPLES):
+                file.write(task.write(by_id[line["id"]], line["adversarial_tokens"]))
         summary = {
             "task": task.name,
             **{key: run[key] for key in ("attack", "victims", "seed")},
@@ -161,7 +151,7 @@ def _claim(folder: Path, run: dict[str, Any], started: bool) -> None:
         raise InputError(
             f"holds {EXAMPLES} but no {RUN} that says of which run", path=folder, remedy=_OTHER
         )
-    there, ours = _flat(_held(path, _OTHER)), _flat(run)
+    there, ours = _flat(read_json(path, dict, _OTHER)), _flat(run)
     for key in sorted({*there, *ours}):
         if there.get(key) != ours.get(key):
             raise InputError(
@@ -178,21 +168,6 @@ def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
         inner = isinstance(value, dict)
         flat |= _flat(value, f"{prefix}{key}.") if inner else {f"{prefix}{key}": value}
     return flat
-
-
-def _held(path: Path, remedy: str) -> Summary:
-    """Read one of the folder's JSON files.
-
-    Raises:
-        InputError: it holds no JSON object.
-    """
-    try:
-        held = json.loads(read_text(path))
-    except json.JSONDecodeError:
-        held = None
-    if not isinstance(held, dict):
-        raise InputError("no JSON object", path=path, remedy=remedy)
-    return held
 
 
 def _attack_pending(
@@ -212,18 +187,3 @@ def _attack_pending(
             on_sentence(tally)
 
         return drain(source(pending), take)
-
-
-def perturbed(
-    task: Task, examples: Iterable[Example], lines: Iterable[dict[str, Any]]
-) -> Iterator[str]:
-    """Yield the attacked sentences with their gold answers, as they stand in a file.
-
-    Args:
-        task: of the victim.
-        examples: the originals, of all lines at least.
-        lines: of ``examples.jsonl``, of those sentences that are wanted.
-    """
-    by_id = {example.id: example for example in examples}
-    for line in lines:
-        yield task.write(by_id[line["id"]], line["adversarial_tokens"])

@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from robustparse.data.sampler import EvaluationLoader, forward_words
+from robustparse.files import written
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.base import Model
 from robustparse.models.victim import ModelVictim, Precision
@@ -17,14 +19,7 @@ def evaluate(
     punctuation: PunctuationPolicy = "none",
     batch_words: int | None = None,
 ) -> dict[str, float | None]:
-    """Compute all scores of the models' task in percent.
-
-    Args:
-        models: answer together, and are left as they were found; one is an ensemble of one.
-        examples: sentences with gold answers.
-        punctuation: which words count; ``unicode`` looks at the forms of these sentences.
-        batch_words: padded words of a forward pass; None leaves them to `forward_words`.
-    """
+    """Compute all scores of the models' task in percent; see `predictions` and `scores_of`."""
     found = predictions(models, examples, batch_words)
     return scores_of(models[0].task, found, examples, punctuation)
 
@@ -41,7 +36,7 @@ def scores_of(
         task: of the model.
         predictions: for the examples, in any order.
         examples: sentences with gold answers and distinct ids.
-        punctuation: which words count.
+        punctuation: which words count; ``unicode`` looks at the forms of these sentences.
 
     Returns:
         `Task.scores` and `Task.further_scores` in percent; None where nothing was counted.
@@ -55,6 +50,21 @@ def scores_of(
         sums.update(task.correct(prediction.answer, *by_id[prediction.id]))
     scores = task.score(sums)
     return {name: scores.get(name) for name in (*task.scores, *task.further_scores)}
+
+
+def write_answers(
+    path: Path, task: Task, examples: Sequence[Example], predictions: Iterable[Prediction]
+) -> int:
+    """Write examples with their predicted answers as they stand in a file; leave out those without.
+
+    Returns:
+        How many were left out.
+    """
+    answers = {each.id: each.answer for each in predictions}
+    kept = [each for each in examples if each.id in answers]
+    with written(path) as file:
+        file.writelines(task.write(each, answer=answers[each.id]) for each in kept)
+    return len(examples) - len(kept)
 
 
 def predictions(

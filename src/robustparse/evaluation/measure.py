@@ -18,11 +18,10 @@ from robustparse import __version__
 from robustparse.attacks.constraints.language_model import LanguageModel
 from robustparse.attacks.constraints.similarity import SentenceSimilarity
 from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
-from robustparse.errors import InputError
 from robustparse.evaluation.breakdown import NOT_MEASURED
 from robustparse.evaluation.lines import EXAMPLES, SUMMARY
 from robustparse.evaluation.pairs import Pair, read_pairs, read_summary
-from robustparse.files import read_text, write_text
+from robustparse.files import read_json, write_text
 
 QUALITY = "quality.json"
 _TEXTS_AT_ONCE = 256
@@ -67,20 +66,12 @@ def measure(
     quality: dict[str, Any] = {}
     for name, taken in due.items():
         measures[name] = taken()
-        quality = _write(folder, summary, measures)
-    return quality
-
-
-def _write(folder: Path, summary: dict[str, Any], measures: Measures) -> dict[str, Any]:
-    """Write ``quality.json`` and the summary; return the content of the first."""
-    quality = {
-        "examples": _digest(folder),
-        **{name: measures[name] for name in NOT_MEASURED if name in measures},
-        "versions": {"robustparse": __version__},
-    }
-    write_text(folder / QUALITY, json.dumps(quality, indent=2) + "\n")
-    written = {**summary, **NOT_MEASURED, **in_summary(measures)}
-    write_text(folder / SUMMARY, json.dumps(written, indent=2) + "\n")
+        kept = {name: measures[name] for name in NOT_MEASURED if name in measures}
+        versions = {"robustparse": __version__}
+        quality = {"examples": _digest(folder), **kept, "versions": versions}
+        write_text(folder / QUALITY, json.dumps(quality, indent=2) + "\n")
+        written = {**summary, **NOT_MEASURED, **in_summary(measures)}
+        write_text(folder / SUMMARY, json.dumps(written, indent=2) + "\n")
     return quality
 
 
@@ -90,7 +81,10 @@ def perplexity(
     on_texts: Callable[[int, int], None] = lambda done, of: None,
 ) -> dict[str, Any]:
     """Compute perplexities before and after; each distinct text is read once."""
-    texts = sorted({words for pair in pairs for words in (pair.before, pair.after)}, key=_length)
+    texts = sorted(
+        {words for pair in pairs for words in (pair.before, pair.after)},
+        key=lambda words: (len(words), words),
+    )
     of: dict[tuple[str, ...], float] = {}
     for begin in range(0, len(texts), _TEXTS_AT_ONCE):
         some = texts[begin : begin + _TEXTS_AT_ONCE]
@@ -160,21 +154,12 @@ def _middle(values: Sequence[float] | NDArray[np.float64]) -> dict[str, float | 
     return {"mean": float(np.mean(values)), "median": float(np.median(values))}
 
 
-def _length(words: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
-    return len(words), words
-
-
 def _held(folder: Path) -> Measures:
     """Read earlier measures of the same examples."""
     path = folder / QUALITY
     if not path.exists():
         return {}
-    try:
-        held = json.loads(read_text(path))
-    except json.JSONDecodeError:
-        held = None
-    if not isinstance(held, dict):
-        raise InputError("no JSON object", path=path, remedy="delete the file")
+    held = read_json(path, dict, "delete the file")
     if held.get("examples") != _digest(folder):
         return {}
     return {name: held[name] for name in NOT_MEASURED if name in held}

@@ -1,13 +1,12 @@
 """What an attack's folder says of each sentence's words: original, adversarial, success."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from robustparse.errors import InputError
-from robustparse.evaluation.lines import EXAMPLES, SUMMARY, read_lines
-from robustparse.files import read_text
+from robustparse.evaluation.lines import EXAMPLES, SUMMARY, each_line
+from robustparse.files import read_json
 
 REMEDY = "give a folder that `robustparse attack --out` wrote, or run the attack again"
 
@@ -42,7 +41,7 @@ def read_pairs(folder: Path) -> list[Pair]:
         InputError: no finished attack lies there, or a line is not as `attack` writes it.
     """
     read_summary(folder)
-    return [_pair(line, folder / EXAMPLES) for line in read_lines(folder / EXAMPLES)]
+    return [pair_of(line, folder) for line in each_line(folder / EXAMPLES)]
 
 
 def read_summary(folder: Path) -> dict[str, Any]:
@@ -53,37 +52,32 @@ def read_summary(folder: Path) -> dict[str, Any]:
     """
     if not folder.is_dir():
         raise InputError("no such folder", path=folder, remedy=REMEDY)
-    path = folder / SUMMARY
-    if not path.exists() or not (folder / EXAMPLES).exists():
-        missing = SUMMARY if not path.exists() else EXAMPLES
-        raise InputError(f"holds no {missing}, so no finished attack", path=folder, remedy=REMEDY)
-    try:
-        summary = json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"not JSON ({error.msg})", path=path, line=error.lineno, remedy=REMEDY
-        ) from None
-    if not isinstance(summary, dict):
-        raise InputError(
-            f"got {type(summary).__name__}", path=path, expected="a JSON object", remedy=REMEDY
-        )
+    summary = read_json(folder / SUMMARY, dict, REMEDY)
+    if not (folder / EXAMPLES).exists():
+        raise InputError("no such file", path=folder / EXAMPLES, remedy=REMEDY)
     return summary
 
 
-def _pair(line: dict[str, Any], path: Path) -> Pair:
-    before, after = line.get("tokens"), line.get("adversarial_tokens")
+def pair_of(line: dict[str, Any], folder: Path) -> Pair:
+    """Read the words of a line of a folder.
+
+    Raises:
+        InputError: it is not as `attack` writes it.
+    """
+    before: Any = line.get("tokens")
+    after: Any = line.get("adversarial_tokens")
     success = line.get("success")
-    good = isinstance(success, bool) and isinstance(line["id"], int)
     for words in (before, after):
-        texts = isinstance(words, list) and all(isinstance(word, str) for word in words)
-        good = good and texts and len(words or ()) == len(before or ())
-    if not good:
-        raise InputError(
-            "not as an attack writes it",
-            path=path,
-            key=f"sentence {line['id']!r}",
-            expected="tokens and adversarial_tokens, lists of as many words, and success, true or "
-            "false",
-            remedy=REMEDY,
-        )
-    return Pair(line["id"], tuple(before or ()), tuple(after or ()), bool(success))
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            break
+    else:
+        if len(before) == len(after) and isinstance(success, bool) and isinstance(line["id"], int):
+            return Pair(line["id"], tuple(before), tuple(after), success)
+    raise InputError(
+        "not as an attack writes it",
+        path=folder / EXAMPLES,
+        key=f"sentence {line['id']!r}",
+        expected="tokens and adversarial_tokens, lists of as many words, and success, true or "
+        "false",
+        remedy=REMEDY,
+    )

@@ -83,6 +83,8 @@ class Rank:
 class Ranks:
     """What the processes of one run tell each other.
 
+    What methods take as ``attacked`` attacks sentences in this process.
+
     Args:
         rank: this process.
         folder: where the run's files are; all processes see it.
@@ -121,9 +123,7 @@ class Ranks:
     def lead(self, attacked: Source, collect: Callable[[Source], T]) -> T:
         """Collect the lines of all ranks; for rank 0 of a launcher.
 
-        Args:
-            attacked: attacks sentences in this process.
-            collect: writes what a source gives, if anything is left to attack.
+        ``collect`` writes what a source gives, if anything is left to attack.
         """
         announced = False
 
@@ -138,11 +138,7 @@ class Ranks:
         return collected
 
     def lines(self, attacked: Source, pending: Sequence[Example]) -> Lines:
-        """Yield the lines of all ranks as they come; for rank 0.
-
-        Args:
-            attacked: attacks sentences in this process.
-            pending: the sentences that are left.
+        """Yield the lines of all ranks for the sentences that are left; for rank 0.
 
         Raises:
             InputError: a process that this one has started raised one.
@@ -172,12 +168,7 @@ class Ranks:
         return Speed.together(speeds)
 
     def follow(self, attacked: Source, examples: Sequence[Example]) -> None:
-        """Attack this rank's share of what is left, into its file; for the other ranks.
-
-        Args:
-            attacked: attacks sentences in this process.
-            examples: all sentences of the run.
-        """
+        """Attack this rank's share of what is left of all sentences, into its file; for others."""
         while not self._store.check([_PENDING]):
             self._check_parent()
             time.sleep(_PAUSE)

@@ -85,12 +85,7 @@ def shard(examples: Sequence[Example], rank: int, count: int) -> list[Example]:
     """Choose what one of several processes attacks: every sentence goes to exactly one.
 
     They are dealt by falling length, so that each gets as many long ones. As all outcomes of a
-    sentence follow from (seed, id), they do not depend on the deal.
-
-    Args:
-        examples: the sentences.
-        rank: of the process, from 0.
-        count: of the processes.
+    sentence follow from (seed, id), they do not depend on the deal. Ranks count from 0.
     """
     by_length = sorted(examples, key=lambda example: (-len(example.sentence), example.id))
     return by_length[rank::count]

@@ -39,26 +39,6 @@ class Interval:
     upper: float
 
 
-def score_difference(
-    first: ArrayLike, second: ArrayLike, counted: ArrayLike, *, seed: int, draws: int = 10_000
-) -> Interval:
-    """Estimate the first system's score minus the second's, in percentage points, at 95 %.
-
-    Args:
-        first: shape `(sentences,)`, correct parts of the first system.
-        second: shape `(sentences,)`, correct parts of the second system.
-        counted: shape `(sentences,)`, counted parts of an answer: words, say.
-        seed: of the draws.
-        draws: resampled corpora.
-
-    Raises:
-        ValueError: counts are not integers in 0..counted of one shape, or nothing is counted.
-    """
-    return paired_bootstrap(
-        lambda scores: scores[0] - scores[1], [first, second], counted, seed=seed, draws=draws
-    )
-
-
 def recovered_share(
     a_clean: ArrayLike,
     c_clean: ArrayLike,
@@ -72,14 +52,14 @@ def recovered_share(
 
     Args:
         a_clean: shape `(sentences,)`, correct parts of the clean model under attack.
-        c_clean: shape `(sentences,)`, correct parts of the clean model without attack.
-        a_adv: shape `(sentences,)`, correct parts of the defended model under attack.
+        c_clean: the same, of the clean model without attack.
+        a_adv: the same, of the defended model under attack.
         counted: shape `(sentences,)`, counted parts of an answer: words, say.
         seed: of the draws.
         draws: resampled corpora.
 
     Raises:
-        ValueError: as `score_difference`, or the clean model loses nothing.
+        ValueError: see `paired_bootstrap`; or the clean model loses nothing.
     """
     return paired_bootstrap(_share, [a_clean, c_clean, a_adv], counted, seed=seed, draws=draws)
 
@@ -96,17 +76,7 @@ def recovered_share_difference(
 ) -> Interval:
     """Estimate the recovered share of one defense minus another's, in percentage points, at 95 %.
 
-    Args:
-        a_clean: shape `(sentences,)`, correct parts of the clean model under attack.
-        c_clean: shape `(sentences,)`, correct parts of the clean model without attack.
-        first: shape `(sentences,)`, correct parts of the first defended model under attack.
-        second: shape `(sentences,)`, correct parts of the second defended model under attack.
-        counted: shape `(sentences,)`, counted parts of an answer: words, say.
-        seed: of the draws.
-        draws: resampled corpora.
-
-    Raises:
-        ValueError: as `recovered_share`.
+    See `recovered_share`.
     """
     return paired_bootstrap(
         lambda scores: _share(scores[[0, 1, 2]]) - _share(scores[[0, 1, 3]]),

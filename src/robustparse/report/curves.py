@@ -7,14 +7,19 @@ an attack was run with is in its ``run.json``.
 import copy
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from robustparse.report.folders import AttackFolder
+from robustparse.evaluation.lines import RUN
+from robustparse.files import as_written
+from robustparse.report.folders import AttackFolder, number
 from robustparse.report.plots import BUDGET, SERIES, Curve, Plot, score_label
-from robustparse.report.training import TrainingRun, over_epochs
+from robustparse.report.training import over_epochs
+
+NamedPlots = tuple[str, Sequence[Plot]]
+"""A system or a training run, and its plots."""
 
 
 def with_budget_curves(systems: Sequence[AttackFolder]) -> list[AttackFolder]:
@@ -22,7 +27,8 @@ def with_budget_curves(systems: Sequence[AttackFolder]) -> list[AttackFolder]:
     groups: dict[str, dict[float, int]] = defaultdict(dict)
     for index, system in enumerate(systems):
         run = copy.deepcopy(system.run)
-        gamma = _take_gamma(run)
+        with as_written(system.path / RUN, "attack"):
+            gamma = _take_gamma(run)
         if gamma is not None and system.row.after is not None:
             groups[json.dumps(run, sort_keys=True)][gamma] = index
     shown = list(systems)
@@ -36,23 +42,22 @@ def with_budget_curves(systems: Sequence[AttackFolder]) -> list[AttackFolder]:
     return shown
 
 
-def merge_plots(systems: Sequence[AttackFolder], runs: Sequence[TrainingRun] = ()) -> list[Plot]:
+def merge_plots(systems: Iterable[NamedPlots]) -> list[Plot]:
     """Merge plots with the same title and axes; split those with too many lines to be readable.
 
     Where two systems give a curve the same name, the curves of that plot are named after their
     systems.
     """
     groups: dict[tuple[str, str, str], list[tuple[str, Plot]]] = {}
-    given = [(system.row.name, system.plots) for system in systems]
-    for name, plots in [*given, *((run.name, run.plots) for run in runs)]:
+    for name, plots in systems:
         for plot in plots:
             key = (plot.title, plot.x_label, plot.y_label)
             groups.setdefault(key, []).append((name, plot))
     merged = []
     for (title, x, y), members in groups.items():
         parts = _split(_rename(members))
-        for number, curves in enumerate(parts, 1):
-            part = f" ({number})" if len(parts) > 1 else ""
+        for index, curves in enumerate(parts, 1):
+            part = f" ({index})" if len(parts) > 1 else ""
             plot = Plot(title + part, x, y, curves)
             merged += [plot, *over_epochs(plot)]
     return merged
@@ -95,15 +100,10 @@ def _take_gamma(run: dict[str, Any]) -> float | None:
     """Remove the search's budget from the run, so that the rest can be compared, and return it."""
     part: Any = run
     for key in ("settings", "init_args", "search", "init_args"):
-        part = part.get(key) if isinstance(part, dict) else None
-    gamma = part.pop("gamma", None) if isinstance(part, dict) else None
-    if isinstance(gamma, bool) or not isinstance(gamma, int | float):
-        return None
-    return float(gamma)
+        part = part.get(key, {})
+    return number(part.pop("gamma", None))
 
 
 def _victim_name(run: dict[str, Any]) -> str:
     """Return the name of the victim's run folder."""
-    victims = run.get("victims")
-    first = victims[0] if isinstance(victims, list) and victims else ""
-    return Path(str(first)).parent.name
+    return Path(run.get("victims", [""])[0]).parent.name

@@ -6,8 +6,11 @@ They show what ``summary.json`` holds and leave out what it does not: measures t
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from robustparse.report.folders import AttackFolder, Record
+from robustparse.evaluation.lines import SUMMARY
+from robustparse.files import as_written
+from robustparse.report.folders import AttackFolder, Json, number
 from robustparse.report.plots import score_label
 
 # A summary holds one of them if there is anything to show; `robustparse measure` adds the second.
@@ -15,34 +18,18 @@ MEASURED = ("edits_per_success", "word_similarity")
 MISSING = "\N{EN DASH}"
 ARROW = " \N{RIGHTWARDS ARROW} "
 
-NOTE = (
-    "Edits and queries per sentence: over all sentences, and over those on which the attack "
-    "succeeded. Perplexity: mean over all sentences, original and perturbed. Words, sentences "
-    "alike: mean cosine of changed words and of changed sentences with the originals. Out of "
-    "vocabulary: changed words without an embedding of their own, before and after; out of "
-    "training: those that the training vocabulary does not hold."
-)
-TAG_NOTE = (
-    "By the part of speech of the changed words: sentences whose changed words are all of the "
-    "class, how many of them got worse, and the points that their scores lost. Words: changed "
-    "words of the class in all sentences."
-)
-CANDIDATE_NOTE = (
-    "Candidates for each word that was tried: proposed, then left by each constraint; where "
-    "constraints judge changed sentences, the changes judged and those left by each constraint. A "
-    "word that several generators proposed counts for each of them, and once in all."
+EFFORT = (
+    *("System", "Edits\nall", "Edits\nsuccess", "Queries\nall", "Queries\nsuccess"),
+    *("Perplexity", "Words\nalike", "Sentences\nalike"),
+    *("Changed\nwords", "Out of\nvocabulary", "Out of\ntraining"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table whose first column names its rows.
+    """A table of rows, each its name and its other cells.
 
-    Args:
-        label: what it is, for screen readers.
-        heads: headings; a line break in one is a line break on the page.
-        rows: each row's name and its other cells.
-        title: a heading above it, or none.
+    The label is for screen readers; a line break in a heading is one on the page.
     """
 
     label: str
@@ -53,65 +40,58 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading, tables and a note below them."""
+    """A heading, tables and the note of this name below them; which models gave perplexities."""
 
     title: str
-    tables: list[Table]
     note: str
+    tables: list[Table]
+    models: str = ""
 
 
 def details(systems: Sequence[AttackFolder]) -> list[Section]:
     """Make the sections; there are none where no summary holds anything to show.
 
     Raises:
-        InputError: a value that must be a number is something else.
+        InputError: a summary is not as `attack` and `measure` write it.
     """
-    known = [system for system in systems if any(key in system.summary.fields for key in MEASURED)]
+    known = [system for system in systems if any(key in system.summary for key in MEASURED)]
     if not known:
         return []
-    sections = [_effort(known)]
-    tags = [_tags(one, len(known) > 1) for one in known if one.summary.part("by_tag").fields]
-    if tags:
-        sections.append(Section("Parts of speech", tags, TAG_NOTE))
-    counted = [
-        _candidates(one, len(known) > 1) for one in known if one.summary.part("candidates").fields
-    ]
-    if counted:
-        sections.append(Section("Candidates", counted, CANDIDATE_NOTE))
-    return sections
-
-
-def _effort(systems: Sequence[AttackFolder]) -> Section:
-    heads = (
-        *("System", "Edits\nall", "Edits\nsuccess", "Queries\nall", "Queries\nsuccess"),
-        *("Perplexity", "Words\nalike", "Sentences\nalike"),
-        *("Changed\nwords", "Out of\nvocabulary", "Out of\ntraining"),
+    named = len(known) > 1
+    rows, tags, candidates = [], [], []
+    for system in known:
+        with as_written(system.path / SUMMARY, "attack"):
+            rows.append((system.row.name, _effort(system.summary)))
+            tags += [_tags(system, named)] if system.summary.get("by_tag") else []
+            candidates += [_candidates(system, named)] if system.summary.get("candidates") else []
+    models = "; ".join(dict.fromkeys(filter(None, (_model(one.summary) for one in known))))
+    effort = [Table("Adversarial examples", EFFORT, rows)]
+    sections = (
+        Section("The adversarial examples", "effort", effort, models),
+        Section("Parts of speech", "tags", tags),
+        Section("Candidates", "candidates", candidates),
     )
-    rows = []
-    for system in systems:
-        one = system.summary
-        cells = [
-            _cell(one, ".1f", "edits_per_sentence"),
-            _cell(one, ".1f", "edits_per_success"),
-            _cell(one, ".1f", "queries_per_sentence", "charged"),
-            _cell(one, ".1f", "queries_per_success", "charged"),
-            _change(one, ".1f", ("perplexity", "clean"), ("perplexity", "attacked")),
-            _cell(one, ".2f", "word_similarity", "changed"),
-            _cell(one, ".2f", "sentence_similarity", "changed"),
-            _cell(one, ",.0f", "unseen", "changed"),
-            _change(one, ",.0f", ("unseen", "oov", "before"), ("unseen", "oov", "after")),
-            _change(one, ",.0f", ("unseen", "oot", "before"), ("unseen", "oot", "after")),
-        ]
-        rows.append((system.row.name, cells))
-    models = "; ".join(dict.fromkeys(filter(None, (_model(one.summary) for one in systems))))
-    by = f" Perplexity by {models}." if models else ""
-    table = Table("Adversarial examples", heads, rows)
-    return Section("The adversarial examples", [table], NOTE + by)
+    return [section for section in sections if section.tables]
 
 
-def _model(summary: Record) -> str:
+def _effort(one: Json) -> list[str]:
+    return [
+        _cell(one, ".1f", "edits_per_sentence"),
+        _cell(one, ".1f", "edits_per_success"),
+        _cell(one, ".1f", "queries_per_sentence", "charged"),
+        _cell(one, ".1f", "queries_per_success", "charged"),
+        _change(one, ".1f", ("perplexity", "clean"), ("perplexity", "attacked")),
+        _cell(one, ".2f", "word_similarity", "changed"),
+        _cell(one, ".2f", "sentence_similarity", "changed"),
+        _cell(one, ",.0f", "unseen", "changed"),
+        _change(one, ",.0f", ("unseen", "oov", "before"), ("unseen", "oov", "after")),
+        _change(one, ",.0f", ("unseen", "oot", "before"), ("unseen", "oot", "after")),
+    ]
+
+
+def _model(summary: Json) -> str:
     """Name the language model that gave the perplexities by the last part of its path."""
-    found = summary.part("perplexity").fields
+    found = summary.get("perplexity") or {}
     if not found.get("model"):
         return ""
     masked = " (masked: pseudo-perplexity)" if found.get("kind") == "masked" else ""
@@ -119,35 +99,36 @@ def _model(summary: Record) -> str:
 
 
 def _tags(system: AttackFolder, named: bool) -> Table:
-    tags, scores = system.summary.part("by_tag"), system.row.task.scores
+    tags, scores = system.summary["by_tag"], system.row.task.scores
     lost = [f"{score_label(score)} lost" for score in scores]
     heads = ("Class", "Sentences", "Words", "Success\nrate, %", *lost)
     columns = {"sentences": ",.0f", "changed": ",.0f", "success_rate": ".1f"}
     columns |= {f"{score}_drop": ".1f" for score in scores}
-    rows = [
-        (tag, [_cell(tags, form, tag, key) for key, form in columns.items()]) for tag in tags.fields
-    ]
+    rows = [(tag, [_cell(tags, form, tag, key) for key, form in columns.items()]) for tag in tags]
     return Table("Parts of speech", heads, rows, system.row.name if named else "")
 
 
 def _candidates(system: AttackFolder, named: bool) -> Table:
-    counts = system.summary.part("candidates")
-    means = counts.part("means")
-    generators = list(means.fields)
-    stages = [stage for each in generators[:1] for stage in means.part(each).fields]
+    counts = system.summary["candidates"]
+    means = counts["means"]
+    generators = list(means)
+    stages = [stage for each in generators[:1] for stage in means[each]]
     # A single generator's row would repeat that of all.
     shown = generators[1:] if len(generators) == 2 else generators
     rows = [(each, [_cell(means, ".2f", each, stage) for stage in stages]) for each in shown]
-    slots = f"{counts.number('slots') or 0:,.0f} words tried"
+    slots = f"{counts.get('slots', 0):,} words tried"
     title = f"{system.row.name}: {slots}" if named else slots
     return Table("Candidates per word", ("Generator", *stages), rows, title)
 
 
-def _change(record: Record, form: str, before: Sequence[str], after: Sequence[str]) -> str:
+def _change(record: Json, form: str, before: Sequence[str], after: Sequence[str]) -> str:
     shown = [_cell(record, form, *keys) for keys in (before, after)]
     return MISSING if shown == [MISSING] * 2 else ARROW.join(shown)
 
 
-def _cell(record: Record, form: str, *keys: str) -> str:
-    value = record.number(*keys)
+def _cell(record: Json, form: str, *keys: str) -> str:
+    found: Any = record
+    for key in keys:
+        found = None if found is None else found.get(key)
+    value = number(found)
     return MISSING if value is None else format(value, form)

@@ -17,7 +17,7 @@ from robustparse import __version__
 from robustparse.errors import InputError
 from robustparse.evaluation.lines import SUMMARY
 from robustparse.files import write_text
-from robustparse.report.curves import merge_plots, with_budget_curves
+from robustparse.report.curves import NamedPlots, merge_plots, with_budget_curves
 from robustparse.report.details import MISSING, details
 from robustparse.report.folders import (
     AttackedSentence,
@@ -29,7 +29,7 @@ from robustparse.report.folders import (
 from robustparse.report.plots import EPOCH, Plot, draw_plot, score_label
 from robustparse.report.summary import summarize
 from robustparse.report.training import FILE as METRICS
-from robustparse.report.training import TrainingRun, read_training
+from robustparse.report.training import read_training
 from robustparse.tasks.task import Task
 
 _FALL = (10.0, 110.0)  # left end and width, in pixels, of the picture of a score's fall
@@ -55,7 +55,7 @@ def build_report(folders: Sequence[Path], out: Path) -> None:
         if (folder / SUMMARY).exists() or not trained:
             systems.append(read_folder(folder, name))
         if trained:
-            runs.append(read_training(folder, name))
+            runs.append((name, read_training(folder, name)))
     tasks = sorted({system.row.task.name for system in systems})
     if len(tasks) > 1:
         raise InputError(
@@ -64,10 +64,11 @@ def build_report(folders: Sequence[Path], out: Path) -> None:
     write_text(out, render_report(with_budget_curves(systems), runs))
 
 
-def render_report(systems: Sequence[AttackFolder], runs: Sequence[TrainingRun] = ()) -> str:
+def render_report(systems: Sequence[AttackFolder], runs: Sequence[NamedPlots] = ()) -> str:
     """Render the page about attacked systems and training runs, as HTML text."""
     rows = [system.row for system in systems]
-    all_names = list(dict.fromkeys([row.name for row in rows] + [run.name for run in runs]))
+    own: list[NamedPlots] = [(system.row.name, system.plots) for system in systems]
+    all_names = list(dict.fromkeys([row.name for row in rows] + [name for name, _ in runs]))
     names = ", ".join(all_names) if len(all_names) < 5 else f"{len(all_names)} systems"
     return _render(
         "report",
@@ -77,7 +78,7 @@ def render_report(systems: Sequence[AttackFolder], runs: Sequence[TrainingRun] =
         task=rows[0].task if rows else None,
         lead=summarize(rows) if rows else "",
         falls=_falls(rows),
-        plots=[(plot, _points(plot)) for plot in merge_plots(systems, runs)],
+        plots=[(plot, _points(plot)) for plot in merge_plots([*own, *runs])],
         sentences=_drawn_sentences(systems),
         sections=details(systems),
     )

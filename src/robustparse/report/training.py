@@ -9,7 +9,6 @@ import csv
 import math
 import re
 from collections import defaultdict
-from dataclasses import dataclass
 from pathlib import Path
 
 from robustparse.errors import InputError
@@ -25,20 +24,7 @@ Points = dict[int, float]
 Metrics = dict[str, Points]
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingRun:
-    """The curves of a training run.
-
-    Args:
-        name: what the page calls it.
-        plots: its curves.
-    """
-
-    name: str
-    plots: tuple[Plot, ...]
-
-
-def read_training(folder: Path, name: str) -> TrainingRun:
+def read_training(folder: Path, name: str) -> tuple[Plot, ...]:
     """Read the curves of a run; there are none where nothing was evaluated.
 
     Raises:
@@ -51,7 +37,7 @@ def read_training(folder: Path, name: str) -> TrainingRun:
         [_by_budget(metrics, measure) for measure in measures],
         [_against_budget(metrics, measure, name) for measure in measures],
     )
-    return TrainingRun(name, tuple(plot for plots in kinds for plot in plots if plot is not None))
+    return tuple(plot for plots in kinds for plot in plots if plot is not None)
 
 
 def over_epochs(plot: Plot) -> list[Plot]:

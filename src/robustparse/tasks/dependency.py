@@ -27,7 +27,7 @@ from robustparse.metrics import (
     unmatched_punctuation,
 )
 from robustparse.tasks.task import Record, Task
-from robustparse.tasks.tree_drawing import LEGEND, TreePair, draw_pair
+from robustparse.tasks.tree_drawing import LEGEND, draw_pair
 from robustparse.types import DependencyTree, Example, Sentence
 
 
@@ -52,7 +52,7 @@ class DependencyTask(Task):
         return read_treebank(path, max_length, gold, limit)
 
     def sample(self, seed: int, split: str) -> list[Example]:
-        """Make the sample treebank of a grammar of our own."""
+        """See `Task.sample`."""
         examples: list[Example] = getattr(sample_treebank(seed), split)
         return examples
 
@@ -96,13 +96,13 @@ class DependencyTask(Task):
         yield from filter(None, [found, unmatched_punctuation(examples, punctuation)])
 
     def counted(self, sentence: Sentence, punctuation: PunctuationPolicy) -> NDArray[np.bool_]:
-        """Find the words that count, see `counted_words`."""
+        """See `counted_words`."""
         return counted_words(sentence, punctuation)
 
     def correct(
         self, answer: DependencyTree, example: Example, counted: NDArray[np.bool_]
     ) -> dict[str, int]:
-        """Count right heads and labels, see `attachment_sums`."""
+        """See `tree_sums`."""
         return tree_sums(answer, example.gold, counted)
 
     def score(self, sums: Mapping[str, int]) -> dict[str, float | None]:
@@ -115,22 +115,20 @@ class DependencyTask(Task):
         return {"heads": list(answer.heads), "labels": list(answer.labels)}
 
     def from_record(self, record: Record) -> DependencyTree:
-        """Return the tree of a record's heads and labels."""
+        """See `Task.from_record`."""
         heads, labels = record.get("heads"), record.get("labels")
-        if not isinstance(heads, list) or not all(type(head) is int for head in heads):
-            raise InputError(f"got {heads!r}", key="heads", expected="a list of integers")
         if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
             raise InputError(f"got {labels!r}", key="labels", expected="a list of strings")
         n = len(labels)
-        if len(heads) != n or not all(0 <= head <= n for head in heads):
+        if not isinstance(heads, list) or len(heads) != n or not _are_heads(heads):
             raise InputError(f"got {heads!r}", key="heads", expected=f"{n} heads from 0 to {n}")
         return DependencyTree(tuple(heads), tuple(labels))
 
     def draw(self, record: Record) -> str:
         """Draw both trees in one SVG, wrong arcs and labels marked."""
         gold, before, after = self._trees(record)
-        words = (tuple(record["tokens"]), tuple(record["adversarial_tokens"]))
-        return draw_pair(TreePair(*words, gold, before, after, tuple(record["edited"])))
+        words = (record["tokens"], record["adversarial_tokens"])
+        return draw_pair(words, gold, (before, after), record["edited"])
 
     def changes(self, record: Record) -> tuple[int, int, int]:
         """Count words whose head or label changed, was wrong before, and is wrong after."""
@@ -139,28 +137,31 @@ class DependencyTask(Task):
         changed = [word for word in _different(before, after) if word not in edited]
         return len(changed), len(_different(gold, before)), len(_different(gold, after))
 
-    def _trees(self, record: Record) -> tuple[DependencyTree, DependencyTree, DependencyTree]:
+    def _trees(self, record: Record) -> list[DependencyTree]:
         """Return the gold tree, the one before the attack and the one after it."""
-        gold, before, after = (
-            self._tree_of(record, which) for which in ("gold", "clean", "attacked")
-        )
-        return gold, before, after
+        n, trees = len(record["tokens"]), []
+        for which in ("gold", "clean", "attacked"):
+            try:
+                tree = self.from_record(record[which])
+            except InputError as error:
+                key = f"{which}: {error.key}"
+                raise InputError(error.found, key=key, expected=error.expected) from None
+            if len(tree.heads) != n:
+                found, expected = f"got {list(tree.heads)!r}", f"{n} heads from 0 to {n}"
+                raise InputError(found, key=f"{which}: heads", expected=expected)
+            trees.append(tree)
+        return trees
 
-    def _tree_of(self, record: Record, which: str) -> DependencyTree:
-        n = len(record["tokens"])
-        try:
-            tree = self.from_record(record[which])
-        except InputError as error:
-            key = f"{which}: {error.key}"
-            raise InputError(error.found, key=key, expected=error.expected) from None
-        if len(tree.heads) != n:
-            found, expected = f"got {list(tree.heads)!r}", f"{n} heads from 0 to {n}"
-            raise InputError(found, key=f"{which}: heads", expected=expected)
-        return tree
+
+def _are_heads(heads: Sequence[object]) -> bool:
+    return all(type(head) is int and 0 <= head <= len(heads) for head in heads)
 
 
 def _different(one: DependencyTree, other: DependencyTree) -> list[int]:
     """Find the words whose head or label differs."""
-    first = zip(one.heads, one.labels, strict=True)
-    second = zip(other.heads, other.labels, strict=True)
-    return [word for word, (a, b) in enumerate(zip(first, second, strict=True)) if a != b]
+    pairs = zip(
+        zip(one.heads, one.labels, strict=True),
+        zip(other.heads, other.labels, strict=True),
+        strict=True,
+    )
+    return [word for word, (a, b) in enumerate(pairs) if a != b]

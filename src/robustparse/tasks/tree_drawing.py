@@ -7,8 +7,8 @@ are dashed and wrong labels boxed, in addition to their color.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 
 from robustparse.tasks.tree_layout import (
     BOLD,
@@ -30,91 +30,33 @@ MARGIN = 14.0
 GUTTER = 54.0  # for "before" and "after"
 
 # What the colours, dashes and boxes of the pictures mean, for a page that shows some.
-LEGEND = (
-    '<ul class="legend"><li><svg width="44" height="14" aria-hidden="true"><path d="M0 7H44" '
-    'stroke="var(--arc)" stroke-width="1.6"/></svg>right head</li><li><svg width="44" height="14" '
-    'aria-hidden="true"><path d="M0 7H44" stroke="var(--wrong)" stroke-width="2.2" '
-    'stroke-dasharray="6 4"/></svg>wrong head</li><li><svg width="44" height="20" '
-    'aria-hidden="true"><rect x="2" y="2" width="40" height="16" rx="4" fill="none" '
-    'stroke="var(--wrong)" stroke-dasharray="3 2"/></svg>right head, wrong label</li>'
-    "<li><mark>word</mark>substituted</li><li>Arrows point from a head to its dependent.</li></ul>"
-)
-
+LEGEND = Path(__file__).with_name("tree_legend.html").read_text("utf-8").strip()
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
-STYLE = """
-.rp-tree{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
-.rp-tree text{fill:var(--ink,#1d2433);text-anchor:middle}
-.rp-tree .word{font-size:16px}
-.rp-tree .side,.rp-tree .label{font-size:12px}
-.rp-tree .side,.rp-tree .root{fill:var(--muted,#5b6577)}
-.rp-tree .label{paint-order:stroke;stroke:var(--panel,#fff);stroke-width:5px;stroke-linejoin:round}
-.rp-tree .arc{fill:none;stroke:var(--arc,#7a869c);stroke-width:1.6}
-.rp-tree .tip{fill:var(--arc,#7a869c)}
-.rp-tree .wrong .arc{stroke:var(--wrong,#c2410c);stroke-width:2.2;stroke-dasharray:6 4}
-.rp-tree .wrong .tip,.rp-tree .wrong .label,.rp-tree .mislabelled .label{fill:var(--wrong,#c2410c)}
-.rp-tree .wrong .label,.rp-tree .mislabelled .label{font-weight:700}
-.rp-tree .tag{fill:var(--panel,#fff);stroke:var(--wrong,#c2410c);stroke-dasharray:3 2}
-.rp-tree .box{fill:var(--mark,#fff1c2);stroke:var(--mark-line,#a16207);stroke-width:1.5}
-.rp-tree .edited{font-weight:700}
-.rp-tree .swap{fill:none;stroke:var(--mark-line,#a16207);stroke-width:1.6}
-""".strip()
+STYLE = Path(__file__).with_name("tree.css").read_text("utf-8").strip()
 
 
-@dataclass(frozen=True, slots=True)
-class TreePair:
-    """One sentence parsed before and after an attack.
-
-    Args:
-        words_before: the n words of the original sentence.
-        words_after: the n words of the perturbed sentence.
-        gold: the gold parse of the original sentence.
-        before: the parser's tree for the original sentence.
-        after: the parser's tree for the perturbed sentence.
-        edited: positions of the substituted words, from 0.
-    """
-
-    words_before: tuple[str, ...]
-    words_after: tuple[str, ...]
-    gold: DependencyTree
-    before: DependencyTree
-    after: DependencyTree
-    edited: tuple[int, ...]
-
-
-def draw_tree(
-    words: Sequence[str],
-    tree: DependencyTree,
-    *,
-    gold: DependencyTree | None = None,
-    edited: Sequence[int] = (),
+def draw_pair(
+    words: tuple[Sequence[str], Sequence[str]],
+    gold: DependencyTree,
+    trees: tuple[DependencyTree, DependencyTree],
+    edited: Sequence[int],
 ) -> str:
-    """Draw one tree, arcs above the words.
+    """Draw both parses in shared columns: arcs before above the words, arcs after below them.
 
     Args:
-        words: n words.
-        tree: the tree to draw.
-        gold: where given, wrong arcs are dashed and coloured, wrong labels boxed.
-        edited: positions from 0 whose words are boxed.
-
-    Returns:
-        A complete `<svg>` element.
-    """
-    side = make_side(words, tree, gold, -1)
-    columns = place_columns([side], MARGIN)
-    line = MARGIN + side.height
-    body = _arcs(side, columns, line) + _words(side, columns, line + WORD_SIZE + 6, edited)
-    return _svg(body, columns[-1].right + MARGIN, line + WORD_SIZE + 16 + MARGIN, " ".join(words))
-
-
-def draw_pair(pair: TreePair) -> str:
-    """Draw both parses in shared columns: arcs before above the words, arcs after below them.
+        words: of the original sentence and of the perturbed one, n each.
+        gold: the gold parse of the original sentence.
+        trees: the parser's, of the original sentence and of the perturbed one.
+        edited: positions of the substituted words, from 0.
 
     Returns:
         A complete `<svg>` element, as wide and high in pixels as it needs to be.
     """
-    upper = make_side(pair.words_before, pair.before, pair.gold, -1)
-    lower = make_side(pair.words_after, pair.after, pair.gold, 1)
+    upper, lower = (
+        make_side(own, tree, gold, direction)
+        for own, tree, direction in zip(words, trees, (-1, 1), strict=True)
+    )
     columns = place_columns([upper, lower], MARGIN + GUTTER)
     top = MARGIN + upper.height
     first, second = top + WORD_SIZE + 6, top + WORD_SIZE + 6 + ROW
@@ -122,12 +64,12 @@ def draw_pair(pair: TreePair) -> str:
     body = _arcs(upper, columns, top) + _arcs(lower, columns, bottom)
     for y, text in ((first, "before"), (second, "after")):
         body.append(_text(MARGIN + GUTTER / 2 - 6, y, text, "side"))
-    body += _words(upper, columns, first, pair.edited)
-    body += _words(lower, columns, second, pair.edited)
-    for i in pair.edited:
+    body += _words(upper, columns, first, edited)
+    body += _words(lower, columns, second, edited)
+    for i in edited:
         x, start, end = columns[i].middle, first + 8, second - WORD_SIZE - 5
         body.append(f'<path class="swap" d="M{x:.1f} {start:.1f}V{end:.1f}m-4 -5l4 5l4 -5"/>')
-    title = f"{' '.join(pair.words_before)} / {' '.join(pair.words_after)}"
+    title = " / ".join(map(" ".join, words))
     return _svg(body, columns[-1].right + MARGIN, bottom + lower.height + MARGIN, title)
 
 
@@ -167,8 +109,6 @@ def _arcs(side: Side, columns: list[Column], line: float) -> list[str]:
 
 
 def _verdict(side: Side, word: int) -> str:
-    if side.gold is None:
-        return "right"
     if side.tree.heads[word] != side.gold.heads[word]:
         return "wrong"
     return "right" if side.tree.labels[word] == side.gold.labels[word] else "mislabelled"

@@ -34,7 +34,7 @@ class Side:
 
     words: Sequence[str]
     tree: DependencyTree
-    gold: DependencyTree | None
+    gold: DependencyTree
     levels: list[int]
     ends: list[tuple[float, float]]
     direction: int
@@ -119,7 +119,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def make_side(
-    words: Sequence[str], tree: DependencyTree, gold: DependencyTree | None, direction: int
+    words: Sequence[str], tree: DependencyTree, gold: DependencyTree, direction: int
 ) -> Side:
     """Stack the arcs of a tree over (`direction` -1) or under (1) its words."""
     levels = arc_levels(tree.heads)

@@ -33,7 +33,10 @@ class VerifiedCheckpointIO(TorchCheckpointIO):
         torch.save(checkpoint, content)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            _write(aside, content)
+            with open(aside, "wb") as file:
+                file.write(content.getbuffer())
+                file.flush()
+                os.fsync(file.fileno())
             _verify(aside)
             os.replace(aside, path)
             _sync_folder(path.parent)
@@ -52,13 +55,6 @@ class VerifiedCheckpointIO(TorchCheckpointIO):
     ) -> dict[str, Any]:
         """Read a checkpoint; ``weights_only`` is always on."""
         return super().load_checkpoint(path, map_location, weights_only=True)
-
-
-def _write(path: Path, content: io.BytesIO) -> None:
-    with open(path, "wb") as file:
-        file.write(content.getbuffer())
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _verify(path: Path) -> None:

@@ -78,7 +78,7 @@ class CsvLogger(Logger):
         """Append what is not there yet."""
         try:
             self._open().append(step or 0, metrics)
-        except OSError as error:
+        except (InputError, OSError) as error:
             self._warn("metrics", Path(self._save_dir) / FILE, error)
 
     @rank_zero_only
@@ -148,7 +148,7 @@ class MetricsTable:
         """Write the values that are not there yet; they are on disk when this returns.
 
         Raises:
-            OSError: they cannot be written; the next call cuts off a half-written row.
+            InputError, OSError: they cannot be written; the next call cuts off a half-written row.
         """
         added = [
             (step, name, repr(float(value)))
@@ -158,7 +158,8 @@ class MetricsTable:
         if not added:
             return
         if self._to_cut:
-            self._cut()
+            write_text(self.path, _as_text([HEADER, *self.rows]))
+            self._to_cut, self._length = False, self.path.stat().st_size
         content = _as_text([*([] if self._length else [HEADER]), *added]).encode()
         with open(self.path, "ab", buffering=0) as file:
             file.truncate(self._length)
@@ -169,14 +170,6 @@ class MetricsTable:
         self.rows += added
         self._logged |= {(step, name) for step, name, _ in added}
 
-    def _cut(self) -> None:
-        """Leave only the rows that are continued, or the file as it is."""
-        try:
-            write_text(self.path, _as_text([HEADER, *self.rows]))
-        except InputError as error:
-            raise OSError(str(error)) from None
-        self._to_cut, self._length = False, self.path.stat().st_size
-
 
 def read_table(path: Path) -> list[Row]:
     """Read the rows of a file, without a torn last line.
@@ -184,10 +177,7 @@ def read_table(path: Path) -> list[Row]:
     Raises:
         InputError: it has another header.
     """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=path) from None
+    content = path.read_bytes()
     lines = content[: _sound_length(path)].decode("utf-8", "replace").split("\n")
     header = ",".join(HEADER)
     if content and lines[0] != header:

@@ -77,11 +77,8 @@ def example_media(record: RobustnessRecord, step: int) -> dict[str, Any]:
 class ExamplePages:
     """Writes ``adversarial_examples/step_00000199.html`` into a run's folder.
 
-    Args:
-        folder: the run's.
-        keep: keep the pages of the run that is resumed; without it, the first new page removes
-            those of an earlier run.
-        before: keep only those of earlier steps than this.
+    The first new page removes those of an earlier run, or with ``keep`` those from the step
+    ``before`` on.
     """
 
     def __init__(self, folder: Path, keep: bool, before: int | None = None) -> None:

@@ -5,9 +5,10 @@ logged offline where that is possible. ``metrics.csv`` is the record of a run: w
 logged to W&B last may be missing there, and what a resumed run repeats may be there twice.
 """
 
+import logging
 import secrets
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +16,35 @@ from lightning_fabric.loggers.logger import rank_zero_experiment
 from pytorch_lightning.loggers.logger import Logger
 from pytorch_lightning.utilities import rank_zero_only
 
+from robustparse.errors import reason
 from robustparse.evaluation.record import RobustnessRecord
 from robustparse.files import write_text
 from robustparse.tracking.examples import example_media
-from robustparse.tracking.guard import Guard, Silence
 
 ID_FILE = "wandb_id"
 STEP = "trainer/global_step"  # as Lightning's own logger calls it
-_METRICS = "logging"
+_ATTEMPTS = 3
+
+log = logging.getLogger(__name__)
+
+
+class Silence:
+    """Stands for a W&B run that cannot be had: accepts every call and does nothing."""
+
+    def __getattr__(self, name: str) -> "Silence":
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __call__(self, *args: object, **kwargs: object) -> "Silence":
+        """Do nothing."""
+        return self
 
 
 class WandbLogger(Logger):
-    """Logs to a W&B run; nothing that wandb raises comes through.
+    """Logs to a W&B run; nothing that wandb raises comes through, but for one warning.
+
+    A run that has failed three times in a row is left alone.
 
     Args:
         project: W&B project.
@@ -50,7 +68,7 @@ class WandbLogger(Logger):
         self._resumed = False
         self._run: Any = None
         self._id: str | None = None
-        self._guard = Guard("Weights & Biases")
+        self._failures, self._warned = 0, False
 
     def begin(
         self, folder: str, resumed: bool, before: int | None = None, elsewhere: bool = False
@@ -64,11 +82,27 @@ class WandbLogger(Logger):
     def experiment(self) -> Any:
         """The W&B run; one that ignores every call where none can be had."""
         if self._run is None:
-            run = self._guard.attempt("starting", self._start)
-            self._run = Silence() if run is None else run
+            self._attempt("starting", self._start)
+            self._run = self._run or Silence()
         return self._run
 
-    def _start(self) -> Any:
+    def _attempt(self, action: str, call: Callable[[], None]) -> None:
+        try:
+            call()
+            self._failures = 0
+        except Exception as error:  # wandb's own errors share no base with what it lets through
+            self._warn(action, error)
+            self._failures += 1
+            if self._failures == _ATTEMPTS:
+                self._run = Silence()
+
+    def _warn(self, action: str, error: Exception) -> None:
+        if not self._warned:
+            message = "Weights & Biases: %s failed, the run continues without: %s"
+            log.warning(message, action, reason(error, 200))
+        self._warned = True
+
+    def _start(self) -> None:
         folder = Path(self._save_dir or ".")
         folder.mkdir(parents=True, exist_ok=True)
         self._id = self._choose_id(folder / ID_FILE)
@@ -77,8 +111,7 @@ class WandbLogger(Logger):
         run.define_metric(STEP)
         for names in ("*", "clean/*", "robust/*"):
             run.define_metric(names, step_metric=STEP, step_sync=True)
-        self._resumed = True
-        return run
+        self._resumed, self._run = True, run
 
     def _choose_id(self, path: Path) -> str:
         if self._resumed and path.is_file() and (known := path.read_text().strip()):
@@ -100,44 +133,38 @@ class WandbLogger(Logger):
                     raise RuntimeError("no API key, wandb login stores one; logging offline")
                 return wandb.init(resume="allow", **given)
             except Exception as error:
-                self._guard.warn("connecting", error)
+                self._warn("connecting", error)
                 wandb.teardown()  # its service keeps the run's id in use
         # Offline, W&B cannot ask for the run's past, and warns where it is told to resume.
         return wandb.init(mode="disabled" if mode == "disabled" else "offline", **given)
 
-    def _log(self, action: str, values: Mapping[str, Any], step: int | None) -> None:
-        place = {} if step is None else {STEP: step}
-        self._guard.attempt(action, lambda: self.experiment.log({**values, **place}))
-
     @rank_zero_only
     def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
-        """Log metrics; a run that fails to take them three times in a row is left alone."""
-        self._log(_METRICS, metrics, step)
-        if self._guard.gave_up(_METRICS):
-            self._run = Silence()
+        """Log metrics."""
+        place = {} if step is None else {STEP: step}
+        self._attempt("logging", lambda: self.experiment.log({**metrics, **place}))
 
     @rank_zero_only
     def log_hyperparams(self, params: dict[str, Any] | Namespace, *_: Any, **__: Any) -> None:
         """Add to the run's settings."""
         settings = vars(params) if isinstance(params, Namespace) else params
-
-        def add() -> None:
-            self.experiment.config.update(settings, allow_val_change=True)
-
-        self._guard.attempt("logging settings", add)
+        self._attempt(
+            "logging settings",
+            lambda: self.experiment.config.update(settings, allow_val_change=True),
+        )
 
     @rank_zero_only
     def log_robustness(self, record: RobustnessRecord, step: int) -> None:
         """Log a table of adversarial examples, drawn, and the curve over the budgets."""
 
-        def log() -> None:
+        def add() -> None:
             # The table of runs then shows the best score.
             best = f"robust/{record.task.headline}"
             self.experiment.define_metric(best, step_metric=STEP, summary="max")
             if media := example_media(record, step):
                 self.experiment.log({**media, STEP: step})
 
-        self._guard.attempt("logging media", log)
+        self._attempt("logging media", add)
 
     @rank_zero_only
     def finalize(self, status: str) -> None:
@@ -147,7 +174,7 @@ class WandbLogger(Logger):
             self._run = run
         elif run is not None:
             code = 0 if status == "success" else 1
-            self._guard.attempt("finishing", lambda: run.finish(exit_code=code))
+            self._attempt("finishing", lambda: run.finish(exit_code=code))
 
     @property
     def name(self) -> str:

@@ -14,18 +14,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from rich.console import Console
 
 from robustparse import trust
 from robustparse.attacks.attack import PACKING, Attack
 from robustparse.cli.common.class_paths import checked
-from robustparse.cli.common.inputs import (
-    digest,
-    load_examples,
-    load_models,
-)
+from robustparse.cli.common.inputs import digest, load_examples, load_models
 from robustparse.cli.common.options import Recipe
 from robustparse.cli.common.progress import attack_progress
 from robustparse.cli.common.recipe_files import recipe_digests
+from robustparse.cli.common.tables import summary_table
 from robustparse.data.fractions import FractionOf
 from robustparse.devices import gpus
 from robustparse.errors import InputError
@@ -47,34 +45,12 @@ class Data(NamedTuple):
     warnings: Iterator[str]
 
 
-class Attacked(NamedTuple):
-    """The sentences of a finished attack, and its summary."""
-
-    task: Task
-    examples: list[Example]
-    summary: Summary
-
-
 @dataclass(frozen=True)
 class AttackRun:
     """What is attacked and how, as plain values that another process can be given.
 
-    Args:
-        folder: where the attack's files go.
-        recipe: the attack.
-        checkpoints: of the victim, an ensemble if there are several.
-        data: a data file, or ``sample``.
-        split: of the sample.
-        seed: of the attack's random choices, and of the sample's grammar.
-        limit: see `load_examples`.
-        fraction: see `load_examples`.
-        unit: see `load_examples`.
-        decoder: see `load_models`.
-        device: see `process_device`.
-        devices: processes of this machine.
-        precision: of the victim's passes.
-        max_length: longest allowed sentence.
-        check: refuses the task of the victim, before anything is read.
+    Fields are the options of ``attack``; ``split`` is of the sample, ``unit`` what the fraction
+    counts.
     """
 
     folder: Path
@@ -93,8 +69,8 @@ class AttackRun:
     max_length: int
     check: Callable[[Task], None] | None = None
 
-    def attacked(self, attack: Attack) -> Attacked | None:
-        """Attack, or resume where it stopped; None where another process has the outcome.
+    def attacked(self, attack: Attack) -> Summary | None:
+        """Attack, or resume where it stopped; None where another process has the summary.
 
         Args:
             attack: as the recipe says, but for its seed.
@@ -132,29 +108,29 @@ class AttackRun:
         warnings = model.warnings(examples, self.data, punctuation)
         return Data(model.task, examples, chain(warnings, *unmatched))
 
-    def _collected(self, source: Source, data: Data) -> Attacked:
-        """Write what a source gives into the folder, with a progress bar."""
+    def _collected(self, source: Source, data: Data) -> Summary:
+        """Write what a source gives into the folder, with a progress bar; print the scores."""
         task, examples, warnings = data
         for warning in warnings:
             print(f"robustparse: {warning}", file=sys.stderr)
         with attack_progress(len(examples), self.recipe.name) as progress:
             identity = self._identity()
             summary = collect_into(self.folder, task, source, examples, identity, progress)
-            return Attacked(task, examples, summary)
+        Console().print(summary_table({Path(self.checkpoints[0]).stem: summary}))
+        return summary
 
     def _identity(self) -> dict[str, Any]:
         """Return what tells this run from others; not over how many processes it goes."""
         arguments = self.recipe.settings["init_args"]
         kept = {key: value for key, value in arguments.items() if key not in PACKING}
         settings = {**self.recipe.settings, "init_args": {**kept, "seed": self.seed}}
-        unit = {} if self.unit == "sentences" else {"fraction_of": self.unit}
         keys = ("seed", "limit", "decoder", "precision", "data", "fraction")
         return {
             "attack": self.recipe.name,
             "victims": self.checkpoints,
             "settings": settings,
             **{key: getattr(self, key) for key in keys},
-            **unit,
+            "fraction_of": self.unit,
             "sha256": {
                 "checkpoint": [digest(path) for path in self.checkpoints],
                 "data": digest(self.data),
@@ -162,14 +138,14 @@ class AttackRun:
             },
         }
 
-    def _over_processes(self, attack: Attack) -> Attacked:
+    def _over_processes(self, attack: Attack) -> Summary:
         """Let new processes attack too; this one writes."""
         source, data = self.loaded(attack, 0, self.devices)
         worker = partial(_worker, self, trust.trusted_modules())
         lines = partial(lines_of_processes, source, self.folder, worker, self.devices)
         return self._collected(lines, data)
 
-    def _as_rank(self, attack: Attack, rank: Rank) -> Attacked | None:
+    def _as_rank(self, attack: Attack, rank: Rank) -> Summary | None:
         """Attack as one of the processes that a launcher has started; the first one writes."""
         if self.devices not in (1, rank.count):
             raise InputError(
@@ -188,10 +164,8 @@ class AttackRun:
 def process_device(device: str, rank: int, count: int) -> str:
     """Return what one of several processes of this machine is given as its ``--device``.
 
-    Args:
-        device: as given: ``auto`` takes GPUs where there are any, ``cuda`` GPUs, ``cpu`` none.
-        rank: of the process, from 0; it gets the GPU of this number.
-        count: of the processes.
+    ``auto`` takes GPUs where there are any, ``cuda`` GPUs, ``cpu`` none; a rank, from 0, gets the
+    GPU of its number.
 
     Raises:
         InputError: fewer than one process, more processes than GPUs, or one GPU named for all.
@@ -216,18 +190,6 @@ def process_device(device: str, rank: int, count: int) -> str:
             )
         return f"cuda:{rank}"
     return device
-
-
-def seeded(recipe: Recipe | None, attack: Attack, seed: int | None) -> tuple[Recipe, int]:
-    """Return the recipe of an attack and its seed, its own where none is given.
-
-    An attack that was made in Python has no recipe: it is described by its class.
-    """
-    if recipe is None:
-        kind = type(attack)
-        settings = {"class_path": f"{kind.__module__}.{kind.__qualname__}", "init_args": {}}
-        recipe = Recipe(type(attack.search).__name__.lower(), settings)
-    return recipe, attack.seed if seed is None else seed
 
 
 def _worker(run: AttackRun, trusted: list[str], ranks: Ranks) -> None:

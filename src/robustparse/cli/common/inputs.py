@@ -33,11 +33,6 @@ def load_models(
 ) -> list[Model]:
     """Load models that answer together.
 
-    Args:
-        checkpoints: their paths.
-        decoder: instead of the one that they were trained with.
-        device: ``cpu``, ``cuda``, ``cuda:1`` and so on; ``auto`` takes a GPU where there is one.
-
     Raises:
         InputError: see ``load``; or there is no such device.
     """
@@ -58,16 +53,7 @@ def load_examples(
 ) -> list[Example]:
     """Return the sentences of a file, or of a split of the sample, that the model can read.
 
-    Args:
-        data: a data file, or ``sample``.
-        limit: take only the first ones, as many as this.
-        seed: of the sample's grammar.
-        model: will be scored on them.
-        max_length: longest allowed sentence, in words.
-        fraction: take only this fraction of the sentences, drawn from (seed).
-        unit: what the fraction counts, see ``draw_fraction``.
-        split: of the sample.
-        punctuation: which words are to count.
+    Arguments are options of ``attack`` and ``augment``; ``punctuation`` says which words count.
 
     Raises:
         InputError: the file cannot be used, or holds a sentence that the model cannot read or one

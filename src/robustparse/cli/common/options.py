@@ -25,6 +25,7 @@ _NEITHER = "Expected a <class 'NoneType'>"
 _VALUE = "Given value: "
 _NESTED = "NestedArg(key='"
 _LONGEST_VALUE = 100
+_NO_OPTIONS = ("recipe", "split", "unit", "check")  # parameters that callers in Python give
 
 
 class Recipe(NamedTuple):
@@ -88,7 +89,7 @@ def _parser_of(
     several = {each for each in positional if function.__annotations__[each] == list[str]}
     for each, text in positional.items():
         parser.add_argument(each, help=text, nargs="+" if each in several else None)
-    skip: set[str | int] = {*positional, "recipe"}
+    skip: set[str | int] = {*positional, *_NO_OPTIONS}
     parser.add_function_arguments(function, sub_configs=True, skip=skip, fail_untyped=False)
     return parser
 

@@ -91,11 +91,7 @@ def resolve_checkpoint(command: str, wished: str | None, folder: Path) -> Start 
 def loggers(wished: Any, folder: Path, fits: bool, start: Start | None) -> list[Logger]:
     """Return the wished loggers, told where they are and whether a run is continued.
 
-    Args:
-        wished: ``trainer.logger``.
-        folder: of the run.
-        fits: it trains, and gets a ``metrics.csv``; otherwise it is only looked at.
-        start: where training resumes.
+    A run that trains (``fits``) gets a ``metrics.csv``; another is only looked at.
     """
     chosen = [] if wished in (None, True, False) else as_list(wished)
     chosen += [CsvLogger(str(folder))] if fits else []
@@ -116,11 +112,7 @@ def callbacks(
     A ModelCheckpoint without a folder writes into the run's, except one whose own ``last.ckpt``
     would take the place of ours.
 
-    Args:
-        wished: ``trainer.callbacks``.
-        last: writes ``last.ckpt``.
-        folder: of the run.
-        monitor: the metric that ``best.ckpt`` is best in; None where nothing is validated.
+    ``best.ckpt`` is best in the metric ``monitor``, None where nothing is validated.
     """
     chosen: list[Callback] = [last, *as_list(wished)]
     for saver in (callback for callback in chosen if isinstance(callback, ModelCheckpoint)):

@@ -2,18 +2,16 @@
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytorch_lightning as pl
 import torch
 
 from robustparse.data.datamodule import DataModule
-from robustparse.defenses.requirements import model_of
 from robustparse.errors import InputError
-from robustparse.files import written
+from robustparse.evaluation.clean import write_answers
+from robustparse.models.base import Model
 from robustparse.types import Prediction
-
-NAME = "predictions"
 
 
 class PredictionFile(pl.Callback):
@@ -57,17 +55,13 @@ class PredictionFile(pl.Callback):
 
     def on_predict_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Gather the predictions of all processes, write them on the first."""
-        answers = {prediction.id: prediction.answer for prediction in _gather(self._own)}
+        predictions = _gather(self._own)
         if trainer.is_global_zero:
             data: DataModule = trainer.datamodule  # type: ignore[attr-defined]
-            whole = data.examples("test", gold=False)
-            examples = [each for each in whole if each.id in answers]
-            task = model_of(pl_module, NAME).task
-            self.path = self.folder / f"{NAME}{task.ending(data.path('test') or '')}"
-            with written(self.path) as file:
-                file.writelines(task.write(each, answer=answers[each.id]) for each in examples)
-            if left_out := len(whole) - len(examples):
-                told = f"{left_out} of {len(whole)} sentences were not read and are left out"
+            task, examples = cast(Model, pl_module).task, data.examples("test", gold=False)
+            self.path = self.folder / f"predictions{task.ending(data.path('test') or '')}"
+            if left_out := write_answers(self.path, task, examples, predictions):
+                told = f"{left_out} of {len(examples)} sentences were not parsed and are left out"
                 print(f"robustparse: {told} (limit_predict_batches)", file=sys.stderr)
 
 

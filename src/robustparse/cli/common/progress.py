@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from robustparse.cli.common.tables import heading
-from robustparse.evaluation.tally import Tally
+from robustparse.evaluation.tally import WHEN, Tally
 
 
 @contextmanager
@@ -21,11 +21,10 @@ def attack_progress(total: int, name: str) -> Iterator[Callable[[Tally], None]]:
         def show(tally: Tally) -> None:
             if update is not None:
                 scores = tally.scores()
-                score = tally.task.headline
-                clean, robust = scores["clean"][score], scores["attacked"][score]
-                name = heading(score)
-                note = "" if clean is None else f"{name} clean {clean:.1f}, attacked {robust:.1f}"
-                update(completed=scores["n_sentences"], note=note)
+                clean, robust = (scores[when][tally.task.headline] for when in WHEN)
+                note = "" if clean is None else f"clean {clean:.1f}, attacked {robust:.1f}"
+                name = heading(tally.task.headline)
+                update(completed=scores["n_sentences"], note=f"{name} {note}")
 
         yield show
 

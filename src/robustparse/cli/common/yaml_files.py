@@ -31,10 +31,7 @@ def read_yaml(path: Path) -> Any:
 def parse_yaml(text: str, path: Path | None = None, key: str | None = None) -> yaml.Node | None:
     """Return the nodes of a text, whose marks hold lines; None where it holds nothing.
 
-    Args:
-        text: YAML.
-        path: of its file, for errors.
-        key: the option that it was given to, for errors.
+    Errors name the file ``path``, or the option ``key`` that the text was given to.
 
     Raises:
         InputError: it is not YAML, or refers to itself, or nests or multiplies without measure.
