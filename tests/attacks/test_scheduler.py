@@ -1,6 +1,6 @@
 """The scheduler: queries are counted as stated, batches are full, victims are left as found."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.beam import Greedy
 from robustparse.attacks.search.importance import GreedyByImportance
 from robustparse.attacks.search.rankings import DeletedWord, GradientNorm
-from robustparse.attacks.search.requests import Answer, Outcome, Request, Score, Search
+from robustparse.attacks.search.requests import Answer, Score, Search, Searching
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.errors import InputError
 
@@ -51,9 +51,7 @@ def test_repeats_are_charged_but_parsed_once() -> None:
 
 def test_a_search_that_asks_on_is_refused() -> None:
     class Deaf(Search):
-        def run(
-            self, problem: Problem, clean: Answer, rng: np.random.Generator
-        ) -> Generator[Request, Answer, Outcome]:
+        def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
             while True:
                 yield Score(problem.start()[None])
 

@@ -19,9 +19,9 @@ from robustparse.attacks.goals.goal import Goal, Verdict
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.randomness import stream
 from robustparse.attacks.results import Status
-from robustparse.attacks.search.comparing import Compare
 from robustparse.attacks.search.requests import (
     Answer,
+    Compare,
     Expand,
     Gradient,
     Propose,
@@ -170,7 +170,7 @@ class SearchRun:
             while True:
                 request = asking.send((yield from self._answered(request)))
         except StopIteration as stop:
-            return stop.value.state
+            return stop.value
 
     def _answered(self, request: Request) -> Waiting:
         """Answer one request."""
@@ -234,5 +234,5 @@ class SearchRun:
         self, states: NDArray[np.int16], verdict: Verdict, places: NDArray[np.int64]
     ) -> Answer:
         return Answer(
-            self.problem, states, verdict.scores, verdict.success, self.queries.left, places
+            states, verdict.scores, verdict.success, self.problem, self.queries.left, places
         )

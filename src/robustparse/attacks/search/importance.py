@@ -13,16 +13,16 @@ from typing import Literal
 import numpy as np
 
 from robustparse.attacks.problem import Problem, State
-from robustparse.attacks.search.comparing import Compare
 from robustparse.attacks.search.rankings import Ranking, WeightedSaliency
 from robustparse.attacks.search.requests import (
     Answer,
+    Compare,
     Expand,
-    Outcome,
     Propose,
     Request,
     Score,
     Search,
+    Searching,
 )
 from robustparse.errors import check_choice
 
@@ -48,14 +48,12 @@ class GreedyByImportance(Search):
         check_choice("search: winner", winner, ("score", "similar"))
         self.ranking, self.winner = ranking, winner
 
-    def run(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Outcome]:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
         """See `Search.run`."""
         state, score = problem.start(), float(clean.scores[0])
         ranked = yield from self.ranking.rank(problem, clean, rng)
         if ranked.over:
-            return Outcome(state)
+            return state
         most = problem.edits(len(problem))
         for place, position in enumerate(ranked.positions[:, None]):
             if np.count_nonzero(state) == most:
@@ -71,7 +69,7 @@ class GreedyByImportance(Search):
                 state, score = answer.states[best], float(answer.scores[best])
             if answer.success[best] or answer.over:
                 break
-        return Outcome(state)
+        return state
 
 
 def _most_similar(state: State, answer: Answer) -> Generator[Request, Answer, int]:
@@ -92,14 +90,12 @@ class PWWS(Search):
     `WeightedSaliency(gain="score")`.
     """
 
-    def run(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Outcome]:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
         """See `Search.run`."""
         state = problem.start()
         ranked = yield from WeightedSaliency().rank(problem, clean, rng)
         if ranked.over or ranked.choices is None:
-            return Outcome(state)
+            return state
         for position, choice in zip(ranked.positions, ranked.choices, strict=True):
             if not choice:
                 continue
@@ -111,4 +107,4 @@ class PWWS(Search):
             state = changed
             if answer.success[0] or answer.over:
                 break
-        return Outcome(state)
+        return state

@@ -5,14 +5,12 @@ be cheap, as in training, changing many words at random and asking about the who
 twice teaches more for its queries than choosing each word with care.
 """
 
-from collections.abc import Generator
-
 import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.attacks.edit_budget import check_gamma, edit_budget
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.search.requests import Answer, Outcome, Propose, Request, Score, Search
+from robustparse.attacks.search.requests import Answer, Propose, Score, Search, Searching
 from robustparse.errors import check_least
 
 
@@ -34,9 +32,7 @@ class RandomSubstitution(Search):
         self.gamma, self.trials = gamma, trials
         self.asks = trials > 1
 
-    def run(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Outcome]:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
         """See `Search.run`."""
         kappa = edit_budget(self.gamma, len(problem))
         shuffled = rng.permutation(np.flatnonzero(problem.eligible))
@@ -44,11 +40,11 @@ class RandomSubstitution(Search):
         problem = (yield Propose(positions)).problem
         states = self._states(problem, positions, rng)
         if len(states) < 2:
-            return Outcome(states[0])
+            return states[0]
         answer = yield Score(states, base=problem.start())
         if not len(answer.scores):
-            return Outcome(problem.start())
-        return Outcome(answer.states[answer.scores.argmax()])
+            return problem.start()
+        return answer.states[answer.scores.argmax()]
 
     def _states(
         self, problem: Problem, positions: NDArray[np.int64], rng: np.random.Generator

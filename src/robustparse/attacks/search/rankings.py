@@ -10,9 +10,10 @@ For two classes deletion ranks as TextFooler does; for more of them TextFooler a
 new label's probability rises, which a score does not tell.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,22 +39,21 @@ class Ranked:
     choices: NDArray[np.int64] | None = None
 
 
-class Ranking(Protocol):
+Rankings = Generator[Request, Answer, Ranked]
+
+
+class Ranking(ABC):
     """Ranks the eligible positions of one sentence."""
 
-    def rank(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Ranked]:
+    @abstractmethod
+    def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Rankings:
         """Rank; arguments as in `Search.run`."""
-        ...
 
 
 class UnknownWord(Ranking):
     """By the score with the unknown word in the word's place (UNK)."""
 
-    def rank(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Ranked]:
+    def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Rankings:
         """See `Ranking.rank`."""
         return (yield from _by_score(problem, UNKNOWN))
 
@@ -61,9 +61,7 @@ class UnknownWord(Ranking):
 class DeletedWord(Ranking):
     """By the score without the word (DEL)."""
 
-    def rank(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Ranked]:
+    def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Rankings:
         """See `Ranking.rank`."""
         return (yield from _by_score(problem, DELETED))
 
@@ -86,9 +84,7 @@ class WeightedSaliency(Ranking):
         check_choice("ranking: gain", gain, ("increase", "score"))
         self.gain = gain
 
-    def rank(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Ranked]:
+    def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Rankings:
         """See `Ranking.rank`."""
         start, positions = problem.start(), np.flatnonzero(problem.eligible)
         if not len(positions):
@@ -127,12 +123,9 @@ class GradientNorm(Ranking):
         check_choice("ranking: norm", norm, ("l1", "l2"))
         self.norm = norm
 
-    def rank(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Ranked]:
+    def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Rankings:
         """See `Ranking.rank`."""
-        answer = yield Gradient(problem.start(), loss="cross_entropy")
-        gradients = answer.given_gradients()
+        gradients = (yield Gradient(problem.start(), loss="cross_entropy")).gradients
         norms = np.abs(gradients.at_words).sum(axis=1) if self.norm == "l1" else gradients.norms
         positions = np.flatnonzero(problem.eligible)
         order = np.argsort(-norms[positions], kind="stable")
@@ -142,16 +135,14 @@ class GradientNorm(Ranking):
 class RandomOrder(Ranking):
     """In random order; nothing is asked (RAND)."""
 
-    def rank(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Ranked]:
+    def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Rankings:
         """See `Ranking.rank`."""
         yield from ()
         return Ranked(rng.permutation(np.flatnonzero(problem.eligible)), clean.over)
 
 
-def _by_score(problem: Problem, choice: int) -> Generator[Request, Answer, Ranked]:
-    """By the score with one choice at the position."""
+def _by_score(problem: Problem, choice: int) -> Rankings:
+    """Rank by the score with one choice at the position."""
     positions = np.flatnonzero(problem.eligible)
     answer = yield Score(one_changed(problem.start(), positions, choice))
     # What the budget cut off is not ranked; nothing more may be asked then in any case.

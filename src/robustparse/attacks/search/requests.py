@@ -1,19 +1,19 @@
 """What a search may ask, what it is told, and what it returns.
 
 A search is a generator: it yields `Propose`, `Score`, `Expand`, `Compare` or `Gradient`, is sent an
-`Answer`, and returns an `Outcome`. It calls no model and knows no other sentence, so that the
-scheduler can answer hundreds of searches with one forward pass.
+`Answer`, and returns the state it settles on. It calls no model and knows no other sentence, so
+that the scheduler can answer hundreds of searches with one forward pass.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Generator
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robustparse.attacks.constraints.sentence_constraint import Edit
 from robustparse.attacks.problem import Problem, State
-from robustparse.attacks.search.comparing import Compare
 from robustparse.attacks.search.white_box.gradients import WordGradients
 from robustparse.attacks.victim import Loss
 
@@ -153,55 +153,82 @@ class Gradient:
     characters: bool = False
 
 
+@dataclass(eq=False, slots=True)
+class Compare:
+    """Ask for the similarity of changes of one word each, by the constraint that measures one.
+
+    Nothing is charged. Jin et al. 2020 (TextFooler, algorithm 1) take the most similar one of the
+    candidates of a word that change the label.
+
+    Args:
+        state: before the change, `int16 (words,)`, without a deleted word.
+        states: each with one more word changed, or changed otherwise, `int16 (n, words)`.
+    """
+
+    state: State
+    states: NDArray[np.int16]
+
+    def edits(self, problem: Problem) -> list[Edit]:
+        """Return the changes, as constraints see them."""
+        current = problem.text(self.state)
+        positions = (self.states != self.state).argmax(axis=1).tolist()
+        return [
+            Edit(problem.sentence, current, position, problem.word(state, position))
+            for state, position in zip(self.states, positions, strict=True)
+        ]
+
+
 Request = Propose | Score | Expand | Compare | Gradient
 
 
-@dataclass(eq=False, slots=True)
-class Answer:
-    """The verdicts on a request, cut to what the budget allows.
+@dataclass(eq=False)
+class Judged:
+    """States with the goal's verdict on them.
 
     Args:
-        problem: the sentence with all candidates proposed so far.
-        states: the states that were asked about, as far as constraints admit, `int16 (n, words)`.
+        states: `int16 (n, words)`.
         scores: higher is nearer the goal, `float64 (n,)`.
         success: whether the goal is reached, `bool (n,)`.
-        left: queries left in the budget, or None where there is none. At 0 the search is over: it
-            must return its outcome, a further request that charges is an error.
-        places: which of the states or positions of the request each row answers, `(n,)`, rising.
-        gradients: the answer to a request for a gradient, None to any other.
-        similarities: the answer to `Compare`, higher is more similar, `float64 (n,)`; None where
-            no constraint measures one, and to any other request.
     """
 
-    problem: Problem
     states: NDArray[np.int16]
     scores: NDArray[np.float64]
     success: NDArray[np.bool_]
-    left: int | None
-    places: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
-    gradients: WordGradients | None = None
-    similarities: NDArray[np.float64] | None = None
-
-    @property
-    def over(self) -> bool:
-        """Whether the budget is spent."""
-        return self.left == 0
-
-    def given_gradients(self) -> WordGradients:
-        """Return the gradients where they were asked for."""
-        if self.gradients is None:
-            raise RuntimeError("a request for gradients was answered without any")
-        return self.gradients
 
     def best(self) -> int:
-        """Return the row with the highest score among those that succeed, or among all if none
-        does.
+        """Return the row with the highest score, of those that succeed if any does.
 
         The first one on ties.
         """
         if not self.success[self.success.argmax()]:
             return int(self.scores.argmax())
         return int(np.where(self.success, self.scores, -np.inf).argmax())
+
+
+@dataclass(eq=False)
+class Answer(Judged):
+    """The states that were asked about, as far as constraints admit and the budget allows.
+
+    Args:
+        problem: the sentence with all candidates proposed so far.
+        left: queries left in the budget, or None where there is none. At 0 the search is over: it
+            must return its outcome, a further request that charges is an error.
+        places: which of the states or positions of the request each row answers, `(n,)`, rising.
+        gradients: the answer to a request for a gradient, unset in any other.
+        similarities: the answer to `Compare`, higher is more similar, `float64 (n,)`; None where
+            no constraint measures one, and to any other request.
+    """
+
+    problem: Problem
+    left: int | None
+    places: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    gradients: WordGradients = field(init=False)
+    similarities: NDArray[np.float64] | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether the budget is spent."""
+        return self.left == 0
 
     def best_of_each(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the places answered, rising, and the row with the highest score of each.
@@ -225,14 +252,11 @@ def _changes(values: NDArray[np.int64]) -> NDArray[np.bool_]:
     return changes
 
 
-@dataclass(eq=False, slots=True)
-class Outcome:
-    """The state a search settles on, `int16 (words,)`; the scheduler parses it once more."""
-
-    state: State
+Searching = Generator[Request, Answer, State]
+"""A search of one sentence; it returns the state that it settles on, which is predicted again."""
 
 
-class Search(Protocol):
+class Search(ABC):
     """An attack's strategy. Settings are constructor arguments; nothing is kept between runs.
 
     Attributes:
@@ -242,9 +266,8 @@ class Search(Protocol):
 
     asks: bool = True
 
-    def run(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Outcome]:
+    @abstractmethod
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
         """Search one sentence.
 
         Args:
@@ -252,4 +275,3 @@ class Search(Protocol):
             clean: the verdict on the original sentence, which was query 1.
             rng: the sentence's own random stream.
         """
-        ...

@@ -9,7 +9,6 @@ evaluates psi + 1 candidates a word (set `psi: 51`), and for character models ta
 (set `length: words`).
 """
 
-from collections.abc import Generator
 from typing import Literal
 
 import numpy as np
@@ -17,15 +16,7 @@ from numpy.typing import NDArray
 
 from robustparse.attacks.edit_budget import check_gamma, edit_budget
 from robustparse.attacks.problem import UNKNOWN, Problem, State, one_changed
-from robustparse.attacks.search.requests import (
-    Answer,
-    Expand,
-    Outcome,
-    Propose,
-    Request,
-    Score,
-    Search,
-)
+from robustparse.attacks.search.requests import Answer, Expand, Propose, Score, Search, Searching
 from robustparse.errors import check_choice, check_least
 
 
@@ -72,13 +63,11 @@ class Zheng2020(Search):
         self.harmless = harmless
         self.share_budget = share_budget
 
-    def run(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Outcome]:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
         """See `Search.run`."""
         start = problem.start()
         if not problem.eligible.any():
-            return Outcome(start)
+            return start
         left = clean.left
         if self.ranking == "random":
             shuffled = rng.permutation(np.flatnonzero(problem.eligible))
@@ -87,14 +76,14 @@ class Zheng2020(Search):
             asked = np.flatnonzero(problem.counted)
             answer = yield Score(one_changed(start, asked, UNKNOWN))
             if answer.over:
-                return Outcome(start)
+                return start
             left = answer.left
             kappa = self._kappa(problem.counted)
             ranked = _by_errors(asked, answer.scores, problem.eligible, rng)[:kappa]
         problem = (yield Propose(ranked)).problem
         limits = self._limits(problem, ranked, left)
         answer = yield Expand(start, ranked, limits)
-        return Outcome(self._choose(start, answer, float(clean.scores[0])))
+        return self._choose(start, answer, float(clean.scores[0]))
 
     def _kappa(self, counted: NDArray[np.bool_]) -> int:
         length = int(counted.sum()) if self.length == "counted" else len(counted)

@@ -17,11 +17,11 @@ from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.search.requests import (
     Answer,
     Gradient,
-    Outcome,
     Propose,
     Request,
     Score,
     Search,
+    Searching,
 )
 from robustparse.attacks.search.white_box.substitutions import NearestWord, Substitution
 from robustparse.attacks.search.white_box.zheng2020_whitebox import by_norm, replaced, within_budget
@@ -58,9 +58,7 @@ class PhraseBlackBox(Search):
         check_choice("search: edits", edits, ("up_to", "exactly"))
         self.trials, self.kappa, self.edits, self.at_once = trials, kappa, edits, at_once
 
-    def run(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Outcome]:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
         """See `Search.run`."""
         start, gold = problem.start(), _phrases_of(problem)
         for source in dict.fromkeys(source for source, _ in gold.pairs):
@@ -70,10 +68,10 @@ class PhraseBlackBox(Search):
             for begin in range(0, len(states), self.at_once):
                 answer = yield Score(states[begin : begin + self.at_once], base=start)
                 if answer.success.any():
-                    return Outcome(answer.states[answer.success.argmax()])
+                    return answer.states[answer.success.argmax()]
                 if answer.over:
-                    return Outcome(start)
-        return Outcome(start)
+                    return start
+        return start
 
     def _trials(
         self, problem: Problem, positions: NDArray[np.int64], rng: np.random.Generator
@@ -130,25 +128,23 @@ class PhraseWhiteBox(Search):
         self.loss: Loss = loss
         self.substitution = substitution or NearestWord()
 
-    def run(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Outcome]:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
         """See `Search.run`."""
         gold = _phrases_of(problem)
         norms = {}
         for target in dict.fromkeys(target for _, target in gold.pairs):
             answer = yield self._gradient(problem, problem.start(), target)
-            norms[target] = answer.given_gradients().norms
+            norms[target] = answer.gradients.norms
         # Equation 6.
         scores = [norms[target][gold.spans[source].words()].sum() for source, target in gold.pairs]
         order = np.argsort(-np.array(scores), kind="stable")[: self.pairs]
         for source, target in (gold.pairs[index] for index in order.tolist()):
             last = yield from self._attack(problem, source, target)
             if last is not None and last.success[0]:
-                return Outcome(last.states[0])
+                return last.states[0]
             if last is not None and last.over:
                 break
-        return Outcome(problem.start())
+        return problem.start()
 
     def _attack(
         self, problem: Problem, source: int, target: int
@@ -159,7 +155,7 @@ class PhraseWhiteBox(Search):
         substitutes = self.substitution.start()
         kappa = problem.edits(self.kappa)
         for _ in range(self.trials):
-            gradients = (yield self._gradient(problem, state, target)).given_gradients()
+            gradients = (yield self._gradient(problem, state, target)).gradients
             ranked = by_norm(gradients, _within(problem, source))
             chosen = within_budget(ranked, state, kappa, once=problem.once)[:kappa]
             verdict = yield from replaced(problem, state, chosen, gradients, substitutes)

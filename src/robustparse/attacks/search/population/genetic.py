@@ -22,11 +22,11 @@ from robustparse.attacks.search.population.population import Population, draw, r
 from robustparse.attacks.search.requests import (
     Answer,
     Expand,
-    Outcome,
     Propose,
     Request,
     Score,
     Search,
+    Searching,
 )
 from robustparse.errors import InputError, check_choice, check_least
 
@@ -82,13 +82,11 @@ class Genetic(Search):
         self.selection, self.temperature = selection, temperature
         self.repeats, self.give_up = repeats, give_up
 
-    def run(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Outcome]:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
         """See `Search.run`."""
         problem = (yield Propose(np.flatnonzero(problem.eligible))).problem
         if not len(problem.rows) and self.repeats == "ask":
-            return Outcome(problem.start())  # nothing to ask about, a thousand times
+            return problem.start()  # nothing to ask about, a thousand times
         members = self._start(problem, clean)
         over = yield from self._perturb(problem, members, rng)
         highest = float(clean.scores[0])
@@ -106,7 +104,7 @@ class Genetic(Search):
             members = _with_elite(members, best, children)
         else:
             best = 0  # the elite: the last children are not looked at
-        return Outcome(members.population.states[best])
+        return members.population.states[best]
 
     def _start(self, problem: Problem, clean: Answer) -> _Members:
         """Return copies of the sentence as it is."""
@@ -138,12 +136,11 @@ class Genetic(Search):
             if not len(rows):
                 break
             answer = yield Expand(population.states, picks[rows], bases=rows)
-            judged = Population(answer.states, answer.scores, answer.success)
             places, best = answer.best_of_each()
             better = answer.scores[best] > population.scores[rows[places]]
             done = rows[places[better]]
             members.weights[done, picks[done]] = 0
-            population.put(done, judged, best[better])
+            population.put(done, answer, best[better])
             if answer.over:
                 return True
             weights[rows, picks[rows]] = 0
@@ -171,8 +168,7 @@ class Genetic(Search):
         born = asked[answer.places]
         heirs = np.where(rng.random(len(first)) < 0.5, first, second)
         population, weights = members.population.part(heirs), members.weights[heirs]
-        judged = Population(answer.states, answer.scores, answer.success)
-        population.put(born, judged, np.arange(len(born)))
+        population.put(born, answer, np.arange(len(born)))
         mixed = np.where(of_second, members.weights[second], members.weights[first])
         weights[born] = mixed[born]
         return _Members(population, weights), answer.over

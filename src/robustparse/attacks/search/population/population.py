@@ -1,26 +1,15 @@
 """What the population-based searches work with: members as arrays, and draws."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
+
+from robustparse.attacks.search.requests import Judged
 
 _REDRAWS = 20  # as in TextAttack, after the first draw
 
 
-@dataclass(eq=False)
-class Population:
-    """States with their scores.
-
-    Args:
-        states: `int16 (members, words)`.
-        scores: `float64 (members,)`.
-        success: `bool (members,)`.
-    """
-
-    states: NDArray[np.int16]
-    scores: NDArray[np.float64]
-    success: NDArray[np.bool_]
+class Population(Judged):
+    """States `(members, words)` with the verdicts on them."""
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -29,17 +18,8 @@ class Population:
         """Return some members, free to change; one may come more than once."""
         return Population(self.states[members], self.scores[members], self.success[members])
 
-    def best(self) -> int:
-        """Return the member with the highest score among those that succeed, or among all if none
-        does.
-
-        The first one on ties.
-        """
-        among = self.success if self.success.any() else np.ones(len(self), dtype=np.bool_)
-        return int(np.where(among, self.scores, -np.inf).argmax())
-
-    def put(self, where: NDArray[np.int64], other: "Population", rows: NDArray[np.int64]) -> None:
-        """Replace some members by rows of another population."""
+    def put(self, where: NDArray[np.int64], other: Judged, rows: NDArray[np.int64]) -> None:
+        """Replace some members by rows of others."""
         self.states[where] = other.states[rows]
         self.scores[where] = other.scores[rows]
         self.success[where] = other.success[rows]

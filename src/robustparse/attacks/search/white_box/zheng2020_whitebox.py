@@ -22,11 +22,11 @@ from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.search.requests import (
     Answer,
     Gradient,
-    Outcome,
     Propose,
     Request,
     Score,
     Search,
+    Searching,
 )
 from robustparse.attacks.search.white_box.gradients import WordGradients
 from robustparse.attacks.search.white_box.substitutions import (
@@ -85,9 +85,7 @@ class Zheng2020WhiteBox(Search):
         self.loss: Loss = loss
         self.substitution = substitution or NearestWord()
 
-    def run(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Outcome]:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
         """See `Search.run`."""
         state = best = problem.start()
         clean_score = highest = float(clean.scores[0])
@@ -95,7 +93,7 @@ class Zheng2020WhiteBox(Search):
         kappa, spent = problem.edits(self._kappa(len(problem))), 0
         while spent < self.trials:
             request = Gradient(state, self.loss, characters=self.substitution.characters)
-            gradients = (yield request).given_gradients()
+            gradients = (yield request).gradients
             ranked = by_norm(gradients, problem.eligible)
             chosen = within_budget(ranked, state, kappa, once=problem.once)[: self.positions]
             answer = yield from replaced(problem, state, chosen, gradients, substitutes)
@@ -108,7 +106,7 @@ class Zheng2020WhiteBox(Search):
                 spent = 0 if self.count == "fruitless" else spent
             if answer.over or highest - clean_score > self.drop * problem.counted.sum():
                 break
-        return Outcome(best)
+        return best
 
     def _kappa(self, words: int) -> int:
         length = words + (self.length == "rooted")
