@@ -16,6 +16,7 @@ from robustparse.attacks.candidates.generator import CandidateGenerator
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.grammar import GrammarChecker
 from robustparse.attacks.constraints.sentence_constraint import SentenceConstraint
+from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.goals.attachment import TreeGoal
 from robustparse.attacks.goals.goal import Goal
 from robustparse.attacks.search.rankings import Ranking
@@ -105,10 +106,10 @@ part:
   search: {class_path: robustparse.attacks.Beam, init_args: {width: 2}}
 """,
     )
-    run = attack.run(corpus(20)[0], HashVictim())
-    results = list(run)
+    statistics = Statistics()
+    results = list(attack.run(corpus(20)[0], HashVictim(), statistics))
     assert sum(result.success for result in results) > 5
     for result in results:
         for position in result.edited:
             assert result.words[position] == result.example.sentence.words[position][::-1]
-    assert set(run.statistics.model_seconds) == {"ShortTexts"}
+    assert set(statistics.model_seconds) == {"ShortTexts"}

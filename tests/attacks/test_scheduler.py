@@ -10,7 +10,7 @@ from search_fakes import Climb
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
-from robustparse.attacks.engine.statistics import victim_seconds_alone
+from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.beam import Greedy
@@ -73,42 +73,10 @@ def test_batches_hold_similar_lengths_within_the_limits(given: dict[str, int]) -
             assert len(lengths) <= 30
             return super().parse(words, tags, lengths)
 
-    run = engine(**given, batch_queries=30).run(EXAMPLES, Watchful())
-    results = list(run)
-    statistics = run.statistics
+    statistics = Statistics()
+    results = list(engine(**given, batch_queries=30).run(EXAMPLES, Watchful(), statistics))
     assert statistics.texts == sum(result.unique + 1 for result in results)
     assert statistics.texts / statistics.forwards > 15
-    assert statistics.unique_words == sum(result.unique * len(result.words) for result in results)
-    assert statistics.words == statistics.unique_words + sum(len(one.words) for one in results)
-
-
-def test_the_time_alone_scales_a_replay() -> None:
-    run = engine().run(EXAMPLES, HashVictim())
-    run.statistics.sample_size = 1000  # all of them
-    list(run)
-    counter = HashVictim()
-    counter.batch_words = 200
-    counter.names = ["x"] * 1000
-    statistics = run.statistics
-    assert victim_seconds_alone(counter, statistics) > 0
-    assert len(statistics.sample) == 120
-    replayed = sum(len(text) for batch in counter.batches[1:] for text in batch)
-    assert replayed == statistics.unique_words
-    assert all(len(batch) * len(batch[0]) <= 200 for batch in counter.batches)
-
-
-def test_sample_is_bounded_and_uniform() -> None:
-    counts = np.zeros(3)
-    for seed in range(300):
-        run = engine().run(EXAMPLES[:3], HashVictim())
-        run.statistics.sample_size = 1
-        run.statistics._draws = np.random.default_rng(seed)
-        order = [result.id for result in run]
-        kept = len(run.statistics.sample[0][0].original)
-        lengths = {len(EXAMPLES[number].sentence): number for number in order}
-        assert len(lengths) == 3
-        counts[lengths[kept]] += 1
-    assert ((counts - 100) ** 2 / 100).sum() < 13.8  # 2 degrees of freedom, once in a thousand
 
 
 @pytest.mark.parametrize("key", ["budget", "live", "batch_words", "batch_queries"])

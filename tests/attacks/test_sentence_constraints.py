@@ -22,6 +22,7 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.sentence_constraint import Edit, Recent
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
+from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.results import AttackResult
@@ -102,9 +103,9 @@ def test_each_constraint_judges_the_survivors_of_the_former_once(
 
 
 def test_seconds_of_models_are_counted_apart(search: Search) -> None:
-    run = engine(search, stays_close).run(EXAMPLES, HashVictim())
-    list(run)
-    assert list(run.statistics.model_seconds) == ["Asked"]
+    statistics = Statistics()
+    list(engine(search, stays_close).run(EXAMPLES, HashVictim(), statistics))
+    assert list(statistics.model_seconds) == ["Asked"]
 
 
 class Watching(Search):

@@ -114,8 +114,9 @@ def test_a_sentence_without_a_target_is_asked_about_once(goal: Goal, search: Sea
 def test_a_sentence_without_a_target_is_left_alone_in_training() -> None:
     search = RandomSubstitution(gamma=1.0, trials=1)  # asks nothing, not even for the clean parse
     attack = Attack(Lexicon({"a": ["x"]}), search, goal=TargetedArc({7: (3, 1)}))
-    made = attack.adversaries([CHAIN, dataclasses.replace(CHAIN, id=8)], TableVictim((), {}))
-    found = {one.example.id: (" ".join(one.words), one.charged) for one in made}
+    both = [CHAIN, dataclasses.replace(CHAIN, id=8)]
+    made = attack.sentences(both, TableVictim((), {}), reported=False)
+    found = {one.problem.id: (" ".join(one.words), one.charged) for one in made}
     assert found == {7: ("x b c d", 0), 8: ("a b c d", 0)}
 
 

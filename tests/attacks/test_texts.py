@@ -54,8 +54,7 @@ def test_every_state_reads_as_its_words() -> None:
 
 def test_expand_lists_one_change_each() -> None:
     problem = Problem(
-        id=0,
-        sentence=example("x y z", "NN NN NN").sentence,
+        example=example("x y z", "NN NN NN"),
         original=np.array([5, 6, 7], dtype=np.int32),
         tags=np.zeros(3, dtype=np.int32),
         unknown=9,

@@ -36,7 +36,7 @@ from .goals.phrases import PhraseDrop
 from .goals.relations import ForbiddenRelations
 from .goals.targets import TargetedArc, TargetedSubtree
 from .problem import Problem
-from .results import AdversarialExample, AttackResult
+from .results import AttackResult
 from .search.beam import Beam, Greedy
 from .search.importance import PWWS, GreedyByImportance
 from .search.population.genetic import Genetic
@@ -53,7 +53,6 @@ from .victim import Victim
 
 __all__ = [
     "PWWS",
-    "AdversarialExample",
     "AttachmentDrop",
     "Attack",
     "AttackResult",

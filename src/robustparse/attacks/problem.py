@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.types import Sentence
+from robustparse.types import Example, Sentence
 
 UNKNOWN = -1
 """The choice that puts the victim's unknown word at a position."""
@@ -37,8 +37,7 @@ class Problem:
     """Everything a search may do to one sentence.
 
     Args:
-        id: the example's id; random choices follow from (seed, id).
-        sentence: the original sentence.
+        example: the original sentence; random choices follow from (seed, its id).
         original: the victim's rows of the original words, `int32 (words,)`.
         tags: the victim's ids of the original tags, `int32 (words,)`.
         unknown: the victim's row of the unknown word.
@@ -52,8 +51,7 @@ class Problem:
         most_edits: words that constraints let differ from the original's; None: any number of them.
     """
 
-    id: int
-    sentence: Sentence
+    example: Example
     original: NDArray[np.int32]
     tags: NDArray[np.int32]
     unknown: int
@@ -68,6 +66,16 @@ class Problem:
 
     def __len__(self) -> int:
         return len(self.original)
+
+    @property
+    def id(self) -> int:
+        """The example's id."""
+        return self.example.id
+
+    @property
+    def sentence(self) -> Sentence:
+        """The original sentence."""
+        return self.example.sentence
 
     @property
     def source(self) -> Source:

@@ -77,8 +77,7 @@ class ProblemBuilder:
         once = any(one.once for one in self._on_sentences)
         return [
             Problem(
-                id=example.id,
-                sentence=example.sentence,
+                example=example,
                 original=originals[end - length : end],
                 tags=tags[end - length : end],
                 unknown=victim.unknown,
@@ -197,7 +196,8 @@ class ProblemBuilder:
             found = f"{type(error).__name__}: {error}"
             raise RuntimeError(f"{type(part).__name__} failed ({found})") from error
         if part.is_model:
-            self._statistics.add_model_seconds(part, time.perf_counter() - begin)
+            seconds = time.perf_counter() - begin
+            self._statistics.model_seconds[type(part).__name__] += seconds
 
 
 def _looks_at_candidates(constraint: Constraint) -> bool:

@@ -8,7 +8,6 @@ handed back. States are predicted in batches of similar length, up to a word bud
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
 from typing import Any
@@ -26,7 +25,7 @@ from robustparse.attacks.engine.search_run import (
     SearchRun,
 )
 from robustparse.attacks.engine.statistics import Statistics
-from robustparse.attacks.engine.texts import Asked, read
+from robustparse.attacks.engine.texts import read
 from robustparse.attacks.goals.goal import Goal
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.requests import Gradient, Search
@@ -35,15 +34,8 @@ from robustparse.attacks.victim import Predictions, Victim, joined
 _FORWARD_SHARE = 16  # a forward pass is worth about 1/16 of a full batch in padding
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """Some of the states that one sentence wants predicted, `(n, words)`."""
-
-    sentence: SearchRun
-    states: NDArray[np.int16]
-
-    def asked(self) -> Asked:
-        return self.sentence.problem.source, self.states
+_Piece = tuple[SearchRun, NDArray[np.int16]]
+"""Some of the states that one sentence wants predicted, `(n, words)`."""
 
 
 class Scheduler:
@@ -108,7 +100,7 @@ class Scheduler:
             self._serve(sentences, Predict)
             for sentence in sentences:
                 if sentence.need is None:
-                    self._record(sentence)
+                    sentence.counts = self._builder.funnel.finished(sentence.problem.id)
                     yield sentence
             sentences = [sentence for sentence in sentences if sentence.need is not None]
 
@@ -151,8 +143,8 @@ class Scheduler:
         """Predict all states that sentences wait for."""
         parts: dict[int, list[Predictions]] = {id(sentence): [] for sentence in waiting}
         for batch in self._batches(waiting):
-            for piece, part in zip(batch, self._predicted(batch), strict=True):
-                parts[id(piece.sentence)].append(part)
+            for (sentence, _), part in zip(batch, self._predicted(batch), strict=True):
+                parts[id(sentence)].append(part)
         return [joined(some) for some in parts.values()]
 
     def _capacity(self, longest: int) -> int:
@@ -166,7 +158,8 @@ class Scheduler:
         longest = room = padding = 0
         for sentence in sorted(waiting, key=attrgetter("length"), reverse=True):
             length, begin = sentence.length, 0
-            states = _wanted(sentence)
+            assert isinstance(sentence.need, Predict)
+            states = sentence.need.states
             rows = len(states)
             while begin < rows:
                 padding += (longest - length) * min(rows - begin, room)
@@ -177,7 +170,7 @@ class Scheduler:
                     longest, padding = max(1, length), 0
                     room = self._capacity(longest)
                 end = min(rows, begin + room)
-                batch.append(_Piece(sentence, states[begin:end]))
+                batch.append((sentence, states[begin:end]))
                 room -= end - begin
                 begin = end
         if batch:
@@ -185,36 +178,23 @@ class Scheduler:
 
     def _predicted(self, batch: Sequence[_Piece]) -> Iterator[Predictions]:
         """Make one forward pass; yield the predictions of each piece."""
-        texts = read([piece.asked() for piece in batch])
+        texts = read([(sentence.problem.source, states) for sentence, states in batch])
         begin = time.perf_counter()
         predictions = self._victim.parse(texts.words, texts.tags, texts.lengths)
         self._statistics.victim_seconds += time.perf_counter() - begin
-        closing = sum(piece.sentence.length for piece in batch if piece.sentence.closing)
-        self._statistics.count_pass(texts.lengths, closing)
+        self._statistics.forwards += 1
+        self._statistics.texts += len(texts.lengths)
         at = 0
-        for piece in batch:
-            rows = slice(at, at + len(piece.states))
+        for sentence, states in batch:
+            rows = slice(at, at + len(states))
             part = tuple([array[rows] for array in predictions])
             if self._goal.per_word:
-                part = tuple(_with_columns(array, piece.sentence.length) for array in part)
+                part = tuple(_with_columns(array, sentence.length) for array in part)
             yield part
             at = rows.stop
 
-    def _record(self, sentence: SearchRun) -> None:
-        sentence.counts = self._builder.funnel.finished(sentence.problem.id)
-        place = self._statistics.sampled()
-        if place is not None:
-            states = np.concatenate([sentence.problem.start()[None][:0], *sentence.queries.asked])
-            self._statistics.keep(place, (sentence.problem.source, states))
-
 
 _BEFORE_PREDICTIONS = (Candidates, Admit, Measure, Gradient)
-
-
-def _wanted(sentence: SearchRun) -> NDArray[np.int16]:
-    """States that a sentence wants predicted, `(n, words)`."""
-    assert isinstance(sentence.need, Predict)
-    return sentence.need.states
 
 
 def _with_columns(array: NDArray[Any], width: int) -> NDArray[Any]:

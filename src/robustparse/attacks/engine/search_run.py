@@ -125,6 +125,11 @@ class SearchRun:
         return self.queries.unique
 
     @property
+    def words(self) -> tuple[str, ...]:
+        """The sentence as the search leaves it, once it is done."""
+        return self.problem.text(self.outcome)
+
+    @property
     def status(self) -> Status:
         """What became of the sentence, once it is done."""
         if self._skipped:

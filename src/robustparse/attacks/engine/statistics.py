@@ -1,14 +1,7 @@
-"""Running totals: forward passes, texts, words, seconds, and a sample of states to replay."""
+"""Running totals of an attack: forward passes, texts, seconds."""
 
-import time
 from collections import defaultdict
 from dataclasses import dataclass, field
-
-import numpy as np
-from numpy.typing import NDArray
-
-from robustparse.attacks.engine.texts import Asked, read
-from robustparse.attacks.victim import Victim
 
 
 @dataclass(eq=False)
@@ -18,102 +11,13 @@ class Statistics:
     Args:
         forwards: forward passes of the victim.
         texts: texts predicted, closing predictions included.
-        words: words of those texts, without padding.
-        unique_words: words of the distinct states asked about, closing predictions not included.
         seconds: the run's wall-clock time, without what its consumer does between two results.
-        victim_seconds: of these, spent in the victim's forward passes.
+        victim_seconds: of these, spent in the victim's forward and gradient passes.
         model_seconds: of these, spent in other models (candidates, constraints), by class name.
-        sample_size: sentences whose states are kept for `victim_seconds_alone`.
-        sample: the distinct states asked about of a uniform sample of the sentences.
-        seen: sentences the sample was drawn from.
     """
 
     forwards: int = 0
     texts: int = 0
-    words: int = 0
-    unique_words: int = 0
     seconds: float = 0.0
     victim_seconds: float = 0.0
     model_seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    sample_size: int = 32
-    sample: list[Asked] = field(default_factory=list)
-    seen: int = 0
-    _draws: np.random.Generator = field(
-        default_factory=lambda: np.random.Generator(np.random.Philox(0))
-    )
-
-    def count_pass(self, lengths: NDArray[np.int32], closing: int) -> None:
-        """Count a forward pass of the victim.
-
-        Args:
-            lengths: words of each text, `(n,)`.
-            closing: words of the closing predictions among them.
-        """
-        words = int(lengths.sum())
-        self.forwards += 1
-        self.texts += len(lengths)
-        self.words += words
-        self.unique_words += words - closing
-
-    def add_model_seconds(self, part: object, seconds: float) -> None:
-        """Count seconds spent in a model other than the victim."""
-        self.model_seconds[type(part).__name__] += seconds
-
-    def sampled(self) -> int | None:
-        """Where the next sentence goes in the sample, or None (reservoir sampling)."""
-        self.seen += 1
-        if self.seen <= self.sample_size:
-            return self.seen - 1
-        place = int(self._draws.integers(self.seen))
-        return place if place < self.sample_size else None
-
-    def keep(self, place: int, asked: Asked) -> None:
-        """Put what was asked about a sentence into the sample."""
-        if place < len(self.sample):
-            self.sample[place] = asked
-        else:
-            self.sample.append(asked)
-
-
-def victim_seconds_alone(victim: Victim, statistics: Statistics) -> float:
-    """Seconds that only the victim takes for the run's distinct states, packed best.
-
-    The sampled sentences' texts are predicted again, sorted by length in full batches; the time is
-    scaled by words without padding. Call it inside `victim.evaluating()`.
-
-    Args:
-        victim: the model that was attacked.
-        statistics: of the run.
-    """
-    batches = _full_batches(statistics.sample, victim.batch_words)
-    sampled = sum(int(lengths.sum()) for _, _, lengths in batches)
-    if not sampled:
-        return 0.0
-    victim.parse(*batches[0])  # the first pass may allocate, and is not counted
-    begin = time.perf_counter()
-    for batch in batches:
-        victim.parse(*batch)
-    return (time.perf_counter() - begin) * statistics.unique_words / sampled
-
-
-def _full_batches(
-    sample: list[Asked], batch_words: int
-) -> list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]]:
-    """Words, tags `(n, length)` and lengths `(n,)` of each batch, longest first."""
-    texts = [
-        (words[:length], tags[:length])
-        for kept in (read([asked]) for asked in sample)
-        for words, tags, length in zip(kept.words, kept.tags, kept.lengths.tolist(), strict=True)
-    ]
-    texts.sort(key=lambda text: -len(text[0]))
-    batches = []
-    while texts:
-        longest = max(1, len(texts[0][0]))
-        rows = max(1, batch_words // longest)
-        part, texts = texts[:rows], texts[rows:]
-        words = np.zeros((len(part), longest), dtype=np.int32)
-        tags = np.zeros_like(words)
-        for index, (row, tag) in enumerate(part):
-            words[index, : len(row)], tags[index, : len(row)] = row, tag
-        batches.append((words, tags, np.array([len(row) for row, _ in part], dtype=np.int32)))
-    return batches
