@@ -16,11 +16,10 @@ from typing import Literal
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.candidates.wordnet import base_form, load_wordnet, part_of
-from robustparse.attacks.tagged import check_tags, tag_dictionary
+from robustparse.attacks.tagged import tag_dictionary
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice
 from robustparse.files import read_json, read_text
-from robustparse.types import Example
 
 _PARTS = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
 _UNINFLECTED = frozenset(["NN", "NNP", "VB", "VBP", "JJ", "RB"])
@@ -52,7 +51,7 @@ class Sememes(CandidateGenerator):
             NLTK's WordNet is missing.
     """
 
-    draws = False
+    draws, reads_tags = False, True
 
     def __init__(
         self, dictionary: str, *, words: Literal["training", "dictionary"] = "training"
@@ -81,10 +80,6 @@ class Sememes(CandidateGenerator):
             self._bound._training = training
             self._bound._senses = self._senses
         return self._bound
-
-    def check(self, examples: Sequence[Example]) -> None:
-        """See `CandidateGenerator.check`."""
-        check_tags(examples)
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""

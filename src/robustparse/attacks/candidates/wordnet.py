@@ -9,9 +9,7 @@ from functools import cache
 from typing import Any, Literal
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
-from robustparse.attacks.tagged import check_tags
 from robustparse.errors import InputError, check_choice
-from robustparse.types import Example
 
 _PARTS = {"NN": "n", "VB": "v", "JJ": "a", "RB": "r"}
 """WordNet's part of speech by the first two letters of a Penn tag."""
@@ -37,11 +35,7 @@ class WordNetSynonyms(CandidateGenerator):
     def __init__(self, *, parts: Literal["slot", "all"] = "slot") -> None:
         check_choice("WordNet: parts", parts, ("slot", "all"))
         self.parts = parts
-
-    def check(self, examples: Sequence[Example]) -> None:
-        """See `CandidateGenerator.check`."""
-        if self.parts == "slot":
-            check_tags(examples)
+        self.reads_tags = parts == "slot"
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""

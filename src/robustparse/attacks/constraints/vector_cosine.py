@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.attacks.candidates.generator import Slot
-from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.attacks.constraints.constraint import Constraint, Masks, Words
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice
 from robustparse.vectors import read_vectors
@@ -49,9 +49,7 @@ class WordVectorCosine(Constraint):
         self.unknown = unknown
         self.limit = limit
 
-    def accept(
-        self, slots: Sequence[Slot], candidates: Sequence[Sequence[str]], victim: Victim
-    ) -> list[NDArray[np.bool_]]:
+    def accept(self, slots: Sequence[Slot], candidates: Words, victim: Victim) -> Masks:
         """See `Constraint.accept`."""
         if not slots:
             return []

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.candidates.vocabulary import read_words
-from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.attacks.constraints.constraint import Constraint, Masks, Words
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_least
 from robustparse.types import Example
@@ -152,9 +152,7 @@ class SeenInTraining(Constraint):
         self.path = path
         self._words = frozenset(read_words(Path(path).expanduser()) if path is not None else ())
 
-    def accept(
-        self, slots: Sequence[Slot], candidates: Sequence[Sequence[str]], victim: Victim
-    ) -> list[NDArray[np.bool_]]:
+    def accept(self, slots: Sequence[Slot], candidates: Words, victim: Victim) -> Masks:
         """See `Constraint.accept`."""
         seen = victim.training_words if self.path is None else self._words
         return [

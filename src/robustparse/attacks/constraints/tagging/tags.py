@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.attacks.constraints.constraint import Constraint, absent
-from robustparse.attacks.tagged import check_tags
 from robustparse.errors import InputError
 from robustparse.types import Example
 
@@ -46,6 +45,7 @@ class AttackableTags(Constraint):
 
     def __init__(self, tags: list[str] | Literal["any"] | None = None) -> None:
         self.any = tags == "any"
+        self.reads_tags = not self.any
         self._default = tags is None
         self.tags = frozenset(tags or ()) if tags not in (None, "any") else ZHENG_2020_TAGS
         if (isinstance(tags, str) and not self.any) or not self.tags:
@@ -60,11 +60,6 @@ class AttackableTags(Constraint):
                 key="attackable tags: tags",
                 remedy="remove them",
             )
-
-    def check(self, examples: Sequence[Example]) -> None:
-        """See `Constraint.check`."""
-        if not self.any:
-            check_tags(examples)
 
     def attackable(self, example: Example) -> NDArray[np.bool_]:
         """See `Constraint.attackable`."""
@@ -84,14 +79,12 @@ class ForbiddenTags(Constraint):
         tags: Penn tags; by default those that the released code of Wang et al. 2021 skips.
     """
 
+    reads_tags = True
+
     def __init__(self, tags: list[str] | None = None) -> None:
         listed = WANG_2021_FORBIDDEN if tags is None else frozenset(tags)
         self.tags = listed | NEVER_ATTACKED
         self._default = tags is None
-
-    def check(self, examples: Sequence[Example]) -> None:
-        """See `Constraint.check`."""
-        check_tags(examples)
 
     def attackable(self, example: Example) -> NDArray[np.bool_]:
         """See `Constraint.attackable`."""
