@@ -20,6 +20,7 @@ DELETED = -2
 """The choice that takes the word at a position out, to see what it is worth; never an outcome."""
 
 State = NDArray[np.int16]
+States = NDArray[np.int16]  # (n, words)
 
 
 class Source(NamedTuple):

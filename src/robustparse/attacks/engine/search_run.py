@@ -233,6 +233,8 @@ class SearchRun:
         return self._answer(states, verdict, places)
 
     def _judged(self, states: NDArray[np.int16], predictions: Predictions) -> Verdict:
+        if not self.targeted:
+            return Verdict(np.zeros(len(states)), np.zeros(len(states), dtype=np.bool_))
         return self._goal.judge(self.problem, self.clean, states, predictions)
 
     def _answer(

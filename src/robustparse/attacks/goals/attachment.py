@@ -6,15 +6,15 @@ own parse of the original, both against the gold tree.
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, Protocol, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.attacks.goals.goal import Goal, Verdict
-from robustparse.attacks.problem import DELETED, Problem
+from robustparse.attacks.problem import DELETED, Problem, States
 from robustparse.attacks.victim import Predictions, Victim
-from robustparse.errors import InputError, check_choice, check_least
+from robustparse.errors import check_choice, check_least
 from robustparse.metrics import PunctuationPolicy
 from robustparse.types import DependencyTree, Example
 
@@ -26,24 +26,14 @@ class Parse(NamedTuple):
     labels: NDArray[np.int32]
 
 
-class TreeGoal(Goal, Protocol):
+class TreeGoal(Goal):
     """A goal against parsers; the gold answer of a problem is a `Parse`."""
 
-    punctuation: PunctuationPolicy
-    per_word: bool = True
+    per_word = True
 
     def gold(self, examples: Sequence[Example], victim: Victim) -> list[Any]:
-        """Gold heads and the victim's ids of the gold labels, -1 for an unseen label.
-
-        Raises:
-            InputError: an example has another gold answer than a dependency tree.
-        """
-        for example in examples:
-            if not isinstance(example.gold, DependencyTree):
-                raise InputError(
-                    f"sentence {example.id}: its gold answer is a {type(example.gold).__name__}, "
-                    f"and {type(self).__name__} judges dependency trees; choose another goal"
-                )
+        """Return gold heads and the victim's ids of the gold labels, -1 for an unseen label."""
+        self.check_gold(examples, DependencyTree)
         labels = victim.label_ids([label for example in examples for label in example.gold.labels])
         golds, begin = [], 0
         for example in examples:
@@ -95,11 +85,7 @@ class AttachmentDrop(TreeGoal):
         self.punctuation = punctuation
 
     def judge(
-        self,
-        problem: Problem,
-        clean: Predictions,
-        states: NDArray[np.int16],
-        predictions: Predictions,
+        self, problem: Problem, clean: Predictions, states: States, predictions: Predictions
     ) -> Verdict:
         """See `Goal.judge`."""
         before = Parse(clean[0][0], clean[1][0])

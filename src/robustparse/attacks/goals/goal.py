@@ -1,14 +1,16 @@
-"""The protocol of goals: what an attack wants of the victim's answers, judged many at a time."""
+"""The base class of goals: what an attack wants of the victim's answers, judged many at a time."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.attacks.problem import Problem
+from robustparse.attacks.problem import Problem, States
 from robustparse.attacks.victim import Predictions, Victim
+from robustparse.errors import InputError
 from robustparse.metrics import PunctuationPolicy
 from robustparse.types import Example
 
@@ -21,7 +23,7 @@ class Verdict:
     success: NDArray[np.bool_]
 
 
-class Goal(Protocol):
+class Goal(ABC):
     """Judges a victim's predictions.
 
     A sentence whose clean prediction reaches the goal already is skipped.
@@ -31,27 +33,27 @@ class Goal(Protocol):
         per_word: whether the predictions have one column a word.
     """
 
-    punctuation: PunctuationPolicy
-    per_word: bool
+    punctuation: PunctuationPolicy = "none"
+    per_word: bool = False
 
+    @abstractmethod
     def gold(self, examples: Sequence[Example], victim: Victim) -> list[Any]:
-        """Return what the predictions of each example are compared with, as `Problem.gold` keeps
-        it.
+        """Return what predictions for each example are compared with, kept in `Problem.gold`.
+
+        Raises:
+            InputError: a gold answer is of a kind that the goal does not judge.
         """
-        ...
 
     def applies(self, problem: Problem) -> bool:
-        """Whether there is anything in the sentence for the goal to be reached at; if not, the
-        search does not begin.
+        """Tell whether the goal can be reached in the sentence; if not, the search does not begin.
+
+        Nothing is judged then.
         """
         return True
 
+    @abstractmethod
     def judge(
-        self,
-        problem: Problem,
-        clean: Predictions,
-        states: NDArray[np.int16],
-        predictions: Predictions,
+        self, problem: Problem, clean: Predictions, states: States, predictions: Predictions
     ) -> Verdict:
         """Judge n predictions for one sentence.
 
@@ -62,4 +64,14 @@ class Goal(Protocol):
             predictions: the victim's, arrays of n rows; of a text with deleted words, the columns
                 are those of the words left.
         """
-        ...
+
+    def check_gold(self, examples: Sequence[Example], kind: type) -> None:
+        """Refuse gold answers of another kind."""
+        for example in examples:
+            if not isinstance(example.gold, kind):
+                raise InputError(
+                    f"sentence {example.id}: its gold answer is a {type(example.gold).__name__}",
+                    key=f"goal: {type(self).__name__}",
+                    expected=f"a {kind.__name__}",
+                    remedy="choose another goal",
+                )

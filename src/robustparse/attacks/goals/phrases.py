@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from robustparse.attacks.goals.attachment import TreeGoal, restored
 from robustparse.attacks.goals.goal import Verdict
-from robustparse.attacks.problem import Problem
+from robustparse.attacks.problem import Problem, States
 from robustparse.attacks.victim import Predictions, Victim
 from robustparse.errors import InputError, check_choice, check_least
 from robustparse.metrics import PunctuationPolicy
@@ -116,8 +116,9 @@ class PhraseDrop(TreeGoal):
     ) -> None:
         if not 2 <= shortest <= longest:
             raise InputError(
-                "goal: shortest and longest must be at least 2 and in this order, got "
-                f"{shortest} and {longest}"
+                f"got {shortest} and {longest}",
+                key="goal: shortest, longest",
+                expected="two numbers from 2 on, the longest not below the shortest",
             )
         check_least("goal", 0, gap=gap)
         check_choice("goal: targets", targets, ("each", "union"))
@@ -140,11 +141,7 @@ class PhraseDrop(TreeGoal):
         return bool(problem.gold.pairs)
 
     def judge(
-        self,
-        problem: Problem,
-        clean: Predictions,
-        states: NDArray[np.int16],
-        predictions: Predictions,
+        self, problem: Problem, clean: Predictions, states: States, predictions: Predictions
     ) -> Verdict:
         """See `Goal.judge`."""
         gold: PhraseParse = problem.gold

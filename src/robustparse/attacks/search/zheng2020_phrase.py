@@ -177,8 +177,9 @@ class PhraseWhiteBox(Search):
 def _phrases_of(problem: Problem) -> PhraseParse:
     if not isinstance(problem.gold, PhraseParse):
         raise InputError(
-            "search: phrase-level attacks need the goal robustparse.attacks.PhraseDrop, "
-            "which says what the phrases of a sentence are"
+            "its goal does not say what the phrases of a sentence are",
+            key="search",
+            remedy="use the goal `robustparse.attacks.PhraseDrop`",
         )
     return problem.gold
 

@@ -77,7 +77,7 @@ class Genetic(Search):
         check_choice("search: selection", selection, ("paper", "textattack"))
         check_choice("search: repeats", repeats, ("ask", "redraw"))
         if temperature <= 0:
-            raise InputError(f"search: temperature must be above 0, got {temperature}")
+            raise InputError(f"must be above 0, got {temperature}", key="search: temperature")
         self.population, self.generations = population, generations
         self.selection, self.temperature = selection, temperature
         self.repeats, self.give_up = repeats, give_up

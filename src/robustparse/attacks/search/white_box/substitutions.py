@@ -221,6 +221,6 @@ class _Characters(Substitutes):
 
 def _checked(alpha: float, distance: Distance) -> tuple[float, Distance]:
     if not 0.0 < alpha < np.inf:
-        raise InputError(f"substitution: alpha must be above 0, got {alpha}")
+        raise InputError(f"must be above 0, got {alpha}", key="substitution: alpha")
     check_choice("substitution: distance", distance, get_args(Distance))
     return alpha, distance

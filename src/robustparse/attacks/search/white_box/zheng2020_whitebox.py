@@ -75,7 +75,7 @@ class Zheng2020WhiteBox(Search):
     ) -> None:
         check_gamma(gamma)
         if not 0.0 < drop <= 1.0:
-            raise InputError(f"search: drop must be in (0, 1], got {drop}")
+            raise InputError(f"must be in (0, 1], got {drop}", key="search: drop")
         check_least("search", trials=trials, positions=positions)
         check_choice("search: count", count, ("fruitless", "all"))
         check_choice("search: length", length, ("words", "rooted"))
