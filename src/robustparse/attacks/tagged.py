@@ -8,7 +8,7 @@ from robustparse.types import Example
 
 
 class Part:
-    """A candidate generator or a constraint.
+    """A candidate generator or a constraint; settings out of range raise an InputError.
 
     Attributes:
         is_model: whether a model decides; its seconds are then reported apart from the victim's.

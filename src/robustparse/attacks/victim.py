@@ -36,34 +36,27 @@ class Victim(Protocol):
     @property
     def unknown(self) -> int:
         """The row that stands for the unknown word."""
-        ...
 
     @property
     def batch_words(self) -> int:
         """Padded words of a forward pass that suit it where it runs."""
-        ...
 
     @property
     def training_tags(self) -> Mapping[str, str]:
         """Lower-cased word to its most frequent Penn tag in training (words seen twice or more)."""
-        ...
 
     @property
     def training_words(self) -> Set[str]:
         """Lower-cased words seen twice or more in training, tagged or not, in a fixed order."""
-        ...
 
     def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
         """Rows of the words, `(len(words),)`."""
-        ...
 
     def intern_tags(self, tags: Sequence[str]) -> NDArray[np.int32]:
         """Tag ids, `(len(tags),)`; only ever the tags of the original sentence."""
-        ...
 
     def label_ids(self, labels: Sequence[str]) -> NDArray[np.int32]:
         """Label ids, `(len(labels),)`; -1 for a label never seen in training."""
-        ...
 
     def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[Any]:
         """Turn predictions into answers of the task's type, such as gold answers are.
@@ -72,7 +65,6 @@ class Victim(Protocol):
             predictions: for n texts, as `parse` makes them.
             lengths: words of each text, `(n,)`.
         """
-        ...
 
     def parse(
         self, words: NDArray[np.int32], tags: NDArray[np.int32], lengths: NDArray[np.int32]
@@ -89,11 +81,9 @@ class Victim(Protocol):
             beyond a text's length is undefined. A classifier: the probabilities of its classes,
             `float64 (n, classes)`, and nothing else.
         """
-        ...
 
     def evaluating(self) -> AbstractContextManager[None]:
         """Return evaluation mode without gradients; on exit the victim is as it was found."""
-        ...
 
 
 @runtime_checkable
@@ -102,11 +92,9 @@ class LexicalVictim(Victim, Protocol):
 
     def embedded(self, words: Sequence[str]) -> NDArray[np.bool_] | None:
         """Which words have an embedding of their own, `(words,)`; None if no word has one."""
-        ...
 
     def seen_in_training(self, words: Sequence[str]) -> NDArray[np.bool_]:
         """Which words it learnt from in training, in whatever casing, `(words,)`."""
-        ...
 
 
 @runtime_checkable
@@ -142,11 +130,9 @@ class DifferentiableVictim(Victim, Protocol):
         Raises:
             InputError: the victim has no such loss.
         """
-        ...
 
     def vectors(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
         """Embeddings of words as `gradient` gives them, `(rows, dim)`."""
-        ...
 
 
 @runtime_checkable
@@ -169,11 +155,9 @@ class CharacterVictim(DifferentiableVictim, Protocol):
         Raises:
             InputError: the victim reads no characters.
         """
-        ...
 
     def character_vectors(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
         """Embeddings of the characters of words, `(rows, characters, dim)`.
 
         Zeros stand beyond a word's last character and for a character unknown to the victim.
         """
-        ...

@@ -47,7 +47,7 @@ class Sememes(CandidateGenerator):
             dictionary's words, in its order, and only in place of uninflected ones.
 
     Raises:
-        InputError: an unknown option; when first used: the file or a sense in it is malformed,
+        InputError: when first used: the file or a sense in it is malformed,
             NLTK's WordNet is missing.
     """
 

@@ -26,9 +26,6 @@ class TrainingWords(CandidateGenerator):
 
     Args:
         sample: words per slot.
-
-    Raises:
-        InputError: sample is below 1.
     """
 
     reads_tags = True

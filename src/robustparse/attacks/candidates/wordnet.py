@@ -27,7 +27,7 @@ class WordNetSynonyms(CandidateGenerator):
             before those of verbs, adjectives and adverbs.
 
     Raises:
-        InputError: an unknown option; when first used: NLTK's WordNet is missing.
+        InputError: when first used: NLTK's WordNet is missing.
     """
 
     draws = False

@@ -21,9 +21,6 @@ class EditBudget(SentenceConstraint):
 
     Args:
         gamma: the fraction, in (0, 1] (0.15, the largest one of Zheng et al. 2020).
-
-    Raises:
-        InputError: gamma is out of range.
     """
 
     is_model = False

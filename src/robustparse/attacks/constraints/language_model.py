@@ -65,7 +65,7 @@ class LanguageModel:
         download: whether a name that is not in the local cache may be fetched.
 
     Raises:
-        InputError: a setting is out of range; when first used: there is no such model or device.
+        InputError: when first used: there is no such model or device.
     """
 
     def __init__(

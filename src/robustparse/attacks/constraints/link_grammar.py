@@ -41,7 +41,7 @@ class LinkGrammar(GrammarChecker):
             count no error. None parses all that the command takes.
 
     Raises:
-        InputError: a setting is out of range; when first used: the program is missing.
+        InputError: when first used: the program is missing.
     """
 
     _process: subprocess.Popen[bytes] | None = None  # for `__del__`, whatever was constructed

@@ -45,7 +45,7 @@ class SentenceSimilarity(SentenceConstraint):
         download: whether a name that is not in the local cache may be fetched.
 
     Raises:
-        InputError: a setting is out of range; when first used: the library, the model or the device
+        InputError: when first used: the library, the model or the device
             is missing.
     """
 

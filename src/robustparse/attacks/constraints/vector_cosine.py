@@ -30,7 +30,7 @@ class WordVectorCosine(Constraint):
         limit: reads the first N words of the file; None reads all.
 
     Raises:
-        InputError: a setting is out of range; when first used: the file is malformed.
+        InputError: when first used: the file is malformed.
     """
 
     def __init__(

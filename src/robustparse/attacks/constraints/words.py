@@ -60,9 +60,6 @@ class MinimumLength(Constraint):
 
     Args:
         characters: the fewest a word must have.
-
-    Raises:
-        InputError: fewer than one.
     """
 
     def __init__(self, characters: int) -> None:

@@ -62,9 +62,6 @@ class AttachmentDrop(TreeGoal):
         least: further wrong arcs that make a success.
         punctuation: which words count: `none` excludes nothing (Universal Dependencies), `penn`
             excludes by tag (Wang et al. 2021), `unicode` by form (Zheng et al. 2020).
-
-    Raises:
-        InputError: a setting is none of these.
     """
 
     def __init__(

@@ -100,9 +100,6 @@ class PhraseDrop(TreeGoal):
         targets: `each`, some target must have more errors (paper: a pair succeeds); `union`, all
             targets of the source together must (released code, black box).
         punctuation: which words count.
-
-    Raises:
-        InputError: a setting is out of range.
     """
 
     def __init__(

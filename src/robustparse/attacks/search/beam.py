@@ -26,9 +26,6 @@ class Beam(Search):
         members: two members may lead to the same state by different ways. `unite` asks about it
             once, as the candidates of a round are a set in the paper; `concatenate` asks, charges
             and keeps it as often as it comes, as TextAttack does.
-
-    Raises:
-        InputError: a setting is out of range.
     """
 
     def __init__(

@@ -39,9 +39,6 @@ class GreedyByImportance(Search):
             `score` (Yoo et al. 2020), or the most `similar` one (Jin et al. 2020, algorithm 1), by
             the first constraint that measures a similarity, and by the score where no constraint
             does.
-
-    Raises:
-        InputError: a setting is out of range.
     """
 
     def __init__(self, ranking: Ranking, winner: Literal["score", "similar"] = "score") -> None:

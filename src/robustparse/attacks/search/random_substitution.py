@@ -21,9 +21,6 @@ class RandomSubstitution(Search):
         gamma: share of the words that are changed; kappa = max(1, floor(gamma * words)).
         trials: random states, which differ in their candidates; the one with the highest score is
             taken, the first on ties. With 1 nothing is asked.
-
-    Raises:
-        InputError: a setting is out of range.
     """
 
     def __init__(self, *, gamma: float = 0.15, trials: int = 2) -> None:

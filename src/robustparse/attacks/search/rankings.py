@@ -75,9 +75,6 @@ class WeightedSaliency(Ranking):
     Args:
         gain: what the best candidate is measured by: `increase`, how far it raises the score of
             the sentence as it is (the paper), or `score`, its score itself (TextAttack).
-
-    Raises:
-        InputError: gain is neither.
     """
 
     def __init__(self, *, gain: Literal["increase", "score"] = "increase") -> None:
@@ -114,9 +111,6 @@ class GradientNorm(Ranking):
         norm: `l1`, or `l2`, over all pieces of a word (Zheng et al. 2020, section 3.2, white box).
             `l1` is TextAttack's for words in one piece; of a word in several it takes the sum of
             the pieces' gradients, TextAttack their mean, so that long words come earlier here.
-
-    Raises:
-        InputError: norm is neither.
     """
 
     def __init__(self, *, norm: Literal["l1", "l2"] = "l1") -> None:

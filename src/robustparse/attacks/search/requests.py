@@ -257,7 +257,9 @@ Searching = Generator[Request, Answer, State]
 
 
 class Search(ABC):
-    """An attack's strategy. Settings are constructor arguments; nothing is kept between runs.
+    """An attack's strategy. Nothing is kept between runs.
+
+    Settings are constructor arguments; one that is out of range raises an InputError.
 
     Attributes:
         asks: whether it may ask anything of the victim, or reads `clean`. One that does not can

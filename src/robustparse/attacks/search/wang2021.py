@@ -32,9 +32,6 @@ class Wang2021(Search):
             gamma * n are changed; or `rooted`, max(1, floor(gamma * (n + 1))), as the released code
             counts ROOT too.
         ranking: in which order words are visited; by default by the unknown word.
-
-    Raises:
-        InputError: a setting is out of range.
     """
 
     def __init__(

@@ -43,7 +43,7 @@ class PhraseBlackBox(Search):
         at_once: trials asked about together, charged even if an earlier one of them succeeds.
 
     Raises:
-        InputError: a setting is out of range; or, from `run`, the goal names no phrases.
+        InputError: or, from `run`, the goal names no phrases.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class PhraseWhiteBox(Search):
         substitution: what a word is replaced by; by default `NearestWord` with alpha 15.
 
     Raises:
-        InputError: a setting is out of range; or, from `run`, the goal names no phrases.
+        InputError: or, from `run`, the goal names no phrases.
     """
 
     def __init__(

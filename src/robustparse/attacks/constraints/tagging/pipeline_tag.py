@@ -30,7 +30,7 @@ class PipelineTag(Constraint):
         window: words on either side of the change that the tagger sees; None is the whole sentence.
 
     Raises:
-        InputError: a setting is out of range; when first used: the library or model is missing.
+        InputError: when first used: the library or model is missing.
     """
 
     is_model = True

@@ -71,7 +71,7 @@ class TaggerTag(Constraint):
             it; needs the universal tags.
 
     Raises:
-        InputError: a setting is out of range; when first used: NLTK's tagger data is missing.
+        InputError: when first used: NLTK's tagger data is missing.
     """
 
     is_model = reads_tags = True

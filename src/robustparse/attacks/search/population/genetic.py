@@ -58,9 +58,6 @@ class Genetic(Search):
         give_up: stop at a generation whose best score is not above the one before.
 
     Sizes and temperature are the defaults of TextAttack.
-
-    Raises:
-        InputError: a setting is out of range.
     """
 
     def __init__(

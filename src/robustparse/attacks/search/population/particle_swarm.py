@@ -84,9 +84,6 @@ class ParticleSwarm(Search):
             the particle and takes each word of the elite with probability sigmoid(velocity);
             `textattack` keeps the elite and takes each word of the particle with that probability,
             and returns the best particle where the budget ends, not the best state asked about.
-
-    Raises:
-        InputError: a setting is out of range.
     """
 
     def __init__(

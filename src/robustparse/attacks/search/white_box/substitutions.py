@@ -70,9 +70,6 @@ class NearestWord(Substitution):
         alpha: length of the step, in units of the embeddings (paper: 15; released code: 10 for
             sentences, 15 for phrases).
         distance: to the target vector: `euclidean` (the default of the released code) or `cosine`.
-
-    Raises:
-        InputError: a setting is out of range.
     """
 
     characters = False
@@ -139,9 +136,6 @@ class NearestCharacter(Substitution):
         alpha: length of the step (100 in the released code, for lack of a figure in the paper).
         distance: as in `NearestWord`.
         recent: how many characters tried last for the word are left out (5).
-
-    Raises:
-        InputError: a setting is out of range.
     """
 
     characters = True

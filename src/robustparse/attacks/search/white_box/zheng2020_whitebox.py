@@ -56,9 +56,6 @@ class Zheng2020WhiteBox(Search):
         length: what L is: `words` (paper), or `rooted`, one more for ROOT (released code).
         loss: `margin` (equation 4) or `cross_entropy`.
         substitution: what a word is replaced by; by default `NearestWord`.
-
-    Raises:
-        InputError: a setting is out of range.
     """
 
     def __init__(
