@@ -31,7 +31,6 @@ from robustparse.attacks.search.requests import (
 from robustparse.attacks.search.white_box.gradients import WordGradients
 from robustparse.attacks.search.white_box.substitutions import (
     NearestWord,
-    Substitutes,
     Substitution,
 )
 from robustparse.attacks.victim import Loss
@@ -135,7 +134,7 @@ def replaced(
     state: State,
     positions: NDArray[np.int64],
     gradients: WordGradients,
-    substitutes: Substitutes,
+    substitutes: Substitution,
 ) -> Generator[Request, Answer, Answer | None]:
     """Yield the verdict on the state with substitutes at the positions, as far as there are any.
 
