@@ -75,7 +75,7 @@ def test_white_boxes_pass_changed_words_over(name: str) -> None:
 
     def results(filter_: Repeat) -> tuple[int, int]:
         found = by_id(filtered(name, filter_), examples_of(name)).values()
-        judged, passed = sum(result.candidates.sums for result in found)[0, -2:].tolist()
+        judged, passed = sum(np.array(result.candidates.sums) for result in found)[0, -2:].tolist()
         return judged - passed, sum(len(result.edited) for result in found)
 
     refused, edited = results(Repeat())

@@ -64,6 +64,7 @@ def test_expand_lists_one_change_each() -> None:
         words=("a", "b", "c", "d", "e"),
         gold=None,
         counted=np.ones(3, dtype=np.bool_),
+        most_edits=3,
     )
     state = np.array([0, 0, 2], dtype=np.int16)
     asked = Expand(state, np.array([2, 0])).asked(problem)[0]

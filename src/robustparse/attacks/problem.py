@@ -49,7 +49,7 @@ class Problem:
         gold: what the goal compares the victim's answers with (`Goal.gold`).
         counted: which words enter the scores, `bool (words,)`, decided on the original sentence.
         once: whether no changed word may be changed again (`SentenceConstraint.once`).
-        most_edits: words that constraints let differ from the original's; None: any number of them.
+        most_edits: words that constraints let differ from the original's.
     """
 
     example: Example
@@ -62,8 +62,8 @@ class Problem:
     words: tuple[str, ...]
     gold: Any
     counted: NDArray[np.bool_]
+    most_edits: int
     once: bool = False
-    most_edits: int | None = None
 
     def __len__(self) -> int:
         return len(self.original)
@@ -95,10 +95,6 @@ class Problem:
         """
         changeable: NDArray[np.bool_] = (np.diff(self.ptr) > 0) & (states == 0)
         return changeable
-
-    def edits(self, kappa: int) -> int:
-        """How many words may differ from the original's, of the kappa that a search allows."""
-        return kappa if self.most_edits is None else min(kappa, self.most_edits)
 
     def word(self, state: State, position: int) -> str:
         """Return the word at a position of a state, which is neither unknown nor deleted."""

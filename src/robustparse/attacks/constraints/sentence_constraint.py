@@ -67,13 +67,13 @@ class SentenceConstraint(Constraint, ABC):
         """
         return None
 
-    def most_edits(self, words: int) -> int | None:
-        """Tell how many of a sentence's words may differ from the original's; None is any number.
+    def most_edits(self, words: int) -> int:
+        """Tell how many of a sentence's words may differ from the original's.
 
         Searches that change words again then pass the others over, those that go from word to word
         end there: neither asks for candidates that would be refused.
         """
-        return None
+        return words
 
 
 class Recent(Generic[K, V]):

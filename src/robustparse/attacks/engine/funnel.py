@@ -5,7 +5,7 @@ nothing but the sentence and add up however sentences are divided over batches, 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,7 @@ PROPOSED, JUDGED = "proposed", "judged"
 ALL = "all"
 
 
-def _nothing() -> NDArray[np.int64]:
-    return np.zeros((0, 0), dtype=np.int64)
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class CandidateCounts:
     """Candidates of one sentence, by what they passed and by who proposed them.
 
@@ -36,26 +32,17 @@ class CandidateCounts:
         generators: names of those that proposed. A word that several proposed counts for each.
         stages: their names.
         slots: words for which candidates were made.
-        sums: `int64 (1 + generators, stages)`; row 0 counts each word once.
+        sums: a row of stages each for all and for every generator; the first counts a word once.
     """
 
     generators: tuple[str, ...] = ()
     stages: tuple[str, ...] = ()
     slots: int = 0
-    sums: NDArray[np.int64] = field(default_factory=_nothing)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, CandidateCounts) and self._values() == other._values()
-
-    def __hash__(self) -> int:
-        return hash((self.generators, self.stages, self.slots))
-
-    def _values(self) -> tuple[Any, ...]:
-        return self.generators, self.stages, self.slots, self.sums.tolist()
+    sums: tuple[tuple[int, ...], ...] = ()
 
     def record(self) -> dict[str, Any]:
         """As a line of ``examples.jsonl`` holds it: slots, and sums by generator and stage."""
-        rows = zip((ALL, *self.generators), self.sums.tolist(), strict=False)
+        rows = zip((ALL, *self.generators), self.sums, strict=False)
         return {
             "slots": self.slots,
             "sums": {name: dict(zip(self.stages, row, strict=True)) for name, row in rows},
@@ -160,10 +147,9 @@ class CandidateFunnel:
     def finished(self, id_: int) -> CandidateCounts:
         """Return the counts of a sentence, and forget them."""
         self._proposers.pop(id_, None)
-        slots, sums = self._slots.pop(id_, 0), self._sums.pop(id_, None)
-        if sums is None:
-            sums = np.zeros(self._shape, dtype=np.int64)
-        return CandidateCounts(self._generators, self._stages, slots, sums)
+        sums = self._sums.pop(id_, np.zeros(self._shape, dtype=np.int64)).tolist()
+        slots = self._slots.pop(id_, 0)
+        return CandidateCounts(self._generators, self._stages, slots, tuple(map(tuple, sums)))
 
 
 def _proposers(
@@ -183,10 +169,6 @@ def _proposers(
 
 
 def _numbered(names: Sequence[str]) -> list[str]:
-    """Names told apart: the second of a name gets a 2 after it, and so on."""
-    seen: dict[str, int] = {}
-    told = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        told.append(name if seen[name] == 1 else f"{name} {seen[name]}")
-    return told
+    """Tell names apart: the second of a name gets a 2 after it, and so on."""
+    counts = [names[:place].count(name) for place, name in enumerate(names, start=1)]
+    return [n if count == 1 else f"{n} {count}" for n, count in zip(names, counts, strict=True)]

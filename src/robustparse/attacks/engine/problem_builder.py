@@ -88,7 +88,9 @@ class ProblemBuilder:
                 gold=gold,
                 counted=counted_words(example.sentence, self._goal.punctuation),
                 once=once,
-                most_edits=self._most_edits(length),
+                most_edits=min(
+                    (one.most_edits(length) for one in self._on_sentences), default=length
+                ),
             )
             for example, eligible, gold, length, end in zip(
                 examples, self._eligible(examples), golds, lengths, ends, strict=True
@@ -103,11 +105,6 @@ class ProblemBuilder:
                 for mask, example in zip(masks, examples, strict=True)
             ]
         return masks
-
-    def _most_edits(self, words: int) -> int | None:
-        """How many words of a sentence all constraints let differ from the original's."""
-        told = (one.most_edits(words) for one in self._on_sentences)
-        return min((most for most in told if most is not None), default=None)
 
     def extend(
         self, problems: Sequence[Problem], positions: Sequence[NDArray[np.int64]]

@@ -59,7 +59,7 @@ class Measure(NamedTuple):
 Need = Predict | Candidates | Admit | Measure | Gradient
 Waiting = Generator[Need, Any, Any]
 
-_FIRST, _NOWHERE = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64)
+_NOWHERE = np.zeros(0, dtype=np.int64)
 
 
 class SearchRun:
@@ -158,7 +158,7 @@ class SearchRun:
         spent = self.queries.left == 0 and self._search.asks
         if self.targeted and not self._skipped and not spent:
             known = start[None] if len(verdict.scores) else self._no_states
-            clean = self._answer(known, verdict, _FIRST)
+            clean = self._answer(known, verdict, np.zeros(1, dtype=np.int64))
             outcome = yield from self._searched(clean)
         if self._constrained and not self._admission.admissible(outcome):
             outcome = yield from self._admitted(self._admission.rebuilt(self.problem, outcome))

@@ -51,7 +51,7 @@ class GreedyByImportance(Search):
         ranked = yield from self.ranking.rank(problem, clean, rng)
         if ranked.over:
             return state
-        most = problem.edits(len(problem))
+        most = problem.most_edits
         for place, position in enumerate(ranked.positions[:, None]):
             if np.count_nonzero(state) == most:
                 break  # constraints would refuse whatever comes

@@ -153,7 +153,7 @@ class PhraseWhiteBox(Search):
         state = problem.start()
         answer: Answer | None = None
         substitutes = self.substitution.start()
-        kappa = problem.edits(self.kappa)
+        kappa = min(self.kappa, problem.most_edits)
         for _ in range(self.trials):
             gradients = (yield self._gradient(problem, state, target)).gradients
             ranked = by_norm(gradients, _within(problem, source))

@@ -86,7 +86,7 @@ class Zheng2020WhiteBox(Search):
         state = best = problem.start()
         clean_score = highest = float(clean.scores[0])
         substitutes = self.substitution.start()
-        kappa, spent = problem.edits(self._kappa(len(problem))), 0
+        kappa, spent = min(self._kappa(len(problem)), problem.most_edits), 0
         while spent < self.trials:
             request = Gradient(state, self.loss, characters=self.substitution.characters)
             gradients = (yield request).gradients
