@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from robustparse.types import Example, Sentence
+from robustparse.types import Example, Ids, Indices, Mask, Sentence, States
 
 UNKNOWN = -1
 """The choice that puts the victim's unknown word at a position."""
@@ -19,18 +18,17 @@ UNKNOWN = -1
 DELETED = -2
 """The choice that takes the word at a position out, to see what it is worth; never an outcome."""
 
-State = NDArray[np.int16]
-States = NDArray[np.int16]  # (n, words)
+State = States
 
 
 class Source(NamedTuple):
     """What the texts of a problem's states are made of; see `Problem`."""
 
-    original: NDArray[np.int32]
-    tags: NDArray[np.int32]
+    original: Ids
+    tags: Ids
     unknown: int
-    ptr: NDArray[np.int64]
-    rows: NDArray[np.int32]
+    ptr: Indices
+    rows: Ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,15 +51,15 @@ class Problem:
     """
 
     example: Example
-    original: NDArray[np.int32]
-    tags: NDArray[np.int32]
+    original: Ids
+    tags: Ids
     unknown: int
-    eligible: NDArray[np.bool_]
-    ptr: NDArray[np.int64]
-    rows: NDArray[np.int32]
+    eligible: Mask
+    ptr: Indices
+    rows: Ids
     words: tuple[str, ...]
     gold: Any
-    counted: NDArray[np.bool_]
+    counted: Mask
     most_edits: int
     once: bool = False
 
@@ -87,13 +85,13 @@ class Problem:
         """Return the sentence as it is."""
         return np.zeros(len(self.original), dtype=np.int16)
 
-    def changeable(self, states: NDArray[np.int16]) -> NDArray[np.bool_]:
+    def changeable(self, states: States) -> Mask:
         """Where a state may still be changed if every word is changed once at most.
 
         These are the eligible words that stand as they were and have candidates. Shape as `states`,
         `(words,)` or `(n, words)`.
         """
-        changeable: NDArray[np.bool_] = (np.diff(self.ptr) > 0) & (states == 0)
+        changeable: Mask = (np.diff(self.ptr) > 0) & (states == 0)
         return changeable
 
     def word(self, state: State, position: int) -> str:
@@ -117,7 +115,7 @@ class Problem:
         return tuple(words)
 
 
-def one_changed(state: State, positions: NDArray[np.int64], choice: int) -> NDArray[np.int16]:
+def one_changed(state: State, positions: Indices, choice: int) -> States:
     """Return the state with one choice at only one position each, `(positions, words)`."""
     states = np.repeat(state[None], len(positions), axis=0)
     states[np.arange(len(positions)), positions] = choice

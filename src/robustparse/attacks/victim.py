@@ -12,6 +12,8 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from robustparse.types import Floats, Ids, Mask
+
 Predictions = tuple[NDArray[Any], ...]
 """What a victim says about n texts: arrays of n rows."""
 
@@ -49,13 +51,13 @@ class Victim(Protocol):
     def training_words(self) -> Set[str]:
         """Lower-cased words seen twice or more in training, tagged or not, in a fixed order."""
 
-    def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
+    def intern(self, words: Sequence[str]) -> Ids:
         """Rows of the words, `(len(words),)`."""
 
-    def intern_tags(self, tags: Sequence[str]) -> NDArray[np.int32]:
+    def intern_tags(self, tags: Sequence[str]) -> Ids:
         """Tag ids, `(len(tags),)`; only ever the tags of the original sentence."""
 
-    def label_ids(self, labels: Sequence[str]) -> NDArray[np.int32]:
+    def label_ids(self, labels: Sequence[str]) -> Ids:
         """Label ids, `(len(labels),)`; -1 for a label never seen in training."""
 
     def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[Any]:
@@ -66,9 +68,7 @@ class Victim(Protocol):
             lengths: words of each text, `(n,)`.
         """
 
-    def parse(
-        self, words: NDArray[np.int32], tags: NDArray[np.int32], lengths: NDArray[np.int32]
-    ) -> Predictions:
+    def parse(self, words: Ids, tags: Ids, lengths: Ids) -> Predictions:
         """Read n texts in one forward pass.
 
         Args:
@@ -90,10 +90,10 @@ class Victim(Protocol):
 class LexicalVictim(Victim, Protocol):
     """A victim that tells which words it knows."""
 
-    def embedded(self, words: Sequence[str]) -> NDArray[np.bool_] | None:
+    def embedded(self, words: Sequence[str]) -> Mask | None:
         """Which words have an embedding of their own, `(words,)`; None if no word has one."""
 
-    def seen_in_training(self, words: Sequence[str]) -> NDArray[np.bool_]:
+    def seen_in_training(self, words: Sequence[str]) -> Mask:
         """Which words it learnt from in training, in whatever casing, `(words,)`."""
 
 
@@ -103,13 +103,13 @@ class DifferentiableVictim(Victim, Protocol):
 
     def gradient(
         self,
-        words: NDArray[np.int32],
-        tags: NDArray[np.int32],
-        lengths: NDArray[np.int32],
+        words: Ids,
+        tags: Ids,
+        lengths: Ids,
         gold: Sequence[Any],
         loss: Loss,
-        among: Sequence[NDArray[np.bool_]],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        among: Sequence[Mask],
+    ) -> tuple[Floats, Floats, Floats]:
         """Gradients of n texts' losses towards the embeddings of their words, tags left out.
 
         Args:
@@ -131,7 +131,7 @@ class DifferentiableVictim(Victim, Protocol):
             InputError: the victim has no such loss.
         """
 
-    def vectors(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
+    def vectors(self, rows: Ids) -> Floats:
         """Embeddings of words as `gradient` gives them, `(rows, dim)`."""
 
 
@@ -139,9 +139,7 @@ class DifferentiableVictim(Victim, Protocol):
 class CharacterVictim(DifferentiableVictim, Protocol):
     """A victim that reads characters, and lets white-box attacks see them too."""
 
-    def character_gradient(
-        self, words: NDArray[np.int32], gradients: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def character_gradient(self, words: Ids, gradients: Floats) -> tuple[Floats, Floats]:
         """Gradients towards the embeddings of the characters.
 
         Args:
@@ -156,7 +154,7 @@ class CharacterVictim(DifferentiableVictim, Protocol):
             InputError: the victim reads no characters.
         """
 
-    def character_vectors(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
+    def character_vectors(self, rows: Ids) -> Floats:
         """Embeddings of the characters of words, `(rows, characters, dim)`.
 
         Zeros stand beyond a word's last character and for a character unknown to the victim.

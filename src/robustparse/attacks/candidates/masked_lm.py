@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
@@ -21,6 +20,7 @@ from robustparse.attacks.randomness import stream
 from robustparse.errors import InputError, check_least
 from robustparse.files import folder_digest
 from robustparse.pretrained import LoadedModel, Precision, batches, model_folder
+from robustparse.types import Floats, Indices
 
 
 class MaskedLM(CandidateGenerator):
@@ -101,9 +101,7 @@ class MaskedLM(CandidateGenerator):
         loaded = self._loaded
         return _Pieces(loaded.tokenizer, loaded.network.config.vocab_size, loaded.max_pieces)
 
-    def _top(
-        self, slots: Sequence[Slot]
-    ) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float64]]]:
+    def _top(self, slots: Sequence[Slot]) -> Iterator[tuple[int, Indices, Floats]]:
         """Yield (slot, ids, logits) of each slot's top_k pieces, ids and logits `(top_k,)`."""
         inputs = self._pieces.masked(slots)
         for rows in batches([len(ids) for ids, _ in inputs], self.batch_tokens):

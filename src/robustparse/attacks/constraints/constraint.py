@@ -3,17 +3,16 @@
 from collections.abc import Iterator, Sequence, Set
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.tagged import Part
 from robustparse.attacks.victim import Victim
-from robustparse.types import Example
+from robustparse.types import Example, Mask
 
 Words = Sequence[Sequence[str]]
 """Candidates of each slot."""
 
-Masks = list[NDArray[np.bool_]]
+Masks = list[Mask]
 """Which candidates of each slot are accepted, `(candidates,)` each."""
 
 
@@ -24,7 +23,7 @@ class Constraint(Part):
     compares a candidate with; it sees the original sentence with the one word changed.
     """
 
-    def attackable(self, example: Example) -> NDArray[np.bool_]:
+    def attackable(self, example: Example) -> Mask:
         """Tell which words of the sentence may be changed, `(words,)`."""
         return np.ones(len(example.sentence), dtype=np.bool_)
 

@@ -8,10 +8,10 @@ compared with theirs. Both change a word once at most, which `Repeat` demands of
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.constraints.sentence_constraint import Edit, SentenceConstraint
 from robustparse.attacks.edit_budget import check_gamma, edit_budget
+from robustparse.types import Mask
 
 
 class EditBudget(SentenceConstraint):
@@ -29,7 +29,7 @@ class EditBudget(SentenceConstraint):
         check_gamma(gamma, "edit budget")
         self.gamma = gamma
 
-    def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
+    def admits(self, edits: Sequence[Edit]) -> Mask:
         """See `SentenceConstraint.admits`."""
         return np.array([self._within(edit) for edit in edits], dtype=np.bool_)
 
@@ -53,7 +53,7 @@ class Repeat(SentenceConstraint):
     is_model = False
     once = True
 
-    def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
+    def admits(self, edits: Sequence[Edit]) -> Mask:
         """See `SentenceConstraint.admits`."""
         untouched = [
             edit.current[edit.position] == edit.sentence.words[edit.position] for edit in edits

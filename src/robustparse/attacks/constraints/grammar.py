@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.constraints.sentence_constraint import Edit, Recent, SentenceConstraint
 from robustparse.errors import InputError, check_least
+from robustparse.types import Mask
 
 _REMEMBERED = 1 << 16  # texts
 _START_SECONDS = 120.0  # a Java virtual machine and all rules on a slow disk take a few
@@ -57,13 +57,13 @@ class GrammarErrors(SentenceConstraint):
         self.more = more
         self._known: Recent[str, int] = Recent(_REMEMBERED)
 
-    def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
+    def admits(self, edits: Sequence[Edit]) -> Mask:
         """See `SentenceConstraint.admits`."""
         texts = [written(edit.changed) for edit in edits]
         texts += [written(edit.current) for edit in edits]
         counts = np.array(self._known.of(texts, self.checker.errors), dtype=np.int64)
         changed, current = counts.reshape(2, len(edits))
-        admitted: NDArray[np.bool_] = changed <= current + self.more
+        admitted: Mask = changed <= current + self.more
         return admitted
 
 

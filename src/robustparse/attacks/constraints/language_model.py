@@ -11,11 +11,11 @@ from typing import get_args
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from robustparse.attacks.constraints.sentence_constraint import Edit, Recent, SentenceConstraint
 from robustparse.errors import InputError, check_choice, check_least
 from robustparse.pretrained import Kind, LoadedModel, Precision, batches
+from robustparse.types import Floats, Mask
 
 _REMEMBERED = 1 << 16  # texts
 
@@ -41,12 +41,12 @@ class PerplexityRise(SentenceConstraint):
         self.most = most
         self._known: Recent[tuple[str, ...], float] = Recent(_REMEMBERED)
 
-    def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
+    def admits(self, edits: Sequence[Edit]) -> Mask:
         """See `SentenceConstraint.admits`."""
         texts = [edit.changed for edit in edits] + [edit.current for edit in edits]
         found = self._known.of(texts, lambda new: self.language_model.perplexities(new).tolist())
         changed, current = np.array(found).reshape(2, len(edits))
-        admitted: NDArray[np.bool_] = changed - current <= self.most
+        admitted: Mask = changed - current <= self.most
         return admitted
 
 
@@ -90,7 +90,7 @@ class LanguageModel:
         self.device = device
         self.download = download
 
-    def perplexities(self, texts: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+    def perplexities(self, texts: Sequence[Sequence[str]]) -> Floats:
         """Compute the perplexity of each list of words, joined by blanks, `(texts,)`.
 
         A causal model has nothing to predict in a text of one piece: its perplexity is then 1.
@@ -98,10 +98,10 @@ class LanguageModel:
         if not texts:
             return np.zeros(0)
         losses = self._causal(texts) if self.kind == "causal" else self._masked(texts)
-        perplexities: NDArray[np.float64] = np.exp(losses)
+        perplexities: Floats = np.exp(losses)
         return perplexities
 
-    def _causal(self, texts: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+    def _causal(self, texts: Sequence[Sequence[str]]) -> Floats:
         encoded = self._loaded.tokenizer(
             [" ".join(words) for words in texts], add_special_tokens=False
         )
@@ -112,7 +112,7 @@ class LanguageModel:
         return losses
 
     @torch.inference_mode()
-    def _causal_losses(self, inputs: Sequence[list[int]]) -> NDArray[np.float64]:
+    def _causal_losses(self, inputs: Sequence[list[int]]) -> Floats:
         """Compute the mean loss of each text, `(rows,)`."""
         ids, mask = self._loaded.padded(inputs)
         if ids.shape[1] < 2:
@@ -126,7 +126,7 @@ class LanguageModel:
         means = (losses.double() * predicted).sum(dim=1) / predicted.sum(dim=1).clamp(min=1)
         return means.cpu().numpy()
 
-    def _masked(self, texts: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+    def _masked(self, texts: Sequence[Sequence[str]]) -> Floats:
         encoded = self._loaded.tokenizer(
             [" ".join(words) for words in texts],
             truncation=True,
@@ -146,13 +146,13 @@ class LanguageModel:
             losses[rows] = self._masked_losses(inputs, [places[row] for row in rows])
         owners = np.array([text for text, _ in places], dtype=np.int64)
         sums = np.bincount(owners, weights=losses, minlength=len(texts))
-        means: NDArray[np.float64] = sums / np.bincount(owners, minlength=len(texts)).clip(min=1)
+        means: Floats = sums / np.bincount(owners, minlength=len(texts)).clip(min=1)
         return means
 
     @torch.inference_mode()
     def _masked_losses(
         self, inputs: Sequence[list[int]], places: Sequence[tuple[int, int]]
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Compute the loss of the masked piece of each row, `(rows,)`."""
         ids, mask = self._loaded.padded([inputs[text] for text, _ in places])
         rows = torch.arange(len(places), device=ids.device)

@@ -12,11 +12,11 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from robustparse.attacks.constraints.sentence_constraint import Edit, Recent, SentenceConstraint
 from robustparse.errors import InputError, check_choice, check_least
 from robustparse.pretrained import Precision, first_line, named_device, quiet
+from robustparse.types import Floats, Mask
 
 _REMEMBERED = 1 << 14  # texts, some kilobytes each
 
@@ -81,9 +81,9 @@ class SentenceSimilarity(SentenceConstraint):
         self.precision: Precision = precision
         self.device = device
         self.download = download
-        self._known: Recent[str, NDArray[np.float64]] = Recent(_REMEMBERED)
+        self._known: Recent[str, Floats] = Recent(_REMEMBERED)
 
-    def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
+    def admits(self, edits: Sequence[Edit]) -> Mask:
         """See `SentenceConstraint.admits`."""
         # Sentences of fewer words pass unchecked.
         least = (self.window or 0) if self.short == "pass" else 0
@@ -92,7 +92,7 @@ class SentenceSimilarity(SentenceConstraint):
         passed[~passed] = self.similarities(checked) >= self.minimum
         return passed
 
-    def similarities(self, edits: Sequence[Edit]) -> NDArray[np.float64]:
+    def similarities(self, edits: Sequence[Edit]) -> Floats:
         """Measure the similarity of each changed sentence to its reference, `(edits,)`.
 
         Short sentences that pass unchecked are measured too, whole.
@@ -106,17 +106,15 @@ class SentenceSimilarity(SentenceConstraint):
             ],
         )
 
-    def between(self, texts: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
+    def between(self, texts: Sequence[str], others: Sequence[str]) -> Floats:
         """Measure the similarity of each text to its other, `(texts,)`."""
         if not texts:
             return np.zeros(0)
         vectors = np.stack(self._known.of([*texts, *others], self._embed))
-        cosines: NDArray[np.float64] = np.einsum(
-            "nd,nd->n", vectors[: len(texts)], vectors[len(texts) :]
-        )
+        cosines: Floats = np.einsum("nd,nd->n", vectors[: len(texts)], vectors[len(texts) :])
         if self.measure == "cosine":
             return cosines
-        theta: NDArray[np.float64] = np.arccos(np.clip(cosines, -1.0, 1.0))
+        theta: Floats = np.arccos(np.clip(cosines, -1.0, 1.0))
         return 1.0 - (theta / np.pi if self.measure == "angular" else theta)
 
     def _text(self, edit: Edit, words: Sequence[str]) -> str:
@@ -126,7 +124,7 @@ class SentenceSimilarity(SentenceConstraint):
         begin = max(0, min(edit.position - self.window // 2, len(words) - self.window))
         return " ".join(words[begin : begin + self.window])
 
-    def _embed(self, texts: list[str]) -> list[NDArray[np.float64]]:
+    def _embed(self, texts: list[str]) -> list[Floats]:
         """Return unit vectors."""
         vectors = self._encoder.encode(
             texts, batch_size=self.batch_texts, convert_to_numpy=True, show_progress_bar=False

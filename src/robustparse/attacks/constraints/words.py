@@ -5,14 +5,13 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.candidates.vocabulary import read_words
 from robustparse.attacks.constraints.constraint import Constraint, Masks, Words
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_least
-from robustparse.types import Example
+from robustparse.types import Example, Mask
 
 
 class StopWords(Constraint):
@@ -32,7 +31,7 @@ class StopWords(Constraint):
         if path is not None:
             self._words = self._folded(read_words(Path(path).expanduser()))
 
-    def attackable(self, example: Example) -> NDArray[np.bool_]:
+    def attackable(self, example: Example) -> Mask:
         """See `Constraint.attackable`."""
         words = map(str.lower, example.sentence.words) if self.fold else example.sentence.words
         return np.array([word not in self._words for word in words], dtype=np.bool_)
@@ -66,7 +65,7 @@ class MinimumLength(Constraint):
         check_least("minimum length", characters=characters)
         self.characters = characters
 
-    def attackable(self, example: Example) -> NDArray[np.bool_]:
+    def attackable(self, example: Example) -> Mask:
         """See `Constraint.attackable`."""
         words = example.sentence.words
         return np.array([len(word) >= self.characters for word in words], dtype=np.bool_)
@@ -83,7 +82,7 @@ class ProtectedPositions(Constraint):
     def __init__(self, positions: list[int]) -> None:
         self.positions = list(positions)
 
-    def attackable(self, example: Example) -> NDArray[np.bool_]:
+    def attackable(self, example: Example) -> Mask:
         """See `Constraint.attackable`."""
         mask = np.ones(len(example.sentence), dtype=np.bool_)
         mask[[at for at in self.positions if -len(mask) <= at < len(mask)]] = False
@@ -113,7 +112,7 @@ class ProtectedSpans(Constraint):
                         expected="[first, last] with 0 <= first <= last",
                     )
 
-    def attackable(self, example: Example) -> NDArray[np.bool_]:
+    def attackable(self, example: Example) -> Mask:
         """See `Constraint.attackable`.
 
         Raises:

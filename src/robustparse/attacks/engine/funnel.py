@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.sentence_constraint import Edit, SentenceConstraint
+from robustparse.types import Indices, Mask
 
 PROPOSED, JUDGED = "proposed", "judged"
 ALL = "all"
@@ -71,8 +71,8 @@ class CandidateFunnel:
         self._shape = (1 + len(generators), len(self._stages))
         # By sentence: how many slots, the counts, and who proposed each word of each position.
         self._slots: dict[int, int] = {}
-        self._sums: dict[int, NDArray[np.int64]] = {}
-        self._proposers: dict[int, dict[int, tuple[dict[str, int], NDArray[np.bool_]]]] = {}
+        self._sums: dict[int, Indices] = {}
+        self._proposers: dict[int, dict[int, tuple[dict[str, int], Mask]]] = {}
         # Only where several generators propose is it asked later who proposed a word.
         self._remembers = len(generators) > 1 and bool(on_sentences)
 
@@ -98,7 +98,7 @@ class CandidateFunnel:
         self._stage, self._added = -1, np.zeros((len(ids), *self._shape), dtype=np.int64)
         self._count()
 
-    def kept(self, masks: Sequence[NDArray[np.bool_]]) -> None:
+    def kept(self, masks: Sequence[Mask]) -> None:
         """Count the candidates that passed the next constraint, `(candidates,)` a slot."""
         kept = np.concatenate([np.zeros(0, dtype=np.bool_), *masks])
         self._owners, self._sources = self._owners[kept], self._sources[kept]
@@ -126,7 +126,7 @@ class CandidateFunnel:
                 mine = self._proposers.setdefault(slot.id, {})
                 mine[slot.position] = rows, self._sources[begin:end]
 
-    def judged(self, id_: int, edits: Sequence[Edit], passed: NDArray[np.bool_]) -> None:
+    def judged(self, id_: int, edits: Sequence[Edit], passed: Mask) -> None:
         """Count edits of a sentence that constraints judged.
 
         Args:
@@ -154,7 +154,7 @@ class CandidateFunnel:
 
 def _proposers(
     words: Sequence[Sequence[str]], proposals: Sequence[Sequence[Sequence[str]]]
-) -> NDArray[np.bool_]:
+) -> Mask:
     """Which generators proposed each candidate, whatever its casing, `(candidates, generators)`."""
     sources = np.ones((sum(map(len, words)), len(proposals)), dtype=np.bool_)
     if len(proposals) == 1:

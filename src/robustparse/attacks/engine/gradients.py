@@ -94,10 +94,9 @@ def _gradients(
             key="attack",
             remedy="choose another search or another victim",
         )
-    both = victim.character_gradient(texts.words, at_words)
+    spell = victim.character_vectors
+    characters, spelled = victim.character_gradient(texts.words, at_words)
     return [
-        CharacterGradients(
-            *one, *(array[row, : len(one[0])] for array in both), victim.character_vectors
-        )
+        CharacterGradients(*one, characters[row, : len(one[0])], spelled[row, : len(one[0])], spell)
         for row, one in enumerate(plain)
     ]

@@ -22,9 +22,9 @@ from robustparse.attacks.problem import Problem
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError
 from robustparse.metrics import counted_words
-from robustparse.types import Example
+from robustparse.types import Example, Floats, Ids, Indices, Mask
 
-_Masks = list[NDArray[np.bool_]]
+_Masks = list[Mask]
 
 
 class ProblemBuilder:
@@ -106,9 +106,7 @@ class ProblemBuilder:
             ]
         return masks
 
-    def extend(
-        self, problems: Sequence[Problem], positions: Sequence[NDArray[np.int64]]
-    ) -> list[Problem]:
+    def extend(self, problems: Sequence[Problem], positions: Sequence[Indices]) -> list[Problem]:
         """Give problems candidates at more positions.
 
         Args:
@@ -152,9 +150,7 @@ class ProblemBuilder:
         self.funnel.accepted(words)
         return words
 
-    def admits(
-        self, problems: Sequence[Problem], edits: Sequence[Sequence[Edit]]
-    ) -> list[NDArray[np.bool_]]:
+    def admits(self, problems: Sequence[Problem], edits: Sequence[Sequence[Edit]]) -> list[Mask]:
         """Judge the edits of each problem: which pass all constraints on sentences, `(edits,)`.
 
         Each constraint judges the survivors of the one before.
@@ -171,7 +167,7 @@ class ProblemBuilder:
             self.funnel.judged(problem.id, some, part)
         return [part[-1] for part in parts]
 
-    def similarities(self, edits: Sequence[Sequence[Edit]]) -> Sequence[NDArray[np.float64] | None]:
+    def similarities(self, edits: Sequence[Sequence[Edit]]) -> Sequence[Floats | None]:
         """Ask the first constraint that measures similarity, `(edits,)` each; None if none does."""
         all_edits = list(chain.from_iterable(edits))
         for one in self._on_sentences:
@@ -201,7 +197,7 @@ def _looks_at_candidates(constraint: Constraint) -> bool:
     return type(constraint).accept is not Constraint.accept
 
 
-def _rows(victim: Victim, words: Sequence[str]) -> NDArray[np.int32]:
+def _rows(victim: Victim, words: Sequence[str]) -> Ids:
     """Rows of the words, `(len(words),)`; each distinct word is interned once."""
     distinct = list(dict.fromkeys(words))
     row = dict(zip(distinct, victim.intern(distinct).tolist(), strict=True))
@@ -213,7 +209,7 @@ def _tags(example: Example) -> tuple[str, ...]:
     return example.sentence.tags or ("_",) * len(example.sentence)
 
 
-def _check_sizes(slots: Sequence[Slot], added: NDArray[np.int64]) -> None:
+def _check_sizes(slots: Sequence[Slot], added: Indices) -> None:
     """See that a state can tell the candidates of each slot apart, `(slots,)` many.
 
     Raises:
@@ -231,11 +227,7 @@ def _check_sizes(slots: Sequence[Slot], added: NDArray[np.int64]) -> None:
 
 
 def _extended(
-    problem: Problem,
-    positions: NDArray[np.int64],
-    words: Sequence[Sequence[str]],
-    added: NDArray[np.int64],
-    rows: NDArray[np.int32],
+    problem: Problem, positions: Indices, words: Sequence[Sequence[str]], added: Indices, rows: Ids
 ) -> Problem:
     """Put candidates at rising positions of a problem.
 

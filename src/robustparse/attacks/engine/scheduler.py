@@ -30,11 +30,12 @@ from robustparse.attacks.goals.goal import Goal
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.requests import Gradient, Search
 from robustparse.attacks.victim import Predictions, Victim, joined
+from robustparse.types import States
 
 _FORWARD_SHARE = 16  # a forward pass is worth about 1/16 of a full batch in padding
 
 
-_Piece = tuple[SearchRun, NDArray[np.int16]]
+_Piece = tuple[SearchRun, States]
 """Some of the states that one sentence wants predicted, `(n, words)`."""
 
 

@@ -9,7 +9,6 @@ from collections.abc import Generator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.constraints.sentence_constraint import Edit
 from robustparse.attacks.engine.admissible_states import AdmissibleStates
@@ -30,18 +29,19 @@ from robustparse.attacks.search.requests import (
     Search,
 )
 from robustparse.attacks.victim import Predictions
+from robustparse.types import Indices, States
 
 
 class Predict(NamedTuple):
     """Needs the victim's predictions for states `(n, words)`."""
 
-    states: NDArray[np.int16]
+    states: States
 
 
 class Candidates(NamedTuple):
     """Needs the problem with candidates at more positions, `(positions,)`, rising."""
 
-    positions: NDArray[np.int64]
+    positions: Indices
 
 
 class Admit(NamedTuple):
@@ -217,7 +217,7 @@ class SearchRun:
         except StopIteration as stop:
             return stop.value
 
-    def _scored(self, states: NDArray[np.int16], places: NDArray[np.int64]) -> Waiting:
+    def _scored(self, states: States, places: Indices) -> Waiting:
         """Charge states, cut to the budget; have those predicted that are new."""
         left = self.queries.left
         if left == 0:
@@ -232,14 +232,12 @@ class SearchRun:
             verdict = self.queries.verdict(numbers)
         return self._answer(states, verdict, places)
 
-    def _judged(self, states: NDArray[np.int16], predictions: Predictions) -> Verdict:
+    def _judged(self, states: States, predictions: Predictions) -> Verdict:
         if not self.targeted:
             return Verdict(np.zeros(len(states)), np.zeros(len(states), dtype=np.bool_))
         return self._goal.judge(self.problem, self.clean, states, predictions)
 
-    def _answer(
-        self, states: NDArray[np.int16], verdict: Verdict, places: NDArray[np.int64]
-    ) -> Answer:
+    def _answer(self, states: States, verdict: Verdict, places: Indices) -> Answer:
         return Answer(
             states, verdict.scores, verdict.success, self.problem, self.queries.left, places
         )

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.problem import DELETED, UNKNOWN, Source
+from robustparse.types import Ids, Indices, Mask, States
 
-Asked = tuple[Source, NDArray[np.int16]]
+Asked = tuple[Source, States]
 """States of one sentence, `(n, words)`, and what they are read from."""
 
 
@@ -26,9 +26,9 @@ class Texts:
         lengths: words of each text, `int32 (n,)`.
     """
 
-    words: NDArray[np.int32]
-    tags: NDArray[np.int32]
-    lengths: NDArray[np.int32]
+    words: Ids
+    tags: Ids
+    lengths: Ids
 
 
 def read(parts: Sequence[Asked]) -> Texts:
@@ -66,9 +66,7 @@ def read(parts: Sequence[Asked]) -> Texts:
     return Texts(words[:, :longest], tags[:, :longest], lengths.astype(np.int32))
 
 
-def _originals(
-    sources: Sequence[Source], widths: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _originals(sources: Sequence[Source], widths: Indices) -> tuple[Ids, Ids]:
     """Words and tags of the sentences as they are, `(sources, longest)`."""
     words = np.zeros((len(sources), max(1, int(widths.max()))), dtype=np.int32)
     tags = np.zeros_like(words)
@@ -79,12 +77,8 @@ def _originals(
 
 
 def _rows(
-    sources: Sequence[Source],
-    widths: NDArray[np.int64],
-    part: NDArray[np.int64],
-    position: NDArray[np.int64],
-    choice: NDArray[np.int16],
-) -> NDArray[np.int32]:
+    sources: Sequence[Source], widths: Indices, part: Indices, position: Indices, choice: States
+) -> Ids:
     """Return the victim's rows of choices other than the original, `(choices,)`; 0 for a deleted
     word.
 
@@ -110,9 +104,7 @@ def _rows(
     return rows
 
 
-def _moved_up(
-    values: NDArray[np.int32], kept: NDArray[np.bool_], lengths: NDArray[np.int64]
-) -> NDArray[np.int32]:
+def _moved_up(values: Ids, kept: Mask, lengths: Indices) -> Ids:
     """Return the values kept `(n, words)`, without gaps between them; 0 stands beyond the last."""
     moved = np.zeros_like(values)
     moved[np.arange(values.shape[1]) < lengths[:, None]] = values[kept]

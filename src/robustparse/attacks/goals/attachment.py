@@ -12,18 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.attacks.goals.goal import Goal, Verdict
-from robustparse.attacks.problem import DELETED, Problem, States
+from robustparse.attacks.problem import DELETED, Problem
 from robustparse.attacks.victim import Predictions, Victim
 from robustparse.errors import check_choice, check_least
 from robustparse.metrics import PunctuationPolicy
-from robustparse.types import DependencyTree, Example
+from robustparse.types import DependencyTree, Example, Ids, Mask, States
 
 
 class Parse(NamedTuple):
     """The parse of one sentence: heads `(words,)` (0 is ROOT) and label ids `(words,)`."""
 
-    heads: NDArray[np.int16]
-    labels: NDArray[np.int32]
+    heads: States
+    labels: Ids
 
 
 class TreeGoal(Goal):
@@ -100,19 +100,15 @@ class AttachmentDrop(TreeGoal):
         return Verdict(scores, counts[-1][1] >= self.least)
 
 
-def _wrong(
-    problem: Problem, metric: str, heads: NDArray[Any], labels: NDArray[Any]
-) -> NDArray[np.bool_]:
+def _wrong(problem: Problem, metric: str, heads: NDArray[Any], labels: NDArray[Any]) -> Mask:
     """Which arcs differ from gold; heads and labels `(words,)` or `(n, words)`."""
-    wrong: NDArray[np.bool_] = heads != problem.gold.heads
+    wrong: Mask = heads != problem.gold.heads
     if metric == "las":
         wrong = wrong | (labels != problem.gold.labels)
     return wrong
 
 
-def _untouched_arcs(
-    problem: Problem, clean: Parse, states: NDArray[np.int16], heads: NDArray[np.int16]
-) -> NDArray[np.bool_]:
+def _untouched_arcs(problem: Problem, clean: Parse, states: States, heads: States) -> Mask:
     """Arcs with no changed word at either end, in gold, clean and attacked parse, `(n, words)`."""
     # Column 0 is ROOT, which is never changed, so that heads index the columns directly.
     changed = np.zeros((len(states), len(problem) + 1), dtype=np.bool_)
@@ -121,9 +117,7 @@ def _untouched_arcs(
     return ~(touched | np.take_along_axis(changed, heads.astype(np.int64), axis=1))
 
 
-def restored(
-    clean: Predictions, states: NDArray[np.int16], predictions: Predictions
-) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
+def restored(clean: Predictions, states: States, predictions: Predictions) -> tuple[States, States]:
     """Return a parser's predictions for states with deleted words, by positions of the whole
     sentence.
 

@@ -5,22 +5,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from robustparse.attacks.problem import Problem, States
+from robustparse.attacks.problem import Problem
 from robustparse.attacks.victim import Predictions, Victim
 from robustparse.errors import InputError
 from robustparse.metrics import PunctuationPolicy
-from robustparse.types import Example
+from robustparse.types import Example, Floats, Mask, States
 
 
 @dataclass(eq=False, slots=True)
 class Verdict:
     """Scores `float64 (n,)`, higher is nearer the goal, and success `bool (n,)`."""
 
-    scores: NDArray[np.float64]
-    success: NDArray[np.bool_]
+    scores: Floats
+    success: Mask
 
 
 class Goal(ABC):

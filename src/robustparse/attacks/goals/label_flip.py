@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from robustparse.attacks.goals.goal import Goal, Verdict
-from robustparse.attacks.problem import Problem, States
+from robustparse.attacks.problem import Problem
 from robustparse.attacks.victim import Predictions, Victim
 from robustparse.errors import InputError
-from robustparse.types import Example
+from robustparse.types import Example, States
 
 
 class LabelFlip(Goal):

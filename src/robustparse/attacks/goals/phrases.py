@@ -9,15 +9,14 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.goals.attachment import TreeGoal, restored
 from robustparse.attacks.goals.goal import Verdict
-from robustparse.attacks.problem import Problem, States
+from robustparse.attacks.problem import Problem
 from robustparse.attacks.victim import Predictions, Victim
 from robustparse.errors import InputError, check_choice, check_least
 from robustparse.metrics import PunctuationPolicy
-from robustparse.types import Example
+from robustparse.types import Example, Ids, States
 
 
 class Span(NamedTuple):
@@ -42,8 +41,8 @@ class PhraseParse(NamedTuple):
         pairs: source and target, as places in `spans`.
     """
 
-    heads: NDArray[np.int16]
-    labels: NDArray[np.int32]
+    heads: States
+    labels: Ids
     spans: tuple[Span, ...]
     pairs: tuple[tuple[int, int], ...]
 

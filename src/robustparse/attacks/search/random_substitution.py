@@ -6,12 +6,12 @@ twice teaches more for its queries than choosing each word with care.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.edit_budget import check_gamma, edit_budget
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.requests import Answer, Propose, Score, Search, Searching
 from robustparse.errors import check_least
+from robustparse.types import Indices, States
 
 
 class RandomSubstitution(Search):
@@ -33,7 +33,7 @@ class RandomSubstitution(Search):
         """See `Search.run`."""
         kappa = edit_budget(self.gamma, len(problem))
         shuffled = rng.permutation(np.flatnonzero(problem.eligible))
-        positions: NDArray[np.int64] = np.sort(shuffled[:kappa])
+        positions: Indices = np.sort(shuffled[:kappa])
         problem = (yield Propose(positions)).problem
         states = self._states(problem, positions, rng)
         if len(states) < 2:
@@ -43,9 +43,7 @@ class RandomSubstitution(Search):
             return problem.start()
         return answer.states[answer.scores.argmax()]
 
-    def _states(
-        self, problem: Problem, positions: NDArray[np.int64], rng: np.random.Generator
-    ) -> NDArray[np.int16]:
+    def _states(self, problem: Problem, positions: Indices, rng: np.random.Generator) -> States:
         """Random candidates at all positions, `(trials, words)`; the trials differ if they can."""
         counts = problem.ptr[positions + 1] - problem.ptr[positions]
         trials = min(self.trials, max(1, int(counts.max(initial=1))))

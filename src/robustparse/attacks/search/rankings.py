@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.problem import DELETED, UNKNOWN, Problem, one_changed
 from robustparse.attacks.search.requests import Answer, Expand, Gradient, Propose, Request, Score
 from robustparse.errors import check_choice
+from robustparse.types import Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +34,9 @@ class Ranked:
             rankings that ask about no candidates.
     """
 
-    positions: NDArray[np.int64]
+    positions: Indices
     over: bool
-    choices: NDArray[np.int64] | None = None
+    choices: Indices | None = None
 
 
 Rankings = Generator[Request, Answer, Ranked]

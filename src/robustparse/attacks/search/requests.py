@@ -8,14 +8,15 @@ that the scheduler can answer hundreds of searches with one forward pass.
 from abc import ABC, abstractmethod
 from collections.abc import Generator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.constraints.sentence_constraint import Edit
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.search.white_box.gradients import WordGradients
 from robustparse.attacks.victim import Loss
+from robustparse.types import Floats, Indices, Mask, States
 
 
 @dataclass(eq=False, slots=True)
@@ -29,10 +30,10 @@ class Score:
             judged.
     """
 
-    states: NDArray[np.int16]
+    states: States
     base: State | None = None
 
-    def asked(self, problem: Problem) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
+    def asked(self, problem: Problem) -> tuple[States, Indices]:
         """Return the states asked about, `(n, words)`, and the row of each in `states`, `(n,)`."""
         return self.states, np.arange(len(self.states))
 
@@ -52,22 +53,20 @@ class Expand:
         distinct: leave out states that come a second time, from another base.
     """
 
-    state: NDArray[np.int16]
-    positions: NDArray[np.int64]
-    limits: NDArray[np.int64] | None = None
-    bases: NDArray[np.int64] | None = None
+    state: States
+    positions: Indices
+    limits: Indices | None = None
+    bases: Indices | None = None
     distinct: bool = False
 
-    def asked(self, problem: Problem) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
+    def asked(self, problem: Problem) -> tuple[States, Indices]:
         """Return the states asked about, `(n, words)`, and which of `positions` each changes,
         rising.
         """
         _, states, places = self.changes(problem)
         return self.first(states, places)
 
-    def first(
-        self, states: NDArray[np.int16], places: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
+    def first(self, states: States, places: Indices) -> tuple[States, Indices]:
         """Return what is asked about of the changes that are left, and their places."""
         if self.limits is not None:
             rank = np.arange(len(places)) - np.searchsorted(places, places)
@@ -78,9 +77,7 @@ class Expand:
             states, places = states[fresh], places[fresh]
         return states, places
 
-    def changes(
-        self, problem: Problem
-    ) -> tuple[NDArray[np.int64], NDArray[np.int16], NDArray[np.int64]]:
+    def changes(self, problem: Problem) -> tuple[Indices, States, Indices]:
         """All changes, without regard to limits and repeats.
 
         Returns:
@@ -102,9 +99,7 @@ class Expand:
         states[np.arange(len(place)), position] = choice
         return base, states, place
 
-    def _changes_of_one(
-        self, problem: Problem, position: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int16], NDArray[np.int64]]:
+    def _changes_of_one(self, problem: Problem, position: int) -> tuple[Indices, States, Indices]:
         """Return what `changes` gives for one position of one state, none of them a repeat."""
         state = self.state.reshape(-1)
         first, end = problem.ptr[position : position + 2].tolist()
@@ -130,8 +125,8 @@ class Propose:
             are made there too, all at once.
     """
 
-    positions: NDArray[np.int64]
-    soon: NDArray[np.int64] | None = None
+    positions: Indices
+    soon: Indices | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -149,7 +144,7 @@ class Gradient:
 
     state: State
     loss: Loss = "margin"
-    among: NDArray[np.bool_] | None = None
+    among: Mask | None = None
     characters: bool = False
 
 
@@ -166,7 +161,7 @@ class Compare:
     """
 
     state: State
-    states: NDArray[np.int16]
+    states: States
 
     def edits(self, problem: Problem) -> list[Edit]:
         """Return the changes, as constraints see them."""
@@ -191,9 +186,9 @@ class Judged:
         success: whether the goal is reached, `bool (n,)`.
     """
 
-    states: NDArray[np.int16]
-    scores: NDArray[np.float64]
-    success: NDArray[np.bool_]
+    states: States
+    scores: Floats
+    success: Mask
 
     def best(self) -> int:
         """Return the row with the highest score, of those that succeed if any does.
@@ -221,16 +216,16 @@ class Answer(Judged):
 
     problem: Problem
     left: int | None
-    places: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    places: Indices = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
     gradients: WordGradients = field(init=False)
-    similarities: NDArray[np.float64] | None = None
+    similarities: Floats | None = None
 
     @property
     def over(self) -> bool:
         """Whether the budget is spent."""
         return self.left == 0
 
-    def best_of_each(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def best_of_each(self) -> tuple[Indices, Indices]:
         """Return the places answered, rising, and the row with the highest score of each.
 
         The first one on ties.
@@ -245,14 +240,14 @@ class Answer(Judged):
         return self.places[first], first
 
 
-def _changes(values: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _changes(values: Indices) -> Mask:
     """Where a value differs from the one before it, `(n,)`."""
     changes = np.ones(len(values), dtype=np.bool_)
     np.not_equal(values[1:], values[:-1], out=changes[1:])
     return changes
 
 
-Searching = Generator[Request, Answer, State]
+Searching = Generator[Request, Answer, Any]  # rows of states have no type of their own
 """A search of one sentence; it returns the state that it settles on, which is predicted again."""
 
 

@@ -12,12 +12,12 @@ evaluates psi + 1 candidates a word (set `psi: 51`), and for character models ta
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.edit_budget import check_gamma, edit_budget
 from robustparse.attacks.problem import UNKNOWN, Problem, State, one_changed
 from robustparse.attacks.search.requests import Answer, Expand, Propose, Score, Search, Searching
 from robustparse.errors import check_choice, check_least
+from robustparse.types import Floats, Indices, Mask
 
 
 class Zheng2020(Search):
@@ -71,7 +71,7 @@ class Zheng2020(Search):
         left = clean.left
         if self.ranking == "random":
             shuffled = rng.permutation(np.flatnonzero(problem.eligible))
-            ranked: NDArray[np.int64] = shuffled[: self._kappa(problem.counted)]
+            ranked: Indices = shuffled[: self._kappa(problem.counted)]
         else:
             asked = np.flatnonzero(problem.counted)
             answer = yield Score(one_changed(start, asked, UNKNOWN))
@@ -85,16 +85,14 @@ class Zheng2020(Search):
         answer = yield Expand(start, ranked, limits)
         return self._choose(start, answer, float(clean.scores[0]))
 
-    def _kappa(self, counted: NDArray[np.bool_]) -> int:
+    def _kappa(self, counted: Mask) -> int:
         length = int(counted.sum()) if self.length == "counted" else len(counted)
         return edit_budget(self.gamma, length)
 
-    def _limits(
-        self, problem: Problem, ranked: NDArray[np.int64], left: int | None
-    ) -> NDArray[np.int64]:
+    def _limits(self, problem: Problem, ranked: Indices, left: int | None) -> Indices:
         """How many candidates of each position to evaluate, `(positions,)`."""
         counts = problem.ptr[ranked + 1] - problem.ptr[ranked]
-        limits: NDArray[np.int64] = np.minimum(counts, self.psi)
+        limits: Indices = np.minimum(counts, self.psi)
         if left is None or not self.share_budget:
             return limits
         for index in range(len(ranked)):
@@ -118,12 +116,7 @@ class Zheng2020(Search):
         return state
 
 
-def _by_errors(
-    asked: NDArray[np.int64],
-    scores: NDArray[np.float64],
-    eligible: NDArray[np.bool_],
-    rng: np.random.Generator,
-) -> NDArray[np.int64]:
+def _by_errors(asked: Indices, scores: Floats, eligible: Mask, rng: np.random.Generator) -> Indices:
     """Attackable positions by falling score, ties in uniformly random order."""
     asked = asked[: len(scores)]
     order = asked[np.lexsort((rng.random(len(asked)), -scores))]

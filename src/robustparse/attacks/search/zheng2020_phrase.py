@@ -10,7 +10,6 @@ from collections.abc import Generator
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.goals.phrases import PhraseParse
 from robustparse.attacks.problem import Problem, State
@@ -27,6 +26,7 @@ from robustparse.attacks.search.white_box.substitutions import NearestWord, Subs
 from robustparse.attacks.search.white_box.zheng2020_whitebox import by_norm, replaced, within_budget
 from robustparse.attacks.victim import Loss
 from robustparse.errors import InputError, check_choice, check_least
+from robustparse.types import Indices, Mask, States
 
 
 class PhraseBlackBox(Search):
@@ -73,9 +73,7 @@ class PhraseBlackBox(Search):
                     return start
         return start
 
-    def _trials(
-        self, problem: Problem, positions: NDArray[np.int64], rng: np.random.Generator
-    ) -> NDArray[np.int16]:
+    def _trials(self, problem: Problem, positions: Indices, rng: np.random.Generator) -> States:
         """Random states, `(trials, words)`; none where no word has candidates."""
         counts = problem.ptr[positions + 1] - problem.ptr[positions]
         positions, counts = positions[counts > 0], counts[counts > 0]
@@ -184,7 +182,7 @@ def _phrases_of(problem: Problem) -> PhraseParse:
     return problem.gold
 
 
-def _within(problem: Problem, source: int) -> NDArray[np.bool_]:
+def _within(problem: Problem, source: int) -> Mask:
     """Return the words of a phrase that may be changed, `(words,)`."""
     inside = np.zeros(len(problem), dtype=np.bool_)
     inside[_phrases_of(problem).spans[source].words()] = True

@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.constraints.constraint import Constraint, absent
 from robustparse.errors import InputError
-from robustparse.types import Example
+from robustparse.types import Example, Mask
 
 ZHENG_2020_TAGS = frozenset(
     {"JJ", "JJR", "JJS"}
@@ -61,7 +60,7 @@ class AttackableTags(Constraint):
                 remedy="remove them",
             )
 
-    def attackable(self, example: Example) -> NDArray[np.bool_]:
+    def attackable(self, example: Example) -> Mask:
         """See `Constraint.attackable`."""
         self.check([example])
         return ~never_attacked(example) if self.any else _tagged(example, self.tags)
@@ -86,7 +85,7 @@ class ForbiddenTags(Constraint):
         self.tags = listed | NEVER_ATTACKED
         self._default = tags is None
 
-    def attackable(self, example: Example) -> NDArray[np.bool_]:
+    def attackable(self, example: Example) -> Mask:
         """See `Constraint.attackable`."""
         self.check([example])
         return ~_tagged(example, self.tags)
@@ -97,12 +96,12 @@ class ForbiddenTags(Constraint):
         return absent("forbidden tags", listed, _present(examples), self._default)
 
 
-def never_attacked(example: Example) -> NDArray[np.bool_]:
+def never_attacked(example: Example) -> Mask:
     """Tell which words have a tag of `NEVER_ATTACKED`, `(words,)`; none where there are no tags."""
     return _tagged(example, NEVER_ATTACKED)
 
 
-def _tagged(example: Example, tags: frozenset[str]) -> NDArray[np.bool_]:
+def _tagged(example: Example, tags: frozenset[str]) -> Mask:
     """Tell which words have one of the tags, `(words,)`."""
     xpos = example.sentence.xpos or ("",) * len(example.sentence)
     return np.array([tag in tags for tag in xpos], dtype=np.bool_)

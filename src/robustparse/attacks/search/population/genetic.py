@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.population.population import Population, draw, redraw_repeats
@@ -29,6 +28,7 @@ from robustparse.attacks.search.requests import (
     Searching,
 )
 from robustparse.errors import InputError, check_choice, check_least
+from robustparse.types import Floats, Indices, Mask
 
 
 @dataclass(eq=False)
@@ -36,7 +36,7 @@ class _Members:
     """A population and how likely each word of each member is picked, `(members, words)`."""
 
     population: Population
-    weights: NDArray[np.float64]
+    weights: Floats
 
 
 class Genetic(Search):
@@ -170,22 +170,18 @@ class Genetic(Search):
         weights[born] = mixed[born]
         return _Members(population, weights), answer.over
 
-    def _fitness(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _fitness(self, scores: Floats) -> Floats:
         """Return what each member's chance to be a parent is proportional to, `(members,)`."""
         if self.selection == "textattack":
-            fitness: NDArray[np.float64] = np.exp((scores.min() - scores) / self.temperature)
+            fitness: Floats = np.exp((scores.min() - scores) / self.temperature)
             return fitness
         positive = np.maximum(scores, 0.0)
         return positive if positive.any() else np.ones_like(positive)
 
 
 def _pick(
-    weights: NDArray[np.float64],
-    admissible: NDArray[np.bool_],
-    left: NDArray[np.int64],
-    searching: NDArray[np.bool_],
-    rng: np.random.Generator,
-) -> NDArray[np.int64]:
+    weights: Floats, admissible: Mask, left: Indices, searching: Mask, rng: np.random.Generator
+) -> Indices:
     """Return a word with candidates for every member that is searching, -1 where its tries ran out.
 
     Weights and admissible words are `(members, words)`, the others `(members,)`; `left` is counted

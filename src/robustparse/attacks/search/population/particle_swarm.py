@@ -13,12 +13,11 @@ without those that do not pass. One that would keep none of its words stays wher
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from robustparse.attacks.problem import Problem, State
+from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.population.population import Population, draw
 from robustparse.attacks.search.requests import (
     Answer,
@@ -31,6 +30,7 @@ from robustparse.attacks.search.requests import (
     Searching,
 )
 from robustparse.errors import check_choice, check_least
+from robustparse.types import Floats, Indices, States
 
 _FASTEST = 3.0  # velocities begin in (-3, 3), and each elite pulls by this much
 _SLOW, _FAST = 0.2, 0.8  # ends of the inertia's and of both elites' schedules
@@ -49,12 +49,10 @@ class _Neighbourhood:
     """
 
     judged: Judged
-    best: NDArray[np.int64]
-    gains: NDArray[np.float64]
+    best: Indices
+    gains: Floats
 
-    def drawn(
-        self, states: Population, bases: NDArray[np.int64], rng: np.random.Generator
-    ) -> Population:
+    def drawn(self, states: Population, bases: Indices, rng: np.random.Generator) -> Population:
         """Return the states at `bases`, each changed in one word drawn in proportion to the gains.
 
         One that draws a word without a change stays as it is.
@@ -137,7 +135,7 @@ class ParticleSwarm(Search):
             elites.put(better, particles, better)
         return elites.states[leader]
 
-    def _end(self, particles: Population, known: Population) -> State:
+    def _end(self, particles: Population, known: Population) -> Any:
         """Return the particle that succeeds, or, where the budget is spent, the best state known.
 
         TextAttack returns the best particle in either case.
@@ -151,11 +149,11 @@ class ParticleSwarm(Search):
         self,
         iteration: int,
         particles: Population,
-        velocities: NDArray[np.float64],
+        velocities: Floats,
         elites: Population,
-        leader: NDArray[np.int16],
+        leader: States,
         rng: np.random.Generator,
-    ) -> NDArray[np.int16]:
+    ) -> States:
         """Where the particles turn to, `(particles, words)`; velocities change in place."""
         done = iteration / self.iterations
         inertia = _FAST - (_FAST - _SLOW) * done
@@ -192,7 +190,7 @@ def _best_of(known: Population, asked: Judged) -> Population:
     return found if better else known
 
 
-def _pull(states: NDArray[np.int16], elites: NDArray[np.int16]) -> NDArray[np.float64]:
+def _pull(states: States, elites: States) -> Floats:
     """How an elite changes velocities: down where the words agree, up where they differ."""
     return np.where(states == elites, -_FASTEST, _FASTEST)
 

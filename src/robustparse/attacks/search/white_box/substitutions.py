@@ -14,11 +14,11 @@ from functools import partial
 from typing import Literal, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.search.white_box.gradients import CharacterGradients, WordGradients
 from robustparse.errors import InputError, check_choice, check_least
+from robustparse.types import Floats, Ids
 
 Distance = Literal["euclidean", "cosine"]
 
@@ -73,18 +73,14 @@ class Substitution(ABC):
     def settle(self, positions: Collection[int]) -> None:
         """Remember the choices since the last time at these positions, forget the others."""
 
-    def _target(
-        self, vector: NDArray[np.float64], gradient: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _target(self, vector: Floats, gradient: Floats) -> Floats:
         """Return the target, `(dim,)`; a request's gradient is that of -F, which points there."""
-        target: NDArray[np.float64] = vector + self.alpha * gradient / np.linalg.norm(gradient)
+        target: Floats = vector + self.alpha * gradient / np.linalg.norm(gradient)
         return target
 
-    def _distances(
-        self, vectors: NDArray[np.float64], target: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _distances(self, vectors: Floats, target: Floats) -> Floats:
         """From vectors `(n, dim)` to the target, `(n,)`; to a zero vector the cosine is 0."""
-        distances: NDArray[np.float64]
+        distances: Floats
         if self.distance == "euclidean":
             away = vectors - target
             distances = np.sqrt(np.einsum("ij,ij->i", away, away))
@@ -150,9 +146,7 @@ class NearestWord(Substitution):
         self._replaced.update(self._chosen[position] for position in positions)
         self._chosen.clear()
 
-    def _ranks(
-        self, gradients: WordGradients, rows: NDArray[np.int32], target: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], float]:
+    def _ranks(self, gradients: WordGradients, rows: Ids, target: Floats) -> tuple[Floats, float]:
         """Rank rows `(n,)` by their distances to the target, without taking differences.
 
         Returns:

@@ -15,7 +15,6 @@ from collections.abc import Generator
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.edit_budget import check_gamma, edit_budget
 from robustparse.attacks.problem import Problem, State
@@ -35,6 +34,7 @@ from robustparse.attacks.search.white_box.substitutions import (
 )
 from robustparse.attacks.victim import Loss
 from robustparse.errors import InputError, check_choice, check_least
+from robustparse.types import Indices, Mask
 
 
 class Zheng2020WhiteBox(Search):
@@ -109,16 +109,14 @@ class Zheng2020WhiteBox(Search):
         return edit_budget(self.gamma, length)
 
 
-def by_norm(gradients: WordGradients, among: NDArray[np.bool_]) -> NDArray[np.int64]:
+def by_norm(gradients: WordGradients, among: Mask) -> Indices:
     """Return some of the words by falling norm of their gradients, the leftmost one on ties."""
     positions = np.flatnonzero(among)
     order = np.argsort(-gradients.norms[positions], kind="stable")
     return positions[order]
 
 
-def within_budget(
-    ranked: NDArray[np.int64], state: State, most: int, *, once: bool = False
-) -> NDArray[np.int64]:
+def within_budget(ranked: Indices, state: State, most: int, *, once: bool = False) -> Indices:
     """Return the ranked positions that may be changed if no more than `most` words are to differ.
 
     Words that were changed before may be changed again, unless each may be changed only `once`.
@@ -132,7 +130,7 @@ def within_budget(
 def replaced(
     problem: Problem,
     state: State,
-    positions: NDArray[np.int64],
+    positions: Indices,
     gradients: WordGradients,
     substitutes: Substitution,
 ) -> Generator[Request, Answer, Answer | None]:
