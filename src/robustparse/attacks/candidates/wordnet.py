@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Literal
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
-from robustparse.errors import InputError, check_choice
+from robustparse.errors import check_choice, nltk_data
 
 _PARTS = {"NN": "n", "VB": "v", "JJ": "a", "RB": "r"}
 """WordNet's part of speech by the first two letters of a Penn tag."""
@@ -66,14 +66,8 @@ def load_wordnet() -> Any:
     """
     from nltk.corpus import wordnet
 
-    try:
+    with nltk_data("WordNet", "corpora/wordnet"):
         wordnet.ensure_loaded()
-    except (LookupError, OSError) as error:
-        raise InputError(
-            "NLTK's WordNet cannot be loaded",
-            remedy="run `python -m nltk.downloader wordnet`, or set NLTK_DATA to a folder that "
-            "holds corpora/wordnet",
-        ) from error
     return wordnet
 
 

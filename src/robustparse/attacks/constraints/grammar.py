@@ -9,14 +9,13 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from robustparse.attacks.constraints.sentence_constraint import Edit, Recent, SentenceConstraint
-from robustparse.errors import InputError, check_least
+from robustparse.errors import InputError, check_least, optional_library
 from robustparse.types import Mask
 
 _REMEMBERED = 1 << 16  # texts
@@ -120,14 +119,8 @@ class LanguageTool(GrammarChecker):
 
     @cached_property
     def _tool(self) -> Any:
-        try:
-            library = import_module("language_tool_python")
-        except ImportError as error:
-            raise InputError(
-                f"language_tool_python cannot be imported ({error})",
-                key="LanguageTool",
-                remedy="run `pip install language_tool_python` (it needs Java), or use LinkGrammar",
-            ) from error
+        remedy = "run `pip install language_tool_python` (it needs Java), or use LinkGrammar"
+        library = optional_library("language_tool_python", "LanguageTool", remedy)
         options = {} if self.server is not None or self.download else _local_copy()
         limit = None if self.download else _START_SECONDS
         try:

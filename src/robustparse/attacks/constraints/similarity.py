@@ -6,7 +6,6 @@ sentence-transformers does, if that is installed.
 
 from collections.abc import Sequence
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,7 +13,7 @@ import numpy as np
 import torch
 
 from robustparse.attacks.constraints.sentence_constraint import Edit, Recent, SentenceConstraint
-from robustparse.errors import InputError, check_choice, check_least
+from robustparse.errors import InputError, check_choice, check_least, optional_library
 from robustparse.pretrained import Precision, first_line, named_device, quiet
 from robustparse.types import Floats, Mask
 
@@ -134,14 +133,8 @@ class SentenceSimilarity(SentenceConstraint):
 
     @cached_property
     def _encoder(self) -> Any:
-        try:
-            library = import_module("sentence_transformers")
-        except ImportError as error:
-            raise InputError(
-                f"sentence-transformers cannot be imported ({first_line(error)})",
-                key="similarity",
-                remedy="run `pip install sentence-transformers`",
-            ) from error
+        remedy = "run `pip install sentence-transformers`"
+        library = optional_library("sentence_transformers", "similarity", remedy)
         path = Path(self.model).expanduser()
         device = str(named_device(self.device))
         try:

@@ -10,7 +10,7 @@ from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.candidates.vocabulary import read_words
 from robustparse.attacks.constraints.constraint import Constraint, Masks, Words
 from robustparse.attacks.victim import Victim
-from robustparse.errors import InputError, check_least
+from robustparse.errors import InputError, check_least, nltk_data
 from robustparse.types import Example, Mask
 
 
@@ -43,15 +43,8 @@ class StopWords(Constraint):
     def _words(self) -> frozenset[str]:
         from nltk.corpus import stopwords
 
-        try:
+        with nltk_data("stop words", "corpora/stopwords"):
             return self._folded(stopwords.words("english"))
-        except (LookupError, OSError) as error:
-            raise InputError(
-                "NLTK's English list cannot be loaded",
-                key="stop words",
-                remedy="run `python -m nltk.downloader stopwords`, set NLTK_DATA to a folder that "
-                "holds corpora/stopwords, or give a file",
-            ) from error
 
 
 class MinimumLength(Constraint):
@@ -113,11 +106,7 @@ class ProtectedSpans(Constraint):
                     )
 
     def attackable(self, example: Example) -> Mask:
-        """See `Constraint.attackable`.
-
-        Raises:
-            InputError: a span goes beyond its sentence.
-        """
+        """See `Constraint.attackable`."""
         mask = np.ones(len(example.sentence), dtype=np.bool_)
         for first, last in self.spans.get(example.id, ()):
             if last >= len(mask):

@@ -28,11 +28,7 @@ class _Named(TreeGoal):
         self._what, self._pairs = what, pairs
 
     def applies(self, problem: Problem) -> bool:
-        """See `Goal.applies`.
-
-        Raises:
-            InputError: what is named does not lie in the sentence.
-        """
+        """See `Goal.applies`."""
         pair = self._pairs.get(problem.id)
         if pair is not None and max(pair) > len(problem):
             raise InputError(

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.errors import InputError
+from robustparse.errors import nltk_data
 
 Ids = NDArray[np.int64]
 
@@ -69,15 +69,8 @@ class PerceptronTags:
         """
         from nltk.tag.perceptron import PerceptronTagger
 
-        try:
+        with nltk_data("tagger", f"taggers/{_DATA}"):
             tagger = PerceptronTagger()
-        except (LookupError, OSError, ValueError) as error:
-            raise InputError(
-                f"NLTK's {_DATA} cannot be loaded",
-                key="tagger",
-                remedy=f"run `python -m nltk.downloader {_DATA}`, or set NLTK_DATA to a folder "
-                f"that holds taggers/{_DATA}",
-            ) from error
         return cls(tagger.model.weights, tagger.tagdict, list(tagger.classes))
 
     def substituted(

@@ -13,7 +13,7 @@ import numpy as np
 from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.constraints.constraint import Constraint, Masks, Words
 from robustparse.attacks.victim import Victim
-from robustparse.errors import InputError, check_choice, check_least
+from robustparse.errors import InputError, check_choice, check_least, optional_library
 
 
 class PipelineTag(Constraint):
@@ -89,14 +89,8 @@ class PipelineTag(Constraint):
 
     @cached_property
     def _pipeline(self) -> Any:
-        try:
-            library = import_module(self.package)
-        except ImportError as error:
-            raise InputError(
-                f"{self.package} cannot be imported ({error})",
-                key="tagger: library",
-                remedy=f"run `pip install {self.package}`, or use TaggerTag, which needs only NLTK",
-            ) from error
+        remedy = f"run `pip install {self.package}`, or use TaggerTag, which needs only NLTK"
+        library = optional_library(self.package, "tagger: library", remedy)
         try:
             if self.package == "stanza":
                 return library.Pipeline(

@@ -45,11 +45,7 @@ class DictionaryTag(Constraint):
     reads_tags = True
 
     def accept(self, slots: Sequence[Slot], candidates: Words, victim: Victim) -> Masks:
-        """See `Constraint.accept`.
-
-        Raises:
-            InputError: the victim knows no word's tag.
-        """
+        """See `Constraint.accept`."""
         tag_of = tag_dictionary(victim, "DictionaryTag").get
         return [
             np.array([tag_of(word.lower()) == slot.tag for word in words], dtype=np.bool_)
