@@ -141,16 +141,12 @@ class Attack:
             victim, self.candidates, self.constraints, goal, self.seed, statistics
         )
         scheduler = Scheduler(
-            victim,
             builder,
-            goal,
             self.search,
-            seed=self.seed,
             budget=self.budget,
             live=self.live,
             batch_words=victim.batch_words if self.batch_words is None else self.batch_words,
             batch_queries=self.batch_queries,
-            statistics=statistics,
             reported=reported,
         )
         with victim.evaluating():

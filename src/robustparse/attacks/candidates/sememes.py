@@ -77,8 +77,7 @@ class Sememes(CandidateGenerator):
         training = tag_dictionary(victim, "Sememes")
         if self._bound is None or self._bound._training is not training:
             self._bound = Sememes(self.dictionary, words=self.words)
-            self._bound._training = training
-            self._bound._senses = self._senses
+            self._bound._training, self._bound._senses = training, self._senses
         return self._bound
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:

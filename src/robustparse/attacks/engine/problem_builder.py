@@ -53,8 +53,8 @@ class ProblemBuilder:
         seed: int,
         statistics: Statistics,
     ) -> None:
-        self._victim, self._goal, self._constraints = victim, goal, constraints
-        self._seed, self._statistics = seed, statistics
+        self.victim, self.goal, self._constraints = victim, goal, constraints
+        self.seed, self.statistics = seed, statistics
         bound = candidates.for_victim(victim)
         self._united = isinstance(bound, Union)
         self._generators = bound.generators if isinstance(bound, Union) else [bound]
@@ -68,12 +68,12 @@ class ProblemBuilder:
 
     def build(self, examples: Sequence[Example]) -> list[Problem]:
         """Build the problems of the examples, in their order, without candidates as yet."""
-        victim = self._victim
+        victim = self.victim
         lengths = [len(example.sentence) for example in examples]
         ends = np.cumsum(lengths).tolist()
         originals = _rows(victim, list(chain.from_iterable(e.sentence.words for e in examples)))
         tags = victim.intern_tags([tag for example in examples for tag in _tags(example)])
-        golds = self._goal.gold(examples, victim)
+        golds = self.goal.gold(examples, victim)
         once = any(one.once for one in self._on_sentences)
         return [
             Problem(
@@ -86,7 +86,7 @@ class ProblemBuilder:
                 rows=np.zeros(0, dtype=np.int32),
                 words=(),
                 gold=gold,
-                counted=counted_words(example.sentence, self._goal.punctuation),
+                counted=counted_words(example.sentence, self.goal.punctuation),
                 once=once,
                 most_edits=min(
                     (one.most_edits(length) for one in self._on_sentences), default=length
@@ -119,7 +119,7 @@ class ProblemBuilder:
             for position in some.tolist()
         ]
         words = self._accepted(slots)
-        rows = _rows(self._victim, list(chain.from_iterable(words)))
+        rows = _rows(self.victim, list(chain.from_iterable(words)))
         added = np.fromiter(map(len, words), dtype=np.int64, count=len(slots))
         _check_sizes(slots, added)
         extended, slot, row = [], 0, 0
@@ -135,13 +135,13 @@ class ProblemBuilder:
         proposals = []
         for generator in self._generators:
             with self._timed(generator):
-                proposed = generator.propose(slots, self._seed)
+                proposed = generator.propose(slots, self.seed)
             proposals.append(cased(generator, slots, proposed))
         words = unite(proposals) if self._united else proposals[0]
         self.funnel.proposed(slots, words, proposals)
         for constraint in self._on_words:
             with self._timed(constraint):
-                masks = constraint.accept(slots, words, self._victim)
+                masks = constraint.accept(slots, words, self.victim)
             words = [
                 some if mask.all() else list(compress(some, mask.tolist()))
                 for some, mask in zip(words, masks, strict=True)
@@ -190,7 +190,7 @@ class ProblemBuilder:
             raise RuntimeError(f"{type(part).__name__} failed ({found})") from error
         if part.is_model:
             seconds = time.perf_counter() - begin
-            self._statistics.model_seconds[type(part).__name__] += seconds
+            self.statistics.model_seconds[type(part).__name__] += seconds
 
 
 def _looks_at_candidates(constraint: Constraint) -> bool:

@@ -24,12 +24,10 @@ from robustparse.attacks.engine.search_run import (
     Predict,
     SearchRun,
 )
-from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.engine.texts import read
-from robustparse.attacks.goals.goal import Goal
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.requests import Gradient, Search
-from robustparse.attacks.victim import Predictions, Victim, joined
+from robustparse.attacks.victim import Predictions, joined
 from robustparse.types import States
 
 _FORWARD_SHARE = 16  # a forward pass is worth about 1/16 of a full batch in padding
@@ -47,39 +45,28 @@ class Scheduler:
     Gradients are not charged.
 
     Args:
-        victim: the model under attack.
-        builder: makes candidates and judges changes.
-        goal: judges its answers.
+        builder: makes candidates and judges changes, for one victim and goal.
         search: the strategy, one generator a sentence.
-        seed: with a sentence's id, seeds its search.
-        budget: queries a sentence may charge; None is unlimited.
-        live: searches kept alive at once.
-        batch_words: padded words of a forward pass.
-        batch_queries: texts of a forward pass.
-        statistics: where totals are added up.
+        budget, live, batch_words, batch_queries: see `Attack`.
         reported: whether clean and closing predictions are wanted; else only what searches ask.
     """
 
     def __init__(
         self,
-        victim: Victim,
         builder: ProblemBuilder,
-        goal: Goal,
         search: Search,
         *,
-        seed: int,
         budget: int | None,
         live: int,
         batch_words: int,
         batch_queries: int,
-        statistics: Statistics,
         reported: bool = True,
     ) -> None:
-        self._victim, self._builder, self._goal, self._search = victim, builder, goal, search
-        self._seed, self._budget, self._reported = seed, budget, reported
+        self._builder, self._search = builder, search
+        self._budget, self._reported = budget, reported
         self._live, self._batch_words, self._batch_queries = live, batch_words, batch_queries
-        self._statistics = statistics
-        self._gradients = GradientPasses(victim, self._capacity, statistics)
+        self._statistics = builder.statistics
+        self._gradients = GradientPasses(builder.victim, self._capacity, builder.statistics)
 
     def run(self, problems: Iterable[Problem]) -> Iterator[SearchRun]:
         """Attack all problems; sentences come as they finish.
@@ -106,16 +93,7 @@ class Scheduler:
             sentences = [sentence for sentence in sentences if sentence.need is not None]
 
     def _open(self, problem: Problem) -> SearchRun:
-        return SearchRun(
-            problem,
-            self._goal,
-            self._search,
-            self._seed,
-            self._budget,
-            constrained=self._builder.constrained,
-            ahead=self._builder.free,
-            reported=self._reported,
-        )
+        return SearchRun(problem, self._builder, self._search, self._budget, self._reported)
 
     def _serve(self, sentences: Sequence[SearchRun], kind: type) -> int:
         """Gather one kind of need, answer all in one go, and hand back the answers; how many."""
@@ -181,7 +159,7 @@ class Scheduler:
         """Make one forward pass; yield the predictions of each piece."""
         texts = read([(sentence.problem.source, states) for sentence, states in batch])
         begin = time.perf_counter()
-        predictions = self._victim.parse(texts.words, texts.tags, texts.lengths)
+        predictions = self._builder.victim.parse(texts.words, texts.tags, texts.lengths)
         self._statistics.victim_seconds += time.perf_counter() - begin
         self._statistics.forwards += 1
         self._statistics.texts += len(texts.lengths)
@@ -189,7 +167,7 @@ class Scheduler:
         for sentence, states in batch:
             rows = slice(at, at + len(states))
             part = tuple([array[rows] for array in predictions])
-            if self._goal.per_word:
+            if self._builder.goal.per_word:
                 part = tuple(_with_columns(array, sentence.length) for array in part)
             yield part
             at = rows.stop
