@@ -6,7 +6,7 @@ strings return at the end.
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,16 +19,6 @@ DELETED = -2
 """The choice that takes the word at a position out, to see what it is worth; never an outcome."""
 
 State = States
-
-
-class Source(NamedTuple):
-    """What the texts of a problem's states are made of; see `Problem`."""
-
-    original: Ids
-    tags: Ids
-    unknown: int
-    ptr: Indices
-    rows: Ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,11 +65,6 @@ class Problem:
     def sentence(self) -> Sentence:
         """The original sentence."""
         return self.example.sentence
-
-    @property
-    def source(self) -> Source:
-        """What its states are read from."""
-        return Source(self.original, self.tags, self.unknown, self.ptr, self.rows)
 
     def start(self) -> State:
         """Return the sentence as it is."""

@@ -31,12 +31,12 @@ class EditBudget(SentenceConstraint):
 
     def admits(self, edits: Sequence[Edit]) -> Mask:
         """See `SentenceConstraint.admits`."""
-        return np.array([self._within(edit) for edit in edits], dtype=np.bool_)
-
-    def _within(self, edit: Edit) -> bool:
-        original = edit.sentence.words
-        pairs = zip(original, edit.changed, strict=True)
-        return sum(one != other for one, other in pairs) <= edit_budget(self.gamma, len(original))
+        changed = [
+            sum(map(str.__ne__, edit.sentence.words, edit.changed))
+            <= edit_budget(self.gamma, len(edit.current))
+            for edit in edits
+        ]
+        return np.array(changed, dtype=np.bool_)
 
     def most_edits(self, words: int) -> int:
         """See `SentenceConstraint.most_edits`."""

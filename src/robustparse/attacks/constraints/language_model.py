@@ -11,6 +11,7 @@ from typing import get_args
 
 import numpy as np
 import torch
+from torch.nn.functional import cross_entropy
 
 from robustparse.attacks.constraints.sentence_constraint import Edit, Recent, SentenceConstraint
 from robustparse.errors import InputError, check_choice, check_least
@@ -101,31 +102,26 @@ class LanguageModel:
         perplexities: Floats = np.exp(losses)
         return perplexities
 
+    @torch.inference_mode()
     def _causal(self, texts: Sequence[Sequence[str]]) -> Floats:
-        encoded = self._loaded.tokenizer(
-            [" ".join(words) for words in texts], add_special_tokens=False
-        )
-        inputs = [ids[: self._room] for ids in encoded["input_ids"]]
-        losses = np.zeros(len(texts))
+        """Compute the mean loss of each text, `(texts,)`."""
+        loaded, joined = self._loaded, [" ".join(words) for words in texts]
+        encoded = loaded.tokenizer(joined, add_special_tokens=False)["input_ids"]
+        inputs = [ids[: self._room] for ids in encoded]
+        means = np.zeros(len(texts))
         for rows in batches([len(ids) for ids in inputs], self.batch_tokens):
-            losses[rows] = self._causal_losses([inputs[row] for row in rows])
-        return losses
+            ids, mask = loaded.padded([inputs[row] for row in rows])
+            if ids.shape[1] < 2:
+                continue
+            logits = loaded.logits(ids, mask)[:, :-1]
+            # (rows, pieces, vocabulary) to (rows, vocabulary, pieces), as the loss wants it
+            losses = cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")
+            predicted = mask[:, 1:]
+            sums = (losses.double() * predicted).sum(dim=1)
+            means[rows] = (sums / predicted.sum(dim=1).clamp(min=1)).cpu().numpy()
+        return means
 
     @torch.inference_mode()
-    def _causal_losses(self, inputs: Sequence[list[int]]) -> Floats:
-        """Compute the mean loss of each text, `(rows,)`."""
-        ids, mask = self._loaded.padded(inputs)
-        if ids.shape[1] < 2:
-            return np.zeros(len(inputs))
-        logits = self._loaded.logits(ids, mask)[:, :-1]
-        # (rows, pieces, vocabulary) to (rows, vocabulary, pieces), as the loss wants it
-        losses = torch.nn.functional.cross_entropy(
-            logits.transpose(1, 2), ids[:, 1:], reduction="none"
-        )
-        predicted = mask[:, 1:]
-        means = (losses.double() * predicted).sum(dim=1) / predicted.sum(dim=1).clamp(min=1)
-        return means.cpu().numpy()
-
     def _masked(self, texts: Sequence[Sequence[str]]) -> Floats:
         encoded = self._loaded.tokenizer(
             [" ".join(words) for words in texts],
@@ -143,25 +139,18 @@ class LanguageModel:
         inputs: list[list[int]] = encoded["input_ids"]
         losses = np.zeros(len(places))
         for rows in batches([len(inputs[text]) for text, _ in places], self.batch_tokens):
-            losses[rows] = self._masked_losses(inputs, [places[row] for row in rows])
+            ids, mask = self._loaded.padded([inputs[places[row][0]] for row in rows])
+            own = torch.arange(len(rows), device=ids.device)
+            columns = torch.tensor([places[row][1] for row in rows], device=ids.device)
+            targets = ids[own, columns]
+            ids[own, columns] = self._loaded.tokenizer.mask_token_id
+            logits = self._loaded.logits_at(ids, mask, columns)
+            found = cross_entropy(logits, targets, reduction="none")
+            losses[rows] = found.double().cpu().numpy()
         owners = np.array([text for text, _ in places], dtype=np.int64)
         sums = np.bincount(owners, weights=losses, minlength=len(texts))
         means: Floats = sums / np.bincount(owners, minlength=len(texts)).clip(min=1)
         return means
-
-    @torch.inference_mode()
-    def _masked_losses(
-        self, inputs: Sequence[list[int]], places: Sequence[tuple[int, int]]
-    ) -> Floats:
-        """Compute the loss of the masked piece of each row, `(rows,)`."""
-        ids, mask = self._loaded.padded([inputs[text] for text, _ in places])
-        rows = torch.arange(len(places), device=ids.device)
-        columns = torch.tensor([at for _, at in places], device=ids.device)
-        targets = ids[rows, columns]
-        ids[rows, columns] = self._loaded.tokenizer.mask_token_id
-        logits = self._loaded.logits_at(ids, mask, columns)
-        losses = torch.nn.functional.cross_entropy(logits, targets, reduction="none")
-        return losses.double().cpu().numpy()
 
     @cached_property
     def _loaded(self) -> LoadedModel:

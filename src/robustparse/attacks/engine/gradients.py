@@ -72,7 +72,7 @@ def _gradients(
     embeddings: Embeddings,
 ) -> list[WordGradients]:
     """Make one pass over requests of one kind."""
-    texts = read([(problem.source, request.state[None]) for problem, request in asked])
+    texts = read([(problem, request.state[None]) for problem, request in asked])
     gold = [problem.gold for problem, _ in asked]
     among = [
         np.ones(len(problem), dtype=np.bool_) if request.among is None else request.among

@@ -157,7 +157,7 @@ class Scheduler:
 
     def _predicted(self, batch: Sequence[_Piece]) -> Iterator[Predictions]:
         """Make one forward pass; yield the predictions of each piece."""
-        texts = read([(sentence.problem.source, states) for sentence, states in batch])
+        texts = read([(sentence.problem, states) for sentence, states in batch])
         begin = time.perf_counter()
         predictions = self._builder.victim.parse(texts.words, texts.tags, texts.lengths)
         self._statistics.victim_seconds += time.perf_counter() - begin
