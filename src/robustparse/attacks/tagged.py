@@ -35,15 +35,7 @@ class Part:
 
 
 def tag_dictionary(victim: Victim, part: str) -> Mapping[str, str]:
-    """Return the victim's training words with their Penn tags; there is at least one.
-
-    Args:
-        victim: a trained model.
-        part: the class that needs them, for errors.
-
-    Raises:
-        InputError: the victim knows no word's tag.
-    """
+    """Return the victim's training words with their Penn tags, of which `part` needs some."""
     if not victim.training_tags:
         raise InputError(
             "the victim was trained without Penn tags, so that there would be no candidate",

@@ -116,10 +116,7 @@ class MaskedLM(CandidateGenerator):
 class _Pieces:
     """Words to pieces and back, for WordPiece, byte-level and SentencePiece vocabularies.
 
-    Args:
-        tokenizer: of the model.
-        size: of the model's vocabulary.
-        room: pieces that the model reads, special ones included.
+    `size` is that of the vocabulary, `room` how many pieces the model reads, special ones included.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, size: int, room: int) -> None:

@@ -66,11 +66,7 @@ class Sememes(CandidateGenerator):
     def for_victim(self, victim: Victim) -> CandidateGenerator:
         """Propose the victim's training words, if these are asked for.
 
-        The dictionary is read once. During training a victim comes again with every batch: the
-        generator made for it is kept.
-
-        Raises:
-            InputError: the victim knows no word's tag.
+        During training a victim comes again with every batch: the generator made for it is kept.
         """
         if self.words == "dictionary":
             return self
@@ -120,11 +116,7 @@ class Sememes(CandidateGenerator):
 
 
 class _Senses:
-    """The senses of a dictionary, read when first used.
-
-    Args:
-        path: of the JSON file.
-    """
+    """The senses of a dictionary, read when first used."""
 
     def __init__(self, path: str) -> None:
         self._path = Path(path).expanduser()

@@ -37,11 +37,7 @@ class TrainingWords(CandidateGenerator):
         self._log_ranks = np.zeros(0)
 
     def for_victim(self, victim: Victim) -> CandidateGenerator:
-        """Draw from the victim's training words.
-
-        Raises:
-            InputError: the victim knows no word's tag.
-        """
+        """See `CandidateGenerator.for_victim`."""
         by_tag: dict[str, list[str]] = defaultdict(list)
         for word, tag in tag_dictionary(victim, "TrainingWords").items():
             by_tag[tag].append(word)

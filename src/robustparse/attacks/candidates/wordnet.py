@@ -59,11 +59,7 @@ def part_of(tag: str) -> str:
 
 @cache
 def load_wordnet() -> Any:
-    """Load NLTK's WordNet.
-
-    Raises:
-        InputError: it is not in NLTK's data folders.
-    """
+    """Load NLTK's WordNet."""
     from nltk.corpus import wordnet
 
     with nltk_data("WordNet", "corpora/wordnet"):

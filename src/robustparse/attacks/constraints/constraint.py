@@ -39,12 +39,7 @@ class Constraint(Part):
 def absent(what: str, listed: Set[str], present: Set[str], default: bool) -> Iterator[str]:
     """Warn of listed names that the data do not have.
 
-    Args:
-        what: which list.
-        listed: its names.
-        present: the names in the data.
-        default: whether it is a default list. Its rare names may well be absent: such a list is
-            wrong only if none of it is present.
+    Rare names of a default list may well be absent: such a list is wrong only if none is present.
     """
     missing = listed - present
     if present and missing and not (default and listed & present):

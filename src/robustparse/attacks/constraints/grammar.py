@@ -137,11 +137,7 @@ class LanguageTool(GrammarChecker):
 
 
 def _local_copy() -> dict[str, str]:
-    """Return the options by which the library starts a local copy instead of fetching one.
-
-    Raises:
-        InputError: there is none.
-    """
+    """Return the options by which the library starts a local copy instead of fetching one."""
     folder = Path(os.environ.get("LTP_PATH", "~/.cache/language_tool_python")).expanduser()
     found = [_COPY.fullmatch(path.name) for path in folder.glob("LanguageTool-*") if path.is_dir()]
     # A snapshot, named by its day, is newer than any release.

@@ -82,13 +82,7 @@ class CandidateFunnel:
         words: Sequence[Sequence[str]],
         proposals: Sequence[Sequence[Sequence[str]]],
     ) -> None:
-        """Begin to count the candidates of slots.
-
-        Args:
-            slots: the slots.
-            words: the candidates of each.
-            proposals: of each generator, those it proposed, by slot.
-        """
+        """Begin to count the candidates `words` of slots, with what every generator proposed."""
         ids = dict.fromkeys(slot.id for slot in slots)
         numbers = {id_: number for number, id_ in enumerate(ids)}
         owners = np.array([numbers[slot.id] for slot in slots], dtype=np.int64)
@@ -127,12 +121,9 @@ class CandidateFunnel:
                 mine[slot.position] = rows, self._sources[begin:end]
 
     def judged(self, id_: int, edits: Sequence[Edit], passed: Mask) -> None:
-        """Count edits of a sentence that constraints judged.
+        """Count edits of a sentence.
 
-        Args:
-            id_: of the sentence.
-            edits: each puts in one of its candidates.
-            passed: whether each passed the first N constraints, `(constraints, edits)`.
+        `passed` says whether each passed the first N constraints, `(constraints, edits)`.
         """
         reached = np.vstack([np.ones((1, len(edits)), dtype=np.int64), passed])
         sources = np.ones((len(edits), len(self._generators)), dtype=np.bool_)

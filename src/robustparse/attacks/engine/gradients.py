@@ -20,13 +20,7 @@ from robustparse.errors import InputError
 
 
 class GradientPasses:
-    """Answers requests for gradients.
-
-    Args:
-        victim: the model under attack, whose weights stand still.
-        capacity: texts of a pass, by the words of the longest.
-        statistics: where the victim's seconds are added up.
-    """
+    """Answers requests for gradients; `capacity`: texts of a pass, by words of the longest."""
 
     def __init__(
         self, victim: Victim, capacity: Callable[[int], int], statistics: Statistics

@@ -107,12 +107,7 @@ class ProblemBuilder:
         return masks
 
     def extend(self, problems: Sequence[Problem], positions: Sequence[Indices]) -> list[Problem]:
-        """Give problems candidates at more positions.
-
-        Args:
-            problems: the problems so far.
-            positions: of each problem, where it has none and is to get some, rising.
-        """
+        """Give each problem candidates at more positions, rising, where it has none yet."""
         slots = [
             Slot(problem.id, problem.sentence, position)
             for problem, some in zip(problems, positions, strict=True)
@@ -210,11 +205,7 @@ def _tags(example: Example) -> tuple[str, ...]:
 
 
 def _check_sizes(slots: Sequence[Slot], added: Indices) -> None:
-    """See that a state can tell the candidates of each slot apart, `(slots,)` many.
-
-    Raises:
-        InputError: a slot has too many.
-    """
+    """See that a state can tell the candidates of each slot apart, `(slots,)` many."""
     most = np.iinfo(np.int16).max
     if added.max(initial=0) > most:
         slot = slots[int(added.argmax())]
@@ -229,15 +220,7 @@ def _check_sizes(slots: Sequence[Slot], added: Indices) -> None:
 def _extended(
     problem: Problem, positions: Indices, words: Sequence[Sequence[str]], added: Indices, rows: Ids
 ) -> Problem:
-    """Put candidates at rising positions of a problem.
-
-    Args:
-        problem: the problem, which has none at these positions.
-        positions: where.
-        words: the candidates of each position.
-        added: how many each has.
-        rows: of all of them.
-    """
+    """Put candidates at rising positions of a problem, `added` many at each and in these `rows`."""
     new = np.zeros(len(problem), dtype=np.int64)
     new[positions] = added
     ptr = problem.ptr.copy()

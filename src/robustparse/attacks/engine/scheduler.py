@@ -69,11 +69,7 @@ class Scheduler:
         self._gradients = GradientPasses(builder.victim, self._capacity, builder.statistics)
 
     def run(self, problems: Iterable[Problem]) -> Iterator[SearchRun]:
-        """Attack all problems; sentences come as they finish.
-
-        Raises:
-            InputError: the search asks for gradients of a victim that gives none.
-        """
+        """Attack all problems; sentences come as they finish."""
         rest = iter(problems)
         sentences: list[SearchRun] = []
         while True:

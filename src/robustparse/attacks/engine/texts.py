@@ -32,12 +32,9 @@ class Texts:
 
 
 def read(parts: Sequence[Asked]) -> Texts:
-    """Return the texts of states of several sentences, in their order.
+    """Return the texts of states of several sentences, one state at least, in their order.
 
     All are made at once: what is done sentence by sentence costs more than it reads.
-
-    Args:
-        parts: states with what they are read from; there is one state at least.
     """
     problems = [problem for problem, _ in parts]
     widths = np.array([len(problem.original) for problem in problems])

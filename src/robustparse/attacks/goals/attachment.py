@@ -118,19 +118,10 @@ def _untouched_arcs(problem: Problem, clean: Parse, states: States, heads: State
 
 
 def restored(clean: Predictions, states: States, predictions: Predictions) -> tuple[States, States]:
-    """Return a parser's predictions for states with deleted words, by positions of the whole
-    sentence.
+    """Return heads and labels, `(n, words)`, by positions of the whole sentence.
 
-    A deleted word keeps its arc of the clean parse, so that its deletion is judged by what it does
-    to the others.
-
-    Args:
-        clean: heads and label ids of the clean parse, `(1, words)`.
-        states: `(n, words)`.
-        predictions: heads and label ids, `(n, words)`, in the positions of the words left.
-
-    Returns:
-        Heads and label ids, `(n, words)`.
+    A deleted word keeps its arc of the clean parse, `(1, words)`, so that its deletion is judged by
+    what it does to the others.
     """
     heads, labels = predictions
     shortened = np.flatnonzero((states == DELETED).any(axis=1))

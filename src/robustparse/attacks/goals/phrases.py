@@ -50,11 +50,8 @@ class PhraseParse(NamedTuple):
 def phrases(heads: Sequence[int], shortest: int, longest: int) -> tuple[Span, ...]:
     """Return the outermost of all subtrees of admissible length, from left to right.
 
-    A subtree with a gap, whose words are not all those from its first to its last, is none.
-
-    Args:
-        heads: `(words,)`, a tree; words count from 1, 0 is ROOT.
-        shortest, longest: words of a phrase.
+    Heads count words from 1. A subtree with a gap, whose words are not all those from its first to
+    its last, is none.
     """
     first, last = list(range(len(heads))), list(range(len(heads)))
     size = [1] * len(heads)

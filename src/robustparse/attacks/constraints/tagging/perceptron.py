@@ -28,13 +28,7 @@ _OFFSETS = {
 
 
 class PerceptronTags:
-    """Tags of changed sentences.
-
-    Args:
-        weights: feature to tag to weight.
-        tag_dict: words whose tag is certain.
-        classes: all tags.
-    """
+    """Tags of changed sentences, by weights (feature to tag to weight) and words of one tag."""
 
     def __init__(
         self,
@@ -62,11 +56,7 @@ class PerceptronTags:
 
     @classmethod
     def load(cls) -> "PerceptronTags":
-        """Return the English tagger in NLTK's data folders.
-
-        Raises:
-            InputError: it is not there.
-        """
+        """Return the English tagger in NLTK's data folders."""
         from nltk.tag.perceptron import PerceptronTagger
 
         with nltk_data("tagger", f"taggers/{_DATA}"):

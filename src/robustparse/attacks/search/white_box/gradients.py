@@ -11,11 +11,7 @@ _AT_ONCE = 512  # vectors multiplied in one go: a product is quick while they ar
 
 
 class Embeddings:
-    """Looks embeddings up, and keeps their squared lengths.
-
-    Args:
-        look_up: the embeddings of rows, `(n,)` to `float64 (n, dim)`; always the same ones.
-    """
+    """Looks embeddings of rows up, `(n,)` to `(n, dim)`, and keeps their squared lengths."""
 
     def __init__(self, look_up: Callable[[Ids], Floats]) -> None:
         self.of = look_up
