@@ -32,10 +32,9 @@ from robustparse.types import Floats, Indices, Mask
 
 
 @dataclass(eq=False)
-class _Members:
+class _Members(Population):
     """A population and how likely each word of each member is picked, `(members, words)`."""
 
-    population: Population
     weights: Floats
 
 
@@ -88,20 +87,19 @@ class Genetic(Search):
         over = yield from self._perturb(problem, members, rng)
         highest = float(clean.scores[0])
         for _ in range(self.generations):
-            population = members.population
-            best = population.best()
-            if over or population.success[best]:
+            best = members.best()
+            if over or members.success[best]:
                 break
-            if population.scores[best] <= highest and self.give_up:
+            if members.scores[best] <= highest and self.give_up:
                 break
-            highest = max(highest, float(population.scores[best]))
+            highest = max(highest, float(members.scores[best]))
             children, over = yield from self._crossover(problem, members, rng)
             if not over:
                 over = yield from self._perturb(problem, children, rng)
             members = _with_elite(members, best, children)
         else:
             best = 0  # the elite: the last children are not looked at
-        return members.population.states[best]
+        return members.states[best]
 
     def _start(self, problem: Problem, clean: Answer) -> _Members:
         """Return copies of the sentence as it is."""
@@ -111,9 +109,7 @@ class Genetic(Search):
         states = np.repeat(problem.start()[None], self.population, axis=0)
         scores = np.repeat(clean.scores, self.population)
         success = np.repeat(clean.success, self.population)
-        return _Members(
-            Population(states, scores, success), np.repeat(weights[None], self.population, axis=0)
-        )
+        return _Members(states, scores, success, np.repeat(weights[None], self.population, axis=0))
 
     def _perturb(
         self, problem: Problem, members: _Members, rng: np.random.Generator
@@ -123,8 +119,8 @@ class Genetic(Search):
         A member tries as many picks as it has words with a weight; a word whose candidates do not
         raise the score is not picked again. All members are asked about together.
         """
-        population, weights = members.population, members.weights.copy()
-        admissible = problem.changeable(population.states)
+        weights = members.weights.copy()
+        admissible = problem.changeable(members.states)
         left = np.count_nonzero(weights, axis=1)
         searching = left > 0
         while searching.any():
@@ -132,12 +128,12 @@ class Genetic(Search):
             rows = np.flatnonzero(picks >= 0)
             if not len(rows):
                 break
-            answer = yield Expand(population.states, picks[rows], bases=rows)
+            answer = yield Expand(members.states, picks[rows], bases=rows)
             places, best = answer.best_of_each()
-            better = answer.scores[best] > population.scores[rows[places]]
+            better = answer.scores[best] > members.scores[rows[places]]
             done = rows[places[better]]
             members.weights[done, picks[done]] = 0
-            population.put(done, answer, best[better])
+            members.put(done, answer, best[better])
             if answer.over:
                 return True
             weights[rows, picks[rows]] = 0
@@ -152,8 +148,8 @@ class Genetic(Search):
 
         One that is not asked about is a parent, and no better than the elite.
         """
-        states = members.population.states
-        likely = np.repeat(self._fitness(members.population.scores)[None], len(states) - 1, axis=0)
+        states = members.states
+        likely = np.repeat(self._fitness(members.scores)[None], len(states) - 1, axis=0)
         first, second = draw(likely, rng), draw(likely, rng)
         of_second = rng.random((len(first), states.shape[1])) < 0.5
         repeats = np.zeros(len(first), dtype=np.bool_)
@@ -164,11 +160,11 @@ class Genetic(Search):
         answer = yield Score(crossed[asked], base=problem.start())
         born = asked[answer.places]
         heirs = np.where(rng.random(len(first)) < 0.5, first, second)
-        population, weights = members.population.part(heirs), members.weights[heirs]
-        population.put(born, answer, np.arange(len(born)))
+        young, weights = members.part(heirs), members.weights[heirs]
+        young.put(born, answer, np.arange(len(born)))
         mixed = np.where(of_second, members.weights[second], members.weights[first])
         weights[born] = mixed[born]
-        return _Members(population, weights), answer.over
+        return _Members(young.states, young.scores, young.success, weights), answer.over
 
     def _fitness(self, scores: Floats) -> Floats:
         """Return what each member's chance to be a parent is proportional to, `(members,)`."""
@@ -201,12 +197,5 @@ def _pick(
 
 def _with_elite(members: _Members, best: int, children: _Members) -> _Members:
     """Return the best member, then its successors."""
-    elite, young = members.population, children.population
-    return _Members(
-        Population(
-            np.concatenate([elite.states[best : best + 1], young.states]),
-            np.concatenate([elite.scores[best : best + 1], young.scores]),
-            np.concatenate([elite.success[best : best + 1], young.success]),
-        ),
-        np.concatenate([members.weights[best : best + 1], children.weights]),
-    )
+    pairs = zip(vars(members).values(), vars(children).values(), strict=True)
+    return _Members(*(np.concatenate([old[best : best + 1], young]) for old, young in pairs))
