@@ -25,7 +25,6 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.words import StopWords
 from robustparse.attacks.engine.search_run import SearchRun
-from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.attacks.search.beam import Beam, Greedy
 from robustparse.attacks.search.importance import GreedyByImportance
@@ -78,7 +77,7 @@ def attacked(
     lexicon = Lexicon({word: sorted(words) for word, words in table.items()})
     stop = StopWords(str(args.stopwords), fold=False)
     attack = Attack(lexicon, search, [stop], goal=LabelFlip(), seed=seed)
-    sentences = attack.sentences(texts, victim, Statistics())  # type: ignore[arg-type]
+    sentences = attack.sentences(texts, victim)  # type: ignore[arg-type]
     return sorted(map(line, sentences), key=lambda one: int(one["index"]))
 
 

@@ -24,7 +24,6 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.words import StopWords
 from robustparse.attacks.engine.search_run import SearchRun
-from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.attacks.search.requests import Search
 from robustparse.files import write_text
@@ -69,7 +68,7 @@ def attacked(
     victim.reset()
     # The processor's clock can take a fifth of a millisecond to read: never within the wall's time.
     begin_cpu, begin = time.process_time(), time.perf_counter()
-    sentences = list(attack.sentences(texts, victim, Statistics()))  # type: ignore[arg-type]
+    sentences = list(attack.sentences(texts, victim))  # type: ignore[arg-type]
     seconds, cpu = time.perf_counter() - begin, time.process_time() - begin_cpu
     spent = {"seconds": seconds, "cpu_seconds": cpu, "victim_seconds": victim.seconds}
     return sorted(map(outcome, sentences), key=lambda one: int(one["index"])), spent

@@ -1,7 +1,10 @@
 """What commands answer with one message and no traceback, and checks that end so."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from os import PathLike
+from typing import Any
 
 _SEEDS = 1 << 64  # that random streams tell apart, see `attacks.randomness`
 
@@ -54,6 +57,40 @@ class ProcessDiedError(RuntimeError):
 def reason(error: BaseException, most: int = 120) -> str:
     """Return what an error of a library says, on one line of so many characters; else its class."""
     return " ".join(str(error).split())[:most] or type(error).__name__
+
+
+def optional_library(name: str, key: str, remedy: str) -> Any:
+    """Import a library that is not among the requirements.
+
+    Raises:
+        InputError: it cannot be imported; says how to get it or do without.
+    """
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise InputError(
+            f"{name} cannot be imported ({reason(error)})", key=key, remedy=remedy
+        ) from error
+
+
+@contextmanager
+def nltk_data(what: str, folder: str) -> Iterator[None]:
+    """Load data of NLTK within; say how to get it where it is missing.
+
+    Args:
+        what: what is loaded, and the key of the error.
+        folder: in NLTK's data folders; its last part is the name of the download.
+    """
+    try:
+        yield
+    except (LookupError, OSError, ValueError) as error:
+        name = folder.rpartition("/")[2]
+        raise InputError(
+            f"NLTK's {name} cannot be loaded",
+            key=what,
+            remedy=f"run `python -m nltk.downloader {name}`, or set NLTK_DATA to a folder that "
+            f"holds {folder}",
+        ) from error
 
 
 def check_choice(setting: str, value: object, allowed: Collection[str]) -> None:

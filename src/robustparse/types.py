@@ -3,6 +3,15 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+Mask = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Ids = NDArray[np.int32]  # rows and tags of a victim
+States = NDArray[np.int16]  # of searches, (n, words)
+
 
 @dataclass(frozen=True, slots=True)
 class Sentence:

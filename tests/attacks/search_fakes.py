@@ -1,6 +1,6 @@
 """A classifier from a table, scripted draws, and searches that tell what they ask or repeat it."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,17 +13,17 @@ from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.goals.label_flip import LabelFlip
-from robustparse.attacks.problem import Problem
-from robustparse.attacks.search.comparing import Compare
+from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.search.requests import (
     Answer,
+    Compare,
     Expand,
     Gradient,
-    Outcome,
     Propose,
     Request,
     Score,
     Search,
+    Searching,
 )
 from robustparse.types import Sentence
 
@@ -114,9 +114,7 @@ class Traced(Search):
         self.search, self.rng = search, rng
         self.requests: list[str] = []
 
-    def run(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Outcome]:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
         run = self.search.run(problem, clean, rng if self.rng is None else self.rng)
         try:
             request = next(run)
@@ -126,7 +124,7 @@ class Traced(Search):
                 problem = answer.problem
                 request = run.send(answer)
         except StopIteration as stop:
-            outcome: Outcome = stop.value
+            outcome: State = stop.value
             return outcome
 
     def _note(self, request: Request, problem: Problem) -> None:
@@ -187,9 +185,7 @@ def trace(
 class Climb(Search):
     """A search of many rounds with repeats and random choices, to exercise the scheduler."""
 
-    def run(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Outcome]:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
         state, best = problem.start(), float(clean.scores[0])
         for _ in range(4):
             positions = rng.permutation(len(problem))[:3]
@@ -207,4 +203,4 @@ class Climb(Search):
             if count and answer.scores.max() >= best:
                 best = float(answer.scores.max())
                 state = answer.states[answer.scores.argmax()]
-        return Outcome(state)
+        return state

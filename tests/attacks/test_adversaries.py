@@ -32,15 +32,15 @@ def attack(search: Search, budget: int | None = None) -> Attack:
 def test_they_are_what_the_attack_returns(search: Search, budget: int | None) -> None:
     reporting, training = HashVictim(), HashVictim()
     results = {one.id: one for one in attack(search, budget).run(EXAMPLES, reporting)}
-    made = attack(search, budget).adversaries(EXAMPLES, training)
-    assert {one.example.id: one.words for one in made} == {
+    made = list(attack(search, budget).sentences(EXAMPLES, training, reported=False))
+    assert {one.problem.id: one.words for one in made} == {
         id_: one.words for id_, one in results.items()
     }
     # The clean parse is the one query of a search that asks.
     if budget != 1 or not search.asks:
-        assert sum(one.words != one.example.sentence.words for one in made) > 3
+        assert sum(one.words != one.problem.sentence.words for one in made) > 3
     if search.asks:
-        assert all(one.charged == results[one.example.id].charged for one in made)
+        assert all(one.charged == results[one.problem.id].charged for one in made)
         assert len(training.texts) == sum(one.unique for one in results.values())
         assert len(reporting.texts) == len(training.texts) + len(EXAMPLES)
     else:
@@ -50,5 +50,5 @@ def test_they_are_what_the_attack_returns(search: Search, budget: int | None) ->
 
 def test_the_victim_is_left_as_it_was_found() -> None:
     victim = HashVictim()
-    attack(SEARCHES["one_trial"]).adversaries(EXAMPLES, victim)
+    list(attack(SEARCHES["one_trial"]).sentences(EXAMPLES, victim, reported=False))
     assert victim.modes == ["on", "off"]

@@ -113,12 +113,10 @@ def test_models_report_their_seconds() -> None:
         def accept(self, slots, candidates, victim):
             return super().accept(slots, candidates, victim)
 
-    run = Attack(
-        goal=parsed().goal, candidates=Lexicon(LEXICON), search=Zheng2020(), constraints=[Model()]
-    ).run([ONE], TableVictim((0, 0, 0, 0), {}))
-    list(run)
-    assert list(run.statistics.model_seconds) == ["Model"]
-    assert 0 < run.statistics.model_seconds["Model"] < run.statistics.seconds
+    attack, statistics = Attack(Lexicon(LEXICON), Zheng2020(), [Model()]), Statistics()
+    list(attack.run([ONE], TableVictim((0, 0, 0, 0), {}), statistics))
+    assert list(statistics.model_seconds) == ["Model"]
+    assert 0 < statistics.model_seconds["Model"] < statistics.seconds
 
 
 def parsed(**changes: object) -> Attack:

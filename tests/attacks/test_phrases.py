@@ -151,8 +151,8 @@ def test_each_target_or_all_of_them_together() -> None:
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"shortest": 1}, "shortest and longest must be at least 2 and in this order, got 1 and"),
-        ({"longest": 3}, "in this order, got 4 and 3"),
+        ({"shortest": 1}, "goal: shortest, longest: got 1 and 12"),
+        ({"longest": 3}, "goal: shortest, longest: got 4 and 3"),
         ({"gap": -1}, "gap must be >= 0, got -1"),
         ({"targets": "all"}, "targets must be one of each, union"),
         ({"punctuation": "ud"}, "punctuation must be one of none, penn, unicode"),

@@ -1,6 +1,5 @@
 """The filter that lets a word be changed once, under every search."""
 
-from collections.abc import Generator
 from itertools import pairwise
 
 import numpy as np
@@ -16,15 +15,7 @@ from robustparse.attacks.constraints.edits import Repeat
 from robustparse.attacks.constraints.sentence_constraint import Edit
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.search.requests import (
-    Answer,
-    Expand,
-    Outcome,
-    Propose,
-    Request,
-    Score,
-    Search,
-)
+from robustparse.attacks.search.requests import Answer, Expand, Propose, Score, Search, Searching
 from robustparse.types import Sentence
 
 WHITE_BOXES = [name for name in SEARCHES if "white box" in name]
@@ -84,7 +75,7 @@ def test_white_boxes_pass_changed_words_over(name: str) -> None:
 
     def results(filter_: Repeat) -> tuple[int, int]:
         found = by_id(filtered(name, filter_), examples_of(name)).values()
-        judged, passed = sum(result.candidates.sums for result in found)[0, -2:].tolist()
+        judged, passed = sum(np.array(result.candidates.sums) for result in found)[0, -2:].tolist()
         return judged - passed, sum(len(result.edited) for result in found)
 
     refused, edited = results(Repeat())
@@ -106,9 +97,7 @@ class Twice(Search):
     def __init__(self) -> None:
         self.answers: list[list[tuple[str, ...]]] = []
 
-    def run(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Outcome]:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
         problem = (yield Propose(np.array([0, 1]))).problem
         base = np.array([1, 0], dtype=np.int16)
         for request in (
@@ -118,7 +107,7 @@ class Twice(Search):
         ):
             answer = yield request
             self.answers.append([problem.text(state) for state in answer.states])
-        return Outcome(base)
+        return base
 
 
 def test_any_search_is_kept_to_it() -> None:

@@ -1,6 +1,6 @@
 """The scheduler: queries are counted as stated, batches are full, victims are left as found."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -10,13 +10,13 @@ from search_fakes import Climb
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
-from robustparse.attacks.engine.statistics import victim_seconds_alone
+from robustparse.attacks.engine.statistics import Statistics, victim_seconds_alone
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.beam import Greedy
 from robustparse.attacks.search.importance import GreedyByImportance
 from robustparse.attacks.search.rankings import DeletedWord, GradientNorm
-from robustparse.attacks.search.requests import Answer, Outcome, Request, Score, Search
+from robustparse.attacks.search.requests import Answer, Score, Search, Searching
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.errors import InputError
 
@@ -51,9 +51,7 @@ def test_repeats_are_charged_but_parsed_once() -> None:
 
 def test_a_search_that_asks_on_is_refused() -> None:
     class Deaf(Search):
-        def run(
-            self, problem: Problem, clean: Answer, rng: np.random.Generator
-        ) -> Generator[Request, Answer, Outcome]:
+        def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
             while True:
                 yield Score(problem.start()[None])
 
@@ -75,9 +73,8 @@ def test_batches_hold_similar_lengths_within_the_limits(given: dict[str, int]) -
             assert len(lengths) <= 30
             return super().predict(words, tags, lengths)
 
-    run = engine(**given, batch_queries=30).run(EXAMPLES, Watchful())
-    results = list(run)
-    statistics = run.statistics
+    statistics = Statistics()
+    results = list(engine(**given, batch_queries=30).run(EXAMPLES, Watchful(), statistics))
     assert statistics.texts == sum(result.unique + 1 for result in results)
     assert statistics.texts / statistics.forwards > 15
     assert statistics.unique_words == sum(result.unique * len(result.words) for result in results)
@@ -85,13 +82,11 @@ def test_batches_hold_similar_lengths_within_the_limits(given: dict[str, int]) -
 
 
 def test_the_time_alone_scales_a_replay() -> None:
-    run = engine().run(EXAMPLES, HashVictim())
-    run.statistics.sample_size = 1000  # all of them
-    list(run)
+    statistics = Statistics(sample_size=1000)  # all of them
+    list(engine().run(EXAMPLES, HashVictim(), statistics))
     counter = HashVictim()
     counter.batch_words = 200
     counter.names = ["x"] * 1000
-    statistics = run.statistics
     assert victim_seconds_alone(counter, statistics) > 0
     assert len(statistics.sample) == 120
     replayed = sum(len(text) for batch in counter.batches[1:] for text in batch)
@@ -102,11 +97,10 @@ def test_the_time_alone_scales_a_replay() -> None:
 def test_sample_is_bounded_and_uniform() -> None:
     counts = np.zeros(3)
     for seed in range(300):
-        run = engine().run(EXAMPLES[:3], HashVictim())
-        run.statistics.sample_size = 1
-        run.statistics._draws = np.random.default_rng(seed)
+        statistics = Statistics(sample_size=1, _draws=np.random.default_rng(seed))
+        run = engine().run(EXAMPLES[:3], HashVictim(), statistics)
         order = [result.id for result in run]
-        kept = len(run.statistics.sample[0][0].original)
+        kept = len(statistics.sample[0][0])
         lengths = {len(EXAMPLES[number].sentence): number for number in order}
         assert len(lengths) == 3
         counts[lengths[kept]] += 1

@@ -1,7 +1,6 @@
 """Constraints on changed sentences: they hold for all that is answered, however it is packed."""
 
 import itertools
-from collections.abc import Generator
 
 import numpy as np
 import pytest
@@ -23,19 +22,12 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.sentence_constraint import Edit, Recent
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
+from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.random_substitution import RandomSubstitution
-from robustparse.attacks.search.requests import (
-    Answer,
-    Expand,
-    Outcome,
-    Propose,
-    Request,
-    Score,
-    Search,
-)
+from robustparse.attacks.search.requests import Answer, Expand, Propose, Score, Search, Searching
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.errors import InputError
 
@@ -111,9 +103,9 @@ def test_each_constraint_judges_the_survivors_of_the_former_once(
 
 
 def test_seconds_of_models_are_counted_apart(search: Search) -> None:
-    run = engine(search, stays_close).run(EXAMPLES, HashVictim())
-    list(run)
-    assert list(run.statistics.model_seconds) == ["Asked"]
+    statistics = Statistics()
+    list(engine(search, stays_close).run(EXAMPLES, HashVictim(), statistics))
+    assert list(statistics.model_seconds) == ["Asked"]
 
 
 class Watching(Search):
@@ -123,9 +115,7 @@ class Watching(Search):
         self.limit = limit
         self.answers: list[list[tuple[str, ...]]] = []
 
-    def run(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Outcome]:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
         positions = np.array([2, 0])
         problem = (yield Propose(positions)).problem
         answer = yield Expand(problem.start(), positions, np.array([self.limit, self.limit + 1]))
@@ -133,7 +123,7 @@ class Watching(Search):
         base = answer.states[0]
         answer = yield Expand(base, np.array([0]))
         self.answers.append([problem.text(state) for state in answer.states])
-        return Outcome(base)
+        return base
 
 
 @pytest.mark.parametrize("limit", [1, 2, 9])
@@ -165,15 +155,13 @@ def test_answers_are_the_first_admissible_candidates(limit: int) -> None:
 class Crossing(Search):
     """Changes the last word, then the first one too, and asks about what others make of these."""
 
-    def run(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Outcome]:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
         problem = (yield Propose(np.array([0, 1, 2]))).problem
         last = (yield Expand(problem.start(), np.array([2]))).states[0]
         both = (yield Expand(last, np.array([0]))).states[0]
         made = np.array([[1, 0, 1], [1, 0, 0], [1, 1, 0]], np.int16)  # x b z, x b c, x y c
         self.answer = yield Score(made, base=problem.start())
-        return Outcome(both)
+        return both
 
 
 def test_states_put_together_are_asked_about_as_far_as_constraints_admit() -> None:

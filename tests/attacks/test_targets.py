@@ -12,6 +12,7 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.engine.problem_builder import ProblemBuilder
 from robustparse.attacks.engine.statistics import Statistics
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.goals.goal import Goal
 from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.attacks.goals.targets import TargetedArc, TargetedSubtree
@@ -85,8 +86,8 @@ def test_no_search_is_led_into_the_phrase(search: Search) -> None:
 
 
 @pytest.mark.parametrize("goal", [TargetedArc({1: (1, 2)}), TargetedSubtree({1: (1, 2)})])
-def test_sentences_without_a_target_never_succeed(goal: Goal) -> None:
-    assert judged(goal, [0, 1, 2, 3], ([1, 0, 0, 0], [2, 3, 4, 0])) == [(0.0, False)]
+def test_a_goal_does_not_apply_to_sentences_without_a_target(goal: Goal) -> None:
+    assert not goal.applies(problem_of(goal))
 
 
 def test_an_arc_that_is_there_as_it_is_is_skipped() -> None:
@@ -114,8 +115,9 @@ def test_a_sentence_without_a_target_is_asked_about_once(goal: Goal, search: Sea
 def test_a_sentence_without_a_target_is_left_alone_in_training() -> None:
     search = RandomSubstitution(gamma=1.0, trials=1)  # asks nothing, not even for the clean parse
     attack = Attack(Lexicon({"a": ["x"]}), search, goal=TargetedArc({7: (3, 1)}))
-    made = attack.adversaries([CHAIN, dataclasses.replace(CHAIN, id=8)], TableVictim((), {}))
-    found = {one.example.id: (" ".join(one.words), one.charged) for one in made}
+    both = [CHAIN, dataclasses.replace(CHAIN, id=8)]
+    made = attack.sentences(both, TableVictim((), {}), reported=False)
+    found = {one.problem.id: (" ".join(one.words), one.charged) for one in made}
     assert found == {7: ("x b c d", 0), 8: ("a b c d", 0)}
 
 
@@ -139,29 +141,34 @@ def test_label_flip(target: str | None, scores: list[float], success: list[bool]
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("make", "key", "found"),
     [
-        (lambda: TargetedArc({3: (0, 1)}), "arc 0 <- 1 of sentence 3"),
-        (lambda: TargetedArc({3: (2, 2)}), "arc 2 <- 2 of sentence 3"),
-        (lambda: TargetedSubtree({3: (4, 2)}), "span 4 to 2 of sentence 3"),
+        (lambda: TargetedArc({3: (0, 1)}), "arcs", "0 <- 1 of sentence 3"),
+        (lambda: TargetedArc({3: (2, 2)}), "arcs", "2 <- 2 of sentence 3"),
+        (lambda: TargetedSubtree({3: (4, 2)}), "spans", "4 to 2 of sentence 3"),
         (
-            lambda: judged(TargetedArc({7: (5, 1)}), [0, 1, 2, 3], ([0] * 4, [0] * 4)),
-            r"the arc \(5, 1\) of sentence 7 lies outside its 4 words",
+            lambda: TargetedArc({7: (5, 1)}).applies(problem_of(AttachmentDrop())),
+            "arcs",
+            "(5, 1) of sentence 7 lies outside its 4 words",
         ),
         (
-            lambda: judged(TargetedSubtree({7: (2, 6)}), [0, 1, 2, 3], ([0] * 4, [0] * 4)),
-            r"the span \(2, 6\) of sentence 7 lies outside its 4 words",
+            lambda: TargetedSubtree({7: (2, 6)}).applies(problem_of(AttachmentDrop())),
+            "spans",
+            "(2, 6) of sentence 7 lies outside its 4 words",
         ),
         (
             lambda: problem_of(LabelFlip()),
-            "sentence 7: its gold answer is a DependencyTree, and LabelFlip judges the labels",
+            "LabelFlip",
+            "sentence 7: its gold answer is a DependencyTree",
         ),
         (
             lambda: problem_of(LabelFlip(), Labelled(2, CHAIN.sentence, "dep2")),
-            "sentence 2: label 'dep2' is none of the classifier's",
+            "LabelFlip",
+            "sentence 2: label 'dep2'",
         ),
     ],
 )
-def test_bad_targets(make, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_bad_targets(make, key: str, found: str) -> None:
+    with pytest.raises(InputError) as error:
         make()
+    assert (error.value.key, error.value.found) == (f"goal: {key}", found)

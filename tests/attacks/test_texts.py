@@ -26,7 +26,7 @@ def test_every_state_reads_as_its_words() -> None:
         {0: "c", 1: "z", UNKNOWN: "<unk>"},
     ]
     states = np.array(list(product(*[[*form, DELETED] for form in forms])), dtype=np.int16)
-    texts = read([(problem.source, states)])
+    texts = read([(problem, states)])
     tags = victim.intern_tags(["DT", "NN", "VB"]).tolist()
     for row, state in enumerate(states.tolist()):
         kept = [at for at, code in enumerate(state) if code != DELETED]
@@ -39,7 +39,7 @@ def test_every_state_reads_as_its_words() -> None:
     (other,) = builder.build([example("b a b a b", "NN DT NN DT NN", number=1)])
     (longer,) = builder.extend([other], [np.array([1, 3])])
     changed = np.array([[0, 2, DELETED, UNKNOWN, 0], [0, 0, 0, 1, 0]], dtype=np.int16)
-    together = read([(longer.source, changed), (problem.source, states), (longer.source, changed)])
+    together = read([(longer, changed), (problem, states), (longer, changed)])
     names = [
         " ".join(victim.names[number] for number in row[:length])
         for row, length in zip(together.words.tolist(), together.lengths.tolist(), strict=True)
@@ -54,8 +54,7 @@ def test_every_state_reads_as_its_words() -> None:
 
 def test_expand_lists_one_change_each() -> None:
     problem = Problem(
-        id=0,
-        sentence=example("x y z", "NN NN NN").sentence,
+        example=example("x y z", "NN NN NN"),
         original=np.array([5, 6, 7], dtype=np.int32),
         tags=np.zeros(3, dtype=np.int32),
         unknown=9,
@@ -65,6 +64,7 @@ def test_expand_lists_one_change_each() -> None:
         words=("a", "b", "c", "d", "e"),
         gold=None,
         counted=np.ones(3, dtype=np.bool_),
+        most_edits=3,
     )
     state = np.array([0, 0, 2], dtype=np.int16)
     asked = Expand(state, np.array([2, 0])).asked(problem)[0]
@@ -73,4 +73,4 @@ def test_expand_lists_one_change_each() -> None:
     assert limited.tolist() == [[0, 0, 1], [1, 0, 2]]
     assert Expand(state, np.array([1])).asked(problem)[0].shape == (0, 3)
     states = np.array([[1, UNKNOWN, 3], [2, 0, 0]], dtype=np.int16)
-    assert read([(problem.source, states)]).words.tolist() == [[10, 9, 22], [11, 6, 7]]
+    assert read([(problem, states)]).words.tolist() == [[10, 9, 22], [11, 6, 7]]

@@ -25,8 +25,10 @@ def test_a_sentence_without_pairs_is_told_apart() -> None:
 @pytest.mark.parametrize("search", [PhraseBlackBox(), PhraseWhiteBox()])
 def test_another_goal_names_no_phrases(search: Search) -> None:
     attack = Attack(Lexicon({}), search, [AttackableTags()], goal=AttachmentDrop())
-    with pytest.raises(InputError, match=r"need the goal robustparse\.attacks\.PhraseDrop"):
+    with pytest.raises(InputError) as error:
         list(attack.run([example("a b", "NN NN", (0, 1))], GradientVictim((0, 1), {}, {}, {})))
+    remedy = "use the goal `robustparse.attacks.PhraseDrop`"
+    assert (error.value.key, error.value.remedy) == ("search", remedy)
 
 
 @pytest.mark.parametrize(

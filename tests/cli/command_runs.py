@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 import zlib
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import pytest
 
 from robustparse.attacks.constraints.grammar import GrammarChecker
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.search.requests import Answer, Outcome, Request, Search
+from robustparse.attacks.search.requests import Answer, Search, Searching
 from robustparse.cli.common import attacking
 from robustparse.cli.main import main
 from robustparse.evaluation.tally import Tally
@@ -89,9 +89,7 @@ class ByTurns(Search):
     def __init__(self, searches: list[Search]) -> None:
         self.searches = searches
 
-    def run(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Outcome]:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
         """See `Search.run`."""
         search = self.searches[problem.id % len(self.searches)]
         return (yield from search.run(problem, clean, rng))

@@ -2,11 +2,11 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import pytorch_lightning as pl
 import torch
 
-from robustparse.attacks.results import AdversarialExample
 from robustparse.data.treebank import TreebankDataModule
 from robustparse.data.vocab import Vocabulary
 from robustparse.defenses.pgd import PGD
@@ -79,10 +79,15 @@ def test_a_word_that_lengthens_a_sentence_beyond_the_limit_is_trained_on(folder,
     adversary = SubstitutionAdversary(lexicon_attack(), fraction=1.0, mode=mode)
     longer = ("the", "cat" + "s" * 11, "saw", "the", "dog")
 
-    def lengthened(chosen, victim):
-        return [AdversarialExample(one, longer, 1) for one in chosen if len(one.sentence) == 5]
+    def lengthened(chosen, victim, reported):
+        outcome, of_five = (
+            np.array([0, 1, 0, 0, 0]),
+            [one for one in chosen if len(one.sentence) == 5],
+        )
+        for problem in (SimpleNamespace(example=one, id=one.id) for one in of_five):
+            yield SimpleNamespace(problem=problem, outcome=outcome, words=longer, charged=1)
 
-    adversary.attack.adversaries = lengthened
+    adversary.attack.sentences = lengthened
     parser.log = lambda *_, **__: None
     stage = SimpleNamespace(
         current_epoch=0, precision_plugin=pl.plugins.Precision(), datamodule=data

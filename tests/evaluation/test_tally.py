@@ -51,7 +51,7 @@ def result(*counted: bool) -> AttackResult:
         charged=7,
         unique=5,
         unseen=Unseen(None, (0, 1)),
-        candidates=CandidateCounts(("Any",), ("proposed",), 2, np.array([[9], [9]])),
+        candidates=CandidateCounts(("Any",), ("proposed",), 2, ((9,), (9,))),
     )
 
 

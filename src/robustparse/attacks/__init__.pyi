@@ -36,15 +36,14 @@ from .goals.phrases import PhraseDrop
 from .goals.relations import ForbiddenRelations
 from .goals.targets import TargetedArc, TargetedSubtree
 from .problem import Problem
-from .results import AdversarialExample, AttackResult
+from .results import AttackResult
 from .search.beam import Beam, Greedy
-from .search.comparing import Compare
 from .search.importance import PWWS, GreedyByImportance
 from .search.population.genetic import Genetic
 from .search.population.particle_swarm import ParticleSwarm
 from .search.random_substitution import RandomSubstitution
 from .search.rankings import DeletedWord, GradientNorm, RandomOrder, UnknownWord, WeightedSaliency
-from .search.requests import Answer, Expand, Gradient, Outcome, Propose, Score, Search
+from .search.requests import Answer, Compare, Expand, Gradient, Propose, Score, Search, Searching
 from .search.wang2021 import Wang2021
 from .search.white_box.substitutions import NearestCharacter, NearestWord
 from .search.white_box.zheng2020_whitebox import Zheng2020WhiteBox
@@ -54,7 +53,6 @@ from .victim import Victim
 
 __all__ = [
     "PWWS",
-    "AdversarialExample",
     "Answer",
     "AttachmentDrop",
     "Attack",
@@ -91,7 +89,6 @@ __all__ = [
     "MinimumLength",
     "NearestCharacter",
     "NearestWord",
-    "Outcome",
     "ParticleSwarm",
     "PerceptronTags",
     "PerplexityRise",
@@ -108,6 +105,7 @@ __all__ = [
     "Repeat",
     "Score",
     "Search",
+    "Searching",
     "SeenInTraining",
     "Sememes",
     "SentenceConstraint",

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from itertools import chain, islice
 
 import numpy as np
@@ -15,7 +16,7 @@ from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.goals.goal import Goal
 from robustparse.attacks.goals.usual import usual_goal
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.results import AdversarialExample, AttackResult, Status
+from robustparse.attacks.results import AttackResult, Status
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.unseen import unseen_words
 from robustparse.attacks.victim import Victim, joined
@@ -83,7 +84,9 @@ class Attack:
         for constraint in self.constraints:
             constraint.check(examples)
 
-    def run(self, examples: Iterable[Example], victim: Victim) -> "AttackRun":
+    def run(
+        self, examples: Iterable[Example], victim: Victim, statistics: Statistics | None = None
+    ) -> Generator[AttackResult, None, None]:
         """Attack a model, a few hundred sentences at a time; results come as they finish.
 
         A sentence without an attackable word is kept, unchanged and without success. So is one in
@@ -91,51 +94,31 @@ class Attack:
         goal as it is counts as skipped.
 
         Args:
-            examples: sentences with distinct ids.
-            victim: the model; it is in evaluation mode while results are drawn.
+            examples: sentences with distinct ids, and gold answers that the goal can judge by.
+            victim: the model; it is in evaluation mode while results are drawn, and left as it was
+                found once they are exhausted, or on `close`.
+            statistics: where totals are added up.
 
         Raises:
-            InputError: a setting is out of range.
+            InputError: a setting is out of range, or a gold answer is not of the goal's kind.
             ValueError: two sentences have the same id (raised when the second one is reached).
         """
-        return AttackRun(self, examples, victim)
-
-    def adversaries(self, examples: Sequence[Example], victim: Victim) -> list[AdversarialExample]:
-        """Make an adversarial example of each sentence; predict only what the search asks about.
-
-        Args:
-            examples: sentences with distinct ids.
-            victim: the model, left as it was found.
-
-        Raises:
-            InputError, ValueError: as in `run`.
-        """
-        by_id = {example.id: example for example in examples}
-        found = self.sentences(examples, victim, Statistics(), reported=False)
-        return [
-            AdversarialExample(by_id[one.problem.id], one.problem.text(one.outcome), one.charged)
-            for one in found
-        ]
+        statistics = Statistics() if statistics is None else statistics
+        return _results(self.sentences(examples, victim, statistics), victim, statistics)
 
     def sentences(
         self,
         examples: Iterable[Example],
         victim: Victim,
-        statistics: Statistics,
+        statistics: Statistics | None = None,
         reported: bool = True,
     ) -> Generator[SearchRun, None, None]:
-        """Attack a model; sentences come as they finish, in arrays, without answers made of them.
+        """Attack as `run` does, without answers made of the victim's arrays.
 
         Args:
-            examples: sentences with distinct ids, and gold answers that the goal can judge by.
-            victim: left as it was found once the results are exhausted, or on `close`.
-            statistics: where totals are added up.
+            examples, victim, statistics: as in `run`.
             reported: whether clean and closing predictions are wanted; else only what the search
-                asks is predicted.
-
-        Raises:
-            InputError: as in `run`, or a gold answer is not of the goal's kind.
-            ValueError: as in `run`.
+                asks is predicted, which makes adversaries for training.
         """
         check_least(
             "attack",
@@ -145,7 +128,7 @@ class Attack:
             batch_queries=self.batch_queries,
         )
         check_seed("attack: seed", self.seed)
-        return self._sentences(iter(examples), victim, statistics, reported)
+        return self._sentences(iter(examples), victim, statistics or Statistics(), reported)
 
     def _sentences(
         self, examples: Iterator[Example], victim: Victim, statistics: Statistics, reported: bool
@@ -158,16 +141,12 @@ class Attack:
             victim, self.candidates, self.constraints, goal, self.seed, statistics
         )
         scheduler = Scheduler(
-            victim,
             builder,
-            goal,
             self.search,
-            seed=self.seed,
             budget=self.budget,
             live=self.live,
             batch_words=victim.batch_words if self.batch_words is None else self.batch_words,
             batch_queries=self.batch_queries,
-            statistics=statistics,
             reported=reported,
         )
         with victim.evaluating():
@@ -185,55 +164,36 @@ class Attack:
                 yield problem
 
 
-class AttackRun(Iterator[AttackResult]):
-    """The results of a run as they come, and its statistics so far.
+def _results(
+    sentences: Generator[SearchRun, None, None], victim: Victim, statistics: Statistics
+) -> Generator[AttackResult, None, None]:
+    """Yield the results of sentences; what their consumer does in between takes no time."""
+    begin = time.perf_counter()
+    with closing(sentences):
+        for sentence in sentences:
+            result = _result(sentence, victim)
+            statistics.seconds += time.perf_counter() - begin
+            yield result
+            begin = time.perf_counter()
+    statistics.seconds += time.perf_counter() - begin
 
-    The victim is left as it was found once the results are exhausted, or on `close`.
-    """
 
-    def __init__(self, attack: Attack, examples: Iterable[Example], victim: Victim) -> None:
-        self.statistics = Statistics()
-        self._victim = victim
-        self._examples: dict[int, Example] = {}
-        self._sentences = attack.sentences(self._kept(examples), victim, self.statistics)
-
-    def __next__(self) -> AttackResult:
-        begin = time.perf_counter()
-        try:
-            return self._result(next(self._sentences))
-        finally:
-            self.statistics.seconds += time.perf_counter() - begin
-
-    def close(self) -> None:
-        """End the run early; the victim is left as it was found."""
-        self._sentences.close()
-
-    def _kept(self, examples: Iterable[Example]) -> Iterator[Example]:
-        """Yield the examples, each kept until its result is there."""
-        for example in examples:
-            self._examples.setdefault(example.id, example)
-            yield example
-
-    def _result(self, sentence: SearchRun) -> AttackResult:
-        problem = sentence.problem
-        edited = tuple(np.flatnonzero(sentence.outcome).tolist())
-        words = problem.text(sentence.outcome)
-        changed = [[text[at] for at in edited] for text in (problem.sentence.words, words)]
-        clean, attacked = self._victim.answers(
-            joined([sentence.clean, sentence.attacked]), [len(words)] * 2
-        )
-        return AttackResult(
-            example=self._examples.pop(problem.id),
-            words=words,
-            edited=edited,
-            clean=clean,
-            attacked=attacked,
-            counted=tuple(problem.counted.tolist()),
-            targeted=sentence.targeted,
-            skipped=sentence.status is Status.SKIPPED,
-            success=sentence.status is Status.SUCCEEDED,
-            charged=sentence.charged,
-            unique=sentence.unique,
-            candidates=sentence.counts,
-            unseen=unseen_words(self._victim, *changed),
-        )
+def _result(sentence: SearchRun, victim: Victim) -> AttackResult:
+    edited = tuple(np.flatnonzero(sentence.outcome).tolist())
+    words, original = sentence.words, sentence.problem.sentence.words
+    clean, attacked = victim.answers(joined([sentence.clean, sentence.attacked]), [len(words)] * 2)
+    return AttackResult(
+        example=sentence.problem.example,
+        words=words,
+        edited=edited,
+        clean=clean,
+        attacked=attacked,
+        counted=tuple(sentence.problem.counted.tolist()),
+        targeted=sentence.targeted,
+        skipped=sentence.status is Status.SKIPPED,
+        success=sentence.status is Status.SUCCEEDED,
+        charged=sentence.charged,
+        unique=sentence.unique,
+        candidates=sentence.counts,
+        unseen=unseen_words(victim, [original[at] for at in edited], [words[at] for at in edited]),
+    )

@@ -13,26 +13,15 @@ _ROUNDING = 1e-9
 
 
 def check_gamma(gamma: float, owner: str = "search") -> None:
-    """Refuse a gamma that is no fraction of the words.
-
-    Args:
-        gamma: as given.
-        owner: names the object with this setting in the error.
-
-    Raises:
-        InputError: gamma is not in (0, 1].
-    """
+    """Refuse a gamma that is not in (0, 1]; `owner` names the object with this setting."""
     if not 0.0 < gamma <= 1.0:
         raise InputError(f"must be in (0, 1], got {gamma}", key=f"{owner}: gamma")
 
 
 def edit_budget(gamma: float, length: int, *, up: bool = False) -> int:
-    """Compute how many words may be changed, at least one.
+    """Compute how many of `length` words may be changed, at least one.
 
-    Args:
-        gamma: the fraction of words, in (0, 1].
-        length: L, the number of words.
-        up: whether to round up, to ceil(gamma * L).
+    `up` rounds up, to ceil(gamma * length).
     """
     if up:
         return max(1, math.ceil(gamma * length - _ROUNDING))

@@ -6,12 +6,11 @@ strings return at the end.
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from robustparse.types import Sentence
+from robustparse.types import Example, Ids, Indices, Mask, Sentence, States
 
 UNKNOWN = -1
 """The choice that puts the victim's unknown word at a position."""
@@ -19,17 +18,7 @@ UNKNOWN = -1
 DELETED = -2
 """The choice that takes the word at a position out, to see what it is worth; never an outcome."""
 
-State = NDArray[np.int16]
-
-
-class Source(NamedTuple):
-    """What the texts of a problem's states are made of; see `Problem`."""
-
-    original: NDArray[np.int32]
-    tags: NDArray[np.int32]
-    unknown: int
-    ptr: NDArray[np.int64]
-    rows: NDArray[np.int32]
+State = States
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +26,7 @@ class Problem:
     """Everything a search may do to one sentence.
 
     Args:
-        id: the example's id; random choices follow from (seed, id).
-        sentence: the original sentence.
+        example: the original sentence; random choices follow from (seed, its id).
         original: the victim's rows of the original words, `int32 (words,)`.
         tags: the victim's ids of the original tags, `int32 (words,)`.
         unknown: the victim's row of the unknown word.
@@ -49,47 +37,47 @@ class Problem:
         gold: what the goal compares the victim's answers with (`Goal.gold`).
         counted: which words enter the scores, `bool (words,)`, decided on the original sentence.
         once: whether no changed word may be changed again (`SentenceConstraint.once`).
-        most_edits: words that constraints let differ from the original's; None: any number of them.
+        most_edits: words that constraints let differ from the original's.
     """
 
-    id: int
-    sentence: Sentence
-    original: NDArray[np.int32]
-    tags: NDArray[np.int32]
+    example: Example
+    original: Ids
+    tags: Ids
     unknown: int
-    eligible: NDArray[np.bool_]
-    ptr: NDArray[np.int64]
-    rows: NDArray[np.int32]
+    eligible: Mask
+    ptr: Indices
+    rows: Ids
     words: tuple[str, ...]
     gold: Any
-    counted: NDArray[np.bool_]
+    counted: Mask
+    most_edits: int
     once: bool = False
-    most_edits: int | None = None
 
     def __len__(self) -> int:
         return len(self.original)
 
     @property
-    def source(self) -> Source:
-        """What its states are read from."""
-        return Source(self.original, self.tags, self.unknown, self.ptr, self.rows)
+    def id(self) -> int:
+        """The example's id."""
+        return self.example.id
+
+    @property
+    def sentence(self) -> Sentence:
+        """The original sentence."""
+        return self.example.sentence
 
     def start(self) -> State:
         """Return the sentence as it is."""
         return np.zeros(len(self.original), dtype=np.int16)
 
-    def changeable(self, states: NDArray[np.int16]) -> NDArray[np.bool_]:
+    def changeable(self, states: States) -> Mask:
         """Where a state may still be changed if every word is changed once at most.
 
         These are the eligible words that stand as they were and have candidates. Shape as `states`,
         `(words,)` or `(n, words)`.
         """
-        changeable: NDArray[np.bool_] = (np.diff(self.ptr) > 0) & (states == 0)
+        changeable: Mask = (np.diff(self.ptr) > 0) & (states == 0)
         return changeable
-
-    def edits(self, kappa: int) -> int:
-        """How many words may differ from the original's, of the kappa that a search allows."""
-        return kappa if self.most_edits is None else min(kappa, self.most_edits)
 
     def word(self, state: State, position: int) -> str:
         """Return the word at a position of a state, which is neither unknown nor deleted."""
@@ -112,7 +100,7 @@ class Problem:
         return tuple(words)
 
 
-def one_changed(state: State, positions: NDArray[np.int64], choice: int) -> NDArray[np.int16]:
+def one_changed(state: State, positions: Indices, choice: int) -> States:
     """Return the state with one choice at only one position each, `(positions, words)`."""
     states = np.repeat(state[None], len(positions), axis=0)
     states[np.arange(len(positions)), positions] = choice

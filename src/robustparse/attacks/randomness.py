@@ -11,13 +11,7 @@ _WORD = (1 << 64) - 1
 
 
 def stream(seed: int, sentence: int, part: int = 0) -> np.random.Generator:
-    """Make the generator of one sentence.
-
-    Args:
-        seed: the run's seed, taken modulo 2**64 (`errors.check_seed`).
-        sentence: the example's id.
-        part: which of the sentence's independent streams.
-    """
+    """Make the generator of one of a sentence's streams, from seed modulo 2**64 and id."""
     key = np.array([seed & _WORD, sentence & _WORD], dtype=np.uint64)
     counter = np.array([0, 0, 0, part], dtype=np.uint64)
     return np.random.Generator(np.random.Philox(key=key, counter=counter))

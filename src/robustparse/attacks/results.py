@@ -56,19 +56,3 @@ class AttackResult:
     def id(self) -> int:
         """The example's id."""
         return self.example.id
-
-
-@dataclass(frozen=True, slots=True)
-class AdversarialExample:
-    """A sentence as an attack leaves it, to be trained on.
-
-    Args:
-        example: the original sentence with its gold answer.
-        words: the adversarial sentence, as long as the original.
-        charged: texts asked about; the clean prediction is one of them where the search asks
-            anything.
-    """
-
-    example: Example
-    words: tuple[str, ...]
-    charged: int

@@ -1,4 +1,4 @@
-"""The Penn tags that a part of an attack reads: those of sentences, and those of a victim."""
+"""What candidate generators and constraints share: they may read Penn tags, and be models."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,30 +7,35 @@ from robustparse.errors import InputError
 from robustparse.types import Example
 
 
-def check_tags(examples: Sequence[Example]) -> None:
-    """Refuse sentences without Penn tags: the attack would silently leave them as they are.
+class Part:
+    """A candidate generator or a constraint; settings out of range raise an InputError.
 
-    Raises:
-        InputError: names the first such sentence, counted from 1.
+    Attributes:
+        is_model: whether a model decides; its seconds are then reported apart from the victim's.
+        reads_tags: whether sentences need Penn tags: without them the attack would silently leave
+            them as they are.
     """
-    for example in examples:
-        if len(example.sentence.xpos) != len(example.sentence):
-            raise InputError(
-                f"sentence {example.id + 1}: no Penn tag for every word, which this attack needs",
-                expected="them in the XPOS column (the fifth) of the data file",
-            )
+
+    is_model: bool = False
+    reads_tags: bool = False
+
+    def check(self, examples: Sequence[Example]) -> None:
+        """Refuse sentences that lack what the part reads.
+
+        Raises:
+            InputError: names the first such sentence, counted from 1, and what it lacks.
+        """
+        for example in examples if self.reads_tags else ():
+            if len(example.sentence.xpos) != len(example.sentence):
+                raise InputError(
+                    f"sentence {example.id + 1}: no Penn tag for every word, which this attack "
+                    "needs",
+                    expected="them in the XPOS column (the fifth) of the data file",
+                )
 
 
 def tag_dictionary(victim: Victim, part: str) -> Mapping[str, str]:
-    """Return the victim's training words with their Penn tags; there is at least one.
-
-    Args:
-        victim: a trained model.
-        part: the class that needs them, for errors.
-
-    Raises:
-        InputError: the victim knows no word's tag.
-    """
+    """Return the victim's training words with their Penn tags, of which `part` needs some."""
     if not victim.training_tags:
         raise InputError(
             "the victim was trained without Penn tags, so that there would be no candidate",

@@ -27,12 +27,9 @@ class Unseen:
 
 
 def unseen_words(victim: Victim, before: Sequence[str], after: Sequence[str]) -> Unseen | None:
-    """Count words that the victim does not know; None if it is no `LexicalVictim`.
+    """Count the changed words, before and after, that the victim does not know.
 
-    Args:
-        victim: the model under attack.
-        before: the words that were changed.
-        after: what they became.
+    None if it is no `LexicalVictim`.
     """
     if not isinstance(victim, LexicalVictim):
         return None

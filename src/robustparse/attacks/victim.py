@@ -12,6 +12,8 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from robustparse.types import Floats, Ids, Mask
+
 Predictions = tuple[NDArray[Any], ...]
 """What a victim says about n texts: arrays of n rows."""
 
@@ -36,34 +38,27 @@ class Victim(Protocol):
     @property
     def unknown(self) -> int:
         """The row that stands for the unknown word."""
-        ...
 
     @property
     def batch_words(self) -> int:
         """Padded words of a forward pass that suit it where it runs."""
-        ...
 
     @property
     def training_tags(self) -> Mapping[str, str]:
         """Lower-cased word to its most frequent Penn tag in training (words seen twice or more)."""
-        ...
 
     @property
     def training_words(self) -> Set[str]:
         """Lower-cased words seen twice or more in training, tagged or not, in a fixed order."""
-        ...
 
-    def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
+    def intern(self, words: Sequence[str]) -> Ids:
         """Rows of the words, `(len(words),)`."""
-        ...
 
-    def intern_tags(self, tags: Sequence[str]) -> NDArray[np.int32]:
+    def intern_tags(self, tags: Sequence[str]) -> Ids:
         """Tag ids, `(len(tags),)`; only ever the tags of the original sentence."""
-        ...
 
-    def name_ids(self, names: Sequence[str]) -> NDArray[np.int32]:
+    def name_ids(self, names: Sequence[str]) -> Ids:
         """Ids of the names that its answers are made of, `(len(names),)`; -1: never learnt."""
-        ...
 
     def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[Any]:
         """Turn predictions into answers of the task's type, such as gold answers are.
@@ -72,11 +67,8 @@ class Victim(Protocol):
             predictions: for n texts, as `predict` makes them.
             lengths: words of each text, `(n,)`.
         """
-        ...
 
-    def predict(
-        self, words: NDArray[np.int32], tags: NDArray[np.int32], lengths: NDArray[np.int32]
-    ) -> Predictions:
+    def predict(self, words: Ids, tags: Ids, lengths: Ids) -> Predictions:
         """Read n texts in one forward pass.
 
         Args:
@@ -89,24 +81,20 @@ class Victim(Protocol):
             a text's length is undefined. A classifier gives the probabilities of its classes,
             `float64 (n, classes)`, and nothing else.
         """
-        ...
 
     def evaluating(self) -> AbstractContextManager[None]:
         """Return evaluation mode without gradients; on exit the victim is as it was found."""
-        ...
 
 
 @runtime_checkable
 class LexicalVictim(Victim, Protocol):
     """A victim that tells which words it knows."""
 
-    def embedded(self, words: Sequence[str]) -> NDArray[np.bool_] | None:
+    def embedded(self, words: Sequence[str]) -> Mask | None:
         """Which words have an embedding of their own, `(words,)`; None if no word has one."""
-        ...
 
-    def seen_in_training(self, words: Sequence[str]) -> NDArray[np.bool_]:
+    def seen_in_training(self, words: Sequence[str]) -> Mask:
         """Which words it learnt from in training, in whatever casing, `(words,)`."""
-        ...
 
 
 @runtime_checkable
@@ -115,13 +103,13 @@ class DifferentiableVictim(Victim, Protocol):
 
     def gradient(
         self,
-        words: NDArray[np.int32],
-        tags: NDArray[np.int32],
-        lengths: NDArray[np.int32],
+        words: Ids,
+        tags: Ids,
+        lengths: Ids,
         gold: Sequence[Any],
         loss: Loss,
-        among: Sequence[NDArray[np.bool_]],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        among: Sequence[Mask],
+    ) -> tuple[Floats, Floats, Floats]:
         """Gradients of n texts' losses towards the embeddings of their words, tags left out.
 
         Args:
@@ -142,20 +130,16 @@ class DifferentiableVictim(Victim, Protocol):
         Raises:
             InputError: the victim has no such loss.
         """
-        ...
 
-    def vectors(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
+    def vectors(self, rows: Ids) -> Floats:
         """Embeddings of words as `gradient` gives them, `(rows, dim)`."""
-        ...
 
 
 @runtime_checkable
 class CharacterVictim(DifferentiableVictim, Protocol):
     """A victim that reads characters, and lets white-box attacks see them too."""
 
-    def character_gradient(
-        self, words: NDArray[np.int32], gradients: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def character_gradient(self, words: Ids, gradients: Floats) -> tuple[Floats, Floats]:
         """Gradients towards the embeddings of the characters.
 
         Args:
@@ -169,11 +153,9 @@ class CharacterVictim(DifferentiableVictim, Protocol):
         Raises:
             InputError: the victim reads no characters.
         """
-        ...
 
-    def character_vectors(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
+    def character_vectors(self, rows: Ids) -> Floats:
         """Embeddings of the characters of words, `(rows, characters, dim)`.
 
         Zeros stand beyond a word's last character and for a character unknown to the victim.
         """
-        ...

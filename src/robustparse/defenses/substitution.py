@@ -17,8 +17,8 @@ import numpy as np
 import pytorch_lightning as pl
 
 from robustparse.attacks.attack import Attack
+from robustparse.attacks.engine.search_run import SearchRun
 from robustparse.attacks.randomness import stream
-from robustparse.attacks.results import AdversarialExample
 from robustparse.data.batch import Batch, join
 from robustparse.data.datamodule import SAMPLE
 from robustparse.data.fractions import check_fraction
@@ -144,9 +144,10 @@ class SubstitutionAdversary(pl.Callback):
         chosen = [self._examples[id_] for id_ in ids if self._draw(trainer.current_epoch, id_)]
         self.attack.seed = _mixed(self.seed, trainer.current_epoch, 0)
         with trainer.precision_plugin.forward_context():
-            found = self.attack.adversaries(chosen, ModelVictim([model]))
-        edited = (one for one in found if one.words != one.example.sentence.words)
-        changed = sorted(edited, key=lambda one: one.example.id)
+            victim = ModelVictim([model])
+            found = list(self.attack.sentences(chosen, victim, reported=False))
+        edited = (one for one in found if one.outcome.any())
+        changed = sorted(edited, key=lambda one: one.problem.id)
         copies = _encoded(model, changed, batch)
         if self.mode == "append":
             words = self.fraction * float(batch.weight - batch.appended)
@@ -186,11 +187,12 @@ def _mixed(*numbers: int) -> int:
     return int(np.random.SeedSequence(numbers).generate_state(1, np.uint32)[0])
 
 
-def _encoded(model: Model, changed: Sequence[AdversarialExample], batch: Batch) -> Batch:
+def _encoded(model: Model, changed: Sequence[SearchRun], batch: Batch) -> Batch:
     """Return adversarial sentences with their originals' gold answers, on the batch's device."""
     copies = [
-        replace(one.example, sentence=replace(one.example.sentence, words=one.words), block="")
+        replace(example, sentence=replace(example.sentence, words=one.words), block="")
         for one in changed
+        for example in [one.problem.example]
     ]
     # Nobody wrote them: one over an encoder's limit is read in windows, as the attack has read it.
     encoded = model.encode(copies, checked=False)

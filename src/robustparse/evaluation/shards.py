@@ -1,6 +1,7 @@
 """Sentences dealt to several processes, and what each of them gives: lines, then its speed."""
 
 from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -95,13 +96,11 @@ def attacked_lines(
     task: Task, attack: Attack, victim: Victim, examples: Sequence[Example]
 ) -> Lines:
     """Attack sentences in this process."""
-    results = attack.run(examples, victim)
-    try:
+    statistics = Statistics()
+    with closing(attack.run(examples, victim, statistics)) as results:
         for result in results:
             yield result_line(task, result)
-    finally:
-        results.close()
-    return Speed.measured(results.statistics, victim)
+    return Speed.measured(statistics, victim)
 
 
 def drain(lines: Lines, take: Callable[[dict[str, Any]], None]) -> Speed:

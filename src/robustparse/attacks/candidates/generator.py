@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from robustparse.attacks.tagged import Part
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError
-from robustparse.types import Example, Sentence
+from robustparse.types import Sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Slot:
         return self.sentence.xpos[self.position] if self.sentence.xpos else ""
 
 
-class CandidateGenerator(ABC):
+class CandidateGenerator(Part, ABC):
     """Proposes words for slots; only `propose` must be defined.
 
     The engine fits casing and drops duplicates and the original word.
@@ -43,13 +44,11 @@ class CandidateGenerator(ABC):
     Attributes:
         CACHES: arguments that name files to which the generator writes what it has made.
         draws: whether the candidates depend on (seed, id) in addition to sentence and position.
-        is_model: whether a model proposes; its seconds are then reported apart from the victim's.
         verbatim: whether candidates keep their own casing instead of taking on the original's.
     """
 
     CACHES: ClassVar[tuple[str, ...]] = ()
     draws: bool = True
-    is_model: bool = False
     verbatim: bool = False
 
     @abstractmethod
@@ -57,13 +56,6 @@ class CandidateGenerator(ABC):
         """Propose candidates for each slot, independent of the other slots.
 
         They come best first, or in the order drawn (`randomness.stream`).
-        """
-
-    def check(self, examples: Sequence[Example]) -> None:  # noqa: B027
-        """Refuse sentences that lack what the generator reads; this one accepts all.
-
-        Raises:
-            InputError: names the first such sentence, counted from 1, and what it lacks.
         """
 
     def for_victim(self, victim: Victim) -> "CandidateGenerator":

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
@@ -21,6 +20,7 @@ from robustparse.attacks.randomness import stream
 from robustparse.errors import InputError, check_least
 from robustparse.files import folder_digest
 from robustparse.pretrained import LoadedModel, Precision, batches, model_folder
+from robustparse.types import Floats, Indices
 
 
 class MaskedLM(CandidateGenerator):
@@ -101,31 +101,22 @@ class MaskedLM(CandidateGenerator):
         loaded = self._loaded
         return _Pieces(loaded.tokenizer, loaded.network.config.vocab_size, loaded.max_pieces)
 
-    def _top(
-        self, slots: Sequence[Slot]
-    ) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float64]]]:
+    def _top(self, slots: Sequence[Slot]) -> Iterator[tuple[int, Indices, Floats]]:
         """Yield (slot, ids, logits) of each slot's top_k pieces, ids and logits `(top_k,)`."""
         inputs = self._pieces.masked(slots)
         for rows in batches([len(ids) for ids, _ in inputs], self.batch_tokens):
-            logits = self._logits([inputs[row] for row in rows])
-            values, ids = logits.topk(min(self.top_k, logits.shape[1]), dim=1)
-            yield from zip(rows, ids.cpu().numpy(), values.double().cpu().numpy(), strict=True)
-
-    @torch.inference_mode()
-    def _logits(self, inputs: Sequence[tuple[list[int], int]]) -> torch.Tensor:
-        """Compute the logits at the masks, `(rows, vocabulary)`."""
-        ids, mask = self._loaded.padded([ids for ids, _ in inputs])
-        columns = torch.tensor([column for _, column in inputs], device=ids.device)
-        return self._loaded.logits_at(ids, mask, columns)
+            ids, mask = self._loaded.padded([inputs[row][0] for row in rows])
+            columns = torch.tensor([inputs[row][1] for row in rows], device=ids.device)
+            with torch.inference_mode():
+                logits = self._loaded.logits_at(ids, mask, columns)
+                values, top = logits.topk(min(self.top_k, logits.shape[1]), dim=1)
+            yield from zip(rows, top.cpu().numpy(), values.double().cpu().numpy(), strict=True)
 
 
 class _Pieces:
     """Words to pieces and back, for WordPiece, byte-level and SentencePiece vocabularies.
 
-    Args:
-        tokenizer: of the model.
-        size: of the model's vocabulary.
-        room: pieces that the model reads, special ones included.
+    `size` is that of the vocabulary, `room` how many pieces the model reads, special ones included.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, size: int, room: int) -> None:
@@ -136,8 +127,11 @@ class _Pieces:
         self.whole_words = [
             "" if token is None or token in special else self._whole_word(token) for token in tokens
         ]
-        self._first = _first_known(tokenizer.cls_token_id, tokenizer.bos_token_id)
-        self._last = _first_known(tokenizer.sep_token_id, tokenizer.eos_token_id)
+        first, last = ("cls_token_id", "bos_token_id"), ("sep_token_id", "eos_token_id")
+        self._first, self._last = (
+            [one for name in names if (one := getattr(tokenizer, name)) is not None][:1]
+            for names in (first, last)
+        )
         self._room = room - len(self._first + self._last)
 
     def masked(self, slots: Sequence[Slot]) -> list[tuple[list[int], int]]:
@@ -171,15 +165,8 @@ class _Pieces:
         else:
             word = ""
         visible = word.split() == [word] and "\ufffd" not in word
-        return word if visible and any(map(_is_letter_or_digit, word)) else ""
-
-
-def _first_known(*ids: int | None) -> list[int]:
-    return [number for number in ids if number is not None][:1]
-
-
-def _is_letter_or_digit(character: str) -> bool:
-    return unicodedata.category(character)[0] in "LN"
+        readable = any(unicodedata.category(character)[0] in "LN" for character in word)
+        return word if visible and readable else ""
 
 
 def _marker(tokens: Sequence[str]) -> str:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.errors import InputError, check_least
 from robustparse.files import file_digest, make_folder, read_json
+from robustparse.types import Ids
 from robustparse.vectors import read_vectors
 
 _ROWS_AT_ONCE = 1024
@@ -90,12 +91,12 @@ class EmbeddingNeighbours(CandidateGenerator):
             ) from None
 
     @cached_property
-    def _table(self) -> tuple[list[str], dict[str, int], NDArray[np.int32]]:
+    def _table(self) -> tuple[list[str], dict[str, int], Ids]:
         """Words, the row of each lower-cased word, and neighbours `(words, k)`, padded by -1."""
         words, table = self._built() if self.cache is None else self._from_disk(Path(self.cache))
         return words, {word.lower(): row for row, word in enumerate(words)}, table
 
-    def _built(self) -> tuple[list[str], NDArray[np.int32]]:
+    def _built(self) -> tuple[list[str], Ids]:
         words, vectors = read_vectors(Path(self.vectors).expanduser(), self.limit)
         first: dict[str, int] = {}
         for row, word in enumerate(words):
@@ -105,7 +106,7 @@ class EmbeddingNeighbours(CandidateGenerator):
         rows = list(first.values())
         return [words[row] for row in rows], nearest(vectors[rows], self.k)
 
-    def _from_disk(self, cache: Path) -> tuple[list[str], NDArray[np.int32]]:
+    def _from_disk(self, cache: Path) -> tuple[list[str], Ids]:
         """Read the table from the cache, building it first if it is missing."""
         name = hashlib.sha256(self.fingerprint().encode()).hexdigest()[:32]
         folder = cache.expanduser() / name
@@ -115,7 +116,7 @@ class EmbeddingNeighbours(CandidateGenerator):
         words = read_json(folder / "words.json", list, remedy)
         path = folder / "neighbours.npy"
         try:
-            table: NDArray[np.int32] = np.load(path, mmap_mode="r")
+            table: Ids = np.load(path, mmap_mode="r")
         except (OSError, ValueError, EOFError) as error:  # EOFError of an empty file
             raise InputError(f"cannot be read ({error})", path=path, remedy=remedy) from error
         if table.shape[:1] != (len(words),):
@@ -125,7 +126,7 @@ class EmbeddingNeighbours(CandidateGenerator):
         return words, table
 
 
-def nearest(vectors: NDArray[np.float32], k: int) -> NDArray[np.int32]:
+def nearest(vectors: NDArray[np.float32], k: int) -> Ids:
     """Find the k other rows with the highest cosine, the highest first, ties by row.
 
     Args:
@@ -153,7 +154,7 @@ def nearest(vectors: NDArray[np.float32], k: int) -> NDArray[np.int32]:
     return table
 
 
-def _write(folder: Path, words: list[str], table: NDArray[np.int32]) -> None:
+def _write(folder: Path, words: list[str], table: Ids) -> None:
     """Write to another name, then rename: the folder is there whole or not at all."""
     make_folder(folder.parent)
     # Once renamed, the temporary folder is not there to be removed.

@@ -16,11 +16,10 @@ from typing import Literal
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.candidates.wordnet import base_form, load_wordnet, part_of
-from robustparse.attacks.tagged import check_tags, tag_dictionary
+from robustparse.attacks.tagged import tag_dictionary
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice
 from robustparse.files import read_json, read_text
-from robustparse.types import Example
 
 _PARTS = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
 _UNINFLECTED = frozenset(["NN", "NNP", "VB", "VBP", "JJ", "RB"])
@@ -48,11 +47,11 @@ class Sememes(CandidateGenerator):
             dictionary's words, in its order, and only in place of uninflected ones.
 
     Raises:
-        InputError: an unknown option; when first used: the file or a sense in it is malformed,
+        InputError: when first used: the file or a sense in it is malformed,
             NLTK's WordNet is missing.
     """
 
-    draws = False
+    draws, reads_tags = False, True
 
     def __init__(
         self, dictionary: str, *, words: Literal["training", "dictionary"] = "training"
@@ -67,24 +66,15 @@ class Sememes(CandidateGenerator):
     def for_victim(self, victim: Victim) -> CandidateGenerator:
         """Propose the victim's training words, if these are asked for.
 
-        The dictionary is read once. During training a victim comes again with every batch: the
-        generator made for it is kept.
-
-        Raises:
-            InputError: the victim knows no word's tag.
+        During training a victim comes again with every batch: the generator made for it is kept.
         """
         if self.words == "dictionary":
             return self
         training = tag_dictionary(victim, "Sememes")
         if self._bound is None or self._bound._training is not training:
             self._bound = Sememes(self.dictionary, words=self.words)
-            self._bound._training = training
-            self._bound._senses = self._senses
+            self._bound._training, self._bound._senses = training, self._senses
         return self._bound
-
-    def check(self, examples: Sequence[Example]) -> None:
-        """See `CandidateGenerator.check`."""
-        check_tags(examples)
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""
@@ -126,11 +116,7 @@ class Sememes(CandidateGenerator):
 
 
 class _Senses:
-    """The senses of a dictionary, read when first used.
-
-    Args:
-        path: of the JSON file.
-    """
+    """The senses of a dictionary, read when first used."""
 
     def __init__(self, path: str) -> None:
         self._path = Path(path).expanduser()

@@ -14,10 +14,9 @@ import numpy as np
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.randomness import stream
-from robustparse.attacks.tagged import check_tags, tag_dictionary
+from robustparse.attacks.tagged import tag_dictionary
 from robustparse.attacks.victim import Victim
 from robustparse.errors import check_least
-from robustparse.types import Example
 
 
 class TrainingWords(CandidateGenerator):
@@ -27,10 +26,9 @@ class TrainingWords(CandidateGenerator):
 
     Args:
         sample: words per slot.
-
-    Raises:
-        InputError: sample is below 1.
     """
+
+    reads_tags = True
 
     def __init__(self, *, sample: int = 50) -> None:
         check_least("training words", sample=sample)
@@ -39,11 +37,7 @@ class TrainingWords(CandidateGenerator):
         self._log_ranks = np.zeros(0)
 
     def for_victim(self, victim: Victim) -> CandidateGenerator:
-        """Draw from the victim's training words.
-
-        Raises:
-            InputError: the victim knows no word's tag.
-        """
+        """See `CandidateGenerator.for_victim`."""
         by_tag: dict[str, list[str]] = defaultdict(list)
         for word, tag in tag_dictionary(victim, "TrainingWords").items():
             by_tag[tag].append(word)
@@ -51,10 +45,6 @@ class TrainingWords(CandidateGenerator):
         bound._by_tag = by_tag
         bound._log_ranks = np.log(np.arange(1, 1 + max(map(len, by_tag.values()), default=0)))
         return bound
-
-    def check(self, examples: Sequence[Example]) -> None:
-        """See `CandidateGenerator.check`."""
-        check_tags(examples)
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""

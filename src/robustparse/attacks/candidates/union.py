@@ -65,9 +65,6 @@ class Union(CandidateGenerator):
 
     Args:
         generators: those asked, in the order of their candidates.
-
-    Raises:
-        InputError: the list is empty.
     """
 
     verbatim = True

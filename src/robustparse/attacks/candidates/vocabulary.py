@@ -63,11 +63,7 @@ class VocabularyWords(CandidateGenerator):
 
 
 def read_words(path: Path) -> list[str]:
-    """Read the distinct words of a text file with one word per line, in its order.
-
-    Raises:
-        InputError: the file cannot be read, or a line holds more than one word.
-    """
+    """Read the distinct words of a text file with one word per line, in its order."""
     words: dict[str, None] = {}
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         fields = line.split()

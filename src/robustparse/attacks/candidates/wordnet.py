@@ -9,9 +9,7 @@ from functools import cache
 from typing import Any, Literal
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
-from robustparse.attacks.tagged import check_tags
-from robustparse.errors import InputError, check_choice
-from robustparse.types import Example
+from robustparse.errors import check_choice, nltk_data
 
 _PARTS = {"NN": "n", "VB": "v", "JJ": "a", "RB": "r"}
 """WordNet's part of speech by the first two letters of a Penn tag."""
@@ -29,7 +27,7 @@ class WordNetSynonyms(CandidateGenerator):
             before those of verbs, adjectives and adverbs.
 
     Raises:
-        InputError: an unknown option; when first used: NLTK's WordNet is missing.
+        InputError: when first used: NLTK's WordNet is missing.
     """
 
     draws = False
@@ -37,11 +35,7 @@ class WordNetSynonyms(CandidateGenerator):
     def __init__(self, *, parts: Literal["slot", "all"] = "slot") -> None:
         check_choice("WordNet: parts", parts, ("slot", "all"))
         self.parts = parts
-
-    def check(self, examples: Sequence[Example]) -> None:
-        """See `CandidateGenerator.check`."""
-        if self.parts == "slot":
-            check_tags(examples)
+        self.reads_tags = parts == "slot"
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""
@@ -65,21 +59,11 @@ def part_of(tag: str) -> str:
 
 @cache
 def load_wordnet() -> Any:
-    """Load NLTK's WordNet.
-
-    Raises:
-        InputError: it is not in NLTK's data folders.
-    """
+    """Load NLTK's WordNet."""
     from nltk.corpus import wordnet
 
-    try:
+    with nltk_data("WordNet", "corpora/wordnet"):
         wordnet.ensure_loaded()
-    except (LookupError, OSError) as error:
-        raise InputError(
-            "NLTK's WordNet cannot be loaded",
-            remedy="run `python -m nltk.downloader wordnet`, or set NLTK_DATA to a folder that "
-            "holds corpora/wordnet",
-        ) from error
     return wordnet
 
 

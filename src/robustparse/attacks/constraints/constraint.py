@@ -3,41 +3,33 @@
 from collections.abc import Iterator, Sequence, Set
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.candidates.generator import Slot
+from robustparse.attacks.tagged import Part
 from robustparse.attacks.victim import Victim
-from robustparse.types import Example
+from robustparse.types import Example, Mask
+
+Words = Sequence[Sequence[str]]
+"""Candidates of each slot."""
+
+Masks = list[Mask]
+"""Which candidates of each slot are accepted, `(candidates,)` each."""
 
 
-class Constraint:
+class Constraint(Part):
     """Overrides one of two questions, `attackable` and `accept`, or both; allows all by default.
 
     Constraints apply in listed order. One that overrides `accept` says in its docstring what it
     compares a candidate with; it sees the original sentence with the one word changed.
-
-    Attributes:
-        is_model: whether a model decides; its seconds are then reported apart from the victim's.
     """
 
-    is_model: bool = False
-
-    def attackable(self, example: Example) -> NDArray[np.bool_]:
+    def attackable(self, example: Example) -> Mask:
         """Tell which words of the sentence may be changed, `(words,)`."""
         return np.ones(len(example.sentence), dtype=np.bool_)
 
-    def accept(
-        self, slots: Sequence[Slot], candidates: Sequence[Sequence[str]], victim: Victim
-    ) -> list[NDArray[np.bool_]]:
-        """Tell which candidates of each slot are accepted, `(candidates,)` each."""
+    def accept(self, slots: Sequence[Slot], candidates: Words, victim: Victim) -> Masks:
+        """Tell which candidates of each slot are accepted."""
         return [np.ones(len(words), dtype=np.bool_) for words in candidates]
-
-    def check(self, examples: Sequence[Example]) -> None:
-        """Refuse sentences that lack what the constraint reads; this one accepts all.
-
-        Raises:
-            InputError: names the first such sentence, counted from 1, and what it lacks.
-        """
 
     def warnings(self, examples: Sequence[Example]) -> Iterator[str]:
         """Yield what a user should know of the data, such as listed tags that no word has."""
@@ -47,12 +39,7 @@ class Constraint:
 def absent(what: str, listed: Set[str], present: Set[str], default: bool) -> Iterator[str]:
     """Warn of listed names that the data do not have.
 
-    Args:
-        what: which list.
-        listed: its names.
-        present: the names in the data.
-        default: whether it is a default list. Its rare names may well be absent: such a list is
-            wrong only if none of it is present.
+    Rare names of a default list may well be absent: such a list is wrong only if none is present.
     """
     missing = listed - present
     if present and missing and not (default and listed & present):

@@ -8,10 +8,10 @@ compared with theirs. Both change a word once at most, which `Repeat` demands of
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.constraints.sentence_constraint import Edit, SentenceConstraint
 from robustparse.attacks.edit_budget import check_gamma, edit_budget
+from robustparse.types import Mask
 
 
 class EditBudget(SentenceConstraint):
@@ -21,9 +21,6 @@ class EditBudget(SentenceConstraint):
 
     Args:
         gamma: the fraction, in (0, 1] (0.15, the largest one of Zheng et al. 2020).
-
-    Raises:
-        InputError: gamma is out of range.
     """
 
     is_model = False
@@ -32,14 +29,14 @@ class EditBudget(SentenceConstraint):
         check_gamma(gamma, "edit budget")
         self.gamma = gamma
 
-    def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
+    def admits(self, edits: Sequence[Edit]) -> Mask:
         """See `SentenceConstraint.admits`."""
-        return np.array([self._within(edit) for edit in edits], dtype=np.bool_)
-
-    def _within(self, edit: Edit) -> bool:
-        original = edit.sentence.words
-        pairs = zip(original, edit.changed, strict=True)
-        return sum(one != other for one, other in pairs) <= edit_budget(self.gamma, len(original))
+        changed = [
+            sum(map(str.__ne__, edit.sentence.words, edit.changed))
+            <= edit_budget(self.gamma, len(edit.current))
+            for edit in edits
+        ]
+        return np.array(changed, dtype=np.bool_)
 
     def most_edits(self, words: int) -> int:
         """See `SentenceConstraint.most_edits`."""
@@ -56,7 +53,7 @@ class Repeat(SentenceConstraint):
     is_model = False
     once = True
 
-    def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
+    def admits(self, edits: Sequence[Edit]) -> Mask:
         """See `SentenceConstraint.admits`."""
         untouched = [
             edit.current[edit.position] == edit.sentence.words[edit.position] for edit in edits

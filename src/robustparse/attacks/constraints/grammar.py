@@ -9,15 +9,14 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.constraints.sentence_constraint import Edit, Recent, SentenceConstraint
-from robustparse.errors import InputError, check_least
+from robustparse.errors import InputError, check_least, optional_library
+from robustparse.types import Mask
 
 _REMEMBERED = 1 << 16  # texts
 _START_SECONDS = 120.0  # a Java virtual machine and all rules on a slow disk take a few
@@ -57,13 +56,13 @@ class GrammarErrors(SentenceConstraint):
         self.more = more
         self._known: Recent[str, int] = Recent(_REMEMBERED)
 
-    def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
+    def admits(self, edits: Sequence[Edit]) -> Mask:
         """See `SentenceConstraint.admits`."""
         texts = [written(edit.changed) for edit in edits]
         texts += [written(edit.current) for edit in edits]
         counts = np.array(self._known.of(texts, self.checker.errors), dtype=np.int64)
         changed, current = counts.reshape(2, len(edits))
-        admitted: NDArray[np.bool_] = changed <= current + self.more
+        admitted: Mask = changed <= current + self.more
         return admitted
 
 
@@ -120,14 +119,8 @@ class LanguageTool(GrammarChecker):
 
     @cached_property
     def _tool(self) -> Any:
-        try:
-            library = import_module("language_tool_python")
-        except ImportError as error:
-            raise InputError(
-                f"language_tool_python cannot be imported ({error})",
-                key="LanguageTool",
-                remedy="run `pip install language_tool_python` (it needs Java), or use LinkGrammar",
-            ) from error
+        remedy = "run `pip install language_tool_python` (it needs Java), or use LinkGrammar"
+        library = optional_library("language_tool_python", "LanguageTool", remedy)
         options = {} if self.server is not None or self.download else _local_copy()
         limit = None if self.download else _START_SECONDS
         try:
@@ -144,11 +137,7 @@ class LanguageTool(GrammarChecker):
 
 
 def _local_copy() -> dict[str, str]:
-    """Return the options by which the library starts a local copy instead of fetching one.
-
-    Raises:
-        InputError: there is none.
-    """
+    """Return the options by which the library starts a local copy instead of fetching one."""
     folder = Path(os.environ.get("LTP_PATH", "~/.cache/language_tool_python")).expanduser()
     found = [_COPY.fullmatch(path.name) for path in folder.glob("LanguageTool-*") if path.is_dir()]
     # A snapshot, named by its day, is newer than any release.

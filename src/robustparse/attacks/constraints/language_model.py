@@ -11,11 +11,12 @@ from typing import get_args
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from torch.nn.functional import cross_entropy
 
 from robustparse.attacks.constraints.sentence_constraint import Edit, Recent, SentenceConstraint
 from robustparse.errors import InputError, check_choice, check_least
 from robustparse.pretrained import Kind, LoadedModel, Precision, batches
+from robustparse.types import Floats, Mask
 
 _REMEMBERED = 1 << 16  # texts
 
@@ -41,12 +42,12 @@ class PerplexityRise(SentenceConstraint):
         self.most = most
         self._known: Recent[tuple[str, ...], float] = Recent(_REMEMBERED)
 
-    def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
+    def admits(self, edits: Sequence[Edit]) -> Mask:
         """See `SentenceConstraint.admits`."""
         texts = [edit.changed for edit in edits] + [edit.current for edit in edits]
         found = self._known.of(texts, lambda new: self.language_model.perplexities(new).tolist())
         changed, current = np.array(found).reshape(2, len(edits))
-        admitted: NDArray[np.bool_] = changed - current <= self.most
+        admitted: Mask = changed - current <= self.most
         return admitted
 
 
@@ -65,7 +66,7 @@ class LanguageModel:
         download: whether a name that is not in the local cache may be fetched.
 
     Raises:
-        InputError: a setting is out of range; when first used: there is no such model or device.
+        InputError: when first used: there is no such model or device.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class LanguageModel:
         self.device = device
         self.download = download
 
-    def perplexities(self, texts: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+    def perplexities(self, texts: Sequence[Sequence[str]]) -> Floats:
         """Compute the perplexity of each list of words, joined by blanks, `(texts,)`.
 
         A causal model has nothing to predict in a text of one piece: its perplexity is then 1.
@@ -98,35 +99,30 @@ class LanguageModel:
         if not texts:
             return np.zeros(0)
         losses = self._causal(texts) if self.kind == "causal" else self._masked(texts)
-        perplexities: NDArray[np.float64] = np.exp(losses)
+        perplexities: Floats = np.exp(losses)
         return perplexities
 
-    def _causal(self, texts: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-        encoded = self._loaded.tokenizer(
-            [" ".join(words) for words in texts], add_special_tokens=False
-        )
-        inputs = [ids[: self._room] for ids in encoded["input_ids"]]
-        losses = np.zeros(len(texts))
+    @torch.inference_mode()
+    def _causal(self, texts: Sequence[Sequence[str]]) -> Floats:
+        """Compute the mean loss of each text, `(texts,)`."""
+        loaded, joined = self._loaded, [" ".join(words) for words in texts]
+        encoded = loaded.tokenizer(joined, add_special_tokens=False)["input_ids"]
+        inputs = [ids[: self._room] for ids in encoded]
+        means = np.zeros(len(texts))
         for rows in batches([len(ids) for ids in inputs], self.batch_tokens):
-            losses[rows] = self._causal_losses([inputs[row] for row in rows])
-        return losses
+            ids, mask = loaded.padded([inputs[row] for row in rows])
+            if ids.shape[1] < 2:
+                continue
+            logits = loaded.logits(ids, mask)[:, :-1]
+            # (rows, pieces, vocabulary) to (rows, vocabulary, pieces), as the loss wants it
+            losses = cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")
+            predicted = mask[:, 1:]
+            sums = (losses.double() * predicted).sum(dim=1)
+            means[rows] = (sums / predicted.sum(dim=1).clamp(min=1)).cpu().numpy()
+        return means
 
     @torch.inference_mode()
-    def _causal_losses(self, inputs: Sequence[list[int]]) -> NDArray[np.float64]:
-        """Compute the mean loss of each text, `(rows,)`."""
-        ids, mask = self._loaded.padded(inputs)
-        if ids.shape[1] < 2:
-            return np.zeros(len(inputs))
-        logits = self._loaded.logits(ids, mask)[:, :-1]
-        # (rows, pieces, vocabulary) to (rows, vocabulary, pieces), as the loss wants it
-        losses = torch.nn.functional.cross_entropy(
-            logits.transpose(1, 2), ids[:, 1:], reduction="none"
-        )
-        predicted = mask[:, 1:]
-        means = (losses.double() * predicted).sum(dim=1) / predicted.sum(dim=1).clamp(min=1)
-        return means.cpu().numpy()
-
-    def _masked(self, texts: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+    def _masked(self, texts: Sequence[Sequence[str]]) -> Floats:
         encoded = self._loaded.tokenizer(
             [" ".join(words) for words in texts],
             truncation=True,
@@ -143,25 +139,18 @@ class LanguageModel:
         inputs: list[list[int]] = encoded["input_ids"]
         losses = np.zeros(len(places))
         for rows in batches([len(inputs[text]) for text, _ in places], self.batch_tokens):
-            losses[rows] = self._masked_losses(inputs, [places[row] for row in rows])
+            ids, mask = self._loaded.padded([inputs[places[row][0]] for row in rows])
+            own = torch.arange(len(rows), device=ids.device)
+            columns = torch.tensor([places[row][1] for row in rows], device=ids.device)
+            targets = ids[own, columns]
+            ids[own, columns] = self._loaded.tokenizer.mask_token_id
+            logits = self._loaded.logits_at(ids, mask, columns)
+            found = cross_entropy(logits, targets, reduction="none")
+            losses[rows] = found.double().cpu().numpy()
         owners = np.array([text for text, _ in places], dtype=np.int64)
         sums = np.bincount(owners, weights=losses, minlength=len(texts))
-        means: NDArray[np.float64] = sums / np.bincount(owners, minlength=len(texts)).clip(min=1)
+        means: Floats = sums / np.bincount(owners, minlength=len(texts)).clip(min=1)
         return means
-
-    @torch.inference_mode()
-    def _masked_losses(
-        self, inputs: Sequence[list[int]], places: Sequence[tuple[int, int]]
-    ) -> NDArray[np.float64]:
-        """Compute the loss of the masked piece of each row, `(rows,)`."""
-        ids, mask = self._loaded.padded([inputs[text] for text, _ in places])
-        rows = torch.arange(len(places), device=ids.device)
-        columns = torch.tensor([at for _, at in places], device=ids.device)
-        targets = ids[rows, columns]
-        ids[rows, columns] = self._loaded.tokenizer.mask_token_id
-        logits = self._loaded.logits_at(ids, mask, columns)
-        losses = torch.nn.functional.cross_entropy(logits, targets, reduction="none")
-        return losses.double().cpu().numpy()
 
     @cached_property
     def _loaded(self) -> LoadedModel:

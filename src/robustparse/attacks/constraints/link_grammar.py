@@ -4,13 +4,11 @@ The parser links the words of a sentence. One that it cannot link as a whole is 
 """
 
 import re
-import selectors
 import subprocess
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 
-from robustparse.attacks.constraints.grammar import GrammarChecker
+from robustparse.attacks.constraints.grammar import GrammarChecker, within
 from robustparse.errors import InputError, check_least
 
 _ANSWER = re.compile(rb"UNUSED= *0|sentence too long|(No complete linkages found)")
@@ -41,7 +39,7 @@ class LinkGrammar(GrammarChecker):
             count no error. None parses all that the command takes.
 
     Raises:
-        InputError: a setting is out of range; when first used: the program is missing.
+        InputError: when first used: the program is missing.
     """
 
     _process: subprocess.Popen[bytes] | None = None  # for `__del__`, whatever was constructed
@@ -91,26 +89,20 @@ class LinkGrammar(GrammarChecker):
             raise
 
     def _ask(self, process: subprocess.Popen[bytes], line: bytes) -> int:
-        if process.stdin is None or process.stdout is None:
-            raise RuntimeError("the process has no pipes")
+        assert process.stdin is not None
         with suppress(BrokenPipeError):  # what it said before it died is still to be read
             process.stdin.write(line + b"\n")
             process.stdin.flush()
-        deadline = time.monotonic() + self.seconds
-        answer = b""
-        with selectors.DefaultSelector() as selector:
-            selector.register(process.stdout, selectors.EVENT_READ)
-            while not (found := _ANSWER.search(answer)) or not answer.endswith(b"\n"):
-                if not selector.select(max(0.0, deadline - time.monotonic())):
-                    raise InputError(
-                        f"no answer within {self.seconds} s to {_shown(line)}",
-                        key=f"link grammar: {self.command}",
-                        remedy="raise `seconds` or lower `longest`, then run again to resume",
-                    )
-                part = process.stdout.read1(65536)  # type: ignore[attr-defined]
-                if not part:
-                    raise self._died(process, line, answer)
-                answer += part
+        try:
+            found, said = within(self.seconds, lambda: _answer(process))
+        except TimeoutError as error:
+            raise InputError(
+                f"{error} to {line.decode()!r}",
+                key=f"link grammar: {self.command}",
+                remedy="raise `seconds` or lower `longest`, then run again to resume",
+            ) from None
+        if found is None:
+            raise self._died(process, line, said)
         return int(found.group(1) is not None)
 
     def _start(self) -> subprocess.Popen[bytes]:
@@ -140,12 +132,19 @@ class LinkGrammar(GrammarChecker):
             code = process.wait()
         said = answer.decode("utf-8", errors="replace").strip().splitlines()
         return InputError(
-            f"ended with code {code} at {_shown(line)}{f', saying: {said[-1]}' if said else ''}",
+            f"ended with code {code} at {line.decode()!r}{f', saying: {said[-1]}' if said else ''}",
             key=f"link grammar: {self.command}",
             remedy=f"check the command and its language {self.language!r}, then run again to "
             "resume",
         )
 
 
-def _shown(line: bytes) -> str:
-    return repr(line.decode("utf-8"))
+def _answer(process: subprocess.Popen[bytes]) -> tuple[re.Match[bytes] | None, bytes]:
+    """Read up to the line with an answer; None where the output ends before."""
+    assert process.stdout is not None
+    said = b""
+    while part := process.stdout.read1(65536):  # type: ignore[attr-defined]
+        said += part
+        if (found := _ANSWER.search(said)) and said.endswith(b"\n"):
+            return found, said
+    return None, said

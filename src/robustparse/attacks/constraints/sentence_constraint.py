@@ -10,11 +10,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Generic, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from robustparse.attacks.constraints.constraint import Constraint
-from robustparse.types import Sentence
+from robustparse.types import Floats, Mask, Sentence
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -57,23 +54,23 @@ class SentenceConstraint(Constraint, ABC):
     once: bool = False
 
     @abstractmethod
-    def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
+    def admits(self, edits: Sequence[Edit]) -> Mask:
         """Tell which edits are admissible, `(edits,)`, each independently of the others."""
 
-    def similarities(self, edits: Sequence[Edit]) -> NDArray[np.float64] | None:
+    def similarities(self, edits: Sequence[Edit]) -> Floats | None:
         """Measure how similar each changed sentence is to its reference, `(edits,)`.
 
         Higher is more similar. A constraint that measures no similarity returns None.
         """
         return None
 
-    def most_edits(self, words: int) -> int | None:
-        """Tell how many of a sentence's words may differ from the original's; None is any number.
+    def most_edits(self, words: int) -> int:
+        """Tell how many of a sentence's words may differ from the original's.
 
         Searches that change words again then pass the others over, those that go from word to word
         end there: neither asks for candidates that would be refused.
         """
-        return None
+        return words
 
 
 class Recent(Generic[K, V]):

@@ -6,18 +6,17 @@ sentence-transformers does, if that is installed.
 
 from collections.abc import Sequence
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from robustparse.attacks.constraints.sentence_constraint import Edit, Recent, SentenceConstraint
 from robustparse.devices import chosen_device
-from robustparse.errors import InputError, check_choice, check_least, reason
+from robustparse.errors import InputError, check_choice, check_least, optional_library, reason
 from robustparse.pretrained import Precision, quiet
+from robustparse.types import Floats, Mask
 
 _REMEMBERED = 1 << 14  # texts, some kilobytes each
 
@@ -46,7 +45,7 @@ class SentenceSimilarity(SentenceConstraint):
         download: whether a name that is not in the local cache may be fetched.
 
     Raises:
-        InputError: a setting is out of range; when first used: the library, the model or the device
+        InputError: when first used: the library, the model or the device
             is missing.
     """
 
@@ -82,9 +81,9 @@ class SentenceSimilarity(SentenceConstraint):
         self.precision: Precision = precision
         self.device = device
         self.download = download
-        self._known: Recent[str, NDArray[np.float64]] = Recent(_REMEMBERED)
+        self._known: Recent[str, Floats] = Recent(_REMEMBERED)
 
-    def admits(self, edits: Sequence[Edit]) -> NDArray[np.bool_]:
+    def admits(self, edits: Sequence[Edit]) -> Mask:
         """See `SentenceConstraint.admits`."""
         # Sentences of fewer words pass unchecked.
         least = (self.window or 0) if self.short == "pass" else 0
@@ -93,7 +92,7 @@ class SentenceSimilarity(SentenceConstraint):
         passed[~passed] = self.similarities(checked) >= self.minimum
         return passed
 
-    def similarities(self, edits: Sequence[Edit]) -> NDArray[np.float64]:
+    def similarities(self, edits: Sequence[Edit]) -> Floats:
         """Measure the similarity of each changed sentence to its reference, `(edits,)`.
 
         Short sentences that pass unchecked are measured too, whole.
@@ -107,17 +106,15 @@ class SentenceSimilarity(SentenceConstraint):
             ],
         )
 
-    def between(self, texts: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
+    def between(self, texts: Sequence[str], others: Sequence[str]) -> Floats:
         """Measure the similarity of each text to its other, `(texts,)`."""
         if not texts:
             return np.zeros(0)
         vectors = np.stack(self._known.of([*texts, *others], self._embed))
-        cosines: NDArray[np.float64] = np.einsum(
-            "nd,nd->n", vectors[: len(texts)], vectors[len(texts) :]
-        )
+        cosines: Floats = np.einsum("nd,nd->n", vectors[: len(texts)], vectors[len(texts) :])
         if self.measure == "cosine":
             return cosines
-        theta: NDArray[np.float64] = np.arccos(np.clip(cosines, -1.0, 1.0))
+        theta: Floats = np.arccos(np.clip(cosines, -1.0, 1.0))
         return 1.0 - (theta / np.pi if self.measure == "angular" else theta)
 
     def _text(self, edit: Edit, words: Sequence[str]) -> str:
@@ -127,7 +124,7 @@ class SentenceSimilarity(SentenceConstraint):
         begin = max(0, min(edit.position - self.window // 2, len(words) - self.window))
         return " ".join(words[begin : begin + self.window])
 
-    def _embed(self, texts: list[str]) -> list[NDArray[np.float64]]:
+    def _embed(self, texts: list[str]) -> list[Floats]:
         """Return unit vectors."""
         vectors = self._encoder.encode(
             texts, batch_size=self.batch_texts, convert_to_numpy=True, show_progress_bar=False
@@ -137,14 +134,8 @@ class SentenceSimilarity(SentenceConstraint):
 
     @cached_property
     def _encoder(self) -> Any:
-        try:
-            library = import_module("sentence_transformers")
-        except ImportError as error:
-            raise InputError(
-                f"sentence-transformers cannot be imported ({reason(error)})",
-                key="similarity",
-                remedy="run `pip install sentence-transformers`",
-            ) from error
+        remedy = "run `pip install sentence-transformers`"
+        library = optional_library("sentence_transformers", "similarity", remedy)
         path = Path(self.model).expanduser()
         device = chosen_device("device", self.device)
         try:

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.candidates.generator import Slot
-from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.attacks.constraints.constraint import Constraint, Masks, Words
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice
+from robustparse.types import Floats, Indices
 from robustparse.vectors import read_vectors
 
 
@@ -30,7 +30,7 @@ class WordVectorCosine(Constraint):
         limit: reads the first N words of the file; None reads all.
 
     Raises:
-        InputError: a setting is out of range; when first used: the file is malformed.
+        InputError: when first used: the file is malformed.
     """
 
     def __init__(
@@ -49,9 +49,7 @@ class WordVectorCosine(Constraint):
         self.unknown = unknown
         self.limit = limit
 
-    def accept(
-        self, slots: Sequence[Slot], candidates: Sequence[Sequence[str]], victim: Victim
-    ) -> list[NDArray[np.bool_]]:
+    def accept(self, slots: Sequence[Slot], candidates: Words, victim: Victim) -> Masks:
         """See `Constraint.accept`."""
         if not slots:
             return []
@@ -63,22 +61,22 @@ class WordVectorCosine(Constraint):
         accepted = np.where(np.isnan(cosines), self.unknown == "accept", near)
         return np.split(accepted, np.cumsum(counts)[:-1])
 
-    def cosines(self, words: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
+    def cosines(self, words: Sequence[str], others: Sequence[str]) -> Floats:
         """Compute the cosine of each word and its other, `(words,)`; NaN without a vector."""
         return self._between(self._rows(words), self._rows(others))
 
-    def _between(self, rows: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _between(self, rows: Indices, others: Indices) -> Floats:
         vectors = self._table[1]
         cosines = np.einsum("nd,nd->n", vectors[rows], vectors[others])
         return np.where((rows >= 0) & (others >= 0), cosines, np.nan)
 
-    def _rows(self, words: Sequence[str]) -> NDArray[np.int64]:
+    def _rows(self, words: Sequence[str]) -> Indices:
         """Rows of the words, -1 for one without a vector, `(words,)`."""
         row_of = self._table[0]
         return np.array([row_of.get(word.lower(), -1) for word in words], dtype=np.int64)
 
     @cached_property
-    def _table(self) -> tuple[dict[str, int], NDArray[np.float64]]:
+    def _table(self) -> tuple[dict[str, int], Floats]:
         """Row of each lower-cased word, and unit vectors `(words, dim)`."""
         words, vectors = read_vectors(Path(self.vectors).expanduser(), self.limit)
         lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)

@@ -5,14 +5,13 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.candidates.vocabulary import read_words
-from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.attacks.constraints.constraint import Constraint, Masks, Words
 from robustparse.attacks.victim import Victim
-from robustparse.errors import InputError, check_least
-from robustparse.types import Example
+from robustparse.errors import InputError, check_least, nltk_data
+from robustparse.types import Example, Mask
 
 
 class StopWords(Constraint):
@@ -32,7 +31,7 @@ class StopWords(Constraint):
         if path is not None:
             self._words = self._folded(read_words(Path(path).expanduser()))
 
-    def attackable(self, example: Example) -> NDArray[np.bool_]:
+    def attackable(self, example: Example) -> Mask:
         """See `Constraint.attackable`."""
         words = map(str.lower, example.sentence.words) if self.fold else example.sentence.words
         return np.array([word not in self._words for word in words], dtype=np.bool_)
@@ -44,15 +43,8 @@ class StopWords(Constraint):
     def _words(self) -> frozenset[str]:
         from nltk.corpus import stopwords
 
-        try:
+        with nltk_data("stop words", "corpora/stopwords"):
             return self._folded(stopwords.words("english"))
-        except (LookupError, OSError) as error:
-            raise InputError(
-                "NLTK's English list cannot be loaded",
-                key="stop words",
-                remedy="run `python -m nltk.downloader stopwords`, set NLTK_DATA to a folder that "
-                "holds corpora/stopwords, or give a file",
-            ) from error
 
 
 class MinimumLength(Constraint):
@@ -60,16 +52,13 @@ class MinimumLength(Constraint):
 
     Args:
         characters: the fewest a word must have.
-
-    Raises:
-        InputError: fewer than one.
     """
 
     def __init__(self, characters: int) -> None:
         check_least("minimum length", characters=characters)
         self.characters = characters
 
-    def attackable(self, example: Example) -> NDArray[np.bool_]:
+    def attackable(self, example: Example) -> Mask:
         """See `Constraint.attackable`."""
         words = example.sentence.words
         return np.array([len(word) >= self.characters for word in words], dtype=np.bool_)
@@ -86,7 +75,7 @@ class ProtectedPositions(Constraint):
     def __init__(self, positions: list[int]) -> None:
         self.positions = list(positions)
 
-    def attackable(self, example: Example) -> NDArray[np.bool_]:
+    def attackable(self, example: Example) -> Mask:
         """See `Constraint.attackable`."""
         mask = np.ones(len(example.sentence), dtype=np.bool_)
         mask[[at for at in self.positions if -len(mask) <= at < len(mask)]] = False
@@ -116,12 +105,8 @@ class ProtectedSpans(Constraint):
                         expected="[first, last] with 0 <= first <= last",
                     )
 
-    def attackable(self, example: Example) -> NDArray[np.bool_]:
-        """See `Constraint.attackable`.
-
-        Raises:
-            InputError: a span goes beyond its sentence.
-        """
+    def attackable(self, example: Example) -> Mask:
+        """See `Constraint.attackable`."""
         mask = np.ones(len(example.sentence), dtype=np.bool_)
         for first, last in self.spans.get(example.id, ()):
             if last >= len(mask):
@@ -152,9 +137,7 @@ class SeenInTraining(Constraint):
         self.path = path
         self._words = frozenset(read_words(Path(path).expanduser()) if path is not None else ())
 
-    def accept(
-        self, slots: Sequence[Slot], candidates: Sequence[Sequence[str]], victim: Victim
-    ) -> list[NDArray[np.bool_]]:
+    def accept(self, slots: Sequence[Slot], candidates: Words, victim: Victim) -> Masks:
         """See `Constraint.accept`."""
         seen = victim.training_words if self.path is None else self._words
         return [

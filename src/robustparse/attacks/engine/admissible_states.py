@@ -10,13 +10,13 @@ judge: they may be asked about, to see what a word is worth, and are never admis
 from collections.abc import Generator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.constraints.sentence_constraint import Edit
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.search.requests import Expand, Score
+from robustparse.types import Indices, Mask, States
 
-Judging = Generator[list[Edit], None, tuple[NDArray[np.int16], NDArray[np.int64]]]
+Judging = Generator[list[Edit], None, tuple[States, Indices]]
 """Yields edits that constraints must judge; ends with the states asked about and their places."""
 
 _Link = tuple[bytes, bytes]  # a state and the changed state
@@ -51,7 +51,7 @@ class AdmissibleStates:
         lost = (states == request.base).all(axis=1) & (request.states != request.base).any(axis=1)
         return states[~lost], np.flatnonzero(~lost)
 
-    def take(self, admitted: NDArray[np.bool_]) -> None:
+    def take(self, admitted: Mask) -> None:
         """Take in the constraints' answer to the edits asked about last."""
         self._judged.update(zip(self._open, admitted.tolist(), strict=True))
 
@@ -68,8 +68,8 @@ class AdmissibleStates:
         return state
 
     def _followed(
-        self, problem: Problem, base: State, states: NDArray[np.int16]
-    ) -> Generator[list[Edit], None, NDArray[np.int16]]:
+        self, problem: Problem, base: State, states: States
+    ) -> Generator[list[Edit], None, States]:
         """States `(n, words)` made from a base, each word by word, without what does not pass."""
         made = np.repeat(base[None], len(states), axis=0)
         for position in np.flatnonzero((states != base).any(axis=0)).tolist():
@@ -82,13 +82,11 @@ class AdmissibleStates:
             made[rows[passed]] = steps[passed]
         return made
 
-    def _ask(
-        self, problem: Problem, bases: NDArray[np.int16], states: NDArray[np.int16]
-    ) -> list[Edit]:
+    def _ask(self, problem: Problem, bases: States, states: States) -> list[Edit]:
         """Return the edits to judge among changes of one word each, between states `(n, words)`."""
         self._reached.add(problem.start().tobytes())
         positions = (states != bases).argmax(axis=1).tolist()
-        whole: NDArray[np.bool_] = bases >= 0
+        whole: Mask = bases >= 0
         spelt: list[bool] = np.all(whole, axis=1).tolist()
         self._links = [
             (base.tobytes(), state.tobytes()) for base, state in zip(bases, states, strict=True)
@@ -108,7 +106,7 @@ class AdmissibleStates:
         self._open = list(fresh)
         return list(fresh.values())
 
-    def _passed(self) -> NDArray[np.bool_]:
+    def _passed(self) -> Mask:
         """Which of the changes asked about last are admissible, `(n,)`."""
         passed = [self._judged[link] for link in self._links]
         for (base, state), good in zip(self._links, passed, strict=True):

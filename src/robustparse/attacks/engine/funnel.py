@@ -5,25 +5,21 @@ nothing but the sentence and add up however sentences are divided over batches, 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.sentence_constraint import Edit, SentenceConstraint
+from robustparse.types import Indices, Mask
 
 PROPOSED, JUDGED = "proposed", "judged"
 ALL = "all"
 
 
-def _nothing() -> NDArray[np.int64]:
-    return np.zeros((0, 0), dtype=np.int64)
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class CandidateCounts:
     """Candidates of one sentence, by what they passed and by who proposed them.
 
@@ -36,26 +32,17 @@ class CandidateCounts:
         generators: names of those that proposed. A word that several proposed counts for each.
         stages: their names.
         slots: words for which candidates were made.
-        sums: `int64 (1 + generators, stages)`; row 0 counts each word once.
+        sums: a row of stages each for all and for every generator; the first counts a word once.
     """
 
     generators: tuple[str, ...] = ()
     stages: tuple[str, ...] = ()
     slots: int = 0
-    sums: NDArray[np.int64] = field(default_factory=_nothing)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, CandidateCounts) and self._values() == other._values()
-
-    def __hash__(self) -> int:
-        return hash((self.generators, self.stages, self.slots))
-
-    def _values(self) -> tuple[Any, ...]:
-        return self.generators, self.stages, self.slots, self.sums.tolist()
+    sums: tuple[tuple[int, ...], ...] = ()
 
     def record(self) -> dict[str, Any]:
         """As a line of ``examples.jsonl`` holds it: slots, and sums by generator and stage."""
-        rows = zip((ALL, *self.generators), self.sums.tolist(), strict=False)
+        rows = zip((ALL, *self.generators), self.sums, strict=False)
         return {
             "slots": self.slots,
             "sums": {name: dict(zip(self.stages, row, strict=True)) for name, row in rows},
@@ -84,8 +71,8 @@ class CandidateFunnel:
         self._shape = (1 + len(generators), len(self._stages))
         # By sentence: how many slots, the counts, and who proposed each word of each position.
         self._slots: dict[int, int] = {}
-        self._sums: dict[int, NDArray[np.int64]] = {}
-        self._proposers: dict[int, dict[int, tuple[dict[str, int], NDArray[np.bool_]]]] = {}
+        self._sums: dict[int, Indices] = {}
+        self._proposers: dict[int, dict[int, tuple[dict[str, int], Mask]]] = {}
         # Only where several generators propose is it asked later who proposed a word.
         self._remembers = len(generators) > 1 and bool(on_sentences)
 
@@ -95,13 +82,7 @@ class CandidateFunnel:
         words: Sequence[Sequence[str]],
         proposals: Sequence[Sequence[Sequence[str]]],
     ) -> None:
-        """Begin to count the candidates of slots.
-
-        Args:
-            slots: the slots.
-            words: the candidates of each.
-            proposals: of each generator, those it proposed, by slot.
-        """
+        """Begin to count the candidates `words` of slots, with what every generator proposed."""
         ids = dict.fromkeys(slot.id for slot in slots)
         numbers = {id_: number for number, id_ in enumerate(ids)}
         owners = np.array([numbers[slot.id] for slot in slots], dtype=np.int64)
@@ -111,7 +92,7 @@ class CandidateFunnel:
         self._stage, self._added = -1, np.zeros((len(ids), *self._shape), dtype=np.int64)
         self._count()
 
-    def kept(self, masks: Sequence[NDArray[np.bool_]]) -> None:
+    def kept(self, masks: Sequence[Mask]) -> None:
         """Count the candidates that passed the next constraint, `(candidates,)` a slot."""
         kept = np.concatenate([np.zeros(0, dtype=np.bool_), *masks])
         self._owners, self._sources = self._owners[kept], self._sources[kept]
@@ -139,13 +120,10 @@ class CandidateFunnel:
                 mine = self._proposers.setdefault(slot.id, {})
                 mine[slot.position] = rows, self._sources[begin:end]
 
-    def judged(self, id_: int, edits: Sequence[Edit], passed: NDArray[np.bool_]) -> None:
-        """Count edits of a sentence that constraints judged.
+    def judged(self, id_: int, edits: Sequence[Edit], passed: Mask) -> None:
+        """Count edits of a sentence.
 
-        Args:
-            id_: of the sentence.
-            edits: each puts in one of its candidates.
-            passed: whether each passed the first N constraints, `(constraints, edits)`.
+        `passed` says whether each passed the first N constraints, `(constraints, edits)`.
         """
         reached = np.vstack([np.ones((1, len(edits)), dtype=np.int64), passed])
         sources = np.ones((len(edits), len(self._generators)), dtype=np.bool_)
@@ -160,15 +138,14 @@ class CandidateFunnel:
     def finished(self, id_: int) -> CandidateCounts:
         """Return the counts of a sentence, and forget them."""
         self._proposers.pop(id_, None)
-        slots, sums = self._slots.pop(id_, 0), self._sums.pop(id_, None)
-        if sums is None:
-            sums = np.zeros(self._shape, dtype=np.int64)
-        return CandidateCounts(self._generators, self._stages, slots, sums)
+        sums = self._sums.pop(id_, np.zeros(self._shape, dtype=np.int64)).tolist()
+        slots = self._slots.pop(id_, 0)
+        return CandidateCounts(self._generators, self._stages, slots, tuple(map(tuple, sums)))
 
 
 def _proposers(
     words: Sequence[Sequence[str]], proposals: Sequence[Sequence[Sequence[str]]]
-) -> NDArray[np.bool_]:
+) -> Mask:
     """Which generators proposed each candidate, whatever its casing, `(candidates, generators)`."""
     sources = np.ones((sum(map(len, words)), len(proposals)), dtype=np.bool_)
     if len(proposals) == 1:
@@ -183,10 +160,6 @@ def _proposers(
 
 
 def _numbered(names: Sequence[str]) -> list[str]:
-    """Names told apart: the second of a name gets a 2 after it, and so on."""
-    seen: dict[str, int] = {}
-    told = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        told.append(name if seen[name] == 1 else f"{name} {seen[name]}")
-    return told
+    """Tell names apart: the second of a name gets a 2 after it, and so on."""
+    counts = [names[:place].count(name) for place, name in enumerate(names, start=1)]
+    return [n if count == 1 else f"{n} {count}" for n, count in zip(names, counts, strict=True)]

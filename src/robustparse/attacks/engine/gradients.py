@@ -1,6 +1,7 @@
 """Takes the gradients that white-box searches ask for, those of many sentences in one pass."""
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -19,13 +20,7 @@ from robustparse.errors import InputError
 
 
 class GradientPasses:
-    """Answers requests for gradients.
-
-    Args:
-        victim: the model under attack, whose weights stand still.
-        capacity: texts of a pass, by the words of the longest.
-        statistics: where the victim's seconds are added up.
-    """
+    """Answers requests for gradients; `capacity`: texts of a pass, by words of the longest."""
 
     def __init__(
         self, victim: Victim, capacity: Callable[[int], int], statistics: Statistics
@@ -48,25 +43,20 @@ class GradientPasses:
                 key="attack",
                 remedy="choose a black-box search or another victim",
             )
+        kinds: dict[tuple[str, bool], list[int]] = defaultdict(list)
         # Requests of one kind share passes, longest sentences first.
-        order = sorted(
-            range(len(requests)),
-            key=lambda row: (requests[row].loss, requests[row].characters, -len(problems[row])),
-        )
+        for row in sorted(range(len(requests)), key=lambda row: -len(problems[row])):
+            kinds[requests[row].loss, requests[row].characters].append(row)
         found: dict[int, WordGradients] = {}
-        while order:
-            first = requests[order[0]]
-            batch = [
-                row
-                for row in order[: self._capacity(len(problems[order[0]]))]
-                if (requests[row].loss, requests[row].characters) == (first.loss, first.characters)
-            ]
-            order = order[len(batch) :]
-            asked = [(problems[row], requests[row]) for row in batch]
-            begin = time.perf_counter()
-            self._embeddings = self._embeddings or Embeddings(victim.vectors)
-            found.update(zip(batch, _gradients(victim, asked, self._embeddings), strict=True))
-            self._statistics.victim_seconds += time.perf_counter() - begin
+        begin = time.perf_counter()
+        self._embeddings = self._embeddings or Embeddings(victim.vectors)
+        for rows in kinds.values():
+            while rows:
+                size = self._capacity(len(problems[rows[0]]))
+                batch, rows = rows[:size], rows[size:]
+                asked = [(problems[row], requests[row]) for row in batch]
+                found.update(zip(batch, _gradients(victim, asked, self._embeddings), strict=True))
+        self._statistics.victim_seconds += time.perf_counter() - begin
         return [found[row] for row in range(len(requests))]
 
 
@@ -76,7 +66,7 @@ def _gradients(
     embeddings: Embeddings,
 ) -> list[WordGradients]:
     """Make one pass over requests of one kind."""
-    texts = read([(problem.source, request.state[None]) for problem, request in asked])
+    texts = read([(problem, request.state[None]) for problem, request in asked])
     gold = [problem.gold for problem, _ in asked]
     among = [
         np.ones(len(problem), dtype=np.bool_) if request.among is None else request.among
@@ -86,28 +76,21 @@ def _gradients(
     at_words, vectors, norms = victim.gradient(
         texts.words, texts.tags, texts.lengths, gold, request.loss, among
     )
-    sizes = texts.lengths.tolist()
+    plain = [
+        (at_words[row, :size], vectors[row, :size], norms[row, :size], embeddings)
+        for row, size in enumerate(texts.lengths.tolist())
+    ]
     if not request.characters:
-        return [
-            WordGradients(at_words[row, :size], vectors[row, :size], norms[row, :size], embeddings)
-            for row, size in enumerate(sizes)
-        ]
+        return [WordGradients(*one) for one in plain]
     if not isinstance(victim, CharacterVictim):
         raise InputError(
             f"the search asks for gradients of characters and {type(victim).__name__} gives none",
             key="attack",
             remedy="choose another search or another victim",
         )
-    at_characters, characters = victim.character_gradient(texts.words, at_words)
+    spell = victim.character_vectors
+    characters, spelled = victim.character_gradient(texts.words, at_words)
     return [
-        CharacterGradients(
-            at_words[row, :size],
-            vectors[row, :size],
-            norms[row, :size],
-            embeddings,
-            at_characters[row, :size],
-            characters[row, :size],
-            victim.character_vectors,
-        )
-        for row, size in enumerate(sizes)
+        CharacterGradients(*one, characters[row, : len(one[0])], spelled[row, : len(one[0])], spell)
+        for row, one in enumerate(plain)
     ]

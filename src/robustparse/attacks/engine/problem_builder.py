@@ -22,9 +22,9 @@ from robustparse.attacks.problem import Problem
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError
 from robustparse.metrics import counted_words
-from robustparse.types import Example
+from robustparse.types import Example, Floats, Ids, Indices, Mask
 
-_Masks = list[NDArray[np.bool_]]
+_Masks = list[Mask]
 
 
 class ProblemBuilder:
@@ -53,8 +53,8 @@ class ProblemBuilder:
         seed: int,
         statistics: Statistics,
     ) -> None:
-        self._victim, self._goal, self._constraints = victim, goal, constraints
-        self._seed, self._statistics = seed, statistics
+        self.victim, self.goal, self._constraints = victim, goal, constraints
+        self.seed, self.statistics = seed, statistics
         bound = candidates.for_victim(victim)
         self._united = isinstance(bound, Union)
         self._generators = bound.generators if isinstance(bound, Union) else [bound]
@@ -68,17 +68,16 @@ class ProblemBuilder:
 
     def build(self, examples: Sequence[Example]) -> list[Problem]:
         """Build the problems of the examples, in their order, without candidates as yet."""
-        victim = self._victim
+        victim = self.victim
         lengths = [len(example.sentence) for example in examples]
         ends = np.cumsum(lengths).tolist()
         originals = _rows(victim, list(chain.from_iterable(e.sentence.words for e in examples)))
         tags = victim.intern_tags([tag for example in examples for tag in _tags(example)])
-        golds = self._goal.gold(examples, victim)
+        golds = self.goal.gold(examples, victim)
         once = any(one.once for one in self._on_sentences)
         return [
             Problem(
-                id=example.id,
-                sentence=example.sentence,
+                example=example,
                 original=originals[end - length : end],
                 tags=tags[end - length : end],
                 unknown=victim.unknown,
@@ -87,9 +86,11 @@ class ProblemBuilder:
                 rows=np.zeros(0, dtype=np.int32),
                 words=(),
                 gold=gold,
-                counted=counted_words(example.sentence, self._goal.punctuation),
+                counted=counted_words(example.sentence, self.goal.punctuation),
                 once=once,
-                most_edits=self._most_edits(length),
+                most_edits=min(
+                    (one.most_edits(length) for one in self._on_sentences), default=length
+                ),
             )
             for example, eligible, gold, length, end in zip(
                 examples, self._eligible(examples), golds, lengths, ends, strict=True
@@ -105,27 +106,15 @@ class ProblemBuilder:
             ]
         return masks
 
-    def _most_edits(self, words: int) -> int | None:
-        """How many words of a sentence all constraints let differ from the original's."""
-        told = (one.most_edits(words) for one in self._on_sentences)
-        return min((most for most in told if most is not None), default=None)
-
-    def extend(
-        self, problems: Sequence[Problem], positions: Sequence[NDArray[np.int64]]
-    ) -> list[Problem]:
-        """Give problems candidates at more positions.
-
-        Args:
-            problems: the problems so far.
-            positions: of each problem, where it has none and is to get some, rising.
-        """
+    def extend(self, problems: Sequence[Problem], positions: Sequence[Indices]) -> list[Problem]:
+        """Give each problem candidates at more positions, rising, where it has none yet."""
         slots = [
             Slot(problem.id, problem.sentence, position)
             for problem, some in zip(problems, positions, strict=True)
             for position in some.tolist()
         ]
         words = self._accepted(slots)
-        rows = _rows(self._victim, list(chain.from_iterable(words)))
+        rows = _rows(self.victim, list(chain.from_iterable(words)))
         added = np.fromiter(map(len, words), dtype=np.int64, count=len(slots))
         _check_sizes(slots, added)
         extended, slot, row = [], 0, 0
@@ -141,13 +130,13 @@ class ProblemBuilder:
         proposals = []
         for generator in self._generators:
             with self._timed(generator):
-                proposed = generator.propose(slots, self._seed)
+                proposed = generator.propose(slots, self.seed)
             proposals.append(cased(generator, slots, proposed))
         words = unite(proposals) if self._united else proposals[0]
         self.funnel.proposed(slots, words, proposals)
         for constraint in self._on_words:
             with self._timed(constraint):
-                masks = constraint.accept(slots, words, self._victim)
+                masks = constraint.accept(slots, words, self.victim)
             words = [
                 some if mask.all() else list(compress(some, mask.tolist()))
                 for some, mask in zip(words, masks, strict=True)
@@ -156,9 +145,7 @@ class ProblemBuilder:
         self.funnel.accepted(words)
         return words
 
-    def admits(
-        self, problems: Sequence[Problem], edits: Sequence[Sequence[Edit]]
-    ) -> list[NDArray[np.bool_]]:
+    def admits(self, problems: Sequence[Problem], edits: Sequence[Sequence[Edit]]) -> list[Mask]:
         """Judge the edits of each problem: which pass all constraints on sentences, `(edits,)`.
 
         Each constraint judges the survivors of the one before.
@@ -175,7 +162,7 @@ class ProblemBuilder:
             self.funnel.judged(problem.id, some, part)
         return [part[-1] for part in parts]
 
-    def similarities(self, edits: Sequence[Sequence[Edit]]) -> Sequence[NDArray[np.float64] | None]:
+    def similarities(self, edits: Sequence[Sequence[Edit]]) -> Sequence[Floats | None]:
         """Ask the first constraint that measures similarity, `(edits,)` each; None if none does."""
         all_edits = list(chain.from_iterable(edits))
         for one in self._on_sentences:
@@ -197,14 +184,15 @@ class ProblemBuilder:
             found = f"{type(error).__name__}: {error}"
             raise RuntimeError(f"{type(part).__name__} failed ({found})") from error
         if part.is_model:
-            self._statistics.add_model_seconds(part, time.perf_counter() - begin)
+            seconds = time.perf_counter() - begin
+            self.statistics.model_seconds[type(part).__name__] += seconds
 
 
 def _looks_at_candidates(constraint: Constraint) -> bool:
     return type(constraint).accept is not Constraint.accept
 
 
-def _rows(victim: Victim, words: Sequence[str]) -> NDArray[np.int32]:
+def _rows(victim: Victim, words: Sequence[str]) -> Ids:
     """Rows of the words, `(len(words),)`; each distinct word is interned once."""
     distinct = list(dict.fromkeys(words))
     row = dict(zip(distinct, victim.intern(distinct).tolist(), strict=True))
@@ -216,12 +204,8 @@ def _tags(example: Example) -> tuple[str, ...]:
     return example.sentence.tags or ("_",) * len(example.sentence)
 
 
-def _check_sizes(slots: Sequence[Slot], added: NDArray[np.int64]) -> None:
-    """See that a state can tell the candidates of each slot apart, `(slots,)` many.
-
-    Raises:
-        InputError: a slot has too many.
-    """
+def _check_sizes(slots: Sequence[Slot], added: Indices) -> None:
+    """See that a state can tell the candidates of each slot apart, `(slots,)` many."""
     most = np.iinfo(np.int16).max
     if added.max(initial=0) > most:
         slot = slots[int(added.argmax())]
@@ -234,21 +218,9 @@ def _check_sizes(slots: Sequence[Slot], added: NDArray[np.int64]) -> None:
 
 
 def _extended(
-    problem: Problem,
-    positions: NDArray[np.int64],
-    words: Sequence[Sequence[str]],
-    added: NDArray[np.int64],
-    rows: NDArray[np.int32],
+    problem: Problem, positions: Indices, words: Sequence[Sequence[str]], added: Indices, rows: Ids
 ) -> Problem:
-    """Put candidates at rising positions of a problem.
-
-    Args:
-        problem: the problem, which has none at these positions.
-        positions: where.
-        words: the candidates of each position.
-        added: how many each has.
-        rows: of all of them.
-    """
+    """Put candidates at rising positions of a problem, `added` many at each and in these `rows`."""
     new = np.zeros(len(problem), dtype=np.int64)
     new[positions] = added
     ptr = problem.ptr.copy()

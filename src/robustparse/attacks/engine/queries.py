@@ -4,9 +4,9 @@ States are told apart by number, in the order in which they were first asked abo
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.goals.goal import Verdict
+from robustparse.types import Indices, States
 
 NOTHING = Verdict(np.zeros(0), np.zeros(0, dtype=np.bool_))
 """The verdict on no states."""
@@ -25,7 +25,7 @@ class QueryCounter:
 
     def __init__(self, budget: int | None) -> None:
         self.charged = 0
-        self.asked: list[NDArray[np.int16]] = []
+        self.asked: list[States] = []
         self._budget = budget
         self._numbers: dict[bytes, int] = {}
         self._verdicts: list[Verdict] = []
@@ -40,9 +40,7 @@ class QueryCounter:
         """Queries left; None if there is no end to them."""
         return None if self._budget is None else self._budget - self.charged
 
-    def charge(
-        self, states: NDArray[np.int16]
-    ) -> tuple[NDArray[np.int16], NDArray[np.int64] | None]:
+    def charge(self, states: States) -> tuple[States, Indices | None]:
         """Count states asked about, `(n, words)`, which the budget must allow.
 
         Returns:
@@ -74,7 +72,7 @@ class QueryCounter:
         """Remember the verdict on the states that were new, in their order."""
         self._verdicts.append(verdict)
 
-    def verdict(self, numbers: NDArray[np.int64]) -> Verdict:
+    def verdict(self, numbers: Indices) -> Verdict:
         """Look up the verdict on states that were judged, by their numbers, `(n,)`."""
         if len(self._verdicts) > 1:
             scores = np.concatenate([verdict.scores for verdict in self._verdicts])

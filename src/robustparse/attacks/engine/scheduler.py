@@ -8,7 +8,6 @@ handed back. States are predicted in batches of similar length, up to a word bud
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
 from typing import Any
@@ -25,25 +24,17 @@ from robustparse.attacks.engine.search_run import (
     Predict,
     SearchRun,
 )
-from robustparse.attacks.engine.statistics import Statistics
-from robustparse.attacks.engine.texts import Asked, read
-from robustparse.attacks.goals.goal import Goal
+from robustparse.attacks.engine.texts import read
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.requests import Gradient, Search
-from robustparse.attacks.victim import Predictions, Victim, joined
+from robustparse.attacks.victim import Predictions, joined
+from robustparse.types import States
 
 _FORWARD_SHARE = 16  # a forward pass is worth about 1/16 of a full batch in padding
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """Some of the states that one sentence wants predicted, `(n, words)`."""
-
-    sentence: SearchRun
-    states: NDArray[np.int16]
-
-    def asked(self) -> Asked:
-        return self.sentence.problem.source, self.states
+_Piece = tuple[SearchRun, States]
+"""Some of the states that one sentence wants predicted, `(n, words)`."""
 
 
 class Scheduler:
@@ -54,46 +45,31 @@ class Scheduler:
     Gradients are not charged.
 
     Args:
-        victim: the model under attack.
-        builder: makes candidates and judges changes.
-        goal: judges its answers.
+        builder: makes candidates and judges changes, for one victim and goal.
         search: the strategy, one generator a sentence.
-        seed: with a sentence's id, seeds its search.
-        budget: queries a sentence may charge; None is unlimited.
-        live: searches kept alive at once.
-        batch_words: padded words of a forward pass.
-        batch_queries: texts of a forward pass.
-        statistics: where totals are added up.
+        budget, live, batch_words, batch_queries: see `Attack`.
         reported: whether clean and closing predictions are wanted; else only what searches ask.
     """
 
     def __init__(
         self,
-        victim: Victim,
         builder: ProblemBuilder,
-        goal: Goal,
         search: Search,
         *,
-        seed: int,
         budget: int | None,
         live: int,
         batch_words: int,
         batch_queries: int,
-        statistics: Statistics,
         reported: bool = True,
     ) -> None:
-        self._victim, self._builder, self._goal, self._search = victim, builder, goal, search
-        self._seed, self._budget, self._reported = seed, budget, reported
+        self._builder, self._search = builder, search
+        self._budget, self._reported = budget, reported
         self._live, self._batch_words, self._batch_queries = live, batch_words, batch_queries
-        self._statistics = statistics
-        self._gradients = GradientPasses(victim, self._capacity, statistics)
+        self._statistics = builder.statistics
+        self._gradients = GradientPasses(builder.victim, self._capacity, builder.statistics)
 
     def run(self, problems: Iterable[Problem]) -> Iterator[SearchRun]:
-        """Attack all problems; sentences come as they finish.
-
-        Raises:
-            InputError: the search asks for gradients of a victim that gives none.
-        """
+        """Attack all problems; sentences come as they finish."""
         rest = iter(problems)
         sentences: list[SearchRun] = []
         while True:
@@ -113,16 +89,7 @@ class Scheduler:
             sentences = [sentence for sentence in sentences if sentence.need is not None]
 
     def _open(self, problem: Problem) -> SearchRun:
-        return SearchRun(
-            problem,
-            self._goal,
-            self._search,
-            self._seed,
-            self._budget,
-            constrained=self._builder.constrained,
-            ahead=self._builder.free,
-            reported=self._reported,
-        )
+        return SearchRun(problem, self._builder, self._search, self._budget, self._reported)
 
     def _serve(self, sentences: Sequence[SearchRun], kind: type) -> int:
         """Gather one kind of need, answer all in one go, and hand back the answers; how many."""
@@ -151,8 +118,8 @@ class Scheduler:
         """Predict all states that sentences wait for."""
         parts: dict[int, list[Predictions]] = {id(sentence): [] for sentence in waiting}
         for batch in self._batches(waiting):
-            for piece, part in zip(batch, self._predicted(batch), strict=True):
-                parts[id(piece.sentence)].append(part)
+            for (sentence, _), part in zip(batch, self._predicted(batch), strict=True):
+                parts[id(sentence)].append(part)
         return [joined(some) for some in parts.values()]
 
     def _capacity(self, longest: int) -> int:
@@ -166,7 +133,8 @@ class Scheduler:
         longest = room = padding = 0
         for sentence in sorted(waiting, key=attrgetter("length"), reverse=True):
             length, begin = sentence.length, 0
-            states = _wanted(sentence)
+            assert isinstance(sentence.need, Predict)
+            states = sentence.need.states
             rows = len(states)
             while begin < rows:
                 padding += (longest - length) * min(rows - begin, room)
@@ -177,7 +145,7 @@ class Scheduler:
                     longest, padding = max(1, length), 0
                     room = self._capacity(longest)
                 end = min(rows, begin + room)
-                batch.append(_Piece(sentence, states[begin:end]))
+                batch.append((sentence, states[begin:end]))
                 room -= end - begin
                 begin = end
         if batch:
@@ -185,18 +153,18 @@ class Scheduler:
 
     def _predicted(self, batch: Sequence[_Piece]) -> Iterator[Predictions]:
         """Make one forward pass; yield the predictions of each piece."""
-        texts = read([piece.asked() for piece in batch])
+        texts = read([(sentence.problem, states) for sentence, states in batch])
         begin = time.perf_counter()
-        predictions = self._victim.predict(texts.words, texts.tags, texts.lengths)
+        predictions = self._builder.victim.predict(texts.words, texts.tags, texts.lengths)
         self._statistics.victim_seconds += time.perf_counter() - begin
-        closing = sum(piece.sentence.length for piece in batch if piece.sentence.closing)
+        closing = sum(sentence.length for sentence, _ in batch if sentence.closing)
         self._statistics.count_pass(texts.lengths, closing)
         at = 0
-        for piece in batch:
-            rows = slice(at, at + len(piece.states))
+        for sentence, states in batch:
+            rows = slice(at, at + len(states))
             part = tuple([array[rows] for array in predictions])
-            if self._goal.per_word:
-                part = tuple(_with_columns(array, piece.sentence.length) for array in part)
+            if self._builder.goal.per_word:
+                part = tuple(_with_columns(array, sentence.length) for array in part)
             yield part
             at = rows.stop
 
@@ -205,16 +173,10 @@ class Scheduler:
         place = self._statistics.sampled()
         if place is not None:
             states = np.concatenate([sentence.problem.start()[None][:0], *sentence.queries.asked])
-            self._statistics.keep(place, (sentence.problem.source, states))
+            self._statistics.keep(place, (sentence.problem, states))
 
 
 _BEFORE_PREDICTIONS = (Candidates, Admit, Measure, Gradient)
-
-
-def _wanted(sentence: SearchRun) -> NDArray[np.int16]:
-    """States that a sentence wants predicted, `(n, words)`."""
-    assert isinstance(sentence.need, Predict)
-    return sentence.need.states
 
 
 def _with_columns(array: NDArray[Any], width: int) -> NDArray[Any]:

@@ -9,19 +9,19 @@ from collections.abc import Generator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.constraints.sentence_constraint import Edit
 from robustparse.attacks.engine.admissible_states import AdmissibleStates
 from robustparse.attacks.engine.funnel import CandidateCounts
+from robustparse.attacks.engine.problem_builder import ProblemBuilder
 from robustparse.attacks.engine.queries import NOTHING, QueryCounter
-from robustparse.attacks.goals.goal import Goal, Verdict
+from robustparse.attacks.goals.goal import Verdict
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.randomness import stream
 from robustparse.attacks.results import Status
-from robustparse.attacks.search.comparing import Compare
 from robustparse.attacks.search.requests import (
     Answer,
+    Compare,
     Expand,
     Gradient,
     Propose,
@@ -30,18 +30,19 @@ from robustparse.attacks.search.requests import (
     Search,
 )
 from robustparse.attacks.victim import Predictions
+from robustparse.types import Indices, States
 
 
 class Predict(NamedTuple):
     """Needs the victim's predictions for states `(n, words)`."""
 
-    states: NDArray[np.int16]
+    states: States
 
 
 class Candidates(NamedTuple):
     """Needs the problem with candidates at more positions, `(positions,)`, rising."""
 
-    positions: NDArray[np.int64]
+    positions: Indices
 
 
 class Admit(NamedTuple):
@@ -59,7 +60,7 @@ class Measure(NamedTuple):
 Need = Predict | Candidates | Admit | Measure | Gradient
 Waiting = Generator[Need, Any, Any]
 
-_FIRST, _NOWHERE = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64)
+_NOWHERE = np.zeros(0, dtype=np.int64)
 
 
 class SearchRun:
@@ -67,12 +68,9 @@ class SearchRun:
 
     Args:
         problem: the sentence's search space.
-        goal: judges the victim's answers.
+        builder: of the problem; knows the goal and the constraints.
         search: the strategy.
-        seed: with the id, of the sentence's own random stream.
         budget: queries it may charge, the clean prediction included; None is unlimited.
-        constrained: whether constraints judge changed sentences.
-        ahead: whether candidates are made where the search says that it will ask soon.
         reported: whether the clean and the closing prediction are wanted, whatever the search asks.
 
     Attributes:
@@ -94,20 +92,16 @@ class SearchRun:
     def __init__(
         self,
         problem: Problem,
-        goal: Goal,
+        builder: ProblemBuilder,
         search: Search,
-        seed: int,
         budget: int | None,
-        constrained: bool = False,
-        ahead: bool = False,
-        reported: bool = True,
+        reported: bool,
     ) -> None:
         self.problem, self.length = problem, len(problem)
         self.queries = QueryCounter(budget)
-        self.targeted = goal.applies(problem)
+        self.targeted = builder.goal.applies(problem)
         self.closing = self._skipped = False
-        self._goal, self._search, self._seed = goal, search, seed
-        self._constrained, self._ahead, self._reported = constrained, ahead, reported
+        self._builder, self._search, self._reported = builder, search, reported
         self._admission = AdmissibleStates()
         self._proposed = ~problem.eligible
         self._no_states = np.zeros((0, len(problem)), dtype=np.int16)
@@ -123,6 +117,11 @@ class SearchRun:
     def unique(self) -> int:
         """See `QueryCounter.unique`."""
         return self.queries.unique
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The sentence as the search leaves it, once it is done."""
+        return self.problem.text(self.outcome)
 
     @property
     def status(self) -> Status:
@@ -153,9 +152,9 @@ class SearchRun:
         spent = self.queries.left == 0 and self._search.asks
         if self.targeted and not self._skipped and not spent:
             known = start[None] if len(verdict.scores) else self._no_states
-            clean = self._answer(known, verdict, _FIRST)
+            clean = self._answer(known, verdict, np.zeros(1, dtype=np.int64))
             outcome = yield from self._searched(clean)
-        if self._constrained and not self._admission.admissible(outcome):
+        if self._builder.constrained and not self._admission.admissible(outcome):
             outcome = yield from self._admitted(self._admission.rebuilt(self.problem, outcome))
         self.outcome, self.closing = outcome, True
         if self._reported:
@@ -164,18 +163,18 @@ class SearchRun:
 
     def _searched(self, clean: Answer) -> Waiting:
         """Answer what the search asks; return the state that it settles on."""
-        asking = self._search.run(self.problem, clean, stream(self._seed, self.problem.id))
+        asking = self._search.run(self.problem, clean, stream(self._builder.seed, self.problem.id))
         try:
             request = next(asking)
             while True:
                 request = asking.send((yield from self._answered(request)))
         except StopIteration as stop:
-            return stop.value.state
+            return stop.value
 
     def _answered(self, request: Request) -> Waiting:
         """Answer one request."""
         if isinstance(request, Expand | Score):
-            if self._constrained:
+            if self._builder.constrained:
                 asked = yield from self._admitted(self._admission.asked(self.problem, request))
             else:
                 asked = request.asked(self.problem)
@@ -196,7 +195,7 @@ class SearchRun:
         positions = request.positions
         if self._proposed[positions].all():
             return
-        if self._ahead and request.soon is not None:
+        if self._builder.free and request.soon is not None:
             positions = np.concatenate([positions, request.soon])
         wanted = np.unique(positions[~self._proposed[positions]])
         self._proposed[positions] = True
@@ -212,7 +211,7 @@ class SearchRun:
         except StopIteration as stop:
             return stop.value
 
-    def _scored(self, states: NDArray[np.int16], places: NDArray[np.int64]) -> Waiting:
+    def _scored(self, states: States, places: Indices) -> Waiting:
         """Charge states, cut to the budget; have those predicted that are new."""
         left = self.queries.left
         if left == 0:
@@ -227,12 +226,12 @@ class SearchRun:
             verdict = self.queries.verdict(numbers)
         return self._answer(states, verdict, places)
 
-    def _judged(self, states: NDArray[np.int16], predictions: Predictions) -> Verdict:
-        return self._goal.judge(self.problem, self.clean, states, predictions)
+    def _judged(self, states: States, predictions: Predictions) -> Verdict:
+        if not self.targeted:
+            return Verdict(np.zeros(len(states)), np.zeros(len(states), dtype=np.bool_))
+        return self._builder.goal.judge(self.problem, self.clean, states, predictions)
 
-    def _answer(
-        self, states: NDArray[np.int16], verdict: Verdict, places: NDArray[np.int64]
-    ) -> Answer:
+    def _answer(self, states: States, verdict: Verdict, places: Indices) -> Answer:
         return Answer(
-            self.problem, states, verdict.scores, verdict.success, self.queries.left, places
+            states, verdict.scores, verdict.success, self.problem, self.queries.left, places
         )

@@ -5,10 +5,10 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.engine.texts import Asked, read
 from robustparse.attacks.victim import Victim
+from robustparse.types import Ids
 
 
 @dataclass(eq=False)
@@ -42,7 +42,7 @@ class Statistics:
         default_factory=lambda: np.random.Generator(np.random.Philox(0))
     )
 
-    def count_pass(self, lengths: NDArray[np.int32], closing: int) -> None:
+    def count_pass(self, lengths: Ids, closing: int) -> None:
         """Count a forward pass of the victim.
 
         Args:
@@ -54,10 +54,6 @@ class Statistics:
         self.texts += len(lengths)
         self.words += words
         self.unique_words += words - closing
-
-    def add_model_seconds(self, part: object, seconds: float) -> None:
-        """Count seconds spent in a model other than the victim."""
-        self.model_seconds[type(part).__name__] += seconds
 
     def sampled(self) -> int | None:
         """Where the next sentence goes in the sample, or None (reservoir sampling)."""
@@ -96,9 +92,7 @@ def victim_seconds_alone(victim: Victim, statistics: Statistics) -> float:
     return (time.perf_counter() - begin) * statistics.unique_words / sampled
 
 
-def _full_batches(
-    sample: list[Asked], batch_words: int
-) -> list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]]:
+def _full_batches(sample: list[Asked], batch_words: int) -> list[tuple[Ids, Ids, Ids]]:
     """Words, tags `(n, length)` and lengths `(n,)` of each batch, longest first."""
     texts = [
         (words[:length], tags[:length])

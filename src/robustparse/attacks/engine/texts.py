@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from robustparse.attacks.problem import DELETED, UNKNOWN, Source
+from robustparse.attacks.problem import DELETED, UNKNOWN, Problem
+from robustparse.types import Ids, Indices, Mask, States
 
-Asked = tuple[Source, NDArray[np.int16]]
+Asked = tuple[Problem, States]
 """States of one sentence, `(n, words)`, and what they are read from."""
 
 
@@ -26,24 +26,21 @@ class Texts:
         lengths: words of each text, `int32 (n,)`.
     """
 
-    words: NDArray[np.int32]
-    tags: NDArray[np.int32]
-    lengths: NDArray[np.int32]
+    words: Ids
+    tags: Ids
+    lengths: Ids
 
 
 def read(parts: Sequence[Asked]) -> Texts:
-    """Return the texts of states of several sentences, in their order.
+    """Return the texts of states of several sentences, one state at least, in their order.
 
     All are made at once: what is done sentence by sentence costs more than it reads.
-
-    Args:
-        parts: states with what they are read from; there is one state at least.
     """
-    sources = [source for source, _ in parts]
-    widths = np.array([len(source.original) for source in sources])
+    problems = [problem for problem, _ in parts]
+    widths = np.array([len(problem.original) for problem in problems])
     part = np.repeat(np.arange(len(parts)), [len(states) for _, states in parts])
     lengths = widths[part]
-    words, tags = _originals(sources, widths)
+    words, tags = _originals(problems, widths)
     words, tags = words[part], tags[part]
     # Few words of a state are changed: only they are looked up.
     flat = np.concatenate([states.ravel() for _, states in parts])
@@ -51,7 +48,7 @@ def read(parts: Sequence[Asked]) -> Texts:
     choice, ends = flat[changed], np.cumsum(lengths)
     row = np.searchsorted(ends, changed, side="right")
     column = changed - (ends - lengths)[row]
-    words[row, column] = _rows(sources, widths, part[row], column, choice)
+    words[row, column] = _rows(problems, widths, part[row], column, choice)
     deleted = choice == DELETED
     if deleted.any():
         kept = np.arange(words.shape[1]) < lengths[:, None]
@@ -60,59 +57,51 @@ def read(parts: Sequence[Asked]) -> Texts:
         words, tags = _moved_up(words, kept, lengths), _moved_up(tags, kept, lengths)
     empty = lengths == 0
     if empty.any():
-        words[empty, 0] = np.array([source.unknown for source in sources])[part[empty]]
+        words[empty, 0] = np.array([problem.unknown for problem in problems])[part[empty]]
         lengths = np.maximum(lengths, 1)
     longest = int(lengths.max())  # all texts may have lost words
     return Texts(words[:, :longest], tags[:, :longest], lengths.astype(np.int32))
 
 
-def _originals(
-    sources: Sequence[Source], widths: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Words and tags of the sentences as they are, `(sources, longest)`."""
-    words = np.zeros((len(sources), max(1, int(widths.max()))), dtype=np.int32)
+def _originals(problems: Sequence[Problem], widths: Indices) -> tuple[Ids, Ids]:
+    """Words and tags of the sentences as they are, `(problems, longest)`."""
+    words = np.zeros((len(problems), max(1, int(widths.max()))), dtype=np.int32)
     tags = np.zeros_like(words)
     inside = np.arange(words.shape[1]) < widths[:, None]
-    words[inside] = np.concatenate([source.original for source in sources])
-    tags[inside] = np.concatenate([source.tags for source in sources])
+    words[inside] = np.concatenate([problem.original for problem in problems])
+    tags[inside] = np.concatenate([problem.tags for problem in problems])
     return words, tags
 
 
 def _rows(
-    sources: Sequence[Source],
-    widths: NDArray[np.int64],
-    part: NDArray[np.int64],
-    position: NDArray[np.int64],
-    choice: NDArray[np.int16],
-) -> NDArray[np.int32]:
+    problems: Sequence[Problem], widths: Indices, part: Indices, position: Indices, choice: States
+) -> Ids:
     """Return the victim's rows of choices other than the original, `(choices,)`; 0 for a deleted
     word.
 
-    Each choice is made at a position of one of the sources, `part`, which rises.
+    Each choice is made at a position of one of the problems, `part`, which rises.
     """
-    unknown = np.array([source.unknown for source in sources], dtype=np.int32)
+    unknown = np.array([problem.unknown for problem in problems], dtype=np.int32)
     rows = np.where(choice == UNKNOWN, unknown[part], np.int32(0))
     put = choice > 0
     if put.any():
         part, position = part[put], position[put]
-        first = np.concatenate([source.ptr[:-1] for source in sources])
+        first = np.concatenate([problem.ptr[:-1] for problem in problems])
         word = (np.cumsum(widths) - widths)[part] + position
         index = first[word] + choice[put] - 1
-        # Candidates may be many: they are looked up where they are, source by source.
-        ends = np.bincount(part, minlength=len(sources)).cumsum().tolist()
+        # Candidates may be many: they are looked up where they are, problem by problem.
+        ends = np.bincount(part, minlength=len(problems)).cumsum().tolist()
         begins = [0, *ends[:-1]]
         rows[put] = np.concatenate(
             [
-                source.rows[index[begin:end]]
-                for source, begin, end in zip(sources, begins, ends, strict=True)
+                problem.rows[index[begin:end]]
+                for problem, begin, end in zip(problems, begins, ends, strict=True)
             ]
         )
     return rows
 
 
-def _moved_up(
-    values: NDArray[np.int32], kept: NDArray[np.bool_], lengths: NDArray[np.int64]
-) -> NDArray[np.int32]:
+def _moved_up(values: Ids, kept: Mask, lengths: Indices) -> Ids:
     """Return the values kept `(n, words)`, without gaps between them; 0 stands beyond the last."""
     moved = np.zeros_like(values)
     moved[np.arange(values.shape[1]) < lengths[:, None]] = values[kept]

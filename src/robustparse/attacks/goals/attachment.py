@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 from robustparse.attacks.goals.goal import Goal, Verdict
 from robustparse.attacks.problem import DELETED, Problem
 from robustparse.attacks.victim import Predictions, Victim
-from robustparse.errors import InputError, check_choice, check_least
+from robustparse.errors import check_choice, check_least
 from robustparse.metrics import PunctuationPolicy
-from robustparse.types import DependencyTree, Example
+from robustparse.types import DependencyTree, Example, Ids, Mask, States
 
 
 class Parse(NamedTuple):
     """The parse of one sentence: heads `(words,)` (0 is ROOT) and label ids `(words,)`."""
 
-    heads: NDArray[np.int16]
-    labels: NDArray[np.int32]
+    heads: States
+    labels: Ids
 
 
 class TreeGoal(Goal):
@@ -32,17 +32,8 @@ class TreeGoal(Goal):
     per_word = True
 
     def gold(self, examples: Sequence[Example], victim: Victim) -> list[Any]:
-        """Gold heads and the victim's ids of the gold labels, -1 for an unseen label.
-
-        Raises:
-            InputError: an example has another gold answer than a dependency tree.
-        """
-        for example in examples:
-            if not isinstance(example.gold, DependencyTree):
-                raise InputError(
-                    f"sentence {example.id}: its gold answer is a {type(example.gold).__name__}, "
-                    f"and {type(self).__name__} judges dependency trees; choose another goal"
-                )
+        """Return gold heads and the victim's ids of the gold labels, -1 for an unseen label."""
+        self.check_gold(examples, DependencyTree)
         labels = victim.name_ids([label for example in examples for label in example.gold.labels])
         golds, begin = [], 0
         for example in examples:
@@ -71,9 +62,6 @@ class AttachmentDrop(TreeGoal):
         least: further wrong arcs that make a success.
         punctuation: which words count: `none` excludes nothing (Universal Dependencies), `penn`
             excludes by tag (Wang et al. 2021), `unicode` by form (Zheng et al. 2020).
-
-    Raises:
-        InputError: a setting is none of these.
     """
 
     def __init__(
@@ -94,11 +82,7 @@ class AttachmentDrop(TreeGoal):
         self.punctuation = punctuation
 
     def judge(
-        self,
-        problem: Problem,
-        clean: Predictions,
-        states: NDArray[np.int16],
-        predictions: Predictions,
+        self, problem: Problem, clean: Predictions, states: States, predictions: Predictions
     ) -> Verdict:
         """See `Goal.judge`."""
         before = Parse(clean[0][0], clean[1][0])
@@ -116,19 +100,15 @@ class AttachmentDrop(TreeGoal):
         return Verdict(scores, counts[-1][1] >= self.least)
 
 
-def _wrong(
-    problem: Problem, metric: str, heads: NDArray[Any], labels: NDArray[Any]
-) -> NDArray[np.bool_]:
+def _wrong(problem: Problem, metric: str, heads: NDArray[Any], labels: NDArray[Any]) -> Mask:
     """Which arcs differ from gold; heads and labels `(words,)` or `(n, words)`."""
-    wrong: NDArray[np.bool_] = heads != problem.gold.heads
+    wrong: Mask = heads != problem.gold.heads
     if metric == "las":
         wrong = wrong | (labels != problem.gold.labels)
     return wrong
 
 
-def _untouched_arcs(
-    problem: Problem, clean: Parse, states: NDArray[np.int16], heads: NDArray[np.int16]
-) -> NDArray[np.bool_]:
+def _untouched_arcs(problem: Problem, clean: Parse, states: States, heads: States) -> Mask:
     """Arcs with no changed word at either end, in gold, clean and attacked parse, `(n, words)`."""
     # Column 0 is ROOT, which is never changed, so that heads index the columns directly.
     changed = np.zeros((len(states), len(problem) + 1), dtype=np.bool_)
@@ -137,22 +117,11 @@ def _untouched_arcs(
     return ~(touched | np.take_along_axis(changed, heads.astype(np.int64), axis=1))
 
 
-def restored(
-    clean: Predictions, states: NDArray[np.int16], predictions: Predictions
-) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
-    """Return a parser's predictions for states with deleted words, by positions of the whole
-    sentence.
+def restored(clean: Predictions, states: States, predictions: Predictions) -> tuple[States, States]:
+    """Return heads and labels, `(n, words)`, by positions of the whole sentence.
 
-    A deleted word keeps its arc of the clean parse, so that its deletion is judged by what it does
-    to the others.
-
-    Args:
-        clean: heads and label ids of the clean parse, `(1, words)`.
-        states: `(n, words)`.
-        predictions: heads and label ids, `(n, words)`, in the positions of the words left.
-
-    Returns:
-        Heads and label ids, `(n, words)`.
+    A deleted word keeps its arc of the clean parse, `(1, words)`, so that its deletion is judged by
+    what it does to the others.
     """
     heads, labels = predictions
     shortened = np.flatnonzero((states == DELETED).any(axis=1))

@@ -5,21 +5,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.victim import Predictions, Victim
+from robustparse.errors import InputError
 from robustparse.metrics import PunctuationPolicy
-from robustparse.types import Example
+from robustparse.types import Example, Floats, Mask, States
 
 
 @dataclass(eq=False, slots=True)
 class Verdict:
     """Scores `float64 (n,)`, higher is nearer the goal, and success `bool (n,)`."""
 
-    scores: NDArray[np.float64]
-    success: NDArray[np.bool_]
+    scores: Floats
+    success: Mask
 
 
 class Goal(ABC):
@@ -37,23 +35,22 @@ class Goal(ABC):
 
     @abstractmethod
     def gold(self, examples: Sequence[Example], victim: Victim) -> list[Any]:
-        """Return what the predictions of each example are compared with, as `Problem.gold` keeps
-        it.
+        """Return what predictions for each example are compared with, kept in `Problem.gold`.
+
+        Raises:
+            InputError: a gold answer is of a kind that the goal does not judge.
         """
 
     def applies(self, problem: Problem) -> bool:
-        """Whether there is anything in the sentence for the goal to be reached at; if not, the
-        search does not begin.
+        """Tell whether the goal can be reached in the sentence; if not, the search does not begin.
+
+        Nothing is judged then.
         """
         return True
 
     @abstractmethod
     def judge(
-        self,
-        problem: Problem,
-        clean: Predictions,
-        states: NDArray[np.int16],
-        predictions: Predictions,
+        self, problem: Problem, clean: Predictions, states: States, predictions: Predictions
     ) -> Verdict:
         """Judge n predictions for one sentence.
 
@@ -64,3 +61,14 @@ class Goal(ABC):
             predictions: the victim's, arrays of n rows; of a text with deleted words, the columns
                 are those of the words left.
         """
+
+    def check_gold(self, examples: Sequence[Example], kind: type) -> None:
+        """Refuse gold answers of another kind."""
+        for example in examples:
+            if not isinstance(example.gold, kind):
+                raise InputError(
+                    f"sentence {example.id}: its gold answer is a {type(example.gold).__name__}",
+                    key=f"goal: {type(self).__name__}",
+                    expected=f"a {kind.__name__}",
+                    remedy="choose another goal",
+                )

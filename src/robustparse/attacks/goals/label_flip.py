@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.goals.goal import Goal, Verdict
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.victim import Predictions, Victim
 from robustparse.errors import InputError
-from robustparse.types import Example
+from robustparse.types import Example, States
 
 
 class LabelFlip(Goal):
@@ -34,28 +33,20 @@ class LabelFlip(Goal):
         Raises:
             InputError: a gold answer is no label, or the victim does not know it.
         """
-        for example in examples:
-            if not isinstance(example.gold, str):
-                raise InputError(
-                    f"sentence {example.id}: its gold answer is a {type(example.gold).__name__}, "
-                    "and LabelFlip judges the labels of a classifier; choose another goal"
-                )
+        self.check_gold(examples, str)
         names = [example.gold if self.target is None else self.target for example in examples]
         ids: list[int] = victim.name_ids(names).tolist()
         for example, name, number in zip(examples, names, ids, strict=True):
             if number < 0:
                 raise InputError(
-                    f"sentence {example.id}: label {name!r} is none of the classifier's; expected "
-                    "one that it was trained with"
+                    f"sentence {example.id}: label {name!r}",
+                    key="goal: LabelFlip",
+                    expected="a label that the classifier was trained with",
                 )
         return ids
 
     def judge(
-        self,
-        problem: Problem,
-        clean: Predictions,
-        states: NDArray[np.int16],
-        predictions: Predictions,
+        self, problem: Problem, clean: Predictions, states: States, predictions: Predictions
     ) -> Verdict:
         """See `Goal.judge`."""
         (probabilities,) = predictions

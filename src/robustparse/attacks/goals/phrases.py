@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.goals.attachment import TreeGoal, restored
 from robustparse.attacks.goals.goal import Verdict
@@ -17,7 +16,7 @@ from robustparse.attacks.problem import Problem
 from robustparse.attacks.victim import Predictions, Victim
 from robustparse.errors import InputError, check_choice, check_least
 from robustparse.metrics import PunctuationPolicy
-from robustparse.types import Example
+from robustparse.types import Example, Ids, States
 
 
 class Span(NamedTuple):
@@ -42,8 +41,8 @@ class PhraseParse(NamedTuple):
         pairs: source and target, as places in `spans`.
     """
 
-    heads: NDArray[np.int16]
-    labels: NDArray[np.int32]
+    heads: States
+    labels: Ids
     spans: tuple[Span, ...]
     pairs: tuple[tuple[int, int], ...]
 
@@ -51,11 +50,8 @@ class PhraseParse(NamedTuple):
 def phrases(heads: Sequence[int], shortest: int, longest: int) -> tuple[Span, ...]:
     """Return the outermost of all subtrees of admissible length, from left to right.
 
-    A subtree with a gap, whose words are not all those from its first to its last, is none.
-
-    Args:
-        heads: `(words,)`, a tree; words count from 1, 0 is ROOT.
-        shortest, longest: words of a phrase.
+    Heads count words from 1. A subtree with a gap, whose words are not all those from its first to
+    its last, is none.
     """
     first, last = list(range(len(heads))), list(range(len(heads)))
     size = [1] * len(heads)
@@ -100,9 +96,6 @@ class PhraseDrop(TreeGoal):
         targets: `each`, some target must have more errors (paper: a pair succeeds); `union`, all
             targets of the source together must (released code, black box).
         punctuation: which words count.
-
-    Raises:
-        InputError: a setting is out of range.
     """
 
     def __init__(
@@ -116,8 +109,9 @@ class PhraseDrop(TreeGoal):
     ) -> None:
         if not 2 <= shortest <= longest:
             raise InputError(
-                "goal: shortest and longest must be at least 2 and in this order, got "
-                f"{shortest} and {longest}"
+                f"got {shortest} and {longest}",
+                key="goal: shortest, longest",
+                expected="two numbers from 2 on, the longest not below the shortest",
             )
         check_least("goal", 0, gap=gap)
         check_choice("goal: targets", targets, ("each", "union"))
@@ -140,11 +134,7 @@ class PhraseDrop(TreeGoal):
         return bool(problem.gold.pairs)
 
     def judge(
-        self,
-        problem: Problem,
-        clean: Predictions,
-        states: NDArray[np.int16],
-        predictions: Predictions,
+        self, problem: Problem, clean: Predictions, states: States, predictions: Predictions
     ) -> Verdict:
         """See `Goal.judge`."""
         gold: PhraseParse = problem.gold

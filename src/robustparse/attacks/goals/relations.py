@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.constraints.constraint import Constraint, absent
 from robustparse.errors import InputError
-from robustparse.types import DependencyTree, Example
+from robustparse.types import DependencyTree, Example, Mask
 
 
 class ForbiddenRelations(Constraint):
@@ -32,7 +31,7 @@ class ForbiddenRelations(Constraint):
                     remedy="leave the constraint out",
                 )
 
-    def attackable(self, example: Example) -> NDArray[np.bool_]:
+    def attackable(self, example: Example) -> Mask:
         """See `Constraint.attackable`."""
         labels = example.gold.labels
         return np.array([label not in self.relations for label in labels], dtype=np.bool_)

@@ -5,20 +5,40 @@ sentence are changed so that the parser errs inside a phrase which itself stands
 Sentences for which nothing is named are left as they are, without success.
 """
 
-from collections.abc import Mapping
-
 import numpy as np
-from numpy.typing import NDArray
 
-from robustparse.attacks.goals.attachment import Parse, TreeGoal, restored
+from robustparse.attacks.goals.attachment import TreeGoal, restored
 from robustparse.attacks.goals.goal import Verdict
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.victim import Predictions
 from robustparse.errors import InputError
 from robustparse.metrics import PunctuationPolicy
+from robustparse.types import States
 
 
-class TargetedArc(TreeGoal):
+class _Named(TreeGoal):
+    """Applies where something is named for the sentence: two words of it.
+
+    Args:
+        what: the name of a pair, for errors.
+        pairs: sentence id -> two words, counted from 1.
+    """
+
+    def __init__(self, what: str, pairs: dict[int, tuple[int, int]]) -> None:
+        self._what, self._pairs = what, pairs
+
+    def applies(self, problem: Problem) -> bool:
+        """See `Goal.applies`."""
+        pair = self._pairs.get(problem.id)
+        if pair is not None and max(pair) > len(problem):
+            raise InputError(
+                f"{pair} of sentence {problem.id} lies outside its {len(problem)} words",
+                key=f"goal: {self._what}",
+            )
+        return pair is not None
+
+
+class TargetedArc(_Named):
     """Attach one word of a sentence to one head.
 
     The score is 1 where the arc is there, else 0.
@@ -30,43 +50,27 @@ class TargetedArc(TreeGoal):
         InputError: a dependent is no word.
     """
 
-    punctuation: PunctuationPolicy = "none"
-
     def __init__(self, arcs: dict[int, tuple[int, int]]) -> None:
+        super().__init__("arcs", arcs)
         for number, (dependent, head) in arcs.items():
             if dependent < 1 or head < 0 or dependent == head:
                 raise InputError(
-                    f"goal: arc {dependent} <- {head} of sentence {number}: expected a word from 1 "
-                    "on and another word, or 0 for ROOT, as its head"
+                    f"{dependent} <- {head} of sentence {number}",
+                    key="goal: arcs",
+                    expected="a word from 1 on and another word, or 0 for ROOT, as its head",
                 )
-        self.arcs: Mapping[int, tuple[int, int]] = arcs
-
-    def applies(self, problem: Problem) -> bool:
-        """Whether something is named for the sentence."""
-        return problem.id in self.arcs
 
     def judge(
-        self,
-        problem: Problem,
-        clean: Predictions,
-        states: NDArray[np.int16],
-        predictions: Predictions,
+        self, problem: Problem, clean: Predictions, states: States, predictions: Predictions
     ) -> Verdict:
-        """See `Goal.judge`.
-
-        Raises:
-            InputError: the arc does not lie in the sentence.
-        """
-        if problem.id not in self.arcs:
-            return _never(states)
-        dependent, head = self.arcs[problem.id]
-        _check_inside(problem, "arc", dependent, head)
+        """See `Goal.judge`."""
+        dependent, head = self._pairs[problem.id]
         heads, _ = restored(clean, states, predictions)
         success = heads[:, dependent - 1] == head
         return Verdict(success.astype(np.float64), success)
 
 
-class TargetedSubtree(TreeGoal):
+class TargetedSubtree(_Named):
     """Make the parser err inside one phrase.
 
     The score is the number of wrong heads among the phrase's counted words without its gold root,
@@ -85,54 +89,27 @@ class TargetedSubtree(TreeGoal):
     def __init__(
         self, spans: dict[int, tuple[int, int]], *, punctuation: PunctuationPolicy = "none"
     ) -> None:
+        super().__init__("spans", spans)
         for number, (first, last) in spans.items():
             if not 1 <= first <= last:
                 raise InputError(
-                    f"goal: span {first} to {last} of sentence {number}: expected a first word "
-                    "from 1 on and a last word not before it"
+                    f"{first} to {last} of sentence {number}",
+                    key="goal: spans",
+                    expected="a first word from 1 on and a last word not before it",
                 )
-        self.spans: Mapping[int, tuple[int, int]] = spans
         self.punctuation = punctuation
 
-    def applies(self, problem: Problem) -> bool:
-        """Whether something is named for the sentence."""
-        return problem.id in self.spans
-
     def judge(
-        self,
-        problem: Problem,
-        clean: Predictions,
-        states: NDArray[np.int16],
-        predictions: Predictions,
+        self, problem: Problem, clean: Predictions, states: States, predictions: Predictions
     ) -> Verdict:
-        """See `Goal.judge`.
-
-        Raises:
-            InputError: the span does not lie in the sentence.
-        """
-        if problem.id not in self.spans:
-            return _never(states)
-        first, last = self.spans[problem.id]
-        _check_inside(problem, "span", first, last)
-        before = Parse(clean[0][0], clean[1][0])
+        """See `Goal.judge`."""
+        first, last = self._pairs[problem.id]
         heads, _ = restored(clean, states, predictions)
         phrase = slice(first - 1, last)
         gold = problem.gold.heads[phrase]
         compared = problem.counted[phrase] & (gold >= first) & (gold <= last)
         wrong = ((heads[:, phrase] != gold) & compared).sum(axis=1)
-        wrong_before = ((before.heads[phrase] != gold) & compared).sum()
+        wrong_before = ((clean[0][0][phrase] != gold) & compared).sum()
         untouched = ~(states[:, phrase] != 0).any(axis=1)
         wrong = np.where(untouched, wrong, wrong_before)
         return Verdict(wrong.astype(np.float64), wrong > wrong_before)
-
-
-def _never(states: NDArray[np.int16]) -> Verdict:
-    return Verdict(np.zeros(len(states)), np.zeros(len(states), dtype=np.bool_))
-
-
-def _check_inside(problem: Problem, what: str, *positions: int) -> None:
-    if max(positions) > len(problem):
-        raise InputError(
-            f"goal: the {what} {positions} of sentence {problem.id} lies outside its "
-            f"{len(problem)} words"
-        )

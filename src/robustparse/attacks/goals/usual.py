@@ -10,14 +10,7 @@ from robustparse.types import DependencyTree
 
 
 def usual_goal(gold: Any) -> Goal:
-    """Choose the goal of an attack that names none.
-
-    Args:
-        gold: a gold answer: of a tree the goal is `AttachmentDrop()`, of a label `LabelFlip()`.
-
-    Raises:
-        InputError: no goal is usual for such answers.
-    """
+    """Choose the goal of an attack that names none, by a gold answer: a tree or a label."""
     if isinstance(gold, DependencyTree):
         return AttachmentDrop()
     if isinstance(gold, str):

@@ -6,13 +6,12 @@ changed once at most. The score of the best member may fall from round to round:
 that it rises.
 """
 
-from collections.abc import Generator
 from typing import Literal
 
 import numpy as np
 
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.search.requests import Answer, Expand, Outcome, Propose, Request, Search
+from robustparse.attacks.search.requests import Answer, Expand, Propose, Search, Searching
 from robustparse.errors import check_choice, check_least
 
 
@@ -27,9 +26,6 @@ class Beam(Search):
         members: two members may lead to the same state by different ways. `unite` asks about it
             once, as the candidates of a round are a set in the paper; `concatenate` asks, charges
             and keeps it as often as it comes, as TextAttack does.
-
-    Raises:
-        InputError: a setting is out of range.
     """
 
     def __init__(
@@ -39,9 +35,7 @@ class Beam(Search):
         check_choice("search: members", members, ("unite", "concatenate"))
         self.width, self.members = width, members
 
-    def run(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Outcome]:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
         """See `Search.run`."""
         best = problem.start()
         beam = best[None]
@@ -57,7 +51,7 @@ class Beam(Search):
             if answer.success.any() or answer.over:
                 break
             beam = answer.states[np.argsort(-answer.scores, kind="stable")[: self.width]]
-        return Outcome(best)
+        return best
 
 
 class Greedy(Beam):

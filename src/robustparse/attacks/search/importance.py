@@ -13,16 +13,16 @@ from typing import Literal
 import numpy as np
 
 from robustparse.attacks.problem import Problem, State
-from robustparse.attacks.search.comparing import Compare
 from robustparse.attacks.search.rankings import Ranking, WeightedSaliency
 from robustparse.attacks.search.requests import (
     Answer,
+    Compare,
     Expand,
-    Outcome,
     Propose,
     Request,
     Score,
     Search,
+    Searching,
 )
 from robustparse.errors import check_choice
 
@@ -39,24 +39,19 @@ class GreedyByImportance(Search):
             `score` (Yoo et al. 2020), or the most `similar` one (Jin et al. 2020, algorithm 1), by
             the first constraint that measures a similarity, and by the score where no constraint
             does.
-
-    Raises:
-        InputError: a setting is out of range.
     """
 
     def __init__(self, ranking: Ranking, winner: Literal["score", "similar"] = "score") -> None:
         check_choice("search: winner", winner, ("score", "similar"))
         self.ranking, self.winner = ranking, winner
 
-    def run(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Outcome]:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
         """See `Search.run`."""
         state, score = problem.start(), float(clean.scores[0])
         ranked = yield from self.ranking.rank(problem, clean, rng)
         if ranked.over:
-            return Outcome(state)
-        most = problem.edits(len(problem))
+            return state
+        most = problem.most_edits
         for place, position in enumerate(ranked.positions[:, None]):
             if np.count_nonzero(state) == most:
                 break  # constraints would refuse whatever comes
@@ -71,7 +66,7 @@ class GreedyByImportance(Search):
                 state, score = answer.states[best], float(answer.scores[best])
             if answer.success[best] or answer.over:
                 break
-        return Outcome(state)
+        return state
 
 
 def _most_similar(state: State, answer: Answer) -> Generator[Request, Answer, int]:
@@ -92,14 +87,12 @@ class PWWS(Search):
     `WeightedSaliency(gain="score")`.
     """
 
-    def run(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Outcome]:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
         """See `Search.run`."""
         state = problem.start()
         ranked = yield from WeightedSaliency().rank(problem, clean, rng)
         if ranked.over or ranked.choices is None:
-            return Outcome(state)
+            return state
         for position, choice in zip(ranked.positions, ranked.choices, strict=True):
             if not choice:
                 continue
@@ -111,4 +104,4 @@ class PWWS(Search):
             state = changed
             if answer.success[0] or answer.over:
                 break
-        return Outcome(state)
+        return state

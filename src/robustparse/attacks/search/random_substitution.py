@@ -5,15 +5,13 @@ be cheap, as in training, changing many words at random and asking about the who
 twice teaches more for its queries than choosing each word with care.
 """
 
-from collections.abc import Generator
-
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.edit_budget import check_gamma, edit_budget
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.search.requests import Answer, Outcome, Propose, Request, Score, Search
+from robustparse.attacks.search.requests import Answer, Propose, Score, Search, Searching
 from robustparse.errors import check_least
+from robustparse.types import Indices, States
 
 
 class RandomSubstitution(Search):
@@ -23,9 +21,6 @@ class RandomSubstitution(Search):
         gamma: share of the words that are changed; kappa = max(1, floor(gamma * words)).
         trials: random states, which differ in their candidates; the one with the highest score is
             taken, the first on ties. With 1 nothing is asked.
-
-    Raises:
-        InputError: a setting is out of range.
     """
 
     def __init__(self, *, gamma: float = 0.15, trials: int = 2) -> None:
@@ -34,25 +29,21 @@ class RandomSubstitution(Search):
         self.gamma, self.trials = gamma, trials
         self.asks = trials > 1
 
-    def run(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Outcome]:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
         """See `Search.run`."""
         kappa = edit_budget(self.gamma, len(problem))
         shuffled = rng.permutation(np.flatnonzero(problem.eligible))
-        positions: NDArray[np.int64] = np.sort(shuffled[:kappa])
+        positions: Indices = np.sort(shuffled[:kappa])
         problem = (yield Propose(positions)).problem
         states = self._states(problem, positions, rng)
         if len(states) < 2:
-            return Outcome(states[0])
+            return states[0]
         answer = yield Score(states, base=problem.start())
         if not len(answer.scores):
-            return Outcome(problem.start())
-        return Outcome(answer.states[answer.scores.argmax()])
+            return problem.start()
+        return answer.states[answer.scores.argmax()]
 
-    def _states(
-        self, problem: Problem, positions: NDArray[np.int64], rng: np.random.Generator
-    ) -> NDArray[np.int16]:
+    def _states(self, problem: Problem, positions: Indices, rng: np.random.Generator) -> States:
         """Random candidates at all positions, `(trials, words)`; the trials differ if they can."""
         counts = problem.ptr[positions + 1] - problem.ptr[positions]
         trials = min(self.trials, max(1, int(counts.max(initial=1))))

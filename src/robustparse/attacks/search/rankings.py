@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.problem import DELETED, UNKNOWN, Problem, one_changed
 from robustparse.attacks.search.requests import Answer, Expand, Gradient, Propose, Request, Score
 from robustparse.errors import check_choice
+from robustparse.types import Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,27 +34,26 @@ class Ranked:
             rankings that ask about no candidates.
     """
 
-    positions: NDArray[np.int64]
+    positions: Indices
     over: bool
-    choices: NDArray[np.int64] | None = None
+    choices: Indices | None = None
+
+
+Rankings = Generator[Request, Answer, Ranked]
 
 
 class Ranking(ABC):
     """Ranks the eligible positions of one sentence."""
 
     @abstractmethod
-    def rank(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Ranked]:
+    def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Rankings:
         """Rank; arguments as in `Search.run`."""
 
 
 class UnknownWord(Ranking):
     """By the score with the unknown word in the word's place (UNK)."""
 
-    def rank(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Ranked]:
+    def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Rankings:
         """See `Ranking.rank`."""
         return (yield from _by_score(problem, UNKNOWN))
 
@@ -62,9 +61,7 @@ class UnknownWord(Ranking):
 class DeletedWord(Ranking):
     """By the score without the word (DEL)."""
 
-    def rank(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Ranked]:
+    def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Rankings:
         """See `Ranking.rank`."""
         return (yield from _by_score(problem, DELETED))
 
@@ -78,18 +75,13 @@ class WeightedSaliency(Ranking):
     Args:
         gain: what the best candidate is measured by: `increase`, how far it raises the score of
             the sentence as it is (the paper), or `score`, its score itself (TextAttack).
-
-    Raises:
-        InputError: gain is neither.
     """
 
     def __init__(self, *, gain: Literal["increase", "score"] = "increase") -> None:
         check_choice("ranking: gain", gain, ("increase", "score"))
         self.gain = gain
 
-    def rank(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Ranked]:
+    def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Rankings:
         """See `Ranking.rank`."""
         start, positions = problem.start(), np.flatnonzero(problem.eligible)
         if not len(positions):
@@ -119,21 +111,15 @@ class GradientNorm(Ranking):
         norm: `l1`, or `l2`, over all pieces of a word (Zheng et al. 2020, section 3.2, white box).
             `l1` is TextAttack's for words in one piece; of a word in several it takes the sum of
             the pieces' gradients, TextAttack their mean, so that long words come earlier here.
-
-    Raises:
-        InputError: norm is neither.
     """
 
     def __init__(self, *, norm: Literal["l1", "l2"] = "l1") -> None:
         check_choice("ranking: norm", norm, ("l1", "l2"))
         self.norm = norm
 
-    def rank(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Ranked]:
+    def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Rankings:
         """See `Ranking.rank`."""
-        answer = yield Gradient(problem.start(), loss="cross_entropy")
-        gradients = answer.given_gradients()
+        gradients = (yield Gradient(problem.start(), loss="cross_entropy")).gradients
         norms = np.abs(gradients.at_words).sum(axis=1) if self.norm == "l1" else gradients.norms
         positions = np.flatnonzero(problem.eligible)
         order = np.argsort(-norms[positions], kind="stable")
@@ -143,16 +129,14 @@ class GradientNorm(Ranking):
 class RandomOrder(Ranking):
     """In random order; nothing is asked (RAND)."""
 
-    def rank(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Ranked]:
+    def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Rankings:
         """See `Ranking.rank`."""
         yield from ()
         return Ranked(rng.permutation(np.flatnonzero(problem.eligible)), clean.over)
 
 
-def _by_score(problem: Problem, choice: int) -> Generator[Request, Answer, Ranked]:
-    """By the score with one choice at the position."""
+def _by_score(problem: Problem, choice: int) -> Rankings:
+    """Rank by the score with one choice at the position."""
     positions = np.flatnonzero(problem.eligible)
     answer = yield Score(one_changed(problem.start(), positions, choice))
     # What the budget cut off is not ranked; nothing more may be asked then in any case.

@@ -1,21 +1,22 @@
 """What a search may ask, what it is told, and what it returns.
 
 A search is a generator: it yields `Propose`, `Score`, `Expand`, `Compare` or `Gradient`, is sent an
-`Answer`, and returns an `Outcome`. It calls no model and knows no other sentence, so that the
-scheduler can answer hundreds of searches with one forward pass.
+`Answer`, and returns the state it settles on. It calls no model and knows no other sentence, so
+that the scheduler can answer hundreds of searches with one forward pass.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robustparse.attacks.constraints.sentence_constraint import Edit
 from robustparse.attacks.problem import Problem, State
-from robustparse.attacks.search.comparing import Compare
 from robustparse.attacks.search.white_box.gradients import WordGradients
 from robustparse.attacks.victim import Loss
+from robustparse.types import Floats, Indices, Mask, States
 
 
 @dataclass(eq=False, slots=True)
@@ -29,10 +30,10 @@ class Score:
             judged.
     """
 
-    states: NDArray[np.int16]
+    states: States
     base: State | None = None
 
-    def asked(self, problem: Problem) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
+    def asked(self, problem: Problem) -> tuple[States, Indices]:
         """Return the states asked about, `(n, words)`, and the row of each in `states`, `(n,)`."""
         return self.states, np.arange(len(self.states))
 
@@ -52,22 +53,20 @@ class Expand:
         distinct: leave out states that come a second time, from another base.
     """
 
-    state: NDArray[np.int16]
-    positions: NDArray[np.int64]
-    limits: NDArray[np.int64] | None = None
-    bases: NDArray[np.int64] | None = None
+    state: States
+    positions: Indices
+    limits: Indices | None = None
+    bases: Indices | None = None
     distinct: bool = False
 
-    def asked(self, problem: Problem) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
+    def asked(self, problem: Problem) -> tuple[States, Indices]:
         """Return the states asked about, `(n, words)`, and which of `positions` each changes,
         rising.
         """
         _, states, places = self.changes(problem)
         return self.first(states, places)
 
-    def first(
-        self, states: NDArray[np.int16], places: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
+    def first(self, states: States, places: Indices) -> tuple[States, Indices]:
         """Return what is asked about of the changes that are left, and their places."""
         if self.limits is not None:
             rank = np.arange(len(places)) - np.searchsorted(places, places)
@@ -78,9 +77,7 @@ class Expand:
             states, places = states[fresh], places[fresh]
         return states, places
 
-    def changes(
-        self, problem: Problem
-    ) -> tuple[NDArray[np.int64], NDArray[np.int16], NDArray[np.int64]]:
+    def changes(self, problem: Problem) -> tuple[Indices, States, Indices]:
         """All changes, without regard to limits and repeats.
 
         Returns:
@@ -102,9 +99,7 @@ class Expand:
         states[np.arange(len(place)), position] = choice
         return base, states, place
 
-    def _changes_of_one(
-        self, problem: Problem, position: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int16], NDArray[np.int64]]:
+    def _changes_of_one(self, problem: Problem, position: int) -> tuple[Indices, States, Indices]:
         """Return what `changes` gives for one position of one state, none of them a repeat."""
         state = self.state.reshape(-1)
         first, end = problem.ptr[position : position + 2].tolist()
@@ -130,8 +125,8 @@ class Propose:
             are made there too, all at once.
     """
 
-    positions: NDArray[np.int64]
-    soon: NDArray[np.int64] | None = None
+    positions: Indices
+    soon: Indices | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -149,53 +144,54 @@ class Gradient:
 
     state: State
     loss: Loss = "margin"
-    among: NDArray[np.bool_] | None = None
+    among: Mask | None = None
     characters: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class Compare:
+    """Ask for the similarity of changes of one word each, by the constraint that measures one.
+
+    Nothing is charged. Jin et al. 2020 (TextFooler, algorithm 1) take the most similar one of the
+    candidates of a word that change the answer.
+
+    Args:
+        state: before the change, `int16 (words,)`, without a deleted word.
+        states: each with one more word changed, or changed otherwise, `int16 (n, words)`.
+    """
+
+    state: State
+    states: States
+
+    def edits(self, problem: Problem) -> list[Edit]:
+        """Return the changes, as constraints see them."""
+        current = problem.text(self.state)
+        positions = (self.states != self.state).argmax(axis=1).tolist()
+        return [
+            Edit(problem.sentence, current, position, problem.word(state, position))
+            for state, position in zip(self.states, positions, strict=True)
+        ]
 
 
 Request = Propose | Score | Expand | Compare | Gradient
 
 
-@dataclass(eq=False, slots=True)
-class Answer:
-    """The verdicts on a request, cut to what the budget allows.
+@dataclass(eq=False)
+class Judged:
+    """States with the goal's verdict on them.
 
     Args:
-        problem: the sentence with all candidates proposed so far.
-        states: the states that were asked about, as far as constraints admit, `int16 (n, words)`.
+        states: `int16 (n, words)`.
         scores: higher is nearer the goal, `float64 (n,)`.
         success: whether the goal is reached, `bool (n,)`.
-        left: queries left in the budget, or None where there is none. At 0 the search is over: it
-            must return its outcome, a further request that charges is an error.
-        places: which of the states or positions of the request each row answers, `(n,)`, rising.
-        gradients: the answer to a request for a gradient, None to any other.
-        similarities: the answer to `Compare`, higher is more similar, `float64 (n,)`; None where
-            no constraint measures one, and to any other request.
     """
 
-    problem: Problem
-    states: NDArray[np.int16]
-    scores: NDArray[np.float64]
-    success: NDArray[np.bool_]
-    left: int | None
-    places: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
-    gradients: WordGradients | None = None
-    similarities: NDArray[np.float64] | None = None
-
-    @property
-    def over(self) -> bool:
-        """Whether the budget is spent."""
-        return self.left == 0
-
-    def given_gradients(self) -> WordGradients:
-        """Return the gradients where they were asked for."""
-        if self.gradients is None:
-            raise RuntimeError("a request for gradients was answered without any")
-        return self.gradients
+    states: States
+    scores: Floats
+    success: Mask
 
     def best(self) -> int:
-        """Return the row with the highest score among those that succeed, or among all if none
-        does.
+        """Return the row with the highest score, of those that succeed if any does.
 
         The first one on ties.
         """
@@ -203,7 +199,33 @@ class Answer:
             return int(self.scores.argmax())
         return int(np.where(self.success, self.scores, -np.inf).argmax())
 
-    def best_of_each(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+
+@dataclass(eq=False)
+class Answer(Judged):
+    """The states that were asked about, as far as constraints admit and the budget allows.
+
+    Args:
+        problem: the sentence with all candidates proposed so far.
+        left: queries left in the budget, or None where there is none. At 0 the search is over: it
+            must return its outcome, a further request that charges is an error.
+        places: which of the states or positions of the request each row answers, `(n,)`, rising.
+        gradients: the answer to a request for a gradient, unset in any other.
+        similarities: the answer to `Compare`, higher is more similar, `float64 (n,)`; None where
+            no constraint measures one, and to any other request.
+    """
+
+    problem: Problem
+    left: int | None
+    places: Indices = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    gradients: WordGradients = field(init=False)
+    similarities: Floats | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether the budget is spent."""
+        return self.left == 0
+
+    def best_of_each(self) -> tuple[Indices, Indices]:
         """Return the places answered, rising, and the row with the highest score of each.
 
         The first one on ties.
@@ -218,22 +240,21 @@ class Answer:
         return self.places[first], first
 
 
-def _changes(values: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _changes(values: Indices) -> Mask:
     """Where a value differs from the one before it, `(n,)`."""
     changes = np.ones(len(values), dtype=np.bool_)
     np.not_equal(values[1:], values[:-1], out=changes[1:])
     return changes
 
 
-@dataclass(eq=False, slots=True)
-class Outcome:
-    """The state a search settles on, `int16 (words,)`; the victim reads it once more."""
-
-    state: State
+Searching = Generator[Request, Answer, Any]  # rows of states have no type of their own
+"""A search of one sentence; it returns the state that it settles on, which is predicted again."""
 
 
 class Search(ABC):
-    """An attack's strategy. Settings are constructor arguments; nothing is kept between runs.
+    """An attack's strategy. Nothing is kept between runs.
+
+    Settings are constructor arguments; one that is out of range raises an InputError.
 
     Attributes:
         asks: whether it may ask anything of the victim, or reads `clean`. One that does not can
@@ -243,9 +264,7 @@ class Search(ABC):
     asks: bool = True
 
     @abstractmethod
-    def run(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Outcome]:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
         """Search one sentence.
 
         Args:

@@ -9,7 +9,6 @@ The released code counts errors where the paper speaks of scores, which ranks al
 fluency is 0 as published and left out here.
 """
 
-from collections.abc import Generator
 from typing import Literal
 
 import numpy as np
@@ -17,7 +16,7 @@ import numpy as np
 from robustparse.attacks.edit_budget import check_gamma, edit_budget
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.rankings import Ranking, UnknownWord
-from robustparse.attacks.search.requests import Answer, Expand, Outcome, Propose, Request, Search
+from robustparse.attacks.search.requests import Answer, Expand, Propose, Search, Searching
 from robustparse.errors import check_choice
 
 
@@ -32,9 +31,6 @@ class Wang2021(Search):
             gamma * n are changed; or `rooted`, max(1, floor(gamma * (n + 1))), as the released code
             counts ROOT too.
         ranking: in which order words are visited; by default by the unknown word.
-
-    Raises:
-        InputError: a setting is out of range.
     """
 
     def __init__(
@@ -49,14 +45,12 @@ class Wang2021(Search):
         self.gamma, self.length = gamma, length
         self.ranking = ranking or UnknownWord()
 
-    def run(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Outcome]:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
         """See `Search.run`."""
         state, score = problem.start(), float(clean.scores[0])
         ranked = yield from self.ranking.rank(problem, clean, rng)
         if ranked.over:
-            return Outcome(state)
+            return state
         budget = self._budget(len(problem))
         for place, position in enumerate(ranked.positions[:, None]):
             if np.count_nonzero(state) == budget:
@@ -68,7 +62,7 @@ class Wang2021(Search):
                 state, score = answer.states[best], float(answer.scores[best])
             if answer.over:
                 break
-        return Outcome(state)
+        return state
 
     def _budget(self, words: int) -> int:
         if self.length == "words":

@@ -9,24 +9,15 @@ evaluates psi + 1 candidates a word (set `psi: 51`), and for character models ta
 (set `length: words`).
 """
 
-from collections.abc import Generator
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.edit_budget import check_gamma, edit_budget
 from robustparse.attacks.problem import UNKNOWN, Problem, State, one_changed
-from robustparse.attacks.search.requests import (
-    Answer,
-    Expand,
-    Outcome,
-    Propose,
-    Request,
-    Score,
-    Search,
-)
+from robustparse.attacks.search.requests import Answer, Expand, Propose, Score, Search, Searching
 from robustparse.errors import check_choice, check_least
+from robustparse.types import Floats, Indices, Mask
 
 
 class Zheng2020(Search):
@@ -72,40 +63,36 @@ class Zheng2020(Search):
         self.harmless = harmless
         self.share_budget = share_budget
 
-    def run(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Outcome]:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
         """See `Search.run`."""
         start = problem.start()
         if not problem.eligible.any():
-            return Outcome(start)
+            return start
         left = clean.left
         if self.ranking == "random":
             shuffled = rng.permutation(np.flatnonzero(problem.eligible))
-            ranked: NDArray[np.int64] = shuffled[: self._kappa(problem.counted)]
+            ranked: Indices = shuffled[: self._kappa(problem.counted)]
         else:
             asked = np.flatnonzero(problem.counted)
             answer = yield Score(one_changed(start, asked, UNKNOWN))
             if answer.over:
-                return Outcome(start)
+                return start
             left = answer.left
             kappa = self._kappa(problem.counted)
             ranked = _by_errors(asked, answer.scores, problem.eligible, rng)[:kappa]
         problem = (yield Propose(ranked)).problem
         limits = self._limits(problem, ranked, left)
         answer = yield Expand(start, ranked, limits)
-        return Outcome(self._choose(start, answer, float(clean.scores[0])))
+        return self._choose(start, answer, float(clean.scores[0]))
 
-    def _kappa(self, counted: NDArray[np.bool_]) -> int:
+    def _kappa(self, counted: Mask) -> int:
         length = int(counted.sum()) if self.length == "counted" else len(counted)
         return edit_budget(self.gamma, length)
 
-    def _limits(
-        self, problem: Problem, ranked: NDArray[np.int64], left: int | None
-    ) -> NDArray[np.int64]:
+    def _limits(self, problem: Problem, ranked: Indices, left: int | None) -> Indices:
         """How many candidates of each position to evaluate, `(positions,)`."""
         counts = problem.ptr[ranked + 1] - problem.ptr[ranked]
-        limits: NDArray[np.int64] = np.minimum(counts, self.psi)
+        limits: Indices = np.minimum(counts, self.psi)
         if left is None or not self.share_budget:
             return limits
         for index in range(len(ranked)):
@@ -129,12 +116,7 @@ class Zheng2020(Search):
         return state
 
 
-def _by_errors(
-    asked: NDArray[np.int64],
-    scores: NDArray[np.float64],
-    eligible: NDArray[np.bool_],
-    rng: np.random.Generator,
-) -> NDArray[np.int64]:
+def _by_errors(asked: Indices, scores: Floats, eligible: Mask, rng: np.random.Generator) -> Indices:
     """Attackable positions by falling score, ties in uniformly random order."""
     asked = asked[: len(scores)]
     order = asked[np.lexsort((rng.random(len(asked)), -scores))]

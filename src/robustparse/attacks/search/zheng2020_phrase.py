@@ -10,23 +10,23 @@ from collections.abc import Generator
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.goals.phrases import PhraseParse
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.search.requests import (
     Answer,
     Gradient,
-    Outcome,
     Propose,
     Request,
     Score,
     Search,
+    Searching,
 )
 from robustparse.attacks.search.white_box.substitutions import NearestWord, Substitution
 from robustparse.attacks.search.white_box.zheng2020_whitebox import by_norm, replaced, within_budget
 from robustparse.attacks.victim import Loss
 from robustparse.errors import InputError, check_choice, check_least
+from robustparse.types import Indices, Mask, States
 
 
 class PhraseBlackBox(Search):
@@ -43,7 +43,7 @@ class PhraseBlackBox(Search):
         at_once: trials asked about together, charged even if an earlier one of them succeeds.
 
     Raises:
-        InputError: a setting is out of range; or, from `run`, the goal names no phrases.
+        InputError: or, from `run`, the goal names no phrases.
     """
 
     def __init__(
@@ -58,9 +58,7 @@ class PhraseBlackBox(Search):
         check_choice("search: edits", edits, ("up_to", "exactly"))
         self.trials, self.kappa, self.edits, self.at_once = trials, kappa, edits, at_once
 
-    def run(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Outcome]:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
         """See `Search.run`."""
         start, gold = problem.start(), _phrases_of(problem)
         for source in dict.fromkeys(source for source, _ in gold.pairs):
@@ -70,14 +68,12 @@ class PhraseBlackBox(Search):
             for begin in range(0, len(states), self.at_once):
                 answer = yield Score(states[begin : begin + self.at_once], base=start)
                 if answer.success.any():
-                    return Outcome(answer.states[answer.success.argmax()])
+                    return answer.states[answer.success.argmax()]
                 if answer.over:
-                    return Outcome(start)
-        return Outcome(start)
+                    return start
+        return start
 
-    def _trials(
-        self, problem: Problem, positions: NDArray[np.int64], rng: np.random.Generator
-    ) -> NDArray[np.int16]:
+    def _trials(self, problem: Problem, positions: Indices, rng: np.random.Generator) -> States:
         """Random states, `(trials, words)`; none where no word has candidates."""
         counts = problem.ptr[positions + 1] - problem.ptr[positions]
         positions, counts = positions[counts > 0], counts[counts > 0]
@@ -112,7 +108,7 @@ class PhraseWhiteBox(Search):
         substitution: what a word is replaced by; by default `NearestWord` with alpha 15.
 
     Raises:
-        InputError: a setting is out of range; or, from `run`, the goal names no phrases.
+        InputError: or, from `run`, the goal names no phrases.
     """
 
     def __init__(
@@ -130,25 +126,23 @@ class PhraseWhiteBox(Search):
         self.loss: Loss = loss
         self.substitution = substitution or NearestWord()
 
-    def run(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Outcome]:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
         """See `Search.run`."""
         gold = _phrases_of(problem)
         norms = {}
         for target in dict.fromkeys(target for _, target in gold.pairs):
             answer = yield self._gradient(problem, problem.start(), target)
-            norms[target] = answer.given_gradients().norms
+            norms[target] = answer.gradients.norms
         # Equation 6.
         scores = [norms[target][gold.spans[source].words()].sum() for source, target in gold.pairs]
         order = np.argsort(-np.array(scores), kind="stable")[: self.pairs]
         for source, target in (gold.pairs[index] for index in order.tolist()):
             last = yield from self._attack(problem, source, target)
             if last is not None and last.success[0]:
-                return Outcome(last.states[0])
+                return last.states[0]
             if last is not None and last.over:
                 break
-        return Outcome(problem.start())
+        return problem.start()
 
     def _attack(
         self, problem: Problem, source: int, target: int
@@ -157,9 +151,9 @@ class PhraseWhiteBox(Search):
         state = problem.start()
         answer: Answer | None = None
         substitutes = self.substitution.start()
-        kappa = problem.edits(self.kappa)
+        kappa = min(self.kappa, problem.most_edits)
         for _ in range(self.trials):
-            gradients = (yield self._gradient(problem, state, target)).given_gradients()
+            gradients = (yield self._gradient(problem, state, target)).gradients
             ranked = by_norm(gradients, _within(problem, source))
             chosen = within_budget(ranked, state, kappa, once=problem.once)[:kappa]
             verdict = yield from replaced(problem, state, chosen, gradients, substitutes)
@@ -181,13 +175,14 @@ class PhraseWhiteBox(Search):
 def _phrases_of(problem: Problem) -> PhraseParse:
     if not isinstance(problem.gold, PhraseParse):
         raise InputError(
-            "search: phrase-level attacks need the goal robustparse.attacks.PhraseDrop, "
-            "which says what the phrases of a sentence are"
+            "its goal does not say what the phrases of a sentence are",
+            key="search",
+            remedy="use the goal `robustparse.attacks.PhraseDrop`",
         )
     return problem.gold
 
 
-def _within(problem: Problem, source: int) -> NDArray[np.bool_]:
+def _within(problem: Problem, source: int) -> Mask:
     """Return the words of a phrase that may be changed, `(words,)`."""
     inside = np.zeros(len(problem), dtype=np.bool_)
     inside[_phrases_of(problem).spans[source].words()] = True

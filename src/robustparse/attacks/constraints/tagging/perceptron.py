@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.errors import InputError
+from robustparse.errors import nltk_data
 
 Ids = NDArray[np.int64]
 
@@ -28,13 +28,7 @@ _OFFSETS = {
 
 
 class PerceptronTags:
-    """Tags of changed sentences.
-
-    Args:
-        weights: feature to tag to weight.
-        tag_dict: words whose tag is certain.
-        classes: all tags.
-    """
+    """Tags of changed sentences, by weights (feature to tag to weight) and words of one tag."""
 
     def __init__(
         self,
@@ -62,22 +56,11 @@ class PerceptronTags:
 
     @classmethod
     def load(cls) -> "PerceptronTags":
-        """Return the English tagger in NLTK's data folders.
-
-        Raises:
-            InputError: it is not there.
-        """
+        """Return the English tagger in NLTK's data folders."""
         from nltk.tag.perceptron import PerceptronTagger
 
-        try:
+        with nltk_data("tagger", f"taggers/{_DATA}"):
             tagger = PerceptronTagger()
-        except (LookupError, OSError, ValueError) as error:
-            raise InputError(
-                f"NLTK's {_DATA} cannot be loaded",
-                key="tagger",
-                remedy=f"run `python -m nltk.downloader {_DATA}`, or set NLTK_DATA to a folder "
-                f"that holds taggers/{_DATA}",
-            ) from error
         return cls(tagger.model.weights, tagger.tagdict, list(tagger.classes))
 
     def substituted(

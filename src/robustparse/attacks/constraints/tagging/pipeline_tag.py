@@ -9,14 +9,11 @@ from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.candidates.generator import Slot
-from robustparse.attacks.constraints.constraint import Constraint
-from robustparse.attacks.tagged import check_tags
+from robustparse.attacks.constraints.constraint import Constraint, Masks, Words
 from robustparse.attacks.victim import Victim
-from robustparse.errors import InputError, check_choice, check_least
-from robustparse.types import Example
+from robustparse.errors import InputError, check_choice, check_least, optional_library
 
 
 class PipelineTag(Constraint):
@@ -33,7 +30,7 @@ class PipelineTag(Constraint):
         window: words on either side of the change that the tagger sees; None is the whole sentence.
 
     Raises:
-        InputError: a setting is out of range; when first used: the library or model is missing.
+        InputError: when first used: the library or model is missing.
     """
 
     is_model = True
@@ -52,16 +49,10 @@ class PipelineTag(Constraint):
         self.package = library
         self.model = model or _DEFAULT_MODELS[library]
         self.reference = reference
+        self.reads_tags = reference == "corpus"
         self.window = window
 
-    def check(self, examples: Sequence[Example]) -> None:
-        """See `Constraint.check`."""
-        if self.reference == "corpus":
-            check_tags(examples)
-
-    def accept(
-        self, slots: Sequence[Slot], candidates: Sequence[Sequence[str]], victim: Victim
-    ) -> list[NDArray[np.bool_]]:
+    def accept(self, slots: Sequence[Slot], candidates: Words, victim: Victim) -> Masks:
         """See `Constraint.accept`."""
         places = [
             self._place(slot, word)
@@ -98,14 +89,8 @@ class PipelineTag(Constraint):
 
     @cached_property
     def _pipeline(self) -> Any:
-        try:
-            library = import_module(self.package)
-        except ImportError as error:
-            raise InputError(
-                f"{self.package} cannot be imported ({error})",
-                key="tagger: library",
-                remedy=f"run `pip install {self.package}`, or use TaggerTag, which needs only NLTK",
-            ) from error
+        remedy = f"run `pip install {self.package}`, or use TaggerTag, which needs only NLTK"
+        library = optional_library(self.package, "tagger: library", remedy)
         try:
             if self.package == "stanza":
                 return library.Pipeline(

@@ -10,15 +10,13 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.candidates.generator import Slot
-from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.attacks.constraints.constraint import Constraint, Masks, Words
 from robustparse.attacks.constraints.tagging.perceptron import PerceptronTags
-from robustparse.attacks.tagged import check_tags, tag_dictionary
+from robustparse.attacks.tagged import tag_dictionary
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice
-from robustparse.types import Example
 
 # The twelve universal parts of speech of Petrov, Das and McDonald 2012.
 _PENN_TAGS = {
@@ -44,18 +42,10 @@ class DictionaryTag(Constraint):
     have no tag and are rejected; sentences without corpus tags are refused.
     """
 
-    def check(self, examples: Sequence[Example]) -> None:
-        """See `Constraint.check`."""
-        check_tags(examples)
+    reads_tags = True
 
-    def accept(
-        self, slots: Sequence[Slot], candidates: Sequence[Sequence[str]], victim: Victim
-    ) -> list[NDArray[np.bool_]]:
-        """See `Constraint.accept`.
-
-        Raises:
-            InputError: the victim knows no word's tag.
-        """
+    def accept(self, slots: Sequence[Slot], candidates: Words, victim: Victim) -> Masks:
+        """See `Constraint.accept`."""
         tag_of = tag_dictionary(victim, "DictionaryTag").get
         return [
             np.array([tag_of(word.lower()) == slot.tag for word in words], dtype=np.bool_)
@@ -77,10 +67,10 @@ class TaggerTag(Constraint):
             it; needs the universal tags.
 
     Raises:
-        InputError: a setting is out of range; when first used: NLTK's tagger data is missing.
+        InputError: when first used: NLTK's tagger data is missing.
     """
 
-    is_model = True
+    is_model = reads_tags = True
 
     def __init__(
         self, *, tagset: Literal["penn", "universal"] = "penn", noun_verb: bool = False
@@ -95,13 +85,7 @@ class TaggerTag(Constraint):
         self.tagset = tagset
         self.noun_verb = noun_verb
 
-    def check(self, examples: Sequence[Example]) -> None:
-        """See `Constraint.check`."""
-        check_tags(examples)
-
-    def accept(
-        self, slots: Sequence[Slot], candidates: Sequence[Sequence[str]], victim: Victim
-    ) -> list[NDArray[np.bool_]]:
+    def accept(self, slots: Sequence[Slot], candidates: Words, victim: Victim) -> Masks:
         """See `Constraint.accept`."""
         tags = self._tagger.substituted(
             [(slot.sentence.words, slot.position) for slot in slots], candidates

@@ -4,12 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.constraints.constraint import Constraint, absent
-from robustparse.attacks.tagged import check_tags
 from robustparse.errors import InputError
-from robustparse.types import Example
+from robustparse.types import Example, Mask
 
 ZHENG_2020_TAGS = frozenset(
     {"JJ", "JJR", "JJS"}
@@ -46,6 +44,7 @@ class AttackableTags(Constraint):
 
     def __init__(self, tags: list[str] | Literal["any"] | None = None) -> None:
         self.any = tags == "any"
+        self.reads_tags = not self.any
         self._default = tags is None
         self.tags = frozenset(tags or ()) if tags not in (None, "any") else ZHENG_2020_TAGS
         if (isinstance(tags, str) and not self.any) or not self.tags:
@@ -61,12 +60,7 @@ class AttackableTags(Constraint):
                 remedy="remove them",
             )
 
-    def check(self, examples: Sequence[Example]) -> None:
-        """See `Constraint.check`."""
-        if not self.any:
-            check_tags(examples)
-
-    def attackable(self, example: Example) -> NDArray[np.bool_]:
+    def attackable(self, example: Example) -> Mask:
         """See `Constraint.attackable`."""
         self.check([example])
         return ~never_attacked(example) if self.any else _tagged(example, self.tags)
@@ -84,16 +78,14 @@ class ForbiddenTags(Constraint):
         tags: Penn tags; by default those that the released code of Wang et al. 2021 skips.
     """
 
+    reads_tags = True
+
     def __init__(self, tags: list[str] | None = None) -> None:
         listed = WANG_2021_FORBIDDEN if tags is None else frozenset(tags)
         self.tags = listed | NEVER_ATTACKED
         self._default = tags is None
 
-    def check(self, examples: Sequence[Example]) -> None:
-        """See `Constraint.check`."""
-        check_tags(examples)
-
-    def attackable(self, example: Example) -> NDArray[np.bool_]:
+    def attackable(self, example: Example) -> Mask:
         """See `Constraint.attackable`."""
         self.check([example])
         return ~_tagged(example, self.tags)
@@ -104,12 +96,12 @@ class ForbiddenTags(Constraint):
         return absent("forbidden tags", listed, _present(examples), self._default)
 
 
-def never_attacked(example: Example) -> NDArray[np.bool_]:
+def never_attacked(example: Example) -> Mask:
     """Tell which words have a tag of `NEVER_ATTACKED`, `(words,)`; none where there are no tags."""
     return _tagged(example, NEVER_ATTACKED)
 
 
-def _tagged(example: Example, tags: frozenset[str]) -> NDArray[np.bool_]:
+def _tagged(example: Example, tags: frozenset[str]) -> Mask:
     """Tell which words have one of the tags, `(words,)`."""
     xpos = example.sentence.xpos or ("",) * len(example.sentence)
     return np.array([tag in tags for tag in xpos], dtype=np.bool_)

@@ -15,28 +15,27 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.population.population import Population, draw, redraw_repeats
 from robustparse.attacks.search.requests import (
     Answer,
     Expand,
-    Outcome,
     Propose,
     Request,
     Score,
     Search,
+    Searching,
 )
 from robustparse.errors import InputError, check_choice, check_least
+from robustparse.types import Floats, Indices, Mask
 
 
 @dataclass(eq=False)
-class _Members:
+class _Members(Population):
     """A population and how likely each word of each member is picked, `(members, words)`."""
 
-    population: Population
-    weights: NDArray[np.float64]
+    weights: Floats
 
 
 class Genetic(Search):
@@ -58,9 +57,6 @@ class Genetic(Search):
         give_up: stop at a generation whose best score is not above the one before.
 
     Sizes and temperature are the defaults of TextAttack.
-
-    Raises:
-        InputError: a setting is out of range.
     """
 
     def __init__(
@@ -77,36 +73,33 @@ class Genetic(Search):
         check_choice("search: selection", selection, ("paper", "textattack"))
         check_choice("search: repeats", repeats, ("ask", "redraw"))
         if temperature <= 0:
-            raise InputError(f"search: temperature must be above 0, got {temperature}")
+            raise InputError(f"must be above 0, got {temperature}", key="search: temperature")
         self.population, self.generations = population, generations
         self.selection, self.temperature = selection, temperature
         self.repeats, self.give_up = repeats, give_up
 
-    def run(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Outcome]:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
         """See `Search.run`."""
         problem = (yield Propose(np.flatnonzero(problem.eligible))).problem
         if not len(problem.rows) and self.repeats == "ask":
-            return Outcome(problem.start())  # nothing to ask about, a thousand times
+            return problem.start()  # nothing to ask about, a thousand times
         members = self._start(problem, clean)
         over = yield from self._perturb(problem, members, rng)
         highest = float(clean.scores[0])
         for _ in range(self.generations):
-            population = members.population
-            best = population.best()
-            if over or population.success[best]:
+            best = members.best()
+            if over or members.success[best]:
                 break
-            if population.scores[best] <= highest and self.give_up:
+            if members.scores[best] <= highest and self.give_up:
                 break
-            highest = max(highest, float(population.scores[best]))
+            highest = max(highest, float(members.scores[best]))
             children, over = yield from self._crossover(problem, members, rng)
             if not over:
                 over = yield from self._perturb(problem, children, rng)
             members = _with_elite(members, best, children)
         else:
             best = 0  # the elite: the last children are not looked at
-        return Outcome(members.population.states[best])
+        return members.states[best]
 
     def _start(self, problem: Problem, clean: Answer) -> _Members:
         """Return copies of the sentence as it is."""
@@ -116,9 +109,7 @@ class Genetic(Search):
         states = np.repeat(problem.start()[None], self.population, axis=0)
         scores = np.repeat(clean.scores, self.population)
         success = np.repeat(clean.success, self.population)
-        return _Members(
-            Population(states, scores, success), np.repeat(weights[None], self.population, axis=0)
-        )
+        return _Members(states, scores, success, np.repeat(weights[None], self.population, axis=0))
 
     def _perturb(
         self, problem: Problem, members: _Members, rng: np.random.Generator
@@ -128,8 +119,8 @@ class Genetic(Search):
         A member tries as many picks as it has words with a weight; a word whose candidates do not
         raise the score is not picked again. All members are asked about together.
         """
-        population, weights = members.population, members.weights.copy()
-        admissible = problem.changeable(population.states)
+        weights = members.weights.copy()
+        admissible = problem.changeable(members.states)
         left = np.count_nonzero(weights, axis=1)
         searching = left > 0
         while searching.any():
@@ -137,13 +128,12 @@ class Genetic(Search):
             rows = np.flatnonzero(picks >= 0)
             if not len(rows):
                 break
-            answer = yield Expand(population.states, picks[rows], bases=rows)
-            judged = Population(answer.states, answer.scores, answer.success)
+            answer = yield Expand(members.states, picks[rows], bases=rows)
             places, best = answer.best_of_each()
-            better = answer.scores[best] > population.scores[rows[places]]
+            better = answer.scores[best] > members.scores[rows[places]]
             done = rows[places[better]]
             members.weights[done, picks[done]] = 0
-            population.put(done, judged, best[better])
+            members.put(done, answer, best[better])
             if answer.over:
                 return True
             weights[rows, picks[rows]] = 0
@@ -158,8 +148,8 @@ class Genetic(Search):
 
         One that is not asked about is a parent, and no better than the elite.
         """
-        states = members.population.states
-        likely = np.repeat(self._fitness(members.population.scores)[None], len(states) - 1, axis=0)
+        states = members.states
+        likely = np.repeat(self._fitness(members.scores)[None], len(states) - 1, axis=0)
         first, second = draw(likely, rng), draw(likely, rng)
         of_second = rng.random((len(first), states.shape[1])) < 0.5
         repeats = np.zeros(len(first), dtype=np.bool_)
@@ -170,29 +160,24 @@ class Genetic(Search):
         answer = yield Score(crossed[asked], base=problem.start())
         born = asked[answer.places]
         heirs = np.where(rng.random(len(first)) < 0.5, first, second)
-        population, weights = members.population.part(heirs), members.weights[heirs]
-        judged = Population(answer.states, answer.scores, answer.success)
-        population.put(born, judged, np.arange(len(born)))
+        young, weights = members.part(heirs), members.weights[heirs]
+        young.put(born, answer, np.arange(len(born)))
         mixed = np.where(of_second, members.weights[second], members.weights[first])
         weights[born] = mixed[born]
-        return _Members(population, weights), answer.over
+        return _Members(young.states, young.scores, young.success, weights), answer.over
 
-    def _fitness(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _fitness(self, scores: Floats) -> Floats:
         """Return what each member's chance to be a parent is proportional to, `(members,)`."""
         if self.selection == "textattack":
-            fitness: NDArray[np.float64] = np.exp((scores.min() - scores) / self.temperature)
+            fitness: Floats = np.exp((scores.min() - scores) / self.temperature)
             return fitness
         positive = np.maximum(scores, 0.0)
         return positive if positive.any() else np.ones_like(positive)
 
 
 def _pick(
-    weights: NDArray[np.float64],
-    admissible: NDArray[np.bool_],
-    left: NDArray[np.int64],
-    searching: NDArray[np.bool_],
-    rng: np.random.Generator,
-) -> NDArray[np.int64]:
+    weights: Floats, admissible: Mask, left: Indices, searching: Mask, rng: np.random.Generator
+) -> Indices:
     """Return a word with candidates for every member that is searching, -1 where its tries ran out.
 
     Weights and admissible words are `(members, words)`, the others `(members,)`; `left` is counted
@@ -212,12 +197,5 @@ def _pick(
 
 def _with_elite(members: _Members, best: int, children: _Members) -> _Members:
     """Return the best member, then its successors."""
-    elite, young = members.population, children.population
-    return _Members(
-        Population(
-            np.concatenate([elite.states[best : best + 1], young.states]),
-            np.concatenate([elite.scores[best : best + 1], young.scores]),
-            np.concatenate([elite.success[best : best + 1], young.success]),
-        ),
-        np.concatenate([members.weights[best : best + 1], children.weights]),
-    )
+    pairs = zip(vars(members).values(), vars(children).values(), strict=True)
+    return _Members(*(np.concatenate([old[best : best + 1], young]) for old, young in pairs))

@@ -13,23 +13,24 @@ without those that do not pass. One that would keep none of its words stays wher
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.population.population import Population, draw
 from robustparse.attacks.search.requests import (
     Answer,
     Expand,
-    Outcome,
+    Judged,
     Propose,
     Request,
     Score,
     Search,
+    Searching,
 )
 from robustparse.errors import check_choice, check_least
+from robustparse.types import Floats, Indices, States
 
 _FASTEST = 3.0  # velocities begin in (-3, 3), and each elite pulls by this much
 _SLOW, _FAST = 0.2, 0.8  # ends of the inertia's and of both elites' schedules
@@ -47,13 +48,11 @@ class _Neighbourhood:
             state that no change helps.
     """
 
-    judged: Population
-    best: NDArray[np.int64]
-    gains: NDArray[np.float64]
+    judged: Judged
+    best: Indices
+    gains: Floats
 
-    def drawn(
-        self, states: Population, bases: NDArray[np.int64], rng: np.random.Generator
-    ) -> Population:
+    def drawn(self, states: Population, bases: Indices, rng: np.random.Generator) -> Population:
         """Return the states at `bases`, each changed in one word drawn in proportion to the gains.
 
         One that draws a word without a change stays as it is.
@@ -83,9 +82,6 @@ class ParticleSwarm(Search):
             the particle and takes each word of the elite with probability sigmoid(velocity);
             `textattack` keeps the elite and takes each word of the particle with that probability,
             and returns the best particle where the budget ends, not the best state asked about.
-
-    Raises:
-        InputError: a setting is out of range.
     """
 
     def __init__(
@@ -99,14 +95,12 @@ class ParticleSwarm(Search):
         check_choice("search: direction", direction, ("paper", "textattack"))
         self.population, self.iterations, self.direction = population, iterations, direction
 
-    def run(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Outcome]:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
         """See `Search.run`."""
         start = problem.start()
         problem = (yield Propose(np.flatnonzero(problem.eligible))).problem
         if not len(problem.rows) and self.direction == "paper":
-            return Outcome(start)  # nothing to ask about, a thousand times
+            return start  # nothing to ask about, a thousand times
         alone = Population(start[None], clean.scores, clean.success)
         around, over = yield from _neighbourhood(problem, alone)
         particles = around.drawn(alone, np.zeros(self.population, dtype=np.int64), rng)
@@ -139,27 +133,27 @@ class ParticleSwarm(Search):
                 leader = best
             better = np.flatnonzero(particles.scores > elites.scores)
             elites.put(better, particles, better)
-        return Outcome(elites.states[leader])
+        return elites.states[leader]
 
-    def _end(self, particles: Population, known: Population) -> Outcome:
+    def _end(self, particles: Population, known: Population) -> Any:
         """Return the particle that succeeds, or, where the budget is spent, the best state known.
 
         TextAttack returns the best particle in either case.
         """
         best = particles.best()
         if particles.success[best] or self.direction == "textattack":
-            return Outcome(particles.states[best])
-        return Outcome(known.states[0])
+            return particles.states[best]
+        return known.states[0]
 
     def _turned(
         self,
         iteration: int,
         particles: Population,
-        velocities: NDArray[np.float64],
+        velocities: Floats,
         elites: Population,
-        leader: NDArray[np.int16],
+        leader: States,
         rng: np.random.Generator,
-    ) -> NDArray[np.int16]:
+    ) -> States:
         """Where the particles turn to, `(particles, words)`; velocities change in place."""
         done = iteration / self.iterations
         inertia = _FAST - (_FAST - _SLOW) * done
@@ -182,21 +176,21 @@ def _arrived(particles: Population, answer: Answer) -> Population:
     places = answer.places
     end = len(particles) if not answer.over else int(places.max(initial=-1)) + 1
     arrived = particles.part(np.arange(end))
-    judged = Population(answer.states, answer.scores, answer.success)
-    arrived.put(places, judged, np.arange(len(places)))
+    arrived.put(places, answer, np.arange(len(places)))
     return arrived
 
 
-def _best_of(known: Population, asked: Population) -> Population:
-    """Return the best state of two populations, alone; the first of them has one, and wins ties."""
-    if not len(asked):
+def _best_of(known: Population, asked: Judged) -> Population:
+    """Return only the best state of both; the first of them has one, and wins ties."""
+    if not len(asked.scores):
         return known
-    found = asked.part(np.array([asked.best()]))
+    row = slice(best := asked.best(), best + 1)
+    found = Population(asked.states[row], asked.scores[row], asked.success[row])
     better = (found.success[0], found.scores[0]) > (known.success[0], known.scores[0])
     return found if better else known
 
 
-def _pull(states: NDArray[np.int16], elites: NDArray[np.int16]) -> NDArray[np.float64]:
+def _pull(states: States, elites: States) -> Floats:
     """How an elite changes velocities: down where the words agree, up where they differ."""
     return np.where(states == elites, -_FASTEST, _FASTEST)
 
@@ -214,5 +208,4 @@ def _neighbourhood(
     gains = np.zeros(states.states.shape)
     gains[bases, positions] = np.maximum(0.0, answer.scores[rows] - states.scores[bases])
     gains[~gains.any(axis=1)] = 1.0
-    judged = Population(answer.states, answer.scores, answer.success)
-    return _Neighbourhood(judged, best, gains), answer.over
+    return _Neighbourhood(answer, best, gains), answer.over

@@ -1,51 +1,31 @@
 """What the population-based searches work with: members as arrays, and draws."""
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
+
+from robustparse.attacks.search.requests import Judged
+from robustparse.types import Floats, Indices, Mask, States
 
 _REDRAWS = 20  # as in TextAttack, after the first draw
 
 
-@dataclass(eq=False)
-class Population:
-    """States with their scores.
-
-    Args:
-        states: `int16 (members, words)`.
-        scores: `float64 (members,)`.
-        success: `bool (members,)`.
-    """
-
-    states: NDArray[np.int16]
-    scores: NDArray[np.float64]
-    success: NDArray[np.bool_]
+class Population(Judged):
+    """States `(members, words)` with the verdicts on them."""
 
     def __len__(self) -> int:
         return len(self.scores)
 
-    def part(self, members: NDArray[np.int64]) -> "Population":
+    def part(self, members: Indices) -> "Population":
         """Return some members, free to change; one may come more than once."""
         return Population(self.states[members], self.scores[members], self.success[members])
 
-    def best(self) -> int:
-        """Return the member with the highest score among those that succeed, or among all if none
-        does.
-
-        The first one on ties.
-        """
-        among = self.success if self.success.any() else np.ones(len(self), dtype=np.bool_)
-        return int(np.where(among, self.scores, -np.inf).argmax())
-
-    def put(self, where: NDArray[np.int64], other: "Population", rows: NDArray[np.int64]) -> None:
-        """Replace some members by rows of another population."""
+    def put(self, where: Indices, other: Judged, rows: Indices) -> None:
+        """Replace some members by rows of others."""
         self.states[where] = other.states[rows]
         self.scores[where] = other.scores[rows]
         self.success[where] = other.success[rows]
 
 
-def draw(weights: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+def draw(weights: Floats, rng: np.random.Generator) -> Indices:
     """One column of each row in proportion to its weights `(rows, columns)`, `(rows,)`.
 
     Every row has a weight above 0.
@@ -54,16 +34,13 @@ def draw(weights: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.i
     points = rng.random(len(weights)) * heights[:, -1]
     # A point may be rounded up to the last height: then the last column with a weight is meant.
     last = weights.shape[1] - 1 - (weights[:, ::-1] > 0).argmax(axis=1)
-    columns: NDArray[np.int64] = np.minimum((heights <= points[:, None]).sum(axis=1), last)
+    columns: Indices = np.minimum((heights <= points[:, None]).sum(axis=1), last)
     return columns
 
 
 def redraw_repeats(
-    of_second: NDArray[np.bool_],
-    first: NDArray[np.int16],
-    second: NDArray[np.int16],
-    rng: np.random.Generator,
-) -> NDArray[np.bool_]:
+    of_second: Mask, first: States, second: States, rng: np.random.Generator
+) -> Mask:
     """Redraw, in place, the words of children that are no different from a parent.
 
     The parent is the first one if it is changed at all, else the second; two unchanged parents may
@@ -77,9 +54,9 @@ def redraw_repeats(
     checked = changed | (second != 0).any(axis=1)
     differ = (first != second).any(axis=1)
 
-    def same() -> NDArray[np.bool_]:
+    def same() -> Mask:
         children = np.where(of_second, second, first)
-        equal: NDArray[np.bool_] = (children == parent).all(axis=1) & checked
+        equal: Mask = (children == parent).all(axis=1) & checked
         return equal
 
     for _ in range(_REDRAWS):

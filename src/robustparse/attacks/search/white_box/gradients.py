@@ -4,25 +4,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from robustparse.types import Floats, Ids
 
 _AT_ONCE = 512  # vectors multiplied in one go: a product is quick while they are in the cache
 
 
 class Embeddings:
-    """Looks embeddings up, and keeps their squared lengths.
+    """Looks embeddings of rows up, `(n,)` to `(n, dim)`, and keeps their squared lengths."""
 
-    Args:
-        look_up: the embeddings of rows, `(n,)` to `float64 (n, dim)`; always the same ones.
-    """
-
-    def __init__(self, look_up: Callable[[NDArray[np.int32]], NDArray[np.float64]]) -> None:
+    def __init__(self, look_up: Callable[[Ids], Floats]) -> None:
         self.of = look_up
-        self._squares: NDArray[np.float64] = np.zeros(0)
+        self._squares: Floats = np.zeros(0)
 
-    def products(
-        self, rows: NDArray[np.int32], target: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def products(self, rows: Ids, target: Floats) -> tuple[Floats, Floats]:
         """Inner products of rows `(n,)` and a vector `(dim,)`, and squared lengths, both `(n,)`.
 
         Equal vectors may have products that differ by rounding.
@@ -53,9 +48,9 @@ class WordGradients:
         embeddings: of all rows.
     """
 
-    at_words: NDArray[np.float64]
-    vectors: NDArray[np.float64]
-    norms: NDArray[np.float64]
+    at_words: Floats
+    vectors: Floats
+    norms: Floats
     embeddings: Embeddings
 
 
@@ -70,6 +65,6 @@ class CharacterGradients(WordGradients):
             character and for an unknown character.
     """
 
-    at_characters: NDArray[np.float64]
-    character_vectors: NDArray[np.float64]
-    spell: Callable[[NDArray[np.int32]], NDArray[np.float64]]
+    at_characters: Floats
+    character_vectors: Floats
+    spell: Callable[[Ids], Floats]

@@ -9,25 +9,52 @@ step is taken at the character whose gradient is the largest.
 from abc import ABC, abstractmethod
 from collections import defaultdict, deque
 from collections.abc import Collection
-from typing import Protocol, get_args
+from copy import copy
+from functools import partial
+from typing import Literal, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.problem import Problem, State
-from robustparse.attacks.search.white_box.distances import (
-    Distance,
-    distances_to,
-    ranks_of,
-    target_of,
-)
 from robustparse.attacks.search.white_box.gradients import CharacterGradients, WordGradients
 from robustparse.errors import InputError, check_choice, check_least
+from robustparse.types import Floats, Ids
+
+Distance = Literal["euclidean", "cosine"]
+
+_ROUNDING = 1e-9  # relative, far above that of a product of a few thousand numbers
 
 
-class Substitutes(Protocol):
-    """Chooses substitutes in one sentence, and remembers those that were put in."""
+class Substitution(ABC):
+    """Chooses substitutes in one sentence, and remembers those that were put in.
 
+    Args:
+        alpha: length of the step.
+        distance: to the target vector.
+
+    Attributes:
+        characters: whether it looks at the gradient towards characters.
+    """
+
+    characters: bool = False
+
+    def __init__(self, alpha: float, distance: Distance) -> None:
+        if not 0.0 < alpha < np.inf:
+            raise InputError(f"must be above 0, got {alpha}", key="substitution: alpha")
+        check_choice("substitution: distance", distance, get_args(Distance))
+        self.alpha, self.distance = alpha, distance
+
+    def start(self) -> Self:
+        """Begin a sentence: the same substitution, which remembers nothing."""
+        fresh = copy(self)
+        fresh.forget()
+        return fresh
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Forget all that was put in."""
+
+    @abstractmethod
     def choose(
         self,
         problem: Problem,
@@ -41,25 +68,28 @@ class Substitutes(Protocol):
         0 where the gradient is 0 or none is admissible. The word at the position counts as replaced
         for further choices until `settle` says whether it is.
         """
-        ...
-
-    def settle(self, positions: Collection[int]) -> None:
-        """Remember the choices since the last time at these positions, forget the others."""
-        ...
-
-
-class Substitution(ABC):
-    """How a word is replaced.
-
-    Attributes:
-        characters: whether it looks at the gradient towards characters.
-    """
-
-    characters: bool
 
     @abstractmethod
-    def start(self) -> Substitutes:
-        """Begin a sentence."""
+    def settle(self, positions: Collection[int]) -> None:
+        """Remember the choices since the last time at these positions, forget the others."""
+
+    def _target(self, vector: Floats, gradient: Floats) -> Floats:
+        """Return the target, `(dim,)`; a request's gradient is that of -F, which points there."""
+        target: Floats = vector + self.alpha * gradient / np.linalg.norm(gradient)
+        return target
+
+    def _distances(self, vectors: Floats, target: Floats) -> Floats:
+        """From vectors `(n, dim)` to the target, `(n,)`; to a zero vector the cosine is 0."""
+        distances: Floats
+        if self.distance == "euclidean":
+            away = vectors - target
+            distances = np.sqrt(np.einsum("ij,ij->i", away, away))
+            return distances
+        lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(target)
+        products = np.einsum("ij,j->i", vectors, target)  # the same for equal rows, unlike BLAS
+        cosines = np.divide(products, lengths, out=np.zeros(len(vectors)), where=lengths > 0)
+        distances = 1.0 - cosines
+        return distances
 
 
 class NearestWord(Substitution):
@@ -71,24 +101,13 @@ class NearestWord(Substitution):
         alpha: length of the step, in units of the embeddings (paper: 15; released code: 10 for
             sentences, 15 for phrases).
         distance: to the target vector: `euclidean` (the default of the released code) or `cosine`.
-
-    Raises:
-        InputError: a setting is out of range.
     """
 
-    characters = False
-
     def __init__(self, *, alpha: float = 15.0, distance: Distance = "euclidean") -> None:
-        self.alpha, self.distance = _checked(alpha, distance)
+        super().__init__(alpha, distance)
 
-    def start(self) -> Substitutes:
-        """See `Substitution.start`."""
-        return _Words(self)
-
-
-class _Words(Substitutes):
-    def __init__(self, rule: NearestWord) -> None:
-        self._rule = rule
+    def forget(self) -> None:
+        """See `Substitution.forget`."""
         self._replaced: set[str] = set()
         self._chosen: dict[int, str] = {}  # by position, what would be replaced
 
@@ -100,32 +119,45 @@ class _Words(Substitutes):
         gradients: WordGradients,
         barred: Collection[int] = (),
     ) -> int:
-        """See `Substitutes.choose`."""
+        """See `Substitution.choose`."""
         gradient = gradients.at_words[position]
         first, end = problem.ptr[position : position + 2].tolist()
         if not gradient.any() or first == end:
             return 0
         standing = problem.word(state, position).lower()
-        target = target_of(gradients.vectors[position], gradient, self._rule.alpha)
+        target = self._target(gradients.vectors[position], gradient)
         rows = problem.rows[first:end]
-        ranks, rounding = ranks_of(gradients.embeddings, rows, target, self._rule.distance)
+        ranks, rounding = self._ranks(gradients, rows, target)
         ranks[[choice - 1 for choice in barred]] = np.inf
-        replaced = {*self._replaced, *self._chosen.values()}
+        used = {standing, *self._replaced, *self._chosen.values()}
         # Few words were replaced, and many are candidates: look only at those that come out first.
         while np.isfinite(lowest := ranks.min()):
             close = np.flatnonzero(ranks <= lowest + rounding)
             vectors = gradients.embeddings.of(rows[close])
-            nearest = int(close[distances_to(vectors, target, self._rule.distance).argmin()])
-            if problem.words[first + nearest].lower() not in {standing, *replaced}:
+            nearest = int(close[self._distances(vectors, target).argmin()])
+            if problem.words[first + nearest].lower() not in used:
                 self._chosen[position] = standing
                 return nearest + 1
             ranks[nearest] = np.inf
         return 0
 
     def settle(self, positions: Collection[int]) -> None:
-        """See `Substitutes.settle`."""
+        """See `Substitution.settle`."""
         self._replaced.update(self._chosen[position] for position in positions)
         self._chosen.clear()
+
+    def _ranks(self, gradients: WordGradients, rows: Ids, target: Floats) -> tuple[Floats, float]:
+        """Rank rows `(n,)` by their distances to the target, without taking differences.
+
+        Returns:
+            ||v||^2 - 2 v t, or minus the cosine, `(n,)`, and by how much rounding may mix them up.
+        """
+        products, squares = gradients.embeddings.products(rows, target)
+        length = float(target @ target)
+        if self.distance == "euclidean":
+            return squares - 2.0 * products, _ROUNDING * (float(squares.max()) + length)
+        lengths = np.sqrt(squares * length)
+        return -np.divide(products, lengths, out=np.zeros(len(rows)), where=lengths > 0), _ROUNDING
 
 
 class NearestCharacter(Substitution):
@@ -137,12 +169,9 @@ class NearestCharacter(Substitution):
     out, and so is the one that stands there.
 
     Args:
-        alpha: length of the step (100 in the released code, for lack of a figure in the paper).
+        alpha: length of the step (100 in the released code, for lack of a value in the paper).
         distance: as in `NearestWord`.
         recent: how many characters tried last for the word are left out (5).
-
-    Raises:
-        InputError: a setting is out of range.
     """
 
     characters = True
@@ -150,20 +179,14 @@ class NearestCharacter(Substitution):
     def __init__(
         self, *, alpha: float = 100.0, distance: Distance = "euclidean", recent: int = 5
     ) -> None:
+        super().__init__(alpha, distance)
         check_least("substitution", 0, recent=recent)
-        self.alpha, self.distance = _checked(alpha, distance)
         self.recent = recent
 
-    def start(self) -> Substitutes:
-        """See `Substitution.start`."""
-        return _Characters(self)
-
-
-class _Characters(Substitutes):
-    def __init__(self, rule: NearestCharacter) -> None:
-        self._rule = rule
+    def forget(self) -> None:
+        """See `Substitution.forget`."""
         self._places: dict[int, int] = {}
-        self._tried: dict[int, deque[int]] = defaultdict(lambda: deque(maxlen=rule.recent))
+        self._tried: dict[int, deque[int]] = defaultdict(partial(deque, maxlen=self.recent))
         self._chosen: dict[int, int] = {}
 
     def choose(
@@ -174,9 +197,8 @@ class _Characters(Substitutes):
         gradients: WordGradients,
         barred: Collection[int] = (),
     ) -> int:
-        """See `Substitutes.choose`."""
-        if not isinstance(gradients, CharacterGradients):
-            raise RuntimeError("a request for characters was answered without them")
+        """See `Substitution.choose`."""
+        assert isinstance(gradients, CharacterGradients)
         characters = gradients.at_characters[position]
         if position not in self._places:
             self._places[position] = int(np.linalg.norm(characters, axis=1).argmax())
@@ -184,44 +206,22 @@ class _Characters(Substitutes):
         first, end = problem.ptr[position : position + 2].tolist()
         if not characters[place].any() or first == end:
             return 0
-        target = target_of(
-            gradients.character_vectors[position, place], characters[place], self._rule.alpha
-        )
-        distances = self._distances(problem, position, place, gradients, target)
+        target = self._target(gradients.character_vectors[position, place], characters[place])
+        original = gradients.spell(problem.original[position : position + 1])
+        spelled = gradients.spell(problem.rows[first:end])
+        differs = (spelled != original).any(axis=2)
+        known = spelled[:, place].any(axis=1)
+        distances = self._distances(spelled[:, place], target)
+        distances[~known | ~differs[:, place] | (differs.sum(axis=1) > 1)] = np.inf
         tried = (*self._tried[position], int(state[position]), *barred)
         distances[[choice - 1 for choice in tried if choice]] = np.inf
         if not np.isfinite(distances.min()):
             return 0
-        choice = int(distances.argmin()) + 1
-        self._chosen[position] = choice
-        return choice
+        self._chosen[position] = int(distances.argmin()) + 1
+        return self._chosen[position]
 
     def settle(self, positions: Collection[int]) -> None:
-        """See `Substitutes.settle`."""
+        """See `Substitution.settle`."""
         for position in positions:
             self._tried[position].append(self._chosen[position])
         self._chosen.clear()
-
-    def _distances(
-        self,
-        problem: Problem,
-        position: int,
-        place: int,
-        gradients: CharacterGradients,
-        target: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
-        """Of the candidates' characters at a place; infinite where one may not be used."""
-        original = gradients.spell(problem.original[position : position + 1])
-        spelled = gradients.spell(problem.rows[problem.ptr[position] : problem.ptr[position + 1]])
-        differs = (spelled != original).any(axis=2)
-        known = spelled[:, place].any(axis=1)
-        distances = distances_to(spelled[:, place], target, self._rule.distance)
-        distances[~known | ~differs[:, place] | (differs.sum(axis=1) > 1)] = np.inf
-        return distances
-
-
-def _checked(alpha: float, distance: Distance) -> tuple[float, Distance]:
-    if not 0.0 < alpha < np.inf:
-        raise InputError(f"substitution: alpha must be above 0, got {alpha}")
-    check_choice("substitution: distance", distance, get_args(Distance))
-    return alpha, distance

@@ -15,27 +15,26 @@ from collections.abc import Generator
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.attacks.edit_budget import check_gamma, edit_budget
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.search.requests import (
     Answer,
     Gradient,
-    Outcome,
     Propose,
     Request,
     Score,
     Search,
+    Searching,
 )
 from robustparse.attacks.search.white_box.gradients import WordGradients
 from robustparse.attacks.search.white_box.substitutions import (
     NearestWord,
-    Substitutes,
     Substitution,
 )
 from robustparse.attacks.victim import Loss
 from robustparse.errors import InputError, check_choice, check_least
+from robustparse.types import Indices, Mask
 
 
 class Zheng2020WhiteBox(Search):
@@ -56,9 +55,6 @@ class Zheng2020WhiteBox(Search):
         length: what L is: `words` (paper), or `rooted`, one more for ROOT (released code).
         loss: `margin` (equation 4) or `cross_entropy`.
         substitution: what a word is replaced by; by default `NearestWord`.
-
-    Raises:
-        InputError: a setting is out of range.
     """
 
     def __init__(
@@ -75,7 +71,7 @@ class Zheng2020WhiteBox(Search):
     ) -> None:
         check_gamma(gamma)
         if not 0.0 < drop <= 1.0:
-            raise InputError(f"search: drop must be in (0, 1], got {drop}")
+            raise InputError(f"must be in (0, 1], got {drop}", key="search: drop")
         check_least("search", trials=trials, positions=positions)
         check_choice("search: count", count, ("fruitless", "all"))
         check_choice("search: length", length, ("words", "rooted"))
@@ -85,17 +81,15 @@ class Zheng2020WhiteBox(Search):
         self.loss: Loss = loss
         self.substitution = substitution or NearestWord()
 
-    def run(
-        self, problem: Problem, clean: Answer, rng: np.random.Generator
-    ) -> Generator[Request, Answer, Outcome]:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
         """See `Search.run`."""
         state = best = problem.start()
         clean_score = highest = float(clean.scores[0])
         substitutes = self.substitution.start()
-        kappa, spent = problem.edits(self._kappa(len(problem))), 0
+        kappa, spent = min(self._kappa(len(problem)), problem.most_edits), 0
         while spent < self.trials:
             request = Gradient(state, self.loss, characters=self.substitution.characters)
-            gradients = (yield request).given_gradients()
+            gradients = (yield request).gradients
             ranked = by_norm(gradients, problem.eligible)
             chosen = within_budget(ranked, state, kappa, once=problem.once)[: self.positions]
             answer = yield from replaced(problem, state, chosen, gradients, substitutes)
@@ -108,23 +102,21 @@ class Zheng2020WhiteBox(Search):
                 spent = 0 if self.count == "fruitless" else spent
             if answer.over or highest - clean_score > self.drop * problem.counted.sum():
                 break
-        return Outcome(best)
+        return best
 
     def _kappa(self, words: int) -> int:
         length = words + (self.length == "rooted")
         return edit_budget(self.gamma, length)
 
 
-def by_norm(gradients: WordGradients, among: NDArray[np.bool_]) -> NDArray[np.int64]:
+def by_norm(gradients: WordGradients, among: Mask) -> Indices:
     """Return some of the words by falling norm of their gradients, the leftmost one on ties."""
     positions = np.flatnonzero(among)
     order = np.argsort(-gradients.norms[positions], kind="stable")
     return positions[order]
 
 
-def within_budget(
-    ranked: NDArray[np.int64], state: State, most: int, *, once: bool = False
-) -> NDArray[np.int64]:
+def within_budget(ranked: Indices, state: State, most: int, *, once: bool = False) -> Indices:
     """Return the ranked positions that may be changed if no more than `most` words are to differ.
 
     Words that were changed before may be changed again, unless each may be changed only `once`.
@@ -138,9 +130,9 @@ def within_budget(
 def replaced(
     problem: Problem,
     state: State,
-    positions: NDArray[np.int64],
+    positions: Indices,
     gradients: WordGradients,
-    substitutes: Substitutes,
+    substitutes: Substitution,
 ) -> Generator[Request, Answer, Answer | None]:
     """Yield the verdict on the state with substitutes at the positions, as far as there are any.
 
