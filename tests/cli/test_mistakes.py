@@ -97,7 +97,7 @@ OPTIONS = [
     ("fit", "--model.init_args.seed -1", "model: seed must be >= 0 and below 2**64, got -1"),
     ("fit", f"--model.init_args.seed {1 << 64}", "model: seed must be >= 0 and below 2**64, got"),
     ("fit", "--model.init_args.arc_dim 0", "arc_dim must be >= 1"),
-    ("fit", "--model.init_args.dropout 1.0", "dropout in [0, 1)"),
+    ("fit", "--model.init_args.dropout 1.0", "dropout must be in [0, 1)"),
     ("fit", "--model.init_args.optimization.betas [1.5,0.9]", "betas must be in [0, 1)"),
     ("fit", "--trainer.accumulate_grad_batches 0", "accumulate_grad_batches must be >= 1, got 0"),
     ("fit", "--trainer.max_steps -1 --trainer.max_epochs -1", "set trainer.max_steps or"),

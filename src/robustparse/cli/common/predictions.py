@@ -61,7 +61,7 @@ class PredictionFile(pl.Callback):
             task, examples = cast(Model, pl_module).task, data.examples("test", gold=False)
             self.path = self.folder / f"predictions{task.ending(data.path('test') or '')}"
             if left_out := write_answers(self.path, task, examples, predictions):
-                told = f"{left_out} of {len(examples)} sentences were not parsed and are left out"
+                told = f"{left_out} of {len(examples)} sentences were not read and are left out"
                 print(f"robustparse: {told} (limit_predict_batches)", file=sys.stderr)
 
 
