@@ -1,16 +1,16 @@
 """Parts of an attack that die on the way: they are named, and the attack can go on."""
 
 import json
-import selectors
 import sys
+import threading
 from collections.abc import Sequence
-from typing import Any
+from types import SimpleNamespace
 
 import pytest
 from command_runs import RECIPE, ROOM, attack_by, constrained, mistake
 
 from robustparse.attacks.candidates.generator import Slot
-from robustparse.attacks.constraints import link_grammar
+from robustparse.attacks.constraints import grammar as grammar_module
 from robustparse.cli.main import main
 from robustparse.evaluation.lines import read_lines
 
@@ -39,13 +39,12 @@ for line in sys.stdin:
 def test_a_checker_that_dies_or_hangs_midway(made, tmp_path, capsys, monkeypatch, end, says):
     marker = tmp_path / "dead"
 
-    class Impatient(selectors.DefaultSelector):
+    class Impatient(threading.Thread):
         """Its time is up once the checker hangs, and not before."""
 
-        def select(self, timeout: float | None = None) -> list[Any]:
-            while not (ready := super().select(0.02)) and not marker.exists():
-                pass
-            return ready
+        def join(self, timeout: float | None = None) -> None:
+            while self.is_alive() and not marker.exists():
+                super().join(0.02)
 
     def recipe() -> str:
         program = tmp_path / "checker"
@@ -58,7 +57,7 @@ def test_a_checker_that_dies_or_hangs_midway(made, tmp_path, capsys, monkeypatch
     fails = attack_by(made, tmp_path, recipe())
     with monkeypatch.context() as patch:
         if "sleep" in end:
-            patch.setattr(link_grammar.selectors, "DefaultSelector", Impatient)
+            patch.setattr(grammar_module, "threading", SimpleNamespace(Thread=Impatient))
         error = mistake(capsys, *fails)
     assert says in error
     assert "run again" in error

@@ -65,11 +65,11 @@ def spy(stage: Stage) -> list[tuple[list[int], int, int | None]]:
     asked: list[tuple[list[int], int, int | None]] = []
     attack = stage.adversary.attack
 
-    def run(examples: list[Any], victim: Any) -> list[Any]:
+    def run(examples: list[Any], victim: Any, *, reported: bool) -> list[Any]:
         asked.append(([example.id for example in examples], attack.seed, attack.budget))
         return []
 
-    attack.adversaries = run
+    attack.sentences = run
     return asked
 
 

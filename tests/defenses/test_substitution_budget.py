@@ -43,14 +43,14 @@ def test_all_sentences_are_attacked_at_fraction_one(data):
 def test_the_budget_is_respected(data, budget):
     stage = Stage(data, fraction=1.0, budget=budget)
     charged: list[int] = []
-    run = stage.adversary.attack.adversaries
+    run = stage.adversary.attack.sentences
 
-    def counting(*arguments: Any) -> list[Any]:
-        results = list(run(*arguments))
+    def counting(*arguments: Any, **named: Any) -> list[Any]:
+        results = list(run(*arguments, **named))
         charged.extend(result.charged for result in results)
         return results
 
-    stage.adversary.attack.adversaries = counting
+    stage.adversary.attack.sentences = counting
     batch = stage.attacked()
     assert len(charged) == SENTENCES
     assert max(charged) == budget

@@ -112,14 +112,14 @@ def test_the_costs_of_several_are_added_up(data, order):
     asked: dict[SubstitutionAdversary, list[int]] = {}
 
     def listen(adversary: SubstitutionAdversary) -> None:
-        make = adversary.attack.adversaries
+        make = adversary.attack.sentences
 
-        def counting(*arguments: Any) -> list[Any]:
-            made = make(*arguments)
+        def counting(*arguments: Any, **named: Any) -> list[Any]:
+            made = list(make(*arguments, **named))
             asked[adversary] = [one.charged for one in made]
             return made
 
-        adversary.attack.adversaries = counting
+        adversary.attack.sentences = counting
 
     for adversary in adversaries:
         listen(adversary)

@@ -146,7 +146,7 @@ class SubstitutionAdversary(pl.Callback):
         with trainer.precision_plugin.forward_context():
             victim = ModelVictim([model])
             found = list(self.attack.sentences(chosen, victim, reported=False))
-        edited = (one for one in found if one.outcome.any())
+        edited = (one for one in found if one.words != one.problem.example.sentence.words)
         changed = sorted(edited, key=lambda one: one.problem.id)
         copies = _encoded(model, changed, batch)
         if self.mode == "append":
