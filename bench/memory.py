@@ -91,13 +91,13 @@ def measured(attack: Attack, victim: ModelVictim, examples: Sequence[Example]) -
         if tally.sums["sentences"] % max(1, len(examples) // POINTS) == 0:
             finished.append(tally.sums["sentences"])
             mebibytes.append(round(resident(), 1))
-            forms.append(len(victim.parser.encoder.table))
+            forms.append(len(victim.model.encoder.table))
             found = f"{finished[-1]:>8} sentences {mebibytes[-1]:>8.1f} MiB {forms[-1]:>8} words"
             print(found, flush=True)
 
     with tempfile.TemporaryDirectory() as folder:
         run = {"attack": "memory", "victims": ["bench"], "seed": 0}
-        task = victim.parser.task
+        task = victim.model.task
         summary = attack_into(Path(folder), task, attack, examples, victim, run, measure)
     middle = len(mebibytes) // 2
     return {

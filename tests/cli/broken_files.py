@@ -23,7 +23,7 @@ TREEBANKS: dict[str, tuple[bytes, str]] = {
     ),
     "head": ((GOOD + row(1, "a", "x", "root")).encode(), ":4: head 'x'"),
     "ids": (row(2, "a", 0, "root").encode(), ":1: word id '2'; expected 1"),
-    "self": (row(1, "a", 1, "root").encode(), ":1: the heads from word"),
+    "self": (row(1, "a", 1, "root").encode(), ":1: the heads from"),
     "roots": ((row(1, "a", 0, "root") + row(2, "b", 0, "root")).encode(), ":2: a second root"),
     "empty": (b"", ": the file is empty"),
     "blank": (b"\n\n\n", ": the file is empty"),
