@@ -73,12 +73,11 @@ def augment(
     """
     drawn, unit = _drawn(fraction, tokens)
     copies = Path(out)
-    folder = copies.with_suffix(".attack")
     attacked = attack_command.attack(
         attack,
         checkpoint,
         data,
-        str(folder),
+        str(copies.with_suffix(".attack")),
         limit=limit,
         seed=seed,
         decoder=decoder,
@@ -95,15 +94,20 @@ def augment(
     if attacked is None:
         return None
     how = {"data": data, "fraction": drawn, "fraction_of": unit, "keep": keep}
-    report = {**attacked, **how, **_write_copies(copies, folder, attacked["task"], keep)}
+    return _write_report(copies, {**attacked, **how}, _write_copies(copies, attacked["task"], keep))
+
+
+def _write_report(copies: Path, how: Summary, counts: dict[str, int]) -> Summary:
+    """Write what the copies are into the .json file next to them, and return it."""
+    report = {**how, **counts}
     write_text(copies.with_suffix(".json"), json.dumps(report, indent=2) + "\n")
     Console().print(f"{report['n_copies']} copies in {copies}", soft_wrap=True)
     return report
 
 
-def _write_copies(out: Path, folder: Path, task_name: str, keep: Keep) -> dict[str, int]:
+def _write_copies(out: Path, task_name: str, keep: Keep) -> dict[str, int]:
     """Write the copies; count them, their words, and those that are changed."""
-    task = named(task_name)
+    task, folder = named(task_name), out.with_suffix(".attack")
     adversarial = task.read(folder / f"adversarial{task.ending(out)}")
     both = zip(each_line(folder / EXAMPLES), adversarial, strict=True)
     kept = [(line, copy) for line, copy in both if line["edited"] or keep == "all"]
