@@ -94,12 +94,12 @@ def augment(
     if attacked is None:
         return None
     how = {"data": data, "fraction": drawn, "fraction_of": unit, "keep": keep}
-    return _write_report(copies, {**attacked, **how}, _write_copies(copies, attacked["task"], keep))
+    return _write_report(copies, {**attacked, **how}, keep)
 
 
-def _write_report(copies: Path, how: Summary, counts: dict[str, int]) -> Summary:
-    """Write what the copies are into the .json file next to them, and return it."""
-    report = {**how, **counts}
+def _write_report(copies: Path, how: Summary, keep: Keep) -> Summary:
+    """Write the copies, and what they are into the .json file next to them; return that."""
+    report = {**how, **_write_copies(copies, how["task"], keep)}
     write_text(copies.with_suffix(".json"), json.dumps(report, indent=2) + "\n")
     Console().print(f"{report['n_copies']} copies in {copies}", soft_wrap=True)
     return report
