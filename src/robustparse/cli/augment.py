@@ -71,8 +71,7 @@ def augment(
     Returns:
         What the .json file holds; None in a process that another one writes for.
     """
-    drawn, unit = _drawn(fraction, tokens)
-    copies = Path(out)
+    copies, (drawn, unit) = Path(out), _drawn(fraction, tokens)
     attacked = attack_command.attack(
         attack,
         checkpoint,
@@ -94,7 +93,7 @@ def augment(
     if attacked is None:
         return None
     how = {"data": data, "fraction": drawn, "fraction_of": unit, "keep": keep}
-    return _write_report(copies, {**attacked, **how}, keep)
+    return _write_report(copies, attacked | how, keep)
 
 
 def _write_report(copies: Path, how: Summary, keep: Keep) -> Summary:
