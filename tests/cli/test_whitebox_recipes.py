@@ -114,4 +114,4 @@ def test_a_phrase_attack_without_phrases(made, tmp_path, capsys):
     (tmp_path / "wrong.yaml").write_text(yaml.safe_dump({**recipe, "goal": goal}))
     given = ["--attack", tmp_path / "wrong.yaml", "--checkpoint", made / "tiny.ckpt"]
     given += ["--data", made / "test.conllu", "--out", tmp_path / "out"]
-    assert "need the goal robustparse.attacks.PhraseDrop" in mistake(capsys, "attack", *given)
+    assert "use the goal `robustparse.attacks.PhraseDrop`" in mistake(capsys, "attack", *given)
