@@ -55,7 +55,7 @@ class ProcessDiedError(RuntimeError):
 
 
 def reason(error: BaseException, most: int = 120) -> str:
-    """Return what an error of a library says, on one line of so many characters; else its class."""
+    """Return what a library's error says, on one line cut to ``most``, or its class."""
     return " ".join(str(error).split())[:most] or type(error).__name__
 
 

@@ -55,7 +55,7 @@ def test_a_search_that_asks_on_is_refused() -> None:
             while True:
                 yield Score(problem.start()[None])
 
-    with pytest.raises(RuntimeError, match="asks on after its budget"):
+    with pytest.raises(RuntimeError, match="asked for more after its budget"):
         list(engine(Deaf(), budget=3).run(EXAMPLES[:1], HashVictim()))
     # Where the clean parse has spent the budget, the search does not begin.
     (result,) = engine(Deaf(), budget=1).run(EXAMPLES[:1], HashVictim())

@@ -1,4 +1,4 @@
-"""Attack texts: goals, candidates, constraints and searches behind one engine.
+"""Attack texts: goals, candidates, constraints and searches, run by one engine.
 
 Public names are listed in ``__init__.pyi`` and imported on first use.
 """

@@ -1,8 +1,8 @@
 """One base for every model: embed, forward, loss, decode, and the only training step.
 
 The *delta* is added to the embeddings after look-up and before dropout, one row a word or sub-word
-piece (what belongs to no word, as ROOT and padding, must get zeros). White-box
-attacks and gradient defenses use nothing else of a model's inside.
+piece (what belongs to no word, as ROOT and padding, must get zeros). White-box attacks and gradient
+defenses use nothing else of a model's inside.
 """
 
 from abc import ABC, abstractmethod

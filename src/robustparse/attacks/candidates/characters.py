@@ -21,7 +21,7 @@ class CharacterVariant(CandidateGenerator):
     character and what replaces it are drawn uniformly.
 
     Args:
-        alphabet: what may stand in a character's place (their code: letters and digits that the
+        alphabet: what may replace a character (their code: letters and digits that the
             victim knows).
 
     Raises:

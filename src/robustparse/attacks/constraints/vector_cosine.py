@@ -18,7 +18,7 @@ from robustparse.vectors import read_vectors
 class WordVectorCosine(Constraint):
     """The cosine of the candidate's and the word's vectors reaches a minimum.
 
-    Compares with the *original* word, whatever stands in its place by then. Words are looked up
+    Compares with the *original* word, whatever has replaced it by then. Words are looked up
     lower-cased; of several forms in the file the first counts.
 
     Args:

@@ -62,7 +62,7 @@ class AdmissibleStates:
     def rebuilt(self, problem: Problem, outcome: State) -> Generator[list[Edit], None, State]:
         """Yield the outcome made again, one change after the other, without those that do not pass.
 
-        Yields the edits to be judged; `take` must have been called before it goes on.
+        Yields the edits to be judged; `take` must have been called before it continues.
         """
         state: State = (yield from self._followed(problem, problem.start(), outcome[None]))[0]
         return state

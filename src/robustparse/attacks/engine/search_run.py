@@ -215,7 +215,9 @@ class SearchRun:
         """Charge states, cut to the budget; have those predicted that are new."""
         left = self.queries.left
         if left == 0:
-            raise RuntimeError(f"{type(self._search).__name__} asks on after its budget was spent")
+            raise RuntimeError(
+                f"{type(self._search).__name__} asked for more after its budget was spent"
+            )
         states, places = states[:left], places[:left]
         new, numbers = self.queries.charge(states)
         verdict = NOTHING

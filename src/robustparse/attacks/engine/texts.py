@@ -1,7 +1,7 @@
 """From states to what the victim reads.
 
 A deleted word is left out of its text, so that the words after it move up; a text that loses all
-its words is read as the unknown word alone, as a victim needs something to read.
+its words is read as only the unknown word, as a victim needs something to read.
 """
 
 from collections.abc import Sequence

@@ -130,7 +130,7 @@ def restored(clean: Predictions, states: States, predictions: Predictions) -> tu
     heads, labels = heads.copy(), labels.copy()
     for row in shortened.tolist():
         kept = np.flatnonzero(states[row] != DELETED)
-        # Where ROOT and each word that was left stand in the original sentence.
+        # The places of ROOT and of each word that was left, in the original sentence.
         places = np.concatenate([[0], kept + 1]).astype(heads.dtype)
         new_heads = places[heads[row, : len(kept)]]
         new_labels = labels[row, : len(kept)].copy()

@@ -73,7 +73,7 @@ def phrases(heads: Sequence[int], shortest: int, longest: int) -> tuple[Span, ..
 
 
 def phrase_pairs(spans: Sequence[Span], gap: int) -> tuple[tuple[int, int], ...]:
-    """Ordered pairs of phrases with at least so many words between them, as places in `spans`."""
+    """Ordered pairs of phrases with at least ``gap`` words between them, as places in `spans`."""
     return tuple(
         (source, target)
         for source, one in enumerate(spans)
@@ -92,7 +92,7 @@ class PhraseDrop(TreeGoal):
 
     Args:
         shortest, longest: words of a phrase (4 and 12).
-        gap: at least so many words lie between source and target (the paper's k: 0 and 1).
+        gap: at least this many words lie between source and target (the paper's k: 0 and 1).
         targets: `each`, some target must have more errors (paper: a pair succeeds); `union`, all
             targets of the source together must (released code, black box).
         punctuation: which words count.

@@ -47,7 +47,7 @@ class Expand:
     Args:
         state: the state to change, `int16 (words,)`, or several, `(states, words)`.
         positions: where, `(positions,)`.
-        limits: of each position, the first so many candidates that constraints admit,
+        limits: of each position, the first N candidates that constraints admit,
             `(positions,)`.
         bases: which of several states each position belongs to, `(positions,)`.
         distinct: leave out states that come a second time, from another base.

@@ -27,7 +27,7 @@ class Wang2021(Search):
 
     Args:
         gamma: share of the words that may be changed (0.15).
-        length: how many of n words that are: `words`, ceil(gamma * n), as the paper goes on until
+        length: how many of n words that are: `words`, ceil(gamma * n), as the paper continues until
             gamma * n are changed; or `rooted`, max(1, floor(gamma * (n + 1))), as the released code
             counts ROOT too.
         ranking: in which order words are visited; by default by the unknown word.

@@ -24,7 +24,7 @@ class Zheng2020(Search):
     """Rank once, then substitute independently.
 
     Constraints on sentences judge each candidate in the original sentence alone; the words put
-    together lose those that they do not admit beside the others.
+    together lose those that they do not admit together with the others.
 
     Args:
         gamma: share of the words that may be changed; kappa = max(1, floor(gamma * L)). The paper

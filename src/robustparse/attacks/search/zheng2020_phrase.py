@@ -83,7 +83,7 @@ class PhraseBlackBox(Search):
         edits = np.full(self.trials, self.kappa)
         if self.edits == "up_to":
             edits = rng.integers(1, self.kappa, self.trials, endpoint=True)
-        # The first so many places of a random order, and a candidate for each.
+        # The first N places of a random order, and a candidate for each.
         order = rng.random(shape).argsort(axis=1).argsort(axis=1)
         choices = rng.integers(1, counts, shape, endpoint=True)
         states = np.zeros((self.trials, len(problem)), dtype=np.int16)
@@ -97,7 +97,7 @@ class PhraseWhiteBox(Search):
     Pairs come by falling sum, over the words of the source, of the gradient's norm (equation 6),
     where F is restricted to the target without its root; the earliest one on ties. Each starts
     afresh from the original sentence. A trial replaces the kappa words of the source with the
-    largest gradients; once so many are changed, the same ones again (with the constraint `Repeat`
+    largest gradients; once kappa are changed, the same ones again (with the constraint `Repeat`
     none, and the pair is left).
 
     Args:

@@ -47,7 +47,7 @@ def redraw_repeats(
     have an unchanged child. Arguments are `(children, words)`.
 
     Returns:
-        Which children are still the same after so many tries, `(children,)`.
+        Which children are still the same after all tries, `(children,)`.
     """
     changed = (first != 0).any(axis=1)
     parent = np.where(changed[:, None], first, second)
