@@ -7,8 +7,7 @@ highest score. PWWS as its authors describe it (Ren et al. 2019, algorithm 1) ta
 that were the best in the original sentence, and puts them in one after the other.
 """
 
-from collections.abc import Generator
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,7 +18,6 @@ from robustparse.attacks.search.requests import (
     Compare,
     Expand,
     Propose,
-    Request,
     Score,
     Search,
     Searching,
@@ -45,7 +43,7 @@ class GreedyByImportance(Search):
         check_choice("search: winner", winner, ("score", "similar"))
         self.ranking, self.winner = ranking, winner
 
-    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Any]:
         """See `Search.run`."""
         state, score = problem.start(), float(clean.scores[0])
         ranked = yield from self.ranking.rank(problem, clean, rng)
@@ -69,7 +67,7 @@ class GreedyByImportance(Search):
         return state
 
 
-def _most_similar(state: State, answer: Answer) -> Generator[Request, Answer, int]:
+def _most_similar(state: State, answer: Answer) -> Searching[int]:
     """Yield the row of the most similar success, the first one on ties."""
     rows = np.flatnonzero(answer.success)
     if len(rows) > 1:
@@ -87,7 +85,7 @@ class PWWS(Search):
     `WeightedSaliency(gain="score")`.
     """
 
-    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Any]:
         """See `Search.run`."""
         state = problem.start()
         ranked = yield from WeightedSaliency().rank(problem, clean, rng)

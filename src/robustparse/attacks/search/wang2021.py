@@ -9,7 +9,7 @@ The released code counts errors where the paper speaks of scores, which ranks al
 fluency is 0 as published and left out here.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class Wang2021(Search):
         self.gamma, self.length = gamma, length
         self.ranking = ranking or UnknownWord()
 
-    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Any]:
         """See `Search.run`."""
         state, score = problem.start(), float(clean.scores[0])
         ranked = yield from self.ranking.rank(problem, clean, rng)

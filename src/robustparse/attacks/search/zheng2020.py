@@ -9,7 +9,7 @@ evaluates psi + 1 candidates a word (set `psi: 51`), and for character models ta
 (set `length: words`).
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class Zheng2020(Search):
         self.harmless = harmless
         self.share_budget = share_budget
 
-    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Any]:
         """See `Search.run`."""
         start = problem.start()
         if not problem.eligible.any():
