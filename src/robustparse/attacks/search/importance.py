@@ -37,7 +37,12 @@ class GreedyByImportance(Search):
             `score` (Yoo et al. 2020), or the most `similar` one (Jin et al. 2020, algorithm 1), by
             the first constraint that measures a similarity, and by the score where no constraint
             does.
+
+    Attributes:
+        to_success: whether a success ends the search and is taken before a higher score.
     """
+
+    to_success = True
 
     def __init__(self, ranking: Ranking, winner: Literal["score", "similar"] = "score") -> None:
         check_choice("search: winner", winner, ("score", "similar"))
@@ -49,22 +54,27 @@ class GreedyByImportance(Search):
         ranked = yield from self.ranking.rank(problem, clean, rng)
         if ranked.over:
             return state
-        most = problem.most_edits
+        most = self.most_edits(problem)
         for place, position in enumerate(ranked.positions[:, None]):
             if np.count_nonzero(state) == most:
-                break  # constraints would refuse whatever comes
+                break
             yield Propose(position, soon=ranked.positions[place:])
             answer = yield Expand(state, position)
             if not len(answer.scores):
                 continue
-            best = answer.best()
-            if self.winner == "similar" and answer.success[best]:
+            best = answer.best() if self.to_success else int(answer.scores.argmax())
+            reached = self.to_success and answer.success[best]
+            if reached and self.winner == "similar":
                 best = yield from _most_similar(state, answer)
-            if answer.success[best] or answer.scores[best] > score:
+            if reached or answer.scores[best] > score:
                 state, score = answer.states[best], float(answer.scores[best])
-            if answer.success[best] or answer.over:
+            if reached or answer.over:
                 break
         return state
+
+    def most_edits(self, problem: Problem) -> int:
+        """Return how many words may be changed: as many as constraints let differ."""
+        return problem.most_edits
 
 
 def _most_similar(state: State, answer: Answer) -> Searching[int]:
