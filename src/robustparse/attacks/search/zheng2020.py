@@ -69,7 +69,7 @@ class Zheng2020(Search):
         if not problem.eligible.any():
             return start
         left, counted = clean.left, problem.counted
-        length = np.count_nonzero(counted) if self.length == "counted" else len(counted)
+        length = int(counted.sum()) if self.length == "counted" else len(counted)
         kappa = edit_budget(self.gamma, length)
         if self.ranking == "random":
             shuffled = rng.permutation(np.flatnonzero(problem.eligible))

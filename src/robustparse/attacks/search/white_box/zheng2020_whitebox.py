@@ -74,7 +74,8 @@ class Zheng2020WhiteBox(Search):
         state = best = problem.start()
         clean_score = highest = float(clean.scores[0])
         substitutes = self.substitution.start()
-        kappa, spent = min(self._kappa(len(problem)), problem.most_edits), 0
+        budget = edit_budget(self.gamma, len(problem) + (self.length == "rooted"))
+        kappa, spent = min(budget, problem.most_edits), 0
         while spent < self.trials:
             request = Gradient(state, self.loss, characters=self.substitution.characters)
             gradients = (yield request).gradients
@@ -91,10 +92,6 @@ class Zheng2020WhiteBox(Search):
             if answer.over or highest - clean_score > self.drop * problem.counted.sum():
                 break
         return best
-
-    def _kappa(self, words: int) -> int:
-        length = words + (self.length == "rooted")
-        return edit_budget(self.gamma, length)
 
 
 def by_norm(gradients: WordGradients, among: Mask) -> Indices:
