@@ -74,20 +74,20 @@ def _call(
     os.environ.clear()
     os.environ.update(environment)
     torch.set_num_threads(1)
-    files = [tempfile.TemporaryFile("w+") for _ in range(2)]
-    for number, file in enumerate(files, start=1):
-        os.dup2(file.fileno(), number)
-    status = 0
-    try:
-        work(*arguments)
-    except SystemExit as stop:
-        status = int(stop.code or 0)
-    except BaseException:
-        traceback.print_exc()
-        status = 1
-    sys.stdout.flush()
-    sys.stderr.flush()
-    for file in files:
-        file.seek(0)
-    end.send(tuple(file.read() for file in files))
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        os.dup2(output.fileno(), 1)
+        os.dup2(errors.fileno(), 2)
+        status = 0
+        try:
+            work(*arguments)
+        except SystemExit as stop:
+            status = int(stop.code or 0)
+        except BaseException:
+            traceback.print_exc()
+            status = 1
+        sys.stdout.flush()
+        sys.stderr.flush()
+        output.seek(0)
+        errors.seek(0)
+        end.send((output.read(), errors.read()))
     os._exit(status)
