@@ -182,9 +182,10 @@ def named(name: str) -> Task:
     Raises:
         InputError: there is none of this name.
     """
+    from robustparse.tasks.classification import ClassificationTask
     from robustparse.tasks.dependency import DependencyTask
 
-    tasks: list[Task] = [DependencyTask()]
+    tasks: list[Task] = [DependencyTask(), ClassificationTask()]
     for task in tasks:
         if task.name == name:
             return task
