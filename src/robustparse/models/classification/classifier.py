@@ -22,7 +22,7 @@ from robustparse.models.base import Model, Predictions
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.optimization import Optimization
 from robustparse.tasks.classification import ClassificationTask
-from robustparse.types import Example
+from robustparse.types import Example, Label
 
 EPSILON = 1.0
 """Below this a lost label is not pushed down further, as with lost arcs (Zheng et al. 2020: 1)."""
@@ -31,8 +31,8 @@ EPSILON = 1.0
 class TextClassifier(Model):
     """Answers with a label; its predictions are probabilities, ``float64 (batch, labels)``.
 
-    Its states are scores of labels, ``(batch, labels)``, and its gold column is ``label``, ``(batch,
-    1)``: an id, or -1 for a label never seen in training, which adds no loss and is never right.
+    Its states are scores of labels, ``(batch, labels)``. Its gold column ``label``, ``(batch, 1)``,
+    is an id, or -1 for a label never seen in training, which adds no loss and is never right.
 
     Args:
         encoder: gives a vector a word.
@@ -107,9 +107,12 @@ class TextClassifier(Model):
             found.append(scores.detach().double().softmax(1)[:, order])
         return (torch.stack(found).mean(0).cpu().numpy(),)
 
-    def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[str]:
+    def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[Label]:
         """Return the most probable label of each text; of equal ones that of the lower id."""
-        return [self.vocabulary.labels[label] for label in predictions[0].argmax(1).tolist()]
+        names, (probabilities,) = self.vocabulary.labels, predictions
+        best = probabilities.argmax(1).tolist()
+        known = [dict(zip(names, row, strict=True)) for row in probabilities.tolist()]
+        return [Label(names[label], own) for label, own in zip(best, known, strict=True)]
 
     def gold_columns(
         self, examples: Sequence[Example], punctuation: PunctuationPolicy
