@@ -32,7 +32,7 @@ Words = Mapping[str, WordClass]
 
 
 class Child(NamedTuple):
-    """One child of a rule: a phrase (upper case) or a lexical class, and its label if it has one."""
+    """One child of a rule: a phrase (upper case) or a lexical class; its label, empty without."""
 
     symbol: str
     label: str

@@ -22,7 +22,7 @@ from robustparse.models.base import Model, Predictions
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.optimization import Optimization
 from robustparse.tasks.classification import ClassificationTask
-from robustparse.types import Example
+from robustparse.types import Example, Label
 
 EPSILON = 1.0
 """Below this a lost label is not pushed down further, as with lost arcs (Zheng et al. 2020: 1)."""
@@ -107,9 +107,13 @@ class TextClassifier(Model):
             found.append(scores.detach().double().softmax(1)[:, order])
         return (torch.stack(found).mean(0).cpu().numpy(),)
 
-    def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[str]:
+    def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[Label]:
         """Return the most probable label of each text; of equal ones that of the lower id."""
-        return [self.vocabulary.labels[label] for label in predictions[0].argmax(1).tolist()]
+        names = self.vocabulary.labels
+        return [
+            Label(names[row.argmax()], dict(zip(names, row.tolist(), strict=True)))
+            for row in predictions[0]
+        ]
 
     def gold_columns(
         self, examples: Sequence[Example], punctuation: PunctuationPolicy
