@@ -1,4 +1,4 @@
-"""What ``quickstart`` tells of each task: its sample, a model for it, and the sizes that suit both."""
+"""What ``quickstart`` tells of each task: its sample, a model, and the sizes that suit both."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

@@ -31,8 +31,9 @@ EPSILON = 1.0
 class TextClassifier(Model):
     """Answers with a label; its predictions are probabilities, ``float64 (batch, labels)``.
 
-    Its states are scores of labels, ``(batch, labels)``, and its gold column is ``label``, ``(batch,
-    1)``: an id, or -1 for a label never seen in training, which adds no loss and is never right.
+    Its states are scores of labels, ``(batch, labels)``, and its gold column is ``label``,
+    ``(batch, 1)``: an id, or -1 for a label never seen in training, which adds no loss and is never
+    right.
 
     Args:
         encoder: gives a vector a word.
