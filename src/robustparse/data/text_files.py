@@ -81,7 +81,8 @@ def read_texts(
 
 def is_dataset(path: Path) -> bool:
     """Tell whether a path names a dataset of the ``datasets`` library."""
-    return str(path).startswith(HUB) or path.is_dir()
+    saved = any((path / name).exists() for name in ("state.json", "dataset_dict.json"))
+    return saved or str(path).startswith(HUB)
 
 
 def ending_of(path: str | Path) -> str:
@@ -210,8 +211,12 @@ def find_split(folder: str | Path, split: str) -> Path:
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError("no such folder", path=folder, expected=f"one with {split}.tsv in it")
-    ends = re.compile(rf"{split}(\.tsv|\.jsonl)|{of_dataset}")
-    found = [path for path in sorted(folder.iterdir()) if ends.search(path.name)]
+    found = [
+        path
+        for path in sorted(folder.iterdir())
+        if re.fullmatch(rf".*{split}\.(tsv|jsonl)", path.name)
+        or (path.name in (split, of_dataset) and is_dataset(path))
+    ]
     if len(found) != 1:
         names = ", ".join(path.name for path in found) or "none"
         raise InputError(

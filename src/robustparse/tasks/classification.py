@@ -1,10 +1,12 @@
 """Text classification: one label a text, scored by accuracy."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jinja2 import Environment, Template
 from numpy.typing import NDArray
 
 from robustparse.data.text_files import ending_of, line_of, read_texts
@@ -22,7 +24,10 @@ class ClassificationTask(Task):
     scores = ("accuracy",)
     further_scores = ()
     sums = ("correct",)
-    legend = ""
+    legend = (
+        '<ul class="legend"><li><mark>word</mark>substituted</li><li>Bars are probabilities; '
+        "wrong labels have another color. The most probable label, the answer, is bold.</li></ul>"
+    )
 
     def read(
         self,
@@ -104,26 +109,47 @@ class ClassificationTask(Task):
         rounded = {name: round(value, 4) for name, value in known.items()}
         return {"label": str(answer), **({"probabilities": rounded} if rounded else {})}
 
-    def from_record(self, record: Record) -> str:
+    def from_record(self, record: Record) -> Label:
         """See `Task.from_record`."""
         label, probabilities = record.get("label"), record.get("probabilities")
         if not isinstance(label, str):
             raise InputError(f"got {label!r}", key="label", expected="a string")
-        if probabilities is None:
-            return label
-        if not isinstance(probabilities, dict):
-            found = f"got {probabilities!r}"
-            raise InputError(found, key="probabilities", expected="an object: label -> number")
-        return Label(label, probabilities)
+        known = {} if probabilities is None else probabilities
+        if not isinstance(known, dict) or not all(_is_share(one) for one in known.values()):
+            expected = "an object: label -> number from 0 to 1"
+            raise InputError(f"got {known!r}", key="probabilities", expected=expected)
+        return Label(label, known)
 
     def draw(self, record: Record) -> str:
-        """See `Task.draw`."""
-        return ""
+        """Draw both texts, and the probability of each label before and after."""
+        gold, before, after = self._answers(record)
+        labels = dict.fromkeys([gold, *before.probabilities, before, after])
+        return _template().render(
+            record=record, gold=gold, before=before, after=after, labels=labels
+        )
 
     def changes(self, record: Record) -> tuple[int, int, int]:
-        """See `Task.changes`; a text's answer has one part."""
-        gold, before, after = (self.from_record(record[key]) for key in _ANSWERS)
+        """See `Task.changes`; the answer to a text has one part."""
+        gold, before, after = self._answers(record)
         return int(before != after), int(before != gold), int(after != gold)
 
+    def _answers(self, record: Record) -> list[Label]:
+        """Return the gold label, the one before the attack and the one after it."""
+        answers = []
+        for which in ("gold", "clean", "attacked"):
+            try:
+                answers.append(self.from_record(record[which]))
+            except InputError as error:
+                key = f"{which}: {error.key}"
+                raise InputError(error.found, key=key, expected=error.expected) from None
+        return answers
 
-_ANSWERS = ("gold", "clean", "attacked")
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, int | float) and 0 <= value <= 1
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(Path(__file__).with_name("labels.html.j2").read_text("utf-8"))
