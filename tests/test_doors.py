@@ -131,8 +131,9 @@ READING = {"parse", "parses", "parsed", "parser", "parsers", "parsing"}
 # Words that a file, or all of a folder, may use all the same.
 SPOKEN = {
     "cli/": READING,  # of options, and of YAML
-    # The whole story of one task on its embedded data; a plot's `x_label`.
-    "cli/quickstart.py": ONE_TASK,
+    # What is told of each task on its embedded data; and a plot's `x_label`.
+    "cli/stories.py": ONE_TASK,
+    "cli/quickstart.py": {"dependency", "classification", "label"},
     # The program that judges grammar is called link-parser; so is a part of a spaCy pipeline.
     "attacks/constraints/grammar.py": READING,
     "attacks/constraints/link_grammar.py": READING,

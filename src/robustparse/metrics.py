@@ -163,6 +163,33 @@ class AttachmentScore(Metric):
         return attachment_scores({name: getattr(self, name) for name in SUMS})
 
 
+class Accuracy(Metric):
+    """The share of texts with the right answer, in percent.
+
+    Example:
+        >>> score = Accuracy()
+        >>> score.update(torch.tensor([True, False]))
+        >>> score.compute()
+        {'accuracy': 50.0}
+    """
+
+    full_state_update = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        for name in ("counted", "correct"):
+            self.add_state(name, torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
+
+    def update(self, right: Tensor) -> None:
+        """Add texts: ``(batch,)`` booleans."""
+        self.counted = self.counted + len(right)
+        self.correct = self.correct + right.sum()
+
+    def compute(self) -> dict[str, float]:
+        """Compute ``accuracy``; not a number without texts."""
+        return {"accuracy": percent(self.correct, self.counted)}
+
+
 def percent(part: Tensor | int, whole: Tensor | int) -> float:
     """Divide, times 100; not a number where the whole is 0."""
     return 100.0 * float(part) / float(whole) if whole else float("nan")

@@ -1,7 +1,8 @@
 """The data every part of robustparse speaks in: frozen, plain, without behaviour beyond checks."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,23 @@ class DependencyTree:
 
     heads: tuple[int, ...]
     labels: tuple[str, ...]
+
+
+class Label(str):
+    """A classifier's answer: the most probable label, as a string, with what it is chosen from.
+
+    Args:
+        name: the label.
+        probabilities: of every label.
+    """
+
+    probabilities: Mapping[str, float]
+
+    def __new__(cls, name: str, probabilities: Mapping[str, float] | None = None) -> Self:
+        """Make the string."""
+        label = super().__new__(cls, name)
+        label.probabilities = probabilities or {}
+        return label
 
 
 @dataclass(frozen=True, slots=True)

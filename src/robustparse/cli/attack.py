@@ -28,6 +28,7 @@ def attack(
     devices: int = 1,
     precision: Precision = "32-true",
     max_length: int = MAX_LENGTH,
+    columns: list[str] | None = None,
     recipe: Recipe | None = None,
     split: str = "test",
     unit: FractionOf = "sentences",
@@ -52,6 +53,7 @@ def attack(
         precision: of the model's passes, those that are scored too; bf16-mixed is faster on
             processors with bfloat16 products, and may change an answer here and there.
         max_length: longest allowed sentence of the data, in words; a longer one is an error.
+        columns: names of the data's columns, of the text and of its answer, where they have names.
         recipe: what the attack was made of, which a command knows.
         split: of the sample.
         unit: what the fraction counts.
@@ -65,20 +67,8 @@ def attack(
         settings = {"class_path": f"{kind.__module__}.{kind.__qualname__}", "init_args": {}}
         recipe = Recipe(type(attack.search).__name__.lower(), settings)
     run = AttackRun(
-        folder=Path(out),
-        recipe=recipe,
-        checkpoints=as_list(checkpoint),
-        data=data,
-        split=split,
-        seed=attack.seed if seed is None else seed,
-        limit=limit,
-        fraction=fraction,
-        unit=unit,
-        decoder=decoder,
-        device=device,
-        devices=devices,
-        precision=precision,
-        max_length=max_length,
-        check=check,
+        *(Path(out), recipe, as_list(checkpoint), data, split),
+        *(attack.seed if seed is None else seed, limit, fraction, unit, decoder),
+        *(device, devices, precision, max_length, columns, check),
     )
     return run.attacked(attack)

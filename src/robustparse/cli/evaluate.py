@@ -29,6 +29,7 @@ def evaluate(
     device: str = "auto",
     precision: Precision = "32-true",
     max_length: int = MAX_LENGTH,
+    columns: list[str] | None = None,
 ) -> None:
     """Score a checkpoint on a data file.
 
@@ -45,10 +46,13 @@ def evaluate(
         precision: of the model's passes; bf16-mixed is faster on processors with bfloat16
             products, and may change an answer here and there.
         max_length: longest allowed sentence of the data, in words; a longer one is an error.
+        columns: names of the data's columns, of the text and of its answer, where they have names.
     """
     checkpoints, models = as_list(checkpoint), load_models(checkpoint, decoder, device)
     module = models[0]
-    examples = load_examples(data, limit, seed, module, max_length, punctuation=punctuation)
+    examples = load_examples(
+        data, limit, seed, module, max_length, punctuation=punctuation, columns=columns
+    )
     for warning in module.warnings(examples, data, punctuation):
         print(f"robustparse: {warning}", file=sys.stderr)
     folder = None if out is None else make_folder(Path(out))

@@ -67,6 +67,7 @@ class AttackRun:
     devices: int
     precision: Precision
     max_length: int
+    columns: list[str] | None = None
     check: Callable[[Task], None] | None = None
 
     def attacked(self, attack: Attack) -> Summary | None:
@@ -101,7 +102,7 @@ class AttackRun:
         punctuation = attack.punctuation
         examples = load_examples(
             *(self.data, self.limit, self.seed, model, self.max_length),
-            *(self.fraction, self.unit, self.split, punctuation),
+            *(self.fraction, self.unit, self.split, punctuation, self.columns),
         )
         model.task.check(examples, self.data, attack.check)
         unmatched = (one.warnings(examples) for one in attack.constraints)
@@ -130,6 +131,7 @@ class AttackRun:
             "victims": self.checkpoints,
             "settings": settings,
             **{key: getattr(self, key) for key in keys},
+            **({} if self.columns is None else {"columns": self.columns}),
             "fraction_of": self.unit,
             "sha256": {
                 "checkpoint": [digest(path) for path in self.checkpoints],
