@@ -31,9 +31,8 @@ EPSILON = 1.0
 class TextClassifier(Model):
     """Answers with a label; its predictions are probabilities, ``float64 (batch, labels)``.
 
-    Its states are scores of labels, ``(batch, labels)``, and its gold column is ``label``,
-    ``(batch, 1)``: an id, or -1 for a label never seen in training, which adds no loss and is never
-    right.
+    Its states are scores of labels, ``(batch, labels)``. Its gold column ``label``, ``(batch, 1)``,
+    is an id, or -1 for a label never seen in training, which adds no loss and is never right.
 
     Args:
         encoder: gives a vector a word.
@@ -110,11 +109,10 @@ class TextClassifier(Model):
 
     def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[Label]:
         """Return the most probable label of each text; of equal ones that of the lower id."""
-        names = self.vocabulary.labels
-        return [
-            Label(names[row.argmax()], dict(zip(names, row.tolist(), strict=True)))
-            for row in predictions[0]
-        ]
+        names, (probabilities,) = self.vocabulary.labels, predictions
+        best = probabilities.argmax(1).tolist()
+        known = [dict(zip(names, row, strict=True)) for row in probabilities.tolist()]
+        return [Label(names[label], own) for label, own in zip(best, known, strict=True)]
 
     def gold_columns(
         self, examples: Sequence[Example], punctuation: PunctuationPolicy

@@ -11,7 +11,7 @@ from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_least
 from robustparse.models.encoders.dropout import shared_dropout, word_dropout
 from robustparse.models.encoders.lstm import BiLSTM
-from robustparse.models.encoders.word_encoder import WordEncoder
+from robustparse.models.encoders.word_embeddings import WordEncoder
 from robustparse.models.encoders.word_table import (
     PADDING,
     RESERVED,
