@@ -31,7 +31,7 @@ class ClassifierVictim:
 
     unknown = UNKNOWN
     batch_words = 8192  # what the caches of a core hold with a small network
-    training_tags: Mapping[str, str] = {}
+    training_tags: Mapping[str, Mapping[str, str]] = {}
     training_words: Set[str] = frozenset()
 
     def __init__(self, model: Classifier, vocabulary: Mapping[str, int]) -> None:

@@ -189,7 +189,7 @@ def test_tags_that_tell_no_punctuation_are_said():
 
 
 def test_unknown_policy_names_the_known_ones():
-    with pytest.raises(InputError, match="none, penn, unicode, got 'ptb'") as error:
+    with pytest.raises(InputError, match="none, penn, unicode, upos, got 'ptb'") as error:
         counted_words(Sentence(("a",)), "ptb")
     assert error.value.key == "punctuation"
 

@@ -62,7 +62,7 @@ def test_words_of_the_training_data_keep_tag_and_sememes(tmp_path) -> None:
         "pursued": "VBD",
         "cows": "NNS",
     }
-    victim.training_tags = tags
+    victim.training_tags = {"xpos": tags}
     generator = Sememes(dictionary(tmp_path)).for_victim(victim)
     text = "Dogs/NNS dog/NN dog/VBP dogged/VBD dogged/VBN dogs/VBZ dog/IN hen/NN"
     assert generator.propose(slots(text), 0) == [
@@ -98,7 +98,7 @@ def test_words_of_the_dictionary_replace_uninflected_ones(tmp_path, shape) -> No
 @pytest.mark.usefixtures("fake_wordnet")
 def test_the_fingerprint_follows_dictionary_training_words_and_option(tmp_path) -> None:
     victim = HashVictim()
-    victim.training_tags = {"dog": "NN"}
+    victim.training_tags = {"xpos": {"dog": "NN"}}
     generator = Sememes(dictionary(tmp_path))
     prints = [generator.fingerprint(), generator.for_victim(victim).fingerprint()]
     prints.append(Sememes(dictionary(tmp_path), words="dictionary").fingerprint())
@@ -117,7 +117,8 @@ def test_a_dictionary_is_read_once_for_all_victims(tmp_path, monkeypatch) -> Non
 
     monkeypatch.setattr(sememes, "read_json", counting)
     generator, first, second = Sememes(dictionary(tmp_path)), HashVictim(), HashVictim()
-    first.training_tags, second.training_tags = {"hound": "NN"}, {"cow": "NN"}
+    first.training_tags = {"xpos": {"hound": "NN"}}
+    second.training_tags = {"xpos": {"cow": "NN"}}
     for _ in range(3):  # as with every batch of online training, and in turn
         for victim, word in ((first, "hound"), (first, "hound"), (second, "cow")):
             assert generator.for_victim(victim).propose(slots("dog/NN"), 0) == [[word]]
@@ -135,7 +136,7 @@ def test_fingerprints_are_taken_once(tmp_path, monkeypatch) -> None:
         return dumps(content, **options)
 
     victim = HashVictim()
-    victim.training_tags = {"dog": "NN"}
+    victim.training_tags = {"xpos": {"dog": "NN"}}
     path = dictionary(tmp_path)
     monkeypatch.setattr(json, "dumps", counting)
     table, senses = Lexicon({"dog": ["cow"]}), Sememes(path)

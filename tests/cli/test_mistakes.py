@@ -70,7 +70,7 @@ OPTIONS = [
     ("evaluate", "--limit 0", "--limit must be >= 1, got 0"),
     ("evaluate", "--seed -1", "--seed must be >= 0 and below 2**64, got -1"),
     ("evaluate", "--limit some", "Expected int; got some"),
-    ("evaluate", "--punctuation some", "Expected one of ['none', 'penn', 'unicode']"),
+    ("evaluate", "--punctuation some", "Expected one of ['none', 'penn', 'unicode', 'upos']"),
     ("evaluate", "--max-length 9", "--max-length 9; did you mean --max_length?"),
     ("evaluate", "--checkpoints a", "--checkpoints a; did you mean --checkpoint?"),
     ("evaluate", "--nonsense 1", "--nonsense"),
