@@ -89,14 +89,14 @@ class TaggerTag(Constraint):
         noun_verb: bool = False,
     ) -> None:
         check_choice("tagger: tagset", tagset or "xpos", ("xpos", "upos", "penn", "universal"))
-        self._by_part = tagset in ("upos", "universal")
-        if noun_verb and not self._by_part:
+        self.by_part = tagset in ("upos", "universal")
+        if noun_verb and not self.by_part:
             raise InputError(
                 f"compares parts of speech, got tagset: {tagset}",
                 key="tagger: noun_verb",
                 remedy="set `tagset: upos`, or leave noun_verb out",
             )
-        # Parts of speech follow from the tags of either set.
+        # Parts of speech follow from the tags of either set: a sentence has its own.
         self.tagset = "xpos" if tagset in ("xpos", "penn") else None
         self.noun_verb = noun_verb
 
@@ -112,7 +112,7 @@ class TaggerTag(Constraint):
 
     def _kept(self, tagset: Tagset, tag: str, found: str) -> bool:
         """Tell whether a candidate with the Penn tag found may replace a word of this tag."""
-        if not tag or (tagset == "xpos" and not self._by_part):
+        if not tag or (tagset == "xpos" and not self.by_part):
             return found == tag
         # X stands for FW, LS, SYM and UH, as in NLTK, and for any other tag.
         parts = {_PARTS.get(tag, "X"), _PARTS.get(found, "X")}
