@@ -9,6 +9,7 @@ import nltk.corpus
 import pytest
 from attack_fakes import HashVictim, example
 from lexical_fakes import slots
+from nltk.corpus.reader.wordnet import WordNetError
 
 from robustparse.attacks.candidates import sememes, wordnet
 from robustparse.attacks.candidates.generator import Slot
@@ -17,6 +18,7 @@ from robustparse.attacks.candidates.sememes import Sememes
 from robustparse.attacks.candidates.wordnet import WordNetSynonyms, part_of
 from robustparse.errors import InputError
 from robustparse.files import read_json
+from robustparse.types import Sentence
 
 
 def sense(word: str, grammar: str, definition: str) -> dict[str, str]:
@@ -249,3 +251,38 @@ def test_missing_wordnet(monkeypatch: pytest.MonkeyPatch) -> None:
         WordNetSynonyms().propose(slots("dog/NN"), 0)
     assert "nltk.downloader wordnet" in error.value.remedy
     assert WordNetSynonyms().propose([], 0) == []
+
+
+def test_words_of_another_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only English words have base forms; the lemmas are those of the language."""
+
+    class French:
+        def synsets(self, word: str, part: str, lang: str) -> list[object]:
+            assert (word, lang) == ("chiens", "fra")
+            return [SimpleNamespace(lemma_names=lambda lang: ["chiens", "toutous", "chien_loup"])]
+
+    monkeypatch.setattr(wordnet, "load_wordnet", lambda language: French())
+    sentence = Sentence(("Chiens",), ("NOUN",))
+    generator = WordNetSynonyms(language="fra")
+    assert generator.propose([Slot(0, sentence, 0)], seed=0) == [["toutous"]]
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        (LookupError("no omw"), "nltk.downloader omw-2.0"),
+        (WordNetError("no fra"), "one of eng, fin"),
+    ],
+)
+def test_a_language_that_wordnet_does_not_have(monkeypatch, raised, said) -> None:
+    def synsets(word: str, lang: str) -> None:
+        raise raised
+
+    fake = SimpleNamespace(ensure_loaded=print, synsets=synsets, langs=lambda: ["fin", "eng"])
+    monkeypatch.setattr(nltk.corpus, "wordnet", fake)
+    wordnet.load_wordnet.cache_clear()
+    with pytest.raises(InputError) as error:
+        wordnet.load_wordnet("fra")
+    assert error.value.key == "WordNet: language"
+    assert said in (error.value.remedy or error.value.expected)
+    wordnet.load_wordnet.cache_clear()

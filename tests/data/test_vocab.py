@@ -70,6 +70,19 @@ def test_a_vocabulary_that_was_used_can_be_copied():
         assert list(copied.training_words) == list(used.training_words)
 
 
+def test_universal_tags_have_a_dictionary_of_their_own():
+    both = [
+        replace(one, sentence=replace(one.sentence, upos=tuple(t[:1] for t in one.sentence.xpos)))
+        for one in TRAINING
+    ]
+    vocabulary = Vocabulary.from_examples(both)
+    assert vocabulary.training_tags["upos"] == {"saw": "N", "cat": "N", "dog": "N", "the": "D"}
+    lists = vocabulary.to_lists()
+    assert Vocabulary.from_lists(lists) == vocabulary
+    del lists["universal"]  # the first checkpoints have none
+    assert Vocabulary.from_lists(lists) == replace(vocabulary, universal=())
+
+
 def test_ties_of_tags_fall_to_the_alphabet():
     tied = [example(0, "saw saw", "VBD NN"), example(1, "Saw", "VB"), example(2, "saw", "NN")]
     assert Vocabulary.from_examples(tied).training_tags["xpos"] == {"saw": "NN"}

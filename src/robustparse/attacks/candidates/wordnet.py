@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, Literal
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
-from robustparse.errors import check_choice, nltk_data
+from robustparse.errors import InputError, check_choice, nltk_data
 from robustparse.tagsets import Tagset, check_tagset, class_of
 
 _PARTS = {"NN": "n", "VB": "v", "JJ": "a", "RB": "r"}
@@ -76,15 +76,22 @@ def part_of(tag: str) -> str:
 
 @cache
 def load_wordnet(language: str = "eng") -> Any:
-    """Load NLTK's WordNet, and see that it has the words of a language."""
+    """Load NLTK's WordNet with the words of a language."""
     from nltk.corpus import wordnet
+    from nltk.corpus.reader.wordnet import WordNetError
 
     with nltk_data("WordNet", "corpora/wordnet"):
         wordnet.ensure_loaded()
     if language != "eng":
-        with nltk_data("WordNet", "corpora/omw-1.4"):
-            known = wordnet.langs()
-        check_choice("WordNet: language", language, sorted(known))
+        try:
+            with nltk_data("WordNet: language", "corpora/omw-2.0"):
+                wordnet.synsets("", lang=language)
+        except WordNetError as error:
+            raise InputError(
+                f"the Open Multilingual WordNet has no words of {language!r}",
+                key="WordNet: language",
+                expected=f"one of {', '.join(sorted(wordnet.langs()))}",
+            ) from error
     return wordnet
 
 
