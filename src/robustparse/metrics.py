@@ -186,6 +186,8 @@ class Accuracy(Metric):
     """
 
     full_state_update = False
+    counted: Tensor
+    correct: Tensor
 
     def __init__(self) -> None:
         super().__init__()
