@@ -15,15 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robustparse.attacks.engine.admissible_states import Admit
 from robustparse.attacks.engine.gradients import GradientPasses
 from robustparse.attacks.engine.problem_builder import ProblemBuilder
-from robustparse.attacks.engine.search_run import (
-    Admit,
-    Candidates,
-    Measure,
-    Predict,
-    SearchRun,
-)
+from robustparse.attacks.engine.search_run import Candidates, Measure, Predict, SearchRun
 from robustparse.attacks.engine.texts import read
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.requests import Gradient, Search
