@@ -12,7 +12,7 @@ FILES = {path.relative_to(SOURCE).as_posix(): path for path in sorted(SOURCE.rgl
 
 # "" is the package root, which holds the version and loads models.
 LEAVES = {
-    *("", "types", "errors", "files", "metrics", "devices", "vectors", "pretrained"),
+    *("", "types", "tagsets", "errors", "files", "metrics", "devices", "vectors", "pretrained"),
     *("lightning", "trust"),
 }
 # What each room may import in addition to the leaves; leaves import leaves only.

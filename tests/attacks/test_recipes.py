@@ -64,6 +64,12 @@ PARTS: dict[str, tuple[str, str, str, str]] = {
         "ForbiddenRelations",
         "PhraseWhiteBox(NearestWord)",
     ),
+    "zheng2020_universal": (
+        "AttachmentDrop",
+        "Union(CharacterEdits TrainingWords VocabularyWords)",
+        "AttackableTags DictionaryTag",
+        "Zheng2020",
+    ),
     "zheng2020_whitebox": (
         "AttachmentDrop",
         "CachedCandidates(MaskedLM)",

@@ -62,13 +62,22 @@ def attack(
     Returns:
         What ``summary.json`` holds; None in a process that another one writes for.
     """
-    if recipe is None:  # made in Python: its class describes it
-        kind = type(attack)
-        settings = {"class_path": f"{kind.__module__}.{kind.__qualname__}", "init_args": {}}
-        recipe = Recipe(type(attack.search).__name__.lower(), settings)
     run = AttackRun(
-        *(Path(out), recipe, as_list(checkpoint), data, split),
-        *(attack.seed if seed is None else seed, limit, fraction, unit, decoder),
-        *(device, devices, precision, max_length, columns, check),
+        folder=Path(out),
+        recipe=recipe or Recipe.of(attack),
+        checkpoints=as_list(checkpoint),
+        data=data,
+        split=split,
+        seed=attack.seed if seed is None else seed,
+        limit=limit,
+        fraction=fraction,
+        unit=unit,
+        decoder=decoder,
+        device=device,
+        devices=devices,
+        precision=precision,
+        max_length=max_length,
+        columns=columns,
+        check=check,
     )
     return run.attacked(attack)

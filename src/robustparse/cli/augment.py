@@ -75,21 +75,31 @@ def augment(
     """
     copies, (drawn, unit) = Path(out), _drawn(fraction, tokens)
     attacked = attack_command.attack(
-        *(attack, checkpoint, data, str(copies.with_suffix(".attack"))),
-        *(limit, seed, decoder, drawn, device, devices, precision, max_length, columns, recipe),
+        attack,
+        checkpoint,
+        data,
+        str(copies.with_suffix(".attack")),
+        limit=limit,
+        seed=seed,
+        decoder=decoder,
+        fraction=drawn,
+        device=device,
+        devices=devices,
+        precision=precision,
+        max_length=max_length,
+        columns=columns,
+        recipe=recipe,
         split="train",
         unit=unit,
         check=partial(_check_out, copies, data),
     )
-    if attacked is None:
-        return None
     how = {"data": data, "fraction": drawn, "fraction_of": unit, "keep": keep}
-    return _write_report(copies, attacked | how, keep, columns)
+    return None if attacked is None else _write_report(copies, attacked | how, columns)
 
 
-def _write_report(copies: Path, how: Summary, keep: Keep, columns: list[str] | None) -> Summary:
+def _write_report(copies: Path, how: Summary, columns: list[str] | None) -> Summary:
     """Write the copies, and what they are into the .json file next to them; return that."""
-    report = {**how, **_write_copies(copies, how["task"], keep, columns)}
+    report = {**how, **_write_copies(copies, how["task"], how["keep"], columns)}
     write_text(copies.with_suffix(".json"), json.dumps(report, indent=2) + "\n")
     Console().print(f"{report['n_copies']} copies in {copies}", soft_wrap=True)
     return report

@@ -122,7 +122,7 @@ class SubstitutionAdversary(pl.Callback):
         examples = [*data.train_examples, *data.augmented_examples]
         self._examples = {example.id: example for example in examples}
         self._attacked = self._changed = 0
-        warn_unmatched(examples, self.attack.constraints)
+        warn_unmatched(examples, self.attack)
 
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
@@ -155,7 +155,7 @@ class SubstitutionAdversary(pl.Callback):
             vars(batch).update(vars(join(batch, copies, words)))
         else:
             _overwrite(batch, copies)
-        return Cost(sum(one.charged for one in found), len(found), len(changed))
+        return Cost(sum(one.queries.charged for one in found), len(found), len(changed))
 
     def _warn_of_few(self) -> None:
         """Warn once if hardly any of the first sentences changed."""

@@ -105,9 +105,8 @@ class AttackRun:
             *(self.fraction, self.unit, self.split, punctuation, self.columns),
         )
         model.task.check(examples, self.data, attack.check)
-        unmatched = (one.warnings(examples) for one in attack.constraints)
         warnings = model.warnings(examples, self.data, punctuation)
-        return Data(model.task, examples, chain(warnings, *unmatched))
+        return Data(model.task, examples, chain(warnings, attack.warnings(examples)))
 
     def _collected(self, source: Source, data: Data) -> Summary:
         """Write what a source gives into the folder, with a progress bar; print the scores."""

@@ -39,6 +39,13 @@ class Recipe(NamedTuple):
     name: str
     settings: dict[str, Any]
 
+    @classmethod
+    def of(cls, attack: Attack) -> "Recipe":
+        """Describe an attack that was made in Python, by its class."""
+        kind = type(attack)
+        settings = {"class_path": f"{kind.__module__}.{kind.__qualname__}", "init_args": {}}
+        return cls(type(attack.search).__name__.lower(), settings)
+
     def attack(self) -> Attack:
         """Make the attack again, as in another process."""
         parser = _attack_parser()

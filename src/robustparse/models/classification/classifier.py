@@ -109,11 +109,10 @@ class TextClassifier(Model):
 
     def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[Label]:
         """Return the most probable label of each text; of equal ones that of the lower id."""
-        names = self.vocabulary.labels
-        return [
-            Label(names[row.argmax()], dict(zip(names, row.tolist(), strict=True)))
-            for row in predictions[0]
-        ]
+        names, (probabilities,) = self.vocabulary.labels, predictions
+        best = probabilities.argmax(1).tolist()
+        known = [dict(zip(names, row, strict=True)) for row in probabilities.tolist()]
+        return [Label(names[label], own) for label, own in zip(best, known, strict=True)]
 
     def gold_columns(
         self, examples: Sequence[Example], punctuation: PunctuationPolicy

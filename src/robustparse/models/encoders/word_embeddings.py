@@ -111,6 +111,8 @@ class WordEmbeddings(WordEncoder):
             ``build``, the vectors cannot be used.
     """
 
+    table: "EmbeddingTable"
+
     def __init__(
         self,
         word_dim: int = 100,
