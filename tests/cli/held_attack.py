@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from robustparse.cli.common import attacking
+from robustparse.api import attack_run
 from robustparse.cli.main import main
 from robustparse.evaluation import shards
 from robustparse.evaluation.shards import Lines
@@ -45,7 +45,7 @@ def lines(*arguments: Any) -> Lines:
 
 if __name__ == "__main__":  # not in the processes that it starts
     if "RANK" in os.environ:
-        attacking.attacked_lines = lines
+        attack_run.attacked_lines = lines
     else:
-        attacking.attack_progress = progress
+        attack_run.attack_progress = progress
     main()

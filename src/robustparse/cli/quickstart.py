@@ -13,6 +13,8 @@ import pytorch_lightning as pl
 from pytorch_lightning.callbacks import RichProgressBar
 from rich.console import Console
 
+from robustparse.api.progress import attack_progress, quiet
+from robustparse.api.tables import summary_table
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
@@ -20,8 +22,6 @@ from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.random_substitution import RandomSubstitution
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.search.zheng2020 import Zheng2020
-from robustparse.cli.common.progress import attack_progress, quiet
-from robustparse.cli.common.tables import summary_table
 from robustparse.data.datamodule import SAMPLE
 from robustparse.data.sample.treebank import attack_lexicon, sample_treebank
 from robustparse.data.treebank import TreebankDataModule
@@ -37,7 +37,7 @@ from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.load import load
 from robustparse.models.optimization import Optimization
 from robustparse.models.victim import ModelVictim
-from robustparse.report.page import build_report
+from robustparse.reports.page import build_report
 from robustparse.tracking.checkpoint_io import VerifiedCheckpointIO
 from robustparse.tracking.csv import CsvLogger
 
