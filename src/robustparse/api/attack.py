@@ -2,9 +2,12 @@
 
 import copy
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import cast
+from weakref import finalize
 
 from robustparse.api.attack_run import AttackRun
 from robustparse.api.results import AttackResults
@@ -76,24 +79,22 @@ def attack(
         InputError: something cannot be used as given; see the message.
     """
     if isinstance(attack, Attack):
-        chosen = copy.copy(attack)
-        described = Recipe.of(attack)
+        chosen, described = copy.copy(attack), Recipe.of(attack, kept=out is not None)
     else:
         described = Recipe.read(attack)
         chosen = described.attack()
     seed = chosen.seed if seed is None else seed
-    folder = TemporaryDirectory(prefix="robustparse-") if out is None else Path(out)
     source = victim_source(victim)
-    run = AttackRun(
-        folder=Path(folder.name) if isinstance(folder, TemporaryDirectory) else folder,
-        recipe=described,
-        victim=source,
-        data=data_source(examples, seed, limit),
-        seed=seed,
-        device=device,
-    )
-    run.attacked(chosen)
-    return AttackResults(folder, Path(source.names[0]).stem)
+    with ExitStack() as unless_kept:
+        folder = Path(mkdtemp(prefix="robustparse-") if out is None else out)
+        if out is None:
+            unless_kept.callback(rmtree, folder)
+        data = data_source(examples, seed, limit)
+        AttackRun(folder, described, source, data, seed, device).attacked(chosen)
+        results = AttackResults(folder, Path(source.names[0]).stem)
+        if out is None:
+            finalize(results, unless_kept.pop_all().close)
+    return results
 
 
 def victim_source(victim: Victims) -> VictimSource:

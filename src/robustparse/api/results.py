@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, overload
 
 from robustparse.api.tables import as_text, heading, score_table, summary_table
@@ -71,10 +70,12 @@ class AttackedExample:
             f"[{word} -> {new}]" if at in self.edited else word
             for at, (word, new) in enumerate(zip(self.words, self.adversarial, strict=True))
         ]
-        score = self.task.headline
-        values = [self.line[when][score] for when in ("clean", "attacked")]
-        before, now = ("-" if value is None else f"{value:.1f}" for value in values)
-        return f"{self.id}: {' '.join(after)} ({heading(score)} {before} -> {now})"
+        scores = []
+        for score in self.task.scores:
+            values = [self.line[when][score] for when in ("clean", "attacked")]
+            before, now = ("-" if value is None else f"{value:.1f}" for value in values)
+            scores.append(f"{heading(score)} {before} -> {now}")
+        return f"{self.id}: {' '.join(after)} ({', '.join(scores)})"
 
     def _repr_html_(self) -> str:
         return example_html(self.task, self.line)
@@ -98,9 +99,8 @@ class AttackResults(Sequence[AttackedExample]):
         InputError: the folder is missing or malformed.
     """
 
-    def __init__(self, folder: str | Path | TemporaryDirectory[str], name: str = "") -> None:
-        self._kept = folder  # a temporary one lives as long as its results
-        self.folder = Path(folder.name if isinstance(folder, TemporaryDirectory) else folder)
+    def __init__(self, folder: str | Path, name: str = "") -> None:
+        self.folder = Path(folder)
         self.name = name or self.folder.resolve().name
         self.summary: dict[str, Any] = read_summary(self.folder)
         self.lines = read_lines(self.folder / EXAMPLES)

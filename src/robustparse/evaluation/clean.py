@@ -40,14 +40,15 @@ class AnsweringVictim(Victim, Protocol):
 
 
 def evaluate(
-    models: Sequence[Model],
+    models: Sequence[Model] | AnsweringVictim,
     examples: Sequence[Example],
     punctuation: PunctuationPolicy = "none",
     batch_words: int | None = None,
 ) -> dict[str, float | None]:
     """Compute all scores of the models' task in percent; see `predictions` and `scores_of`."""
     found = predictions(models, examples, batch_words)
-    return scores_of(models[0].task, found, examples, punctuation)
+    task = models[0].task if isinstance(models, Sequence) else models.task
+    return scores_of(task, found, examples, punctuation)
 
 
 def scores_of(

@@ -1,5 +1,6 @@
 """A recipe: what an attack is made of, from the name of an installed one, a file or an object."""
 
+import copy
 import inspect
 import json
 from collections.abc import Sequence
@@ -35,15 +36,11 @@ class Recipe(NamedTuple):
         Raises:
             InputError: there is none of this name, or it is no recipe.
         """
-        arguments = checked(["--attack", str(name)])
-        parser = _parser(Attack)
-        try:
-            options = parser.parse_args(arguments)
-        except ArgumentError as error:
-            check_recipe(arguments)
-            refused = refusal(str(error), arguments)
-            raise refused or InputError(shorten(str(error)), path=name) from None
-        return cls.parsed(parser, options)
+        _, given = checked(["--attack", str(name)])
+        path = Path(given)
+        options = _parsed(path)
+        settings = json.loads(_parser(Attack).dump(options, format="json"))["attack"]
+        return cls(path.stem, settings)
 
     @classmethod
     def parsed(cls, parser: ArgumentParser, options: Namespace) -> "Recipe":
@@ -56,13 +53,14 @@ class Recipe(NamedTuple):
         return cls(search.lower(), settings)
 
     @classmethod
-    def of(cls, attack: Attack) -> "Recipe":
-        """Describe an attack that was made in Python.
+    def of(cls, attack: Attack, kept: bool = True) -> "Recipe":
+        """Describe an attack that was made in Python, by its name only unless its runs are kept.
 
         Raises:
             InputError: a part does not keep an argument as an attribute of the same name.
         """
-        return cls(type(attack.search).__name__.lower(), _settings_of(attack))
+        settings = _settings_of(attack) if kept else {"init_args": {}}
+        return cls(type(attack.search).__name__.lower(), settings)
 
     def attack(self) -> Attack:
         """Make the attack."""
@@ -78,7 +76,9 @@ def made(kind: type, settings: dict[str, Any]) -> Any:
     """
     parser = _parser(kind)
     try:
-        found = parser.instantiate(parser.parse_object({_option(kind): settings}))
+        # A copy: jsonargparse puts objects of its own into the lists that it is given.
+        options = parser.parse_object({_option(kind): copy.deepcopy(settings)})
+        found = parser.instantiate(options)
     except ValueError as error:
         if mistake := mistake_in(error):
             raise mistake from error
@@ -89,14 +89,17 @@ def made(kind: type, settings: dict[str, Any]) -> Any:
 def check_recipe(arguments: Sequence[str]) -> None:
     """Say what is wrong with a recipe's file, which jsonargparse then reads as a class path."""
     for name, value in pairwise(arguments):
-        path = Path(value)
-        if name == "--attack" and path.is_file():
-            try:
-                _parser(Attack).parse_object({"attack": read_yaml(path)})
-            except ArgumentError as error:
-                if (refused := refusal(str(error), (), path)) is not None:
-                    raise refused from None
-                raise InputError(shorten(str(error)), path=path) from None
+        if name == "--attack" and Path(value).is_file():
+            _parsed(Path(value))
+
+
+def _parsed(path: Path) -> Namespace:
+    try:
+        options: Namespace = _parser(Attack).parse_object({"attack": read_yaml(path)})
+    except ArgumentError as error:
+        refused = refusal(str(error), (), path)
+        raise refused or InputError(shorten(str(error)), path=path) from None
+    return options
 
 
 def _parser(kind: type) -> ArgumentParser:

@@ -27,6 +27,7 @@ class Lexicon(CandidateGenerator):
     draws = False
 
     def __init__(self, table: str | dict[str, list[str]]) -> None:
+        self.table = table
         if isinstance(table, str):
             path = Path(table).expanduser()
             self._table = _checked(read_json(path, dict), path)
