@@ -56,7 +56,6 @@ RANDOM: dict[str, Search] = {
     "pso": ParticleSwarm(direction="textattack"),
     "genetic": Genetic(selection="textattack", repeats="redraw"),
 }
-KINDS = {"succeeded": "success", "failed": "failed", "skipped": "skipped"}
 SEEDS = 10
 
 
@@ -84,9 +83,9 @@ def attacked(
 def line(sentence: SearchRun) -> dict[str, Any]:
     return {
         "index": sentence.problem.id,
-        "kind": KINDS[sentence.status.value],
-        "queries": sentence.charged,
-        "unique_texts": sentence.unique,
+        "kind": "skipped" if sentence.skipped else "success" if sentence.success else "failed",
+        "queries": sentence.queries.charged,
+        "unique_texts": sentence.queries.unique,
         "changed": np.flatnonzero(sentence.outcome).tolist(),
         "adversarial": " ".join(sentence.problem.text(sentence.outcome)),
     }

@@ -26,9 +26,9 @@ from robustparse.victims import BlackBox
 class Parser(BlackBox):
     """A checkpoint behind a function; it breaks once after so many calls."""
 
-    def __init__(self, path: str, breaks: bool = False, after: int = 4, answers: str = "all") -> None:
+    def __init__(self, path: str, breaks: bool = False, after: int = 4, skip: int = 0) -> None:
         super().__init__(training=rp.sample(split="train")[:300])
-        self.path, self.breaks, self.calls, self.left_out = path, breaks, after, answers != "all"
+        self.path, self.breaks, self.calls, self.skip = path, breaks, after, skip
         self.model = rp.load(path)
 
     def answer(self, texts):
@@ -36,7 +36,7 @@ class Parser(BlackBox):
         if self.breaks and self.calls < 0 and not Path("broken").exists():
             Path("broken").touch()
             raise ConnectionError("no route to host")
-        return self.model.predict(texts)[int(self.left_out) :]
+        return self.model.predict(texts)[self.skip :]
 '''
 
 
@@ -132,6 +132,6 @@ def test_mistakes_are_named(made: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 def test_an_answer_too_few(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_sample(tmp_path / "one.conllu", sentences(1, "test"))
-    whole = arguments(made, "attack", "--out", "out", "--victim.answers", "some")
+    whole = arguments(made, "attack", "--out", "out", "--victim.skip", 1)
     error = mistake(capsys, *whole, "--data", "one.conllu")
     assert "Parser gave 0 answers to 1 texts; expected one answer a text" in error

@@ -6,9 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robustparse.attacks.engine.funnel import CandidateCounts
 from robustparse.attacks.results import AttackResult
-from robustparse.attacks.unseen import Unseen
 from robustparse.evaluation.tally import Tally, result_line
 from robustparse.tasks.dependency import DependencyTask
 from robustparse.types import DependencyTree, Example, Sentence
@@ -50,8 +48,8 @@ def result(*counted: bool) -> AttackResult:
         success=True,
         charged=7,
         unique=5,
-        unseen=Unseen(None, (0, 1)),
-        candidates=CandidateCounts(("Any",), ("proposed",), 2, ((9,), (9,))),
+        unseen={"oov": None, "oot": [0, 1]},
+        candidates={"slots": 2, "sums": {"all": {"proposed": 9}, "Any": {"proposed": 9}}},
     )
 
 

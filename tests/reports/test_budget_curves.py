@@ -36,7 +36,7 @@ def curves(folders: list[Path]) -> list[tuple[str, tuple[float, ...], tuple[floa
 
 def summary_of(*folders: Path) -> str:
     """What the page says about the systems, the first of which is compared with the others."""
-    return summarize([read_folder(folder, folder.name).row for folder in folders])
+    return summarize([read_folder(folder, folder.name) for folder in folders])
 
 
 def test_budgets_of_one_parser_are_one_curve_from_the_clean_score(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from report_pages import Page, summary
 
 from robustparse.errors import InputError
-from robustparse.reports.folders import AttackFolder, SystemRow
+from robustparse.reports.folders import AttackFolder
 from robustparse.reports.page import render_report
 from robustparse.tasks.task import named
 
@@ -53,16 +53,9 @@ MORE = {
 
 
 def page(**summaries: dict[str, Any]) -> Page:
-    scores = {"uas": 1.0, "las": 1.0}
+    task = named("dependency")
     systems = [
-        AttackFolder(
-            SystemRow(name, "pwws", named("dependency"), 9, 99, scores, scores, None, None),
-            (),
-            (),
-            one,
-            {},
-            Path(name),
-        )
+        AttackFolder(name, task, {**summary(90.0, 70.0), **one}, Path(name))
         for name, one in summaries.items()
     ]
     return Page(render_report(systems))

@@ -63,7 +63,7 @@ def test_curves_of_the_same_axes_share_a_plot(tmp_path: Path) -> None:
         read_folder(write(tmp_path / n, summary(90, 80), [example(0)], curves(c)), n)
         for n, c in [("a", "x"), ("b", "y"), ("c", "x")]
     ]
-    systems = [(folder.row.name, folder.plots) for folder in folders]
+    systems = [(folder.name, folder.plots) for folder in folders]
     (plot,) = merge_plots(systems[:2])
     assert [curve.name for curve in plot.curves] == ["x", "y"]
     assert plot.curves[0].x == (0, 10)  # what was not computed is left out

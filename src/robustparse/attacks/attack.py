@@ -16,7 +16,7 @@ from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.goals.goal import Goal
 from robustparse.attacks.goals.usual import usual_goal
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.results import AttackResult, Status
+from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.unseen import unseen_words
 from robustparse.attacks.victim import Victim, joined
@@ -190,10 +190,10 @@ def _result(sentence: SearchRun, victim: Victim) -> AttackResult:
         attacked=attacked,
         counted=tuple(sentence.problem.counted.tolist()),
         targeted=sentence.targeted,
-        skipped=sentence.status is Status.SKIPPED,
-        success=sentence.status is Status.SUCCEEDED,
-        charged=sentence.charged,
-        unique=sentence.unique,
+        skipped=sentence.skipped,
+        success=sentence.success,
+        charged=sentence.queries.charged,
+        unique=sentence.queries.unique,
         candidates=sentence.counts,
         unseen=unseen_words(victim, [original[at] for at in edited], [words[at] for at in edited]),
     )

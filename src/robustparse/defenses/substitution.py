@@ -155,7 +155,7 @@ class SubstitutionAdversary(pl.Callback):
             vars(batch).update(vars(join(batch, copies, words)))
         else:
             _overwrite(batch, copies)
-        return Cost(sum(one.charged for one in found), len(found), len(changed))
+        return Cost(sum(one.queries.charged for one in found), len(found), len(changed))
 
     def _warn_of_few(self) -> None:
         """Warn once if hardly any of the first sentences changed."""

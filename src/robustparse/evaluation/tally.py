@@ -56,8 +56,8 @@ def result_line(task: Task, result: AttackResult) -> dict[str, Any]:
         "success": result.success,
         "queries": {"charged": result.charged, "unique": result.unique},
         "edited_tags": [xpos[position] for position in result.edited] if xpos else [],
-        "candidates": result.candidates.record(),
-        "unseen": None if result.unseen is None else result.unseen.record(),
+        "candidates": result.candidates,
+        "unseen": result.unseen,
     }
 
 

@@ -29,13 +29,13 @@ def with_budget_curves(systems: Sequence[AttackFolder]) -> list[AttackFolder]:
         run = copy.deepcopy(system.run)
         with as_written(system.path / RUN, "attack"):
             gamma = _take_gamma(run)
-        if gamma is not None and system.row.after is not None:
+        if gamma is not None and system.after is not None:
             groups[json.dumps(run, sort_keys=True)][gamma] = index
     shown = list(systems)
     for members in groups.values():
         if len(members) > 1:
             first = min(members.values())
-            label = score_label(systems[first].row.task.headline)
+            label = score_label(systems[first].task.headline)
             title = f"{label} against edit budget, by attack"
             plot = Plot(title, BUDGET, f"{label}, %", (_budget_curve(members, systems),))
             shown[first] = replace(shown[first], plots=(*shown[first].plots, plot))
@@ -89,10 +89,10 @@ def _split(systems: Sequence[tuple[Curve, ...]]) -> list[tuple[Curve, ...]]:
 def _budget_curve(members: dict[float, int], systems: Sequence[AttackFolder]) -> Curve:
     chosen = {100 * gamma: systems[index] for gamma, index in sorted(members.items())}
     first = next(iter(chosen.values()))
-    scores = {0.0: first.row.before, **{x: system.row.after for x, system in chosen.items()}}
+    scores = {0.0: first.before, **{x: system.after for x, system in chosen.items()}}
     known = {x: y for x, y in scores.items() if y is not None}
     last = systems[next(reversed(members.values()))]
-    name = _victim_name(last.run) or last.row.name
+    name = _victim_name(last.run) or last.name
     return Curve(name, tuple(known), tuple(known.values()))
 
 

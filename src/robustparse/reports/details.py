@@ -61,7 +61,7 @@ def details(systems: Sequence[AttackFolder]) -> list[Section]:
     rows, tags, candidates = [], [], []
     for system in known:
         with as_written(system.path / SUMMARY, "attack"):
-            rows.append((system.row.name, _effort(system.summary)))
+            rows.append((system.name, _effort(system.summary)))
             tags += [_tags(system, named)] if system.summary.get("by_tag") else []
             candidates += [_candidates(system, named)] if system.summary.get("candidates") else []
     models = "; ".join(dict.fromkeys(filter(None, (_model(one.summary) for one in known))))
@@ -99,13 +99,13 @@ def _model(summary: Json) -> str:
 
 
 def _tags(system: AttackFolder, named: bool) -> Table:
-    tags, scores = system.summary["by_tag"], system.row.task.scores
+    tags, scores = system.summary["by_tag"], system.task.scores
     lost = [f"{score_label(score)} lost" for score in scores]
     heads = ("Class", "Sentences", "Words", "Success\nrate, %", *lost)
     columns = {"sentences": ",.0f", "changed": ",.0f", "success_rate": ".1f"}
     columns |= {f"{score}_drop": ".1f" for score in scores}
     rows = [(tag, [_cell(tags, form, tag, key) for key, form in columns.items()]) for tag in tags]
-    return Table("Parts of speech", heads, rows, system.row.name if named else "")
+    return Table("Parts of speech", heads, rows, system.name if named else "")
 
 
 def _candidates(system: AttackFolder, named: bool) -> Table:
@@ -117,7 +117,7 @@ def _candidates(system: AttackFolder, named: bool) -> Table:
     shown = generators[1:] if len(generators) == 2 else generators
     rows = [(each, [_cell(means, ".2f", each, stage) for stage in stages]) for each in shown]
     slots = f"{counts.get('slots', 0):,} words tried"
-    title = f"{system.row.name}: {slots}" if named else slots
+    title = f"{system.name}: {slots}" if named else slots
     return Table("Candidates per word", ("Generator", *stages), rows, title)
 
 

@@ -8,7 +8,7 @@ import json
 import math
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,47 +24,6 @@ CURVES = "curves.json"
 # How a parser decodes belongs to the parser, which is what is compared; data are known by their
 # content, not by their path.
 _COMPARED = ("attack", "settings", "seed", "limit", "fraction", "fraction_of")
-
-
-@dataclass(frozen=True, slots=True)
-class SystemRow:
-    """The scores of one system, in percent; None where not computed.
-
-    Args:
-        name: the folder's name.
-        attack: the attack's name.
-        task: what the system answers.
-        n_sentences: attacked sentences.
-        n_words: their words.
-        clean: score -> value, on the original sentences.
-        attacked: score -> value, on the perturbed sentences.
-        success_rate: sentences in which the attack lowered the score.
-        edits_per_sentence: substituted words per sentence.
-        run: what the attack was run with, except for the model; None where that is not known.
-        model: identifies the model by its weights; None where they are not known.
-    """
-
-    name: str
-    attack: str
-    task: Task
-    n_sentences: int
-    n_words: int
-    clean: dict[str, float | None]
-    attacked: dict[str, float | None]
-    success_rate: float | None
-    edits_per_sentence: float | None
-    run: str | None = None
-    model: str | None = None
-
-    @property
-    def before(self) -> float | None:
-        """The headline score on the original sentences."""
-        return self.clean[self.task.headline]
-
-    @property
-    def after(self) -> float | None:
-        """The headline score on the perturbed sentences."""
-        return self.attacked[self.task.headline]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,23 +55,41 @@ class AttackedSentence:
 
 @dataclass(frozen=True, slots=True)
 class AttackFolder:
-    """What one folder holds.
+    """What one folder holds: the scores of one system, and its sentences.
 
     Args:
-        row: the scores of ``summary.json``.
+        name: of the system in the report.
+        task: what the system answers.
+        summary: all of ``summary.json``; a score that was not computed is None.
+        path: the folder.
+        run: ``run.json``; empty where there is none.
         plots: the plot of ``curves.json``, or none.
         sentences: those that the attack succeeded on.
-        summary: all of ``summary.json``.
-        run: ``run.json``; empty where there is none.
-        path: the folder.
+        compared: what the attack was run with, except for the model; None where that is not known.
+        model: identifies the model by its weights; None where they are not known.
     """
 
-    row: SystemRow
-    plots: tuple[Plot, ...]
-    sentences: tuple[AttackedSentence, ...]
+    name: str
+    task: Task
     summary: Json
-    run: Json
     path: Path
+    run: Json = field(default_factory=dict)
+    plots: tuple[Plot, ...] = ()
+    sentences: tuple[AttackedSentence, ...] = ()
+    compared: str | None = None
+    model: str | None = None
+
+    @property
+    def before(self) -> float | None:
+        """The headline score on the original sentences."""
+        score: float | None = self.summary["clean"][self.task.headline]
+        return score
+
+    @property
+    def after(self) -> float | None:
+        """The headline score on the perturbed sentences."""
+        score: float | None = self.summary["attacked"][self.task.headline]
+        return score
 
 
 def read_folder(folder: Path, name: str) -> AttackFolder:
@@ -126,15 +103,28 @@ def read_folder(folder: Path, name: str) -> AttackFolder:
     summary = read_summary(folder)
     run = read_json(folder / RUN, dict, REMEDY) if (folder / RUN).exists() else {}
     with as_written(folder / SUMMARY, "attack"):
-        row = _row(summary, run, name)
+        task = named(summary["task"])
+        summary |= _checked(summary, task)
+        digests = run.get("sha256", {})
+        compared = json.dumps([digests.get("data"), *map(run.get, _COMPARED)], sort_keys=True)
+        weights = digests.get("checkpoint")
     sentences = [
         sentence
         for line in each_line(folder / EXAMPLES)
-        if (sentence := _sentence(line, folder, row.task)) is not None
+        if (sentence := _sentence(line, folder, task)) is not None
     ]
     curves = folder / CURVES
-    plots = (_read_plot(curves),) if curves.exists() else ()
-    return AttackFolder(row, plots, tuple(sentences), summary, run, folder)
+    return AttackFolder(
+        name=name,
+        task=task,
+        summary=summary,
+        path=folder,
+        run=run,
+        plots=(_read_plot(curves),) if curves.exists() else (),
+        sentences=tuple(sentences),
+        compared=compared if run else None,
+        model=None if weights is None else json.dumps([weights, run.get("decoder")]),
+    )
 
 
 def most_telling(sentences: Sequence[AttackedSentence], count: int = 3) -> list[AttackedSentence]:
@@ -168,28 +158,15 @@ def number(value: Any) -> float | None:
     return float(value)
 
 
-def _row(summary: Json, run: Json, name: str) -> SystemRow:
-    task = named(summary["task"])
-    clean, attacked = (
-        {score: number(summary[side][score]) for score in task.scores}
-        for side in ("clean", "attacked")
-    )
-    digests = run.get("sha256", {})
-    compared = json.dumps([digests.get("data"), *map(run.get, _COMPARED)], sort_keys=True)
-    weights = digests.get("checkpoint")
-    return SystemRow(
-        name=name,
-        attack=summary["attack"],
-        task=task,
-        n_sentences=operator.index(summary["n_sentences"]),
-        n_words=operator.index(summary["n_words"]),
-        clean=clean,
-        attacked=attacked,
-        success_rate=number(summary["success_rate"]),
-        edits_per_sentence=number(summary["edits_per_sentence"]),
-        run=compared if run else None,
-        model=None if weights is None else json.dumps([weights, run.get("decoder")]),
-    )
+def _checked(summary: Json, task: Task) -> Json:
+    """Return what the report computes with, of the right types."""
+    sides = ("clean", "attacked")
+    return {
+        "attack": summary["attack"],
+        **{side: {score: number(summary[side][score]) for score in task.scores} for side in sides},
+        **{key: operator.index(summary[key]) for key in ("n_sentences", "n_words")},
+        **{key: number(summary[key]) for key in ("success_rate", "edits_per_sentence")},
+    }
 
 
 def _sentence(line: Json, folder: Path, task: Task) -> AttackedSentence | None:

@@ -26,12 +26,12 @@ def results_html(folder: Path, name: str, shown: int) -> str:
         InputError: see `read_folder`.
     """
     found = read_folder(folder, name)
-    task = found.row.task
     pictures = [
-        (each.line, Markup(task.draw(each.line))) for each in most_telling(found.sentences, shown)
+        (each.line, Markup(found.task.draw(each.line)))
+        for each in most_telling(found.sentences, shown)
     ]
-    rows = [found.row]
-    return _element("results", rows=rows, falls=falls_of(rows), task=task, examples=pictures)
+    rows, falls = [found], falls_of([found])
+    return _element("results", rows=rows, falls=falls, task=found.task, examples=pictures)
 
 
 def example_html(task: Task, line: Line) -> str:

@@ -22,7 +22,6 @@ from robustparse.reports.details import MISSING, details
 from robustparse.reports.folders import (
     AttackedSentence,
     AttackFolder,
-    SystemRow,
     most_telling,
     read_folder,
 )
@@ -57,7 +56,7 @@ def build_report(folders: Sequence[Path], out: Path, names: Sequence[str] | None
             systems.append(read_folder(folder, name))
         if trained:
             runs.append((name, read_training(folder, name)))
-    tasks = sorted({system.row.task.name for system in systems})
+    tasks = sorted({system.task.name for system in systems})
     if len(tasks) > 1:
         raise InputError(
             f"the folders hold attacks on {' and '.join(tasks)}", expected="those of one task"
@@ -67,18 +66,17 @@ def build_report(folders: Sequence[Path], out: Path, names: Sequence[str] | None
 
 def render_report(systems: Sequence[AttackFolder], runs: Sequence[NamedPlots] = ()) -> str:
     """Render the page about attacked systems and training runs, as HTML text."""
-    rows = [system.row for system in systems]
-    own: list[NamedPlots] = [(system.row.name, system.plots) for system in systems]
-    all_names = list(dict.fromkeys([row.name for row in rows] + [name for name, _ in runs]))
+    own: list[NamedPlots] = [(system.name, system.plots) for system in systems]
+    all_names = list(dict.fromkeys(name for name, _ in [*own, *runs]))
     names = ", ".join(all_names) if len(all_names) < 5 else f"{len(all_names)} systems"
     return _render(
         "report",
         title=f"Robustness report: {names}",
         version=__version__,
-        rows=rows,
-        task=rows[0].task if rows else None,
-        lead=summarize(rows) if rows else "",
-        falls=falls_of(rows),
+        rows=systems,
+        task=systems[0].task if systems else None,
+        lead=summarize(systems) if systems else "",
+        falls=falls_of(systems),
         plots=[(plot, _points(plot)) for plot in merge_plots([*own, *runs])],
         sentences=_drawn_sentences(systems),
         sections=details(systems),
@@ -136,7 +134,7 @@ def _names(folders: Sequence[Path]) -> list[str]:
     raise InputError("the same folder is given twice", remedy="give each folder once")
 
 
-def falls_of(rows: Sequence[SystemRow]) -> list[tuple[float, float] | None]:
+def falls_of(rows: Sequence[AttackFolder]) -> list[tuple[float, float] | None]:
     """Place the headline scores before and after on one scale for all rows, in pixels."""
     scores = [s for row in rows for s in (row.before, row.after) if s is not None]
     low, high = min(scores, default=0.0), max(scores, default=0.0)
@@ -166,7 +164,7 @@ def _points(plot: Plot) -> dict[str, Any]:
 
 def _drawn_sentences(systems: Sequence[AttackFolder]) -> list[tuple[str, AttackedSentence, Markup]]:
     """Choose the sentences to show; give the system, the sentence and its picture."""
-    found = {id(one): system.row for system in systems for one in system.sentences}
+    found = {id(one): system for system in systems for one in system.sentences}
     chosen = most_telling([one for system in systems for one in system.sentences])
-    rows = [(found[id(one)], one) for one in chosen]
-    return [(row.name, one, Markup(row.task.draw(one.line))) for row, one in rows]
+    pairs = [(found[id(one)], one) for one in chosen]
+    return [(system.name, one, Markup(system.task.draw(one.line))) for system, one in pairs]

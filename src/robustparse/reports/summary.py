@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from robustparse.reports.folders import SystemRow
+from robustparse.reports.folders import AttackFolder
 from robustparse.reports.plots import score_label
 
 _FEW = ("One model", "Two models", "Three models", "Four models", "Five models")
 
 
-def summarize(rows: Sequence[SystemRow]) -> str:
+def summarize(rows: Sequence[AttackFolder]) -> str:
     """Write one paragraph about the systems, the first of which is compared with the others.
 
     A score that was not computed leaves its sentence out. The share won back is
@@ -32,20 +32,22 @@ def summarize(rows: Sequence[SystemRow]) -> str:
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def comparable(rows: Sequence[SystemRow]) -> bool:
+def comparable(rows: Sequence[AttackFolder]) -> bool:
     """Tell whether all rows come from the same attack on as many sentences and words.
 
     Where it is known what they were run with, that must be the same except for the model.
     """
-    same = len({(row.attack, row.n_sentences, row.n_words) for row in rows}) == 1
-    return same and len({row.run for row in rows if row.run is not None}) < 2
+    keys = ("attack", "n_sentences", "n_words")
+    same = len({tuple(row.summary[key] for key in keys) for row in rows}) == 1
+    return same and len({row.compared for row in rows if row.compared is not None}) < 2
 
 
-def _what_was_done(rows: Sequence[SystemRow]) -> str:
+def _what_was_done(rows: Sequence[AttackFolder]) -> str:
     models = len({row.model or row.name for row in rows})
     count = _FEW[models - 1] if models <= len(_FEW) else f"{models} models"
     done = f"{count} {'was' if models == 1 else 'were'} attacked by substituting words"
-    edits = [row.edits_per_sentence for row in rows if row.edits_per_sentence is not None]
+    means = [row.summary["edits_per_sentence"] for row in rows]
+    edits = [mean for mean in means if mean is not None]
     if not edits:
         return f"{done}."
     low, high = f"{min(edits):.1f}", f"{max(edits):.1f}"
@@ -53,19 +55,18 @@ def _what_was_done(rows: Sequence[SystemRow]) -> str:
     return f"{done}, {mean} per sentence on average, chosen so that the answer goes wrong."
 
 
-def _what_it_cost(row: SystemRow) -> str:
+def _what_it_cost(row: AttackFolder) -> str:
     if row.before is None or row.after is None:
         return ""
-    worse = (
-        "" if row.success_rate is None else f"; {row.success_rate:.0f} % of the sentences got worse"
-    )
+    rate = row.summary["success_rate"]
+    worse = "" if rate is None else f"; {rate:.0f} % of the sentences got worse"
     return (
         f"On the original sentences “{row.name}” has {score_label(row.task.headline)} "
         f"{row.before:.1f}, on the perturbed ones {row.after:.1f}{worse}."
     )
 
 
-def _won_back(first: SystemRow, best: SystemRow) -> str:
+def _won_back(first: AttackFolder, best: AttackFolder) -> str:
     if first.before is None or first.after is None or best.after is None:
         return ""
     lost = first.before - first.after

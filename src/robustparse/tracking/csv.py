@@ -9,7 +9,8 @@ import csv
 import io
 import logging
 from argparse import Namespace
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,8 @@ from pytorch_lightning.utilities import rank_zero_only
 from robustparse.errors import InputError
 from robustparse.evaluation.record import RobustnessRecord
 from robustparse.files import write_text
+from robustparse.reports.training import FILE, HEADER
 from robustparse.tracking.examples import ExamplePages
-
-FILE = "metrics.csv"
-HEADER = ("step", "name", "value")
 
 Row = tuple[int, str, str]
 
@@ -76,10 +75,8 @@ class CsvLogger(Logger):
     @rank_zero_only
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
         """Append what is not there yet."""
-        try:
+        with self._warning("metrics", Path(self._save_dir) / FILE):
             self._open().append(step or 0, metrics)
-        except (InputError, OSError) as error:
-            self._warn("metrics", Path(self._save_dir) / FILE, error)
 
     @rank_zero_only
     def log_robustness(self, record: RobustnessRecord, step: int) -> None:
@@ -88,15 +85,17 @@ class CsvLogger(Logger):
             return
         if self._pages is None:
             self._pages = ExamplePages(Path(self._save_dir), self._resumed, self._before)
-        try:
+        with self._warning("examples", self._pages.folder):
             self._pages.write(record, step)
-        except (InputError, OSError) as error:
-            self._warn("examples", self._pages.folder, error)
 
-    def _warn(self, what: str, place: Path, error: Exception) -> None:
-        if what not in self._warned:
-            log.warning("%s: %s are being lost: %s", place, what, error)
-        self._warned.add(what)
+    @contextmanager
+    def _warning(self, what: str, place: Path) -> Iterator[None]:
+        try:
+            yield
+        except (InputError, OSError) as error:
+            if what not in self._warned:
+                log.warning("%s: %s are being lost: %s", place, what, error)
+            self._warned.add(what)
 
     @rank_zero_only
     def log_hyperparams(self, params: dict[str, Any] | Namespace, *_: Any, **__: Any) -> None:
@@ -158,9 +157,9 @@ class MetricsTable:
         if not added:
             return
         if self._to_cut:
-            write_text(self.path, _as_text([HEADER, *self.rows]))
+            write_text(self.path, _as_text(self.rows, header=True))
             self._to_cut, self._length = False, self.path.stat().st_size
-        content = _as_text([*([] if self._length else [HEADER]), *added]).encode()
+        content = _as_text(added, header=not self._length).encode()
         with open(self.path, "ab", buffering=0) as file:
             file.truncate(self._length)
             written = file.write(content)
@@ -179,24 +178,23 @@ def read_table(path: Path) -> list[Row]:
     """
     content = path.read_bytes()
     lines = content[: _sound_length(path)].decode("utf-8", "replace").split("\n")
-    header = ",".join(HEADER)
-    if content and lines[0] != header:
-        if len(content) <= len(header):
+    if content and lines[0] != HEADER:
+        if len(content) <= len(HEADER):
             return []
         raise InputError(
             "not a table of metrics",
             path=path,
             line=1,
-            expected=header,
+            expected=HEADER,
             remedy="move the file away to continue in this folder",
         )
     return [row for line in lines[1:] if (row := _read_row(line)) is not None]
 
 
-def _as_text(rows: Iterable[Iterable[object]]) -> str:
+def _as_text(rows: Iterable[Row], header: bool) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
+    return (f"{HEADER}\n" if header else "") + text.getvalue()
 
 
 def _read_row(line: str) -> Row | None:

@@ -170,10 +170,7 @@ class Scheduler:
 
     def _record(self, sentence: SearchRun) -> None:
         sentence.counts = self._builder.funnel.finished(sentence.problem.id)
-        place = self._statistics.sampled()
-        if place is not None:
-            states = np.concatenate([sentence.problem.start()[None][:0], *sentence.queries.asked])
-            self._statistics.keep(place, (sentence.problem, states))
+        self._statistics.add_sentence(sentence.problem, sentence.queries.asked)
 
 
 _BEFORE_PREDICTIONS = (Candidates, Admit, Measure, Gradient)

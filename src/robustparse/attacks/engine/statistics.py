@@ -2,13 +2,15 @@
 
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from robustparse.attacks.engine.texts import Asked, read
+from robustparse.attacks.problem import Problem
 from robustparse.attacks.victim import Victim
-from robustparse.types import Ids
+from robustparse.types import Ids, States
 
 
 @dataclass(eq=False)
@@ -55,20 +57,16 @@ class Statistics:
         self.words += words
         self.unique_words += words - closing
 
-    def sampled(self) -> int | None:
-        """Where the next sentence goes in the sample, or None (reservoir sampling)."""
+    def add_sentence(self, problem: Problem, asked: Sequence[States]) -> None:
+        """Count a sentence; it may enter the sample (reservoir sampling)."""
         self.seen += 1
         if self.seen <= self.sample_size:
-            return self.seen - 1
-        place = int(self._draws.integers(self.seen))
-        return place if place < self.sample_size else None
-
-    def keep(self, place: int, asked: Asked) -> None:
-        """Put what was asked about a sentence into the sample."""
-        if place < len(self.sample):
-            self.sample[place] = asked
+            place = self.seen - 1
         else:
-            self.sample.append(asked)
+            place = int(self._draws.integers(self.seen))
+        if place < self.sample_size:
+            states = np.concatenate([problem.start()[None][:0], *asked])
+            self.sample[place : place + 1] = [(problem, states)]
 
 
 def victim_seconds_alone(victim: Victim, statistics: Statistics) -> float:
@@ -94,20 +92,14 @@ def victim_seconds_alone(victim: Victim, statistics: Statistics) -> float:
 
 def _full_batches(sample: list[Asked], batch_words: int) -> list[tuple[Ids, Ids, Ids]]:
     """Words, tags `(n, length)` and lengths `(n,)` of each batch, longest first."""
-    texts = [
-        (words[:length], tags[:length])
-        for kept in (read([asked]) for asked in sample)
-        for words, tags, length in zip(kept.words, kept.tags, kept.lengths.tolist(), strict=True)
-    ]
-    texts.sort(key=lambda text: -len(text[0]))
+    if not any(len(states) for _, states in sample):
+        return []
+    texts = read(sample)
+    order = np.argsort(-texts.lengths, kind="stable")
     batches = []
-    while texts:
-        longest = max(1, len(texts[0][0]))
-        rows = max(1, batch_words // longest)
-        part, texts = texts[:rows], texts[rows:]
-        words = np.zeros((len(part), longest), dtype=np.int32)
-        tags = np.zeros_like(words)
-        for index, (row, tag) in enumerate(part):
-            words[index, : len(row)], tags[index, : len(row)] = row, tag
-        batches.append((words, tags, np.array([len(row) for row, _ in part], dtype=np.int32)))
+    while len(order):
+        longest = texts.lengths[order[0]]
+        rows, order = np.split(order, [max(1, batch_words // longest)])
+        part = (texts.words[rows, :longest], texts.tags[rows, :longest], texts.lengths[rows])
+        batches.append(part)
     return batches
