@@ -188,16 +188,22 @@ def attack(study: Study, row: Row, gamma: float | None, inputs: Inputs) -> None:
         checkpoint = str(row.folder / row.checkpoint)
         where = ["--out", str(static_folder(row, gamma))]
         run(["evaluate", "--checkpoint", checkpoint, "--data", str(static), *where])
-    if study.sentences is not None and None in qualities(folder).values():
-        measures = ["--language_model", inputs.masked_lm, "--kind", "masked"]
-        run(["measure", str(folder), *measures, "--vectors", inputs.vectors])
+    if measures(study) and None in qualities(folder).values():
+        models = ["--language_model", inputs.masked_lm, "--kind", "masked"]
+        run(["measure", str(folder), *models, "--vectors", inputs.vectors])
+
+
+def measures(study: Study) -> bool:
+    """Tell whether the quality of a study's adversarial examples is measured."""
+    return study.measured and study.sentences is not None
 
 
 def missing(study: Study, inputs: Inputs) -> list[str]:
     """Options that a study needs and lacks; the quality of examples is measured by vectors."""
-    wanted = ["folder", "masked_lm"]
+    wanted = ["folder"]
+    wanted += ["masked_lm"] if study.measured else []
     wanted += ["encoder"] if any(row.pretrained for row in study.rows) else []
-    wanted += ["vectors"] if study.sentences is not None else []
+    wanted += ["vectors"] if measures(study) else []
     return [f"--{name}" for name in wanted if getattr(inputs, name) is None]
 
 

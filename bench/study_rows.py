@@ -102,12 +102,14 @@ class Study:
         gammas: budgets of the attack.
         share: of the test sentences that is attacked.
         sentences: instead, this many of those that have five words or more, or all of them.
+        measured: the quality of the adversarial examples is measured, by English models.
     """
 
     rows: tuple[Row, ...]
     gammas: tuple[float, ...] = (0.15,)
     share: float = 1.0
     sentences: int | None = None
+    measured: bool = True
 
     @property
     def home(self) -> Path:
@@ -117,7 +119,8 @@ class Study:
     @property
     def results(self) -> Path:
         """The folder of its figures: those that the documentation shows, or beside its runs."""
-        return ROOT / "bench" / "results" if self.home == RUNS else self.home / "results"
+        shipped = self.home.is_relative_to(RUNS)
+        return ROOT / "bench" / "results" if shipped else self.home / "results"
 
     def elsewhere(self, home: Path, seed: int | None) -> "Study":
         """Return the same in another folder, trained with another seed."""

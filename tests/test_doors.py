@@ -12,7 +12,7 @@ FILES = {path.relative_to(SOURCE).as_posix(): path for path in sorted(SOURCE.rgl
 
 # "" is the package root, which holds the version and, lazily, the public functions.
 LEAVES = {
-    *("", "types", "errors", "files", "metrics", "devices", "vectors", "pretrained"),
+    *("", "types", "tagsets", "errors", "files", "metrics", "devices", "vectors", "pretrained"),
     *("lightning", "trust"),
 }
 # What each room may import in addition to the leaves; leaves import leaves only.
@@ -136,8 +136,9 @@ SPOKEN = {
     "cli/": READING,  # of options
     "recipes/": READING,  # of YAML
     "api/evaluate.py": {"dependency"},  # the usual task of what is read
-    # The whole story of one task on its embedded data; a plot's `x_label`.
-    "cli/quickstart.py": ONE_TASK,
+    # What is told of each task on its embedded data; and a plot's `x_label`.
+    "cli/stories.py": ONE_TASK,
+    "cli/quickstart.py": {"dependency", "classification", "label"},
     # The program that judges grammar is called link-parser; so is a part of a spaCy pipeline.
     "attacks/constraints/grammar.py": READING,
     "attacks/constraints/link_grammar.py": READING,

@@ -20,12 +20,12 @@ from robustparse.evaluation.clean import evaluate
 from robustparse.evaluation.tally import result_lines
 from robustparse.models.victim import ModelVictim
 from robustparse.tasks.dependency import DependencyTask
-from robustparse.types import DependencyTree, Example, Sentence
+from robustparse.types import DependencyTree, Example, Label, Sentence
 from robustparse.victims import FunctionVictim
 from robustparse.victims.black_box import Texts
 from sample_runs import lexicon_attack, sentences, trained_parser
 
-CLASSIFICATION: Any = SimpleNamespace(name="classification")
+CLASSIFICATION = "classification"
 CHAIN = DependencyTree((0, 1, 2), ("root", "dep", "dep"))
 TEXT = [["the", "cat", "sleeps"]]
 
@@ -109,12 +109,14 @@ def test_a_label_alone_is_flipped_too(certain: bool) -> None:
         ("dependency", [DependencyTree((0, 1, 1), ("a", "b", 3))], "labels", "strings"),
         (CLASSIFICATION, [CHAIN], "got DependencyTree", "a label, or (label"),
         (CLASSIFICATION, ["bad"], "label 'bad'", "neg, pos"),
-        (CLASSIFICATION, [("neg", [0.5])], "[0.5]", "2 finite numbers"),
-        (CLASSIFICATION, [("neg", [float("nan"), 0.5])], "nan", "2 finite numbers"),
+        (CLASSIFICATION, [("neg", [0.5])], "[0.5]", "2 numbers from 0 to 1"),
+        (CLASSIFICATION, [("neg", [float("nan"), 0.5])], "nan", "2 numbers from 0 to 1"),
+        (CLASSIFICATION, [("neg", [-0.5, 0.5])], "-0.5", "2 numbers from 0 to 1"),
+        (CLASSIFICATION, [Label("neg", {"neg": 1.0})], "nan", "2 numbers from 0 to 1"),
         (CLASSIFICATION, [("neg", [0.1, 0.9])], "label 'neg'", "the most probable"),
     ],
 )
-def test_a_bad_answer_is_named(task: Any, answers: Any, found: str, expected: str) -> None:
+def test_a_bad_answer_is_named(task: str, answers: Any, found: str, expected: str) -> None:
     labels = None if task == "dependency" else ["neg", "pos"]
     victim = FunctionVictim(lambda texts: answers, task, labels=labels)
     rows = victim.intern(TEXT[0])[None]

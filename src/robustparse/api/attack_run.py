@@ -29,7 +29,10 @@ from robustparse.tasks.task import Task
 from robustparse.types import Example
 
 # Keys of run.json, in their order.
-_USED = ("seed", "limit", "decoder", "precision", "victim", "data", "fraction", "fraction_of")
+_USED = (
+    *("seed", "limit", "decoder", "precision", "victim"),
+    *("data", "fraction", "columns", "fraction_of"),
+)
 
 
 class Data(NamedTuple):
@@ -84,10 +87,9 @@ class AttackRun:
             self.check(victim.task)
         examples = self.data.examples(victim, attack.punctuation)
         self.data.check(examples, victim.task, attack)
-        unmatched = (one.warnings(examples) for one in attack.constraints)
         warnings = victim.warnings(examples, self.data.name, attack.punctuation)
         source = partial(attacked_lines, victim.task, attack, victim)
-        return source, Data(victim.task, examples, chain(warnings, *unmatched))
+        return source, Data(victim.task, examples, chain(warnings, attack.warnings(examples)))
 
     def _collected(self, source: Source, data: Data) -> Summary:
         """Write what a source gives into the folder, with a progress bar."""

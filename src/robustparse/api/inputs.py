@@ -8,7 +8,7 @@ from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError, check_seed
-from robustparse.files import file_digest
+from robustparse.files import file_digest, folder_digest
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.base import Model
 from robustparse.models.load import Decoder, load
@@ -64,6 +64,7 @@ def load_examples(
     unit: FractionOf = "sentences",
     split: str = "test",
     punctuation: PunctuationPolicy = "none",
+    columns: list[str] | None = None,
 ) -> list[Example]:
     """Return the sentences of a file, or of a split of the sample, that a victim can read.
 
@@ -83,7 +84,7 @@ def load_examples(
     if data == SAMPLE:
         whole = task.sample(seed, split)
     else:
-        whole = task.read(data, max_length, limit="--max_length")
+        whole = task.read(data, max_length, limit="--max_length", columns=columns)
     kept = draw_fraction([len(example.sentence) for example in whole], fraction, unit, seed)
     examples = [whole[index] for index in kept][:limit]
     task.check(examples, data, model.check, punctuation)
@@ -91,5 +92,7 @@ def load_examples(
 
 
 def digest(path: str) -> str:
-    """SHA-256 of a file; the sample has none."""
-    return "" if path == SAMPLE else file_digest(Path(path))
+    """SHA-256 of a file or folder; the sample and data that are not on this machine have none."""
+    if path == SAMPLE or not Path(path).exists():
+        return ""
+    return folder_digest(Path(path)) if Path(path).is_dir() else file_digest(Path(path))

@@ -184,12 +184,14 @@ class DataFile:
     fraction: float = 1.0
     unit: FractionOf = "sentences"
     max_length: int = MAX_LENGTH
+    columns: list[str] | None = None
     split: str = "test"
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Limit and fraction."""
-        return {"limit": self.limit, "fraction": self.fraction, "fraction_of": self.unit}
+        """Limit, fraction and columns."""
+        named = {} if self.columns is None else {"columns": self.columns}
+        return {"limit": self.limit, "fraction": self.fraction, **named, "fraction_of": self.unit}
 
     def digest(self) -> str:
         """SHA-256 of the file."""
@@ -199,7 +201,7 @@ class DataFile:
         """Read the file."""
         return load_examples(
             *(self.name, self.limit, self.seed, victim, self.max_length),
-            *(self.fraction, self.unit, self.split, punctuation),
+            *(self.fraction, self.unit, self.split, punctuation, self.columns),
         )
 
     def check(self, examples: Sequence[Example], task: Task, attack: Attack) -> None:

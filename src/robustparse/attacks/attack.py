@@ -18,6 +18,7 @@ from robustparse.attacks.goals.usual import usual_goal
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.requests import Search
+from robustparse.attacks.tagged import Part
 from robustparse.attacks.unseen import unseen_words
 from robustparse.attacks.victim import Victim, joined
 from robustparse.errors import check_least, check_seed
@@ -83,6 +84,14 @@ class Attack:
         self.candidates.check(examples)
         for constraint in self.constraints:
             constraint.check(examples)
+
+    def warnings(self, examples: Sequence[Example]) -> Iterator[str]:
+        """Yield what a user should know of the data, once each: which tags the parts go by, tags
+        that a constraint lists and no word has.
+        """
+        parts: list[Part] = [self.candidates, *self.constraints]
+        found = (warning for part in parts for warning in part.warnings(examples))
+        yield from dict.fromkeys(found)
 
     def run(
         self, examples: Iterable[Example], victim: Victim, statistics: Statistics | None = None

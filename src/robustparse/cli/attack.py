@@ -35,6 +35,7 @@ def attack(
     devices: int = 1,
     precision: Precision = "32-true",
     max_length: int = MAX_LENGTH,
+    columns: list[str] | None = None,
     recipe: Recipe | None = None,
     victim_settings: dict[str, Any] | None = None,
     split: str = "test",
@@ -61,6 +62,7 @@ def attack(
         precision: of the model's passes, those that are scored too; bf16-mixed is faster on
             processors with bfloat16 products, and may change an answer here and there.
         max_length: longest allowed sentence of the data, in words; a longer one is an error.
+        columns: names of the data's columns, of the text and of its answer, where they have names.
         recipe, victim_settings: what the attack and the victim were made of, which a command knows.
         split: of the sample.
         unit: what the fraction counts.
@@ -75,7 +77,7 @@ def attack(
         folder=Path(out),
         recipe=recipe,
         victim=command_source(checkpoint, victim_settings, decoder, precision),
-        data=DataFile(data, seed, limit, fraction, unit, max_length, split),
+        data=DataFile(data, seed, limit, fraction, unit, max_length, columns, split),
         seed=seed,
         device=device,
         devices=devices,

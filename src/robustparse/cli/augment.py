@@ -44,6 +44,7 @@ def augment(
     devices: int = 1,
     precision: Precision = "32-true",
     max_length: int = MAX_LENGTH,
+    columns: list[str] | None = None,
     recipe: Recipe | None = None,
 ) -> Summary | None:
     """Write adversarial copies of training sentences; run again with the same --out, it resumes.
@@ -66,6 +67,7 @@ def augment(
             do not depend on it.
         precision: of the model's passes, as with ``attack``.
         max_length: longest allowed sentence of the data, in words; a longer one is an error.
+        columns: names of the data's columns, of the text and of its answer, where they have names.
         recipe: what the attack was made of, which a command knows.
 
     Returns:
@@ -85,29 +87,30 @@ def augment(
         devices=devices,
         precision=precision,
         max_length=max_length,
+        columns=columns,
         recipe=recipe,
         split="train",
         unit=unit,
         check=partial(_check_out, copies, data),
     )
-    if attacked is None:
-        return None
     how = {"data": data, "fraction": drawn, "fraction_of": unit, "keep": keep}
-    return _write_report(copies, attacked | how, keep)
+    return None if attacked is None else _write_report(copies, attacked | how, columns)
 
 
-def _write_report(copies: Path, how: Summary, keep: Keep) -> Summary:
+def _write_report(copies: Path, how: Summary, columns: list[str] | None) -> Summary:
     """Write the copies, and what they are into the .json file next to them; return that."""
-    report = {**how, **_write_copies(copies, how["task"], keep)}
+    report = {**how, **_write_copies(copies, how["task"], how["keep"], columns)}
     write_text(copies.with_suffix(".json"), json.dumps(report, indent=2) + "\n")
     Console().print(f"{report['n_copies']} copies in {copies}", soft_wrap=True)
     return report
 
 
-def _write_copies(out: Path, task_name: str, keep: Keep) -> dict[str, int]:
+def _write_copies(
+    out: Path, task_name: str, keep: Keep, columns: list[str] | None
+) -> dict[str, int]:
     """Write the copies; count them, their words, and those that are changed."""
     task, folder = named(task_name), out.with_suffix(".attack")
-    adversarial = task.read(folder / f"adversarial{task.ending(out)}")
+    adversarial = task.read(folder / f"adversarial{task.ending(out)}", columns=columns)
     both = zip(each_line(folder / EXAMPLES), adversarial, strict=True)
     kept = [(line, copy) for line, copy in both if line["edited"] or keep == "all"]
     with written(out) as file:

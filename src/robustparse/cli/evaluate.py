@@ -33,6 +33,7 @@ def evaluate(
     device: str = "auto",
     precision: Precision = "32-true",
     max_length: int = MAX_LENGTH,
+    columns: list[str] | None = None,
     victim_settings: dict[str, Any] | None = None,
 ) -> None:
     """Score a checkpoint, or a --victim, on a data file.
@@ -51,11 +52,12 @@ def evaluate(
         precision: of the model's passes; bf16-mixed is faster on processors with bfloat16
             products, and may change an answer here and there.
         max_length: longest allowed sentence of the data, in words; a longer one is an error.
+        columns: names of the data's columns, of the text and of its answer, where they have names.
         victim_settings: what the victim was made of, which a command knows.
     """
     source = command_source(checkpoint, victim_settings, decoder, precision)
     opened, names = source.open(device), source.names
-    file = DataFile(data, seed, limit, max_length=max_length)
+    file = DataFile(data, seed, limit, max_length=max_length, columns=columns)
     examples = file.examples(opened, punctuation)
     for warning in opened.warnings(examples, data, punctuation):
         print(f"robustparse: {warning}", file=sys.stderr)

@@ -88,7 +88,7 @@ class RobustnessEvaluation(pl.Callback):
         # Without validation nothing else has checked them.
         model.check_readable(self._sample, path, self.attack.punctuation)
         model.task.check(self._sample, path, self.attack.check)
-        warn_unmatched(examples, self.attack.constraints)
+        warn_unmatched(examples, self.attack)
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Attack with the current weights and log."""

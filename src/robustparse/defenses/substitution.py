@@ -122,7 +122,7 @@ class SubstitutionAdversary(pl.Callback):
         examples = [*data.train_examples, *data.augmented_examples]
         self._examples = {example.id: example for example in examples}
         self._attacked = self._changed = 0
-        warn_unmatched(examples, self.attack.constraints)
+        warn_unmatched(examples, self.attack)
 
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int

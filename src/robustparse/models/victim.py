@@ -73,7 +73,7 @@ class ModelVictim:
         return forward_words(self.model.device, None)
 
     @property
-    def training_tags(self) -> Mapping[str, str]:
+    def training_tags(self) -> Mapping[str, Mapping[str, str]]:
         """See ``Victim``."""
         return self.model.vocabulary.training_tags
 

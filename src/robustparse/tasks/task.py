@@ -44,6 +44,7 @@ class Task(Protocol):
         max_length: int | None = None,
         gold: bool = True,
         limit: str = "max_length",
+        columns: Sequence[str] | None = None,
     ) -> list[Example]:
         """Read the examples of a file.
 
@@ -53,6 +54,7 @@ class Task(Protocol):
             gold: every example has a gold answer; otherwise it may be missing, and the example's
                 then says nothing.
             limit: what a user raises ``max_length`` by, for the message.
+            columns: names of the columns to read, where a format leaves them to the user.
 
         Raises:
             InputError: names file and line of what cannot be used.
@@ -182,9 +184,10 @@ def named(name: str) -> Task:
     Raises:
         InputError: there is none of this name.
     """
+    from robustparse.tasks.classification import ClassificationTask
     from robustparse.tasks.dependency import DependencyTask
 
-    tasks: list[Task] = [DependencyTask()]
+    tasks: list[Task] = [DependencyTask(), ClassificationTask()]
     for task in tasks:
         if task.name == name:
             return task

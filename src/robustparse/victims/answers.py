@@ -1,5 +1,6 @@
 """Answers of one kind as the arrays that goals judge, and back; what is no answer is refused."""
 
+import math
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -8,7 +9,7 @@ import numpy as np
 from robustparse.attacks.victim import Predictions
 from robustparse.errors import InputError
 from robustparse.tasks.task import Task
-from robustparse.types import DependencyTree, Ids
+from robustparse.types import DependencyTree, Ids, Label
 
 
 class AnswerCode(Protocol):
@@ -96,6 +97,8 @@ class LabelCode:
     def row(self, answer: Any, words: Sequence[str]) -> Sequence[float]:
         """Refuse what is neither a label nor a label and the probabilities of all."""
         label, probabilities = answer if _is_pair(answer) else (answer, None)
+        if isinstance(answer, Label) and answer.probabilities:
+            probabilities = [answer.probabilities.get(each, math.nan) for each in self.labels]
         if not isinstance(label, str):
             raise InputError(f"got {_shown(answer)}", expected="a label, or (label, probabilities)")
         if label not in self._ids:
@@ -103,9 +106,9 @@ class LabelCode:
         if probabilities is None:
             return [float(each == label) for each in self.labels]
         row = np.asarray(probabilities, np.float64)
-        if row.shape != (len(self.labels),) or not np.isfinite(row).all():
+        if row.shape != (len(self.labels),) or not ((row >= 0) & (row <= 1)).all():
             found = f"got probabilities {_shown(probabilities)}"
-            raise InputError(found, expected=f"{len(self.labels)} finite numbers")
+            raise InputError(found, expected=f"{len(self.labels)} numbers from 0 to 1")
         if row[self._ids[label]] < row.max():
             raise InputError(
                 f"got label {label!r} with probabilities {_shown(probabilities)}",
@@ -117,9 +120,13 @@ class LabelCode:
         """Return probabilities."""
         return (np.array(rows, np.float64).reshape(len(rows), len(self.labels)),)
 
-    def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[str]:
+    def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[Label]:
         """Return the most probable labels."""
-        return [self.labels[index] for index in predictions[0].argmax(axis=1).tolist()]
+        (rows,) = predictions
+        return [
+            Label(self.labels[best], dict(zip(self.labels, row, strict=True)))
+            for best, row in zip(rows.argmax(axis=1).tolist(), rows.tolist(), strict=True)
+        ]
 
 
 def answer_code(task: Task, labels: Sequence[str] | None) -> AnswerCode:

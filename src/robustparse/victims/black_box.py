@@ -73,7 +73,7 @@ class BlackBox(ABC):
         return Vocabulary.from_examples(self.training)
 
     @property
-    def training_tags(self) -> Mapping[str, str]:
+    def training_tags(self) -> Mapping[str, Mapping[str, str]]:
         """See ``Victim``; empty where its training data are not known."""
         return self._vocabulary.training_tags
 

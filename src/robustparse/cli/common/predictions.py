@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytorch_lightning as pl
 
-from robustparse.data.datamodule import DataModule
+from robustparse.data.datamodule import SAMPLE, DataModule
 from robustparse.devices import gathered
 from robustparse.errors import InputError
 from robustparse.evaluation.clean import write_answers
@@ -53,7 +53,7 @@ class PredictionFile(pl.Callback):
         if trainer.is_global_zero:
             data: DataModule = trainer.datamodule  # type: ignore[attr-defined]
             task, examples = cast(Model, pl_module).task, data.examples("test", gold=False)
-            self.path = self.folder / f"predictions{task.ending(data.path('test') or '')}"
+            self.path = self.folder / f"predictions{task.ending(data.path('test') or SAMPLE)}"
             if left_out := write_answers(self.path, task, examples, predictions):
                 told = f"{left_out} of {len(examples)} sentences were not read and are left out"
                 print(f"robustparse: {told} (limit_predict_batches)", file=sys.stderr)
