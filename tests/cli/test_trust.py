@@ -16,10 +16,10 @@ from forks import Forked
 from tiny_runs import write_config
 
 from robustparse import trust
-from robustparse.cli.common.class_paths import CONFIGS, checked
 from robustparse.cli.main import main
 from robustparse.errors import InputError
 from robustparse.models.checkpoint import instantiate, specification
+from robustparse.recipes.class_paths import CONFIGS, checked
 
 EVIL = "evil_module.Evil"
 SPECS = {
