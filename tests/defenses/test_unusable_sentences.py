@@ -8,6 +8,7 @@ import pytorch_lightning as pl
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.training_words import TrainingWords
+from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.data.treebank import TreebankDataModule
@@ -30,7 +31,7 @@ def needy_candidates() -> Attack:
 
 
 def retagged(example: Example, tags: tuple[str, ...]) -> Example:
-    return replace(example, sentence=Sentence(example.sentence.words, example.sentence.upos, tags))
+    return replace(example, sentence=Sentence(example.sentence.words, (), tags))
 
 
 def written(path: Path, split: str, untagged: bool) -> str:
@@ -63,7 +64,7 @@ def test_a_sentence_without_tags(callback: pl.Callback, unusable: str, tmp_path:
     before = sentences(WITHOUT_TAGS, split)
     line = 1 + sum(len(example.sentence) + 1 for example in before)
     run = trainer(callback)
-    with pytest.raises(InputError, match=rf"{unusable}\.conllu:{line}: .*no Penn tag for every"):
+    with pytest.raises(InputError, match=rf"{unusable}\.conllu:{line}: .*no tag for every"):
         run.fit(trained_parser(), datamodule=data)
     assert run.global_step == 0
 
@@ -92,7 +93,7 @@ def test_tags_that_the_attack_does_not_list_are_told(
 ) -> None:
     """Nothing would be attacked: every robust score would be the clean one."""
     examples = [
-        retagged(example, ("NOUN",) * len(example.sentence)) for example in sentences(9, "dev")
+        retagged(example, ("N",) * len(example.sentence)) for example in sentences(9, "dev")
     ]
     data = TreebankDataModule(
         train_file=written(tmp_path / "train.conllu", "train", False),
@@ -100,3 +101,18 @@ def test_tags_that_the_attack_does_not_list_are_told(
     )
     trainer(monitor()).fit(trained_parser(), datamodule=data)
     assert [record.message for record in caplog.records if "no word of the data" in record.message]
+
+
+def test_universal_tags_are_enough_and_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    examples = [
+        replace(one, sentence=replace(one.sentence, xpos=())) for one in sentences(9, "train")
+    ]
+    data = TreebankDataModule(train_file=str(write_sample(tmp_path / "train.conllu", examples)))
+    attack = Attack(TrainingWords(), Zheng2020(), [AttackableTags()], goal=AttachmentDrop())
+    adversary = SubstitutionAdversary(attack, fraction=1.0)
+    trainer(adversary).fit(trained_parser(), datamodule=data)
+    told = [record.message for record in caplog.records if "universal tags" in record.message]
+    assert len(told) == 1
+    assert adversary._changed > 0
