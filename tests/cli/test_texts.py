@@ -115,7 +115,8 @@ def test_trained_on_named_columns_and_copies_it_predicts_in_the_files_format(mad
     where = ["--config", str(run), "--ckpt_path", str(tmp_path / "out/last.ckpt"), *short[2:]]
     for name in ("validate", "test", "predict"):
         main([name, *where])
-    predicted = [json.loads(one) for one in (tmp_path / "out/predictions.jsonl").open()]
+    written = (tmp_path / "out/predictions.jsonl").read_text()
+    predicted = [json.loads(line) for line in written.splitlines()]
     model = load(tmp_path / "out/last.ckpt")
     assert [row["stars"] for row in predicted] == model.predict(
         [row["review"].split() for row in rows]
@@ -189,7 +190,7 @@ def test_what_texts_do_not_have_is_named(made, tmp_path, capsys):
     arguments = command("attack", made, "--out", tmp_path / "out", "--attack", tags)
     error = mistake(capsys, *arguments)
     assert f"{made / 'test.tsv'}:1: " in error
-    assert "tags" in error
+    assert "tag for every word, which this attack needs" in error
 
 
 def test_every_member_of_an_ensemble_of_classifiers_answers(made, tmp_path):
