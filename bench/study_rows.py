@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from robustparse.tasks import task as tasks
+
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = ROOT / "runs"
 
@@ -17,6 +19,7 @@ class Copies:
         keep: the copies that the attack ``changed``, or ``all``.
         ranking: of the words to attack, instead of the recipe's.
         used: share of the copies that is trained on.
+        precision: of the parser's passes.
     """
 
     of: "Row"
@@ -24,11 +27,13 @@ class Copies:
     keep: str
     ranking: str
     used: float = 1.0
+    precision: str = "bf16-mixed"
 
     @property
     def path(self) -> Path:
         """The file."""
-        return self.of.folder / f"copies{percent(self.share)}.conllu"
+        ending = tasks.named(self.of.task).ending("")
+        return self.of.folder / f"copies{percent(self.share)}{ending}"
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,8 @@ class Row:
         gammas: budgets of its attack, instead of the study's; None is the recipe's own.
         filters: behind the tags that no attack may touch, only so many of the recipe's constraints;
             None keeps all.
+        task: the kind of its answers.
+        word_vectors: it reads word vectors, which ``--word_vectors`` names.
         home: the folder of its run's folder.
     """
 
@@ -63,6 +70,8 @@ class Row:
     recipe: str = "zheng2020_blackbox"
     gammas: tuple[float | None, ...] = ()
     filters: int | None = None
+    task: str = "dependency"
+    word_vectors: bool = False
     home: Path = RUNS
 
     @property
@@ -110,6 +119,11 @@ class Study:
     share: float = 1.0
     sentences: int | None = None
     measured: bool = True
+
+    @property
+    def task(self) -> str:
+        """The kind of answers."""
+        return self.rows[0].task
 
     @property
     def home(self) -> Path:

@@ -24,6 +24,7 @@ from sample_runs import (
     trained_parser,
     write_sample,
 )
+from sample_texts import review_attack, texts, trained_classifier, write_texts
 
 RECIPE = """
 candidates:
@@ -165,6 +166,23 @@ def test_a_folder_holds_one_run(
     ):
         with pytest.raises(InputError, match="holds another run"):
             run(*given)
+
+
+def test_a_classifier_is_served_alike(tmp_path: Path) -> None:
+    model, examples = trained_classifier(), texts(12, "test")
+    function = FunctionVictim(model.predict, "classification", labels=model.vocabulary.labels)
+    attack = Attack(review_attack().candidates, Zheng2020(gamma=0.5))
+    results, black_box = (rp.attack(victim, examples, attack) for victim in (model, function))
+    assert len(results.successes) > 0
+    assert [{**line, "unseen": None} for line in results.lines] == black_box.lines
+    first = results.successes[0]
+    assert first.gold == first.clean != first.attacked
+    assert f"{results.summary['attacked']['accuracy']:.1f}" in results._repr_html_()
+    assert rp.evaluate(function, examples) == rp.evaluate(model, examples)
+    assert rp.sample("classification") == rp.sample(model.task)
+    path = write_texts(tmp_path / "texts.tsv", examples)
+    assert [one.gold for one in rp.read(path, "classification")] == [one.gold for one in examples]
+    assert "accuracy" in rp.report(results, tmp_path / "report.html").read_text()
 
 
 class Forgetful(Search):
