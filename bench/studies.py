@@ -83,7 +83,7 @@ def defenses(clean: Row, steps: int, twice: tuple[str, ...] = ()) -> tuple[Row, 
     return tuple(one for pair in zip(rows, unseen, strict=True) for one in pair)
 
 
-def universal(language: str) -> tuple[Row, ...]:
+def universal(language: str, steps: int | None = None) -> tuple[Row, ...]:
     """Return a small parser of a language, and ways to go on from it, under the same attack.
 
     A step with online substitution takes 1.8 without, as in the other studies.
@@ -91,7 +91,7 @@ def universal(language: str) -> tuple[Row, ...]:
     name, start = "ud_biaffine", "experiment/ud_biaffine_finetuning"
     way = partial(Row, recipe="zheng2020_universal", home=RUNS / language)
     return (
-        way(name, "clean training", BEST),
+        way(name, "clean training", BEST, steps=steps),
         way(f"{name}_control", "+ clean only (control)", configs=(start,), steps=360),
         way(
             f"{name}_substitution",
@@ -157,7 +157,7 @@ STUDIES = {
     "mr_attacks": Study(reviews(), share=0.5),
     "mr_defenses": Study(review_defenses(steps=1464), measured=False),
     "universal_french": Study(universal("french"), sentences=300, measured=False),
-    "universal_english": Study(universal("english"), sentences=300, measured=False),
+    "universal_english": Study(universal("english", 600), sentences=150, measured=False),
     "ewt_blackbox": Study(
         (
             Row("ewt_biaffine", "clean training", BEST),

@@ -27,7 +27,7 @@ from robustparse.evaluation.attack_folder import attack_into
 from robustparse.evaluation.pairs import read_pairs
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.victim import ModelVictim
-from robustparse.report.page import build_report
+from robustparse.reports.page import build_report
 from robustparse.tasks.dependency import DependencyTask
 from robustparse.types import Example, Sentence
 from sample_runs import sentences, write_sample

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from forks import Forked
 
+from robustparse.api import attack_run
 from robustparse.attacks.constraints.grammar import GrammarChecker
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.requests import Answer, Search, Searching
-from robustparse.cli.common import attacking
 from robustparse.cli.main import main
 from robustparse.evaluation.tally import Tally
 from sample_runs import save_checkpoint, trained_parser
@@ -159,7 +159,7 @@ def stop_after(count: int, calls: list[int], monkeypatch: pytest.MonkeyPatch) ->
 
         yield update
 
-    monkeypatch.setattr(attacking, "attack_progress", progress)
+    monkeypatch.setattr(attack_run, "attack_progress", progress)
 
 
 def held(gate: Path, at: int, options: Sequence[str], **environment: str) -> Forked:

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -39,7 +40,7 @@ class Forked:
 
     def __init__(self, work: Callable[..., None], *arguments: Any, **environment: str) -> None:
         self._ended, end = FORKS.Pipe(duplex=False)
-        given = (end, work, arguments, {**os.environ, **environment})
+        given = (end, Path.cwd(), work, arguments, {**os.environ, **environment})
         self._process = FORKS.Process(target=_call, args=given)
         self._process.start()
         end.close()  # so that the other end is closed when the process and all its own have ended
@@ -69,8 +70,13 @@ class Forked:
 
 
 def _call(
-    end: Any, work: Callable[..., None], arguments: tuple[Any, ...], environment: dict[str, str]
+    end: Any,
+    folder: Path,
+    work: Callable[..., None],
+    arguments: tuple[Any, ...],
+    environment: dict[str, str],
 ) -> None:
+    os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
     torch.set_num_threads(1)

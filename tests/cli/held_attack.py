@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from robustparse.cli.common import attacking
+from robustparse.api import attack_run
 from robustparse.cli.main import main
 from robustparse.evaluation import ranks, shards
 from robustparse.evaluation.shards import Lines
@@ -50,7 +50,7 @@ def run(gate: Path, at: int, options: Sequence[str]) -> None:
 
     ranks.get_context = lambda _: multiprocessing.get_context("fork")
     if "RANK" in os.environ:
-        attacking.attacked_lines = lines
+        attack_run.attacked_lines = lines
     else:
-        attacking.attack_progress = progress
+        attack_run.attack_progress = progress
     main(options)

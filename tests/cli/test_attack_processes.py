@@ -21,7 +21,7 @@ from command_runs import (
 )
 from forks import FORKS, Forked
 
-from robustparse.cli.common.attacking import process_device
+from robustparse.api.attack_run import process_device
 from robustparse.cli.main import main
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_folder import locked

@@ -65,6 +65,7 @@ def test_arc_scores_equal_a_loop(parser):
     batch = batch_of(parser, made_up(0, 3))
     states = states_of(parser, batch)
     arcs = parser(batch).arcs
+    assert parser.arc_attn.weight.shape == (1, 7 + 1, 7)
     for row, length in enumerate(batch.lengths.tolist()):
         for word in range(length + 1):
             for head in range(arcs.shape[2]):

@@ -12,10 +12,9 @@ from typing import Literal
 
 from rich.console import Console
 
+from robustparse.api.inputs import Paths
 from robustparse.attacks.attack import Attack
 from robustparse.cli import attack as attack_command
-from robustparse.cli.common.inputs import Paths
-from robustparse.cli.common.options import Recipe
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.fractions import FractionOf
 from robustparse.errors import InputError
@@ -24,6 +23,7 @@ from robustparse.evaluation.lines import EXAMPLES, each_line
 from robustparse.files import write_text, written
 from robustparse.models.load import Decoder
 from robustparse.models.victim import Precision
+from robustparse.recipes.recipe import Recipe
 from robustparse.tasks.task import Task, named
 
 Keep = Literal["changed", "all"]
@@ -76,9 +76,9 @@ def augment(
     copies, (drawn, unit) = Path(out), _drawn(fraction, tokens)
     attacked = attack_command.attack(
         attack,
-        checkpoint,
         data,
         str(copies.with_suffix(".attack")),
+        checkpoint,
         limit=limit,
         seed=seed,
         decoder=decoder,

@@ -14,13 +14,13 @@ import pytorch_lightning as pl
 from pytorch_lightning.callbacks import RichProgressBar
 from rich.console import Console
 
+from robustparse.api.progress import attack_progress, quiet
+from robustparse.api.tables import heading, summary_table
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.search.random_substitution import RandomSubstitution
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.search.zheng2020 import Zheng2020
-from robustparse.cli.common.progress import attack_progress, quiet
-from robustparse.cli.common.tables import heading, summary_table
 from robustparse.cli.stories import DEFAULT, STORIES, Story
 from robustparse.defenses.monitor import RobustnessEvaluation
 from robustparse.defenses.substitution import SubstitutionAdversary
@@ -32,8 +32,8 @@ from robustparse.files import make_folder, write_text
 from robustparse.models.load import load
 from robustparse.models.optimization import Optimization
 from robustparse.models.victim import ModelVictim
-from robustparse.report.page import build_report
-from robustparse.report.plots import score_label
+from robustparse.reports.page import build_report
+from robustparse.reports.plots import score_label
 from robustparse.tasks.task import named
 from robustparse.tracking.checkpoint_io import VerifiedCheckpointIO
 from robustparse.tracking.csv import CsvLogger

@@ -20,7 +20,7 @@ from pytorch_lightning.utilities import rank_zero_only
 from robustparse.errors import InputError
 from robustparse.evaluation.record import RobustnessRecord
 from robustparse.files import write_text
-from robustparse.report.training import FILE, HEADER
+from robustparse.reports.training import FILE, HEADER
 from robustparse.tracking.examples import ExamplePages
 
 Row = tuple[int, str, str]
@@ -136,12 +136,10 @@ class MetricsTable:
 
     def __init__(self, path: Path, keep: bool, before: int | None = None) -> None:
         self.path = path
-        keep = keep and path.exists()
-        found = read_table(path) if keep else []
+        found, self._length = read_table(path) if keep and path.exists() else ([], 0)
         self.rows = [row for row in found if before is None or row[0] < before]
         self._to_cut = len(self.rows) < len(found)
         self._logged = {(step, name) for step, name, _ in self.rows}
-        self._length = _sound_length(path) if keep else 0
 
     def append(self, step: int, values: Mapping[str, float]) -> None:
         """Write the values that are not there yet; they are on disk when this returns.
@@ -170,17 +168,23 @@ class MetricsTable:
         self._logged |= {(step, name) for step, name, _ in added}
 
 
-def read_table(path: Path) -> list[Row]:
-    """Read the rows of a file, without a torn last line.
+def read_table(path: Path) -> tuple[list[Row], int]:
+    """Read the rows of a file without the lines at its end that are none, and how long it then is.
 
     Raises:
         InputError: it has another header.
     """
     content = path.read_bytes()
-    lines = content[: _sound_length(path)].decode("utf-8", "replace").split("\n")
+    length = content.rfind(b"\n") + 1
+    while length:
+        start = content.rfind(b"\n", 0, length - 1) + 1
+        if start == 0 or _read_row(content[start:length].decode("utf-8", "replace")) is not None:
+            break
+        length = start
+    lines = content[:length].decode("utf-8", "replace").split("\n")
     if content and lines[0] != HEADER:
         if len(content) <= len(HEADER):
-            return []
+            return [], length
         raise InputError(
             "not a table of metrics",
             path=path,
@@ -188,7 +192,7 @@ def read_table(path: Path) -> list[Row]:
             expected=HEADER,
             remedy="move the file away to continue in this folder",
         )
-    return [row for line in lines[1:] if (row := _read_row(line)) is not None]
+    return [row for line in lines[1:] if (row := _read_row(line)) is not None], length
 
 
 def _as_text(rows: Iterable[Row], header: bool) -> str:
@@ -204,15 +208,3 @@ def _read_row(line: str) -> Row | None:
         return int(step), name, value
     except (ValueError, csv.Error):
         return None
-
-
-def _sound_length(path: Path) -> int:
-    """Count the file's bytes without the lines at its end that are no rows."""
-    content = path.read_bytes()
-    end = content.rfind(b"\n") + 1
-    while end:
-        start = content.rfind(b"\n", 0, end - 1) + 1
-        if start == 0 or _read_row(content[start:end].decode("utf-8", "replace")) is not None:
-            return end
-        end = start
-    return 0

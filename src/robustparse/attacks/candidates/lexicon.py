@@ -29,7 +29,7 @@ class Lexicon(CandidateGenerator):
 
     def __init__(self, table: str | dict[str, list[str]], *, tagset: Tagset | None = None) -> None:
         check_tagset("lexicon", tagset)
-        self.tagset = tagset
+        self.table, self.tagset = table, tagset
         if isinstance(table, str):
             path = Path(table).expanduser()
             self._table = _checked(read_json(path, dict), path)

@@ -79,11 +79,9 @@ class CandidateFunnel:
 
     def _count(self) -> None:
         self._stage += 1
-        rows, size = self._owners, len(self._ids)
-        self._added[:, 0, self._stage] = np.bincount(rows, minlength=size)
         for column, proposed in enumerate(self._sources.T):
-            counts = np.bincount(rows[proposed], minlength=size)
-            self._added[:, 1 + column, self._stage] = counts
+            counts = np.bincount(self._owners[proposed], minlength=len(self._ids))
+            self._added[:, column, self._stage] = counts
 
     def accepted(self, words: Sequence[Sequence[str]]) -> None:
         """Add the counts to the sentences'; `words` are the candidates left of each slot."""
@@ -105,14 +103,12 @@ class CandidateFunnel:
         `passed` says whether each passed the first N constraints, `(constraints, edits)`.
         """
         reached = np.vstack([np.ones((1, len(edits)), dtype=np.int64), passed])
-        sources = np.ones((len(edits), len(self._proposing) - 1), dtype=np.bool_)
+        sources = np.ones((len(edits), len(self._proposing)), dtype=np.bool_)
         if self._remembers:
             for row, edit in enumerate(edits):
                 rows, proposed = self._proposers[id_][edit.position]
                 sources[row] = proposed[rows[edit.word]]
-        sums = self._sums[id_]
-        sums[0, -len(reached) :] += reached.sum(axis=1)
-        sums[1:, -len(reached) :] += (reached @ sources).T
+        self._sums[id_][:, -len(reached) :] += (reached @ sources).T
 
     def finished(self, id_: int) -> CandidateCounts:
         """Return the counts of a sentence, and forget them."""
@@ -126,11 +122,14 @@ class CandidateFunnel:
 def _proposers(
     words: Sequence[Sequence[str]], proposals: Sequence[Sequence[Sequence[str]]]
 ) -> Mask:
-    """Which generators proposed each candidate, whatever its casing, `(candidates, generators)`."""
-    sources = np.ones((sum(map(len, words)), len(proposals)), dtype=np.bool_)
+    """Who proposed each candidate, whatever its casing, `(candidates, 1 + generators)`.
+
+    The first column is of all together.
+    """
+    sources = np.ones((sum(map(len, words)), 1 + len(proposals)), dtype=np.bool_)
     if len(proposals) == 1:
         return sources
-    for column, proposed in enumerate(proposals):
+    for column, proposed in enumerate(proposals, start=1):
         known = [{word.lower() for word in some} for some in proposed]
         found = (
             word.lower() in own for some, own in zip(words, known, strict=True) for word in some

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robustparse.attacks.constraints.sentence_constraint import Edit
-from robustparse.attacks.engine.admissible_states import AdmissibleStates
+from robustparse.attacks.engine.admissible_states import AdmissibleStates, Admit
 from robustparse.attacks.engine.funnel import CandidateCounts
 from robustparse.attacks.engine.problem_builder import ProblemBuilder
 from robustparse.attacks.engine.queries import NOTHING, QueryCounter
@@ -42,12 +42,6 @@ class Candidates(NamedTuple):
     """Needs the problem with candidates at more positions, `(positions,)`, rising."""
 
     positions: Indices
-
-
-class Admit(NamedTuple):
-    """Needs to know which edits the constraints on sentences admit, `bool (edits,)`."""
-
-    edits: list[Edit]
 
 
 class Measure(NamedTuple):
@@ -144,7 +138,7 @@ class SearchRun:
             clean = self._answer(known, verdict, np.zeros(1, dtype=np.int64))
             outcome = yield from self._searched(clean)
         if self._builder.constrained and not self._admission.admissible(outcome):
-            outcome = yield from self._admitted(self._admission.rebuilt(self.problem, outcome))
+            outcome = yield from self._admission.rebuilt(self.problem, outcome)
         self.outcome, self.closing = outcome, True
         if self._reported:
             self.attacked = yield Predict(outcome[None])
@@ -164,7 +158,7 @@ class SearchRun:
         """Answer one request."""
         if isinstance(request, Expand | Score):
             if self._builder.constrained:
-                asked = yield from self._admitted(self._admission.asked(self.problem, request))
+                asked = yield from self._admission.asked(self.problem, request)
             else:
                 asked = request.asked(self.problem)
             return (yield from self._scored(*asked))
@@ -189,16 +183,6 @@ class SearchRun:
         wanted = np.unique(positions[~self._proposed[positions]])
         self._proposed[positions] = True
         self.problem = yield Candidates(wanted)
-
-    def _admitted(self, judging: Generator[list[Edit], None, Any]) -> Waiting:
-        """Have edits judged as long as there are any; return what admission makes of them."""
-        try:
-            edits = next(judging)
-            while True:
-                self._admission.take((yield Admit(edits)))
-                edits = next(judging)
-        except StopIteration as stop:
-            return stop.value
 
     def _scored(self, states: States, places: Indices) -> Waiting:
         """Charge states, cut to the budget; have those predicted that are new."""

@@ -23,7 +23,6 @@ class Statistics:
         words: words of those texts, without padding.
         unique_words: words of the distinct states asked about, closing predictions not included.
         seconds: the run's wall-clock time, without what its consumer does between two results.
-        victim_seconds: of these, spent in the victim's forward passes.
         model_seconds: of these, spent in other models (candidates, constraints), by class name.
         sample_size: sentences whose states are kept for `victim_seconds_alone`.
         sample: the distinct states asked about of a uniform sample of the sentences.
@@ -35,7 +34,6 @@ class Statistics:
     words: int = 0
     unique_words: int = 0
     seconds: float = 0.0
-    victim_seconds: float = 0.0
     model_seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     sample_size: int = 32
     sample: list[Asked] = field(default_factory=list)

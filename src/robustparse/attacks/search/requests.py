@@ -63,8 +63,7 @@ class Expand:
         """Return the states asked about, `(n, words)`, and which of `positions` each changes,
         rising.
         """
-        _, states, places = self.changes(problem)
-        return self.first(states, places)
+        return self.first(*self.changes(problem)[1:])
 
     def first(self, states: States, places: Indices) -> tuple[States, Indices]:
         """Return what is asked about of the changes that are left, and their places."""

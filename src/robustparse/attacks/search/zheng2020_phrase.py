@@ -6,6 +6,7 @@ ends the sentence; without one it stays as it is. Where constraints on sentences
 of the changes of a trial, it is asked about without them.
 """
 
+from copy import deepcopy
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -139,7 +140,7 @@ class PhraseWhiteBox(Search):
         """Attack one pair; the last answer, None if nothing was asked."""
         state = problem.start()
         answer: Answer | None = None
-        substitutes = self.substitution.start()
+        substitutes = deepcopy(self.substitution)
         kappa = min(self.kappa, problem.most_edits)
         for _ in range(self.trials):
             gradients = (yield self._gradient(problem, state, target)).gradients

@@ -51,7 +51,7 @@ class PipelineTag(Constraint):
         check_choice("tagger: reference", reference, ("corpus", "tagger"))
         check_tagset("tagger", tagset)
         check_least("tagger", 0, window=window)
-        self.package = library
+        self.library = library
         self.model = model or _DEFAULT_MODELS[library]
         self.reference = reference
         self.reads_tags, self.tagset = reference == "corpus", tagset
@@ -88,7 +88,7 @@ class PipelineTag(Constraint):
     def _tag(self, texts: Sequence[tuple[str, ...]]) -> list[Sentence]:
         """Return every text with the tags of its words in both sets."""
         pipeline = self._pipeline
-        if self.package == "stanza":
+        if self.library == "stanza":
             sentences = pipeline([list(text) for text in texts]).sentences
             rows = [[(word.upos, word.xpos) for word in one.words] for one in sentences]
         else:
@@ -102,10 +102,10 @@ class PipelineTag(Constraint):
 
     @cached_property
     def _pipeline(self) -> Any:
-        remedy = f"run `pip install {self.package}`, or use TaggerTag, which needs only NLTK"
-        library = optional_library(self.package, "tagger: library", remedy)
+        remedy = f"run `pip install {self.library}`, or use TaggerTag, which needs only NLTK"
+        library = optional_library(self.library, "tagger: library", remedy)
         try:
-            if self.package == "stanza":
+            if self.library == "stanza":
                 return library.Pipeline(
                     self.model,
                     processors="tokenize,pos",
@@ -117,11 +117,11 @@ class PipelineTag(Constraint):
         except Exception as error:  # each library raises types of its own for a missing model
             command = (
                 f"python -m spacy download {self.model}"
-                if self.package == "spacy"
+                if self.library == "spacy"
                 else f"python -c \"import stanza; stanza.download('{self.model}')\""
             )
             raise InputError(
-                f"{self.package} cannot load {self.model!r} ({error})",
+                f"{self.library} cannot load {self.model!r} ({error})",
                 key="tagger: model",
                 remedy=f"run `{command}`, or give the folder of a model",
             ) from error

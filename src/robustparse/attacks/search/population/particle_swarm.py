@@ -154,8 +154,8 @@ class ParticleSwarm(Search):
     ) -> States:
         """Where the particles turn to, `(particles, words)`; velocities change in place."""
         done = iteration / self.iterations
-        inertia = _FAST - (_FAST - _SLOW) * done
-        own, common = _FAST - (_FAST - _SLOW) * done, _SLOW + (_FAST - _SLOW) * done
+        inertia = own = _FAST - (_FAST - _SLOW) * done
+        common = _SLOW + (_FAST - _SLOW) * done
         states = particles.states.copy()
         pull = _pull(states, elites.states) + _pull(states, leader[None])
         velocities[:] = inertia * velocities + (1 - inertia) * pull

@@ -11,6 +11,7 @@ substitution (10). The code leaves sentences of fewer than four words out of its
 stay in.
 """
 
+from copy import deepcopy
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -73,7 +74,7 @@ class Zheng2020WhiteBox(Search):
         """See `Search.run`."""
         state = best = problem.start()
         clean_score = highest = float(clean.scores[0])
-        substitutes = self.substitution.start()
+        substitutes = deepcopy(self.substitution)
         budget = edit_budget(self.gamma, len(problem) + (self.length == "rooted"))
         kappa, spent = min(budget, problem.most_edits), 0
         while spent < self.trials:

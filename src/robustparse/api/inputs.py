@@ -1,6 +1,8 @@
-"""The models and the sentences that commands work on."""
+"""Models from checkpoints, and sentences from files."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
@@ -10,10 +12,22 @@ from robustparse.files import file_digest, folder_digest
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.base import Model
 from robustparse.models.load import Decoder, load
+from robustparse.tasks.task import Task
 from robustparse.types import Example
 
 Paths = list[str] | str
 """What `--checkpoint` takes: one path or several, which make an ensemble."""
+
+
+class Reader(Protocol):
+    """A model, or another victim."""
+
+    @property
+    def task(self) -> Task:
+        """The kind of its answers."""
+
+    def check(self, examples: Sequence[Example]) -> None:
+        """Refuse sentences that it cannot read."""
 
 
 def as_list(paths: Paths) -> list[str]:
@@ -44,7 +58,7 @@ def load_examples(
     data: str,
     limit: int | None,
     seed: int,
-    model: Model,
+    model: Reader,
     max_length: int = MAX_LENGTH,
     fraction: float = 1.0,
     unit: FractionOf = "sentences",
@@ -52,9 +66,10 @@ def load_examples(
     punctuation: PunctuationPolicy = "none",
     columns: list[str] | None = None,
 ) -> list[Example]:
-    """Return the sentences of a file, or of a split of the sample, that the model can read.
+    """Return the sentences of a file, or of a split of the sample, that a victim can read.
 
-    Arguments are options of ``attack`` and ``augment``; ``punctuation`` says which words count.
+    Arguments are options of ``attack`` and ``augment``; ``model`` is the victim, and
+    ``punctuation`` says which words count.
 
     Raises:
         InputError: the file cannot be used, or holds a sentence that the model cannot read or one
@@ -72,7 +87,7 @@ def load_examples(
         whole = task.read(data, max_length, limit="--max_length", columns=columns)
     kept = draw_fraction([len(example.sentence) for example in whole], fraction, unit, seed)
     examples = [whole[index] for index in kept][:limit]
-    model.check_readable(examples, data, punctuation)
+    task.check(examples, data, model.check, punctuation)
     return examples
 
 

@@ -16,9 +16,9 @@ import yaml
 from jsonargparse import get_loader, set_loader, set_parsing_settings
 
 from robustparse import trust
-from robustparse.cli.common.yaml_files import NotYAMLError, parse_yaml
 from robustparse.errors import InputError
 from robustparse.files import read_text
+from robustparse.recipes.yaml_files import NotYAMLError, parse_yaml
 
 CONFIGS = Path(str(resources.files(trust.PACKAGE))) / "configs"
 # Options that take a file by path or by its bare name, and where such names are looked up.

@@ -8,10 +8,10 @@ import pytest
 from report_pages import Json, curves, example, parse, summary, write
 
 from robustparse.errors import InputError
-from robustparse.report.curves import NamedPlots, merge_plots
-from robustparse.report.folders import AttackedSentence, most_telling, read_folder
-from robustparse.report.page import build_report
-from robustparse.report.plots import Curve, Plot
+from robustparse.reports.curves import NamedPlots, merge_plots
+from robustparse.reports.folders import AttackedSentence, most_telling, read_folder
+from robustparse.reports.page import build_report
+from robustparse.reports.plots import Curve, Plot
 
 
 def test_page_of_two_systems(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ import pytest
 from report_pages import example, parse, summary, write
 
 from robustparse.errors import InputError
-from robustparse.report.curves import merge_plots
-from robustparse.report.page import build_report
-from robustparse.report.training import read_metrics, read_training
+from robustparse.reports.curves import merge_plots
+from robustparse.reports.page import build_report
+from robustparse.reports.training import read_metrics, read_training
 
 ROWS = """step,name,value
 9,train/loss,2.5

@@ -14,9 +14,9 @@ from typing import Any
 
 from robustparse.evaluation.lines import RUN
 from robustparse.files import as_written
-from robustparse.report.folders import AttackFolder, number
-from robustparse.report.plots import BUDGET, SERIES, Curve, Plot, score_label
-from robustparse.report.training import over_epochs
+from robustparse.reports.folders import AttackFolder, number
+from robustparse.reports.plots import BUDGET, SERIES, Curve, Plot, score_label
+from robustparse.reports.training import over_epochs
 
 NamedPlots = tuple[str, Sequence[Plot]]
 """A system or a training run, and its plots."""

@@ -15,7 +15,7 @@ from typing import Any
 from robustparse.evaluation.lines import EXAMPLES, RUN, SUMMARY, each_line
 from robustparse.evaluation.pairs import REMEDY, pair_of, read_summary
 from robustparse.files import as_written, read_json
-from robustparse.report.plots import Curve, Plot
+from robustparse.reports.plots import Curve, Plot
 from robustparse.tasks.task import Task, named
 
 Json = dict[str, Any]

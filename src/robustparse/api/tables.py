@@ -1,8 +1,10 @@
-"""The tables that commands print."""
+"""The tables that commands print, and notebooks without pictures."""
 
 from collections.abc import Callable, Mapping
+from io import StringIO
 from typing import Any
 
+from rich.console import Console
 from rich.table import Table
 
 Value = Callable[[Mapping[str, Any]], float | None]
@@ -59,3 +61,11 @@ def _table(
         values = [row.get(column) for column in columns]
         table.add_row(name, *("-" if value is None else f"{value:.{digits}f}" for value in values))
     return table
+
+
+def as_text(table: Table) -> str:
+    """Return a table as plain text, as wide as it needs to be."""
+    console = Console(file=StringIO(), width=160, color_system=None, legacy_windows=False)
+    with console.capture() as captured:
+        console.print(table)
+    return captured.get().rstrip()

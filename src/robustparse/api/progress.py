@@ -9,7 +9,7 @@ from functools import partial
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from robustparse.cli.common.tables import heading
+from robustparse.api.tables import heading
 from robustparse.evaluation.tally import WHEN, Tally
 
 

@@ -1,6 +1,6 @@
-"""Attacking a data file into a folder, over one process or several.
+"""Attacking sentences into a folder, over one process or several.
 
-New processes of this machine, or those that a launcher has started, load all by themselves; one
+New processes of this machine, or those that a launcher has started, open all by themselves; one
 process writes. The files are the same for any number.
 """
 
@@ -13,28 +13,26 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
-from rich.console import Console
-
 from robustparse import trust
+from robustparse.api.progress import attack_progress
+from robustparse.api.sources import DataSource, VictimSource
 from robustparse.attacks.attack import PACKING, Attack
-from robustparse.cli.common.class_paths import checked
-from robustparse.cli.common.inputs import digest, load_examples, load_models
-from robustparse.cli.common.options import Recipe
-from robustparse.cli.common.progress import attack_progress
-from robustparse.cli.common.recipe_files import recipe_digests
-from robustparse.cli.common.tables import summary_table
-from robustparse.data.fractions import FractionOf
 from robustparse.devices import gpus
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_folder import Summary, collect_into
 from robustparse.evaluation.ranks import Rank, Ranks, lines_of_processes
 from robustparse.evaluation.shards import Source, attacked_lines
-from robustparse.models.base import Model
-from robustparse.models.load import Decoder
-from robustparse.models.victim import ModelVictim, Precision
+from robustparse.recipes.class_paths import checked
+from robustparse.recipes.recipe import Recipe
+from robustparse.recipes.recipe_files import recipe_digests
 from robustparse.tasks.task import Task
 from robustparse.types import Example
+
+# Keys of run.json, in their order.
+_USED = (
+    *("seed", "limit", "decoder", "precision", "victim"),
+    *("data", "fraction", "columns", "fraction_of"),
+)
 
 
 class Data(NamedTuple):
@@ -47,27 +45,25 @@ class Data(NamedTuple):
 
 @dataclass(frozen=True)
 class AttackRun:
-    """What is attacked and how, as plain values that another process can be given.
+    """What is attacked and how; another process can be given it where its sources are plain values.
 
-    Fields are the options of ``attack``; ``split`` is of the sample, ``unit`` what the fraction
-    counts.
+    Args:
+        folder: of its files, with which a run that was stopped resumes.
+        recipe: what the attack is made of.
+        victim, data: what is attacked.
+        seed: of the attack's random choices.
+        device: where models compute.
+        devices: over how many processes.
+        check: refuses the task of the victim, before any data are read.
     """
 
     folder: Path
     recipe: Recipe
-    checkpoints: list[str]
-    data: str
-    split: str
+    victim: VictimSource
+    data: DataSource
     seed: int
-    limit: int | None
-    fraction: float
-    unit: FractionOf
-    decoder: Decoder | None
-    device: str
-    devices: int
-    precision: Precision
-    max_length: int
-    columns: list[str] | None = None
+    device: str = "auto"
+    devices: int = 1
     check: Callable[[Task], None] | None = None
 
     def attacked(self, attack: Attack) -> Summary | None:
@@ -86,55 +82,39 @@ class AttackRun:
 
     def loaded(self, attack: Attack, rank: int, count: int) -> tuple[Source, Data]:
         """Return the source of lines in one of this machine's processes, and all the sentences."""
-        device = process_device(self.device, rank, count)
-        models = load_models(self.checkpoints, self.decoder, device)
+        victim = self.victim.open(process_device(self.device, rank, count))
         if self.check is not None:
-            self.check(models[0].task)
-        if models[0].device.type == "cuda":
-            torch.cuda.set_device(models[0].device)  # where other models go that take a GPU
-        source = partial(
-            attacked_lines, models[0].task, attack, ModelVictim(models, self.precision)
-        )
-        return source, self._sentences(attack, models[0])
-
-    def _sentences(self, attack: Attack, model: Model) -> Data:
-        """Return all the sentences, checked against the model and the attack."""
-        punctuation = attack.punctuation
-        examples = load_examples(
-            *(self.data, self.limit, self.seed, model, self.max_length),
-            *(self.fraction, self.unit, self.split, punctuation, self.columns),
-        )
-        model.task.check(examples, self.data, attack.check)
-        warnings = model.warnings(examples, self.data, punctuation)
-        return Data(model.task, examples, chain(warnings, attack.warnings(examples)))
+            self.check(victim.task)
+        examples = self.data.examples(victim, attack.punctuation)
+        self.data.check(examples, victim.task, attack)
+        warnings = victim.warnings(examples, self.data.name, attack.punctuation)
+        source = partial(attacked_lines, victim.task, attack, victim)
+        return source, Data(victim.task, examples, chain(warnings, attack.warnings(examples)))
 
     def _collected(self, source: Source, data: Data) -> Summary:
-        """Write what a source gives into the folder, with a progress bar; print the scores."""
+        """Write what a source gives into the folder, with a progress bar."""
         task, examples, warnings = data
         for warning in warnings:
             print(f"robustparse: {warning}", file=sys.stderr)
         with attack_progress(len(examples), self.recipe.name) as progress:
             identity = self._identity()
-            summary = collect_into(self.folder, task, source, examples, identity, progress)
-        Console().print(summary_table({Path(self.checkpoints[0]).stem: summary}))
-        return summary
+            return collect_into(self.folder, task, source, examples, identity, progress)
 
     def _identity(self) -> dict[str, Any]:
         """Return what tells this run from others; not over how many processes it goes."""
         arguments = self.recipe.settings["init_args"]
         kept = {key: value for key, value in arguments.items() if key not in PACKING}
         settings = {**self.recipe.settings, "init_args": {**kept, "seed": self.seed}}
-        keys = ("seed", "limit", "decoder", "precision", "data", "fraction")
+        used = {"seed": self.seed, **self.victim.settings}
+        used |= {"data": self.data.name, **self.data.settings}
         return {
             "attack": self.recipe.name,
-            "victims": self.checkpoints,
+            "victims": self.victim.names,
             "settings": settings,
-            **{key: getattr(self, key) for key in keys},
-            **({} if self.columns is None else {"columns": self.columns}),
-            "fraction_of": self.unit,
+            **{key: used[key] for key in _USED if key in used},
             "sha256": {
-                "checkpoint": [digest(path) for path in self.checkpoints],
-                "data": digest(self.data),
+                **self.victim.digests(),
+                "data": self.data.digest(),
                 "recipe": recipe_digests(settings),
             },
         }

@@ -8,8 +8,8 @@ import pytest
 from report_pages import Page, summary
 
 from robustparse.errors import InputError
-from robustparse.report.folders import AttackFolder
-from robustparse.report.page import render_report
+from robustparse.reports.folders import AttackFolder
+from robustparse.reports.page import render_report
 from robustparse.tasks.task import named
 
 MORE = {

@@ -8,10 +8,10 @@ import pytest
 from report_pages import example, parse, summary, write
 
 from robustparse.errors import InputError
-from robustparse.report.curves import with_budget_curves
-from robustparse.report.folders import read_folder
-from robustparse.report.page import build_report
-from robustparse.report.summary import summarize
+from robustparse.reports.curves import with_budget_curves
+from robustparse.reports.folders import read_folder
+from robustparse.reports.page import build_report
+from robustparse.reports.summary import summarize
 
 
 def attacked(folder: Path, gamma: float, las: float | None, **changes: Any) -> Path:

@@ -10,8 +10,8 @@ from typing import Any
 
 from robustparse.evaluation.lines import SUMMARY
 from robustparse.files import as_written
-from robustparse.report.folders import AttackFolder, Json, number
-from robustparse.report.plots import score_label
+from robustparse.reports.folders import AttackFolder, Json, number
+from robustparse.reports.plots import score_label
 
 # A summary holds one of them if there is anything to show; `robustparse measure` adds the second.
 MEASURED = ("edits_per_success", "word_similarity")

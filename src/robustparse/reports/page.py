@@ -17,24 +17,24 @@ from robustparse import __version__
 from robustparse.errors import InputError
 from robustparse.evaluation.lines import SUMMARY
 from robustparse.files import write_text
-from robustparse.report.curves import NamedPlots, merge_plots, with_budget_curves
-from robustparse.report.details import MISSING, details
-from robustparse.report.folders import (
+from robustparse.reports.curves import NamedPlots, merge_plots, with_budget_curves
+from robustparse.reports.details import MISSING, details
+from robustparse.reports.folders import (
     AttackedSentence,
     AttackFolder,
     most_telling,
     read_folder,
 )
-from robustparse.report.plots import EPOCH, Plot, draw_plot, score_label
-from robustparse.report.summary import summarize
-from robustparse.report.training import FILE as METRICS
-from robustparse.report.training import read_training
+from robustparse.reports.plots import EPOCH, Plot, draw_plot, score_label
+from robustparse.reports.summary import summarize
+from robustparse.reports.training import FILE as METRICS
+from robustparse.reports.training import read_training
 from robustparse.tasks.task import Task
 
 _FALL = (10.0, 110.0)  # left end and width, in pixels, of the picture of a score's fall
 
 
-def build_report(folders: Sequence[Path], out: Path) -> None:
+def build_report(folders: Sequence[Path], out: Path, names: Sequence[str] | None = None) -> None:
     """Write a page about any number of attacked systems; the first is the one compared with.
 
     Training runs among the folders, or in an attack's folder, add their curves.
@@ -42,6 +42,7 @@ def build_report(folders: Sequence[Path], out: Path) -> None:
     Args:
         folders: folders that `robustparse attack` or `fit` wrote, at least one.
         out: the HTML file, written whole or not at all.
+        names: what the page calls them; by default as much of each path as tells it from others.
 
     Raises:
         InputError: a folder is missing or malformed, or `out` cannot be written.
@@ -49,7 +50,7 @@ def build_report(folders: Sequence[Path], out: Path) -> None:
     if not folders:
         raise InputError("no folders given", expected="one at least that `attack` or `fit` wrote")
     systems, runs = [], []
-    for folder, name in zip(folders, _names(folders), strict=True):
+    for folder, name in zip(folders, names or _names(folders), strict=True):
         trained = (folder / METRICS).exists()
         if (folder / SUMMARY).exists() or not trained:
             systems.append(read_folder(folder, name))
@@ -75,7 +76,7 @@ def render_report(systems: Sequence[AttackFolder], runs: Sequence[NamedPlots] = 
         rows=systems,
         task=systems[0].task if systems else None,
         lead=summarize(systems) if systems else "",
-        falls=_falls(systems),
+        falls=falls_of(systems),
         plots=[(plot, _points(plot)) for plot in merge_plots([*own, *runs])],
         sentences=_drawn_sentences(systems),
         sections=details(systems),
@@ -101,9 +102,10 @@ def render_example(task: Task, line: Mapping[str, Any]) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Return what renders the templates."""
     environment = Environment(
-        loader=PackageLoader("robustparse.report"),
+        loader=PackageLoader("robustparse.reports"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -119,7 +121,7 @@ def _environment() -> Environment:
 
 
 def _render(template: str, **values: Any) -> str:
-    return _environment().get_template(f"{template}.html.j2").render(values)
+    return environment().get_template(f"{template}.html.j2").render(values)
 
 
 def _names(folders: Sequence[Path]) -> list[str]:
@@ -132,7 +134,7 @@ def _names(folders: Sequence[Path]) -> list[str]:
     raise InputError("the same folder is given twice", remedy="give each folder once")
 
 
-def _falls(rows: Sequence[AttackFolder]) -> list[tuple[float, float] | None]:
+def falls_of(rows: Sequence[AttackFolder]) -> list[tuple[float, float] | None]:
     """Place the headline scores before and after on one scale for all rows, in pixels."""
     scores = [s for row in rows for s in (row.before, row.after) if s is not None]
     low, high = min(scores, default=0.0), max(scores, default=0.0)

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import matplotlib as mpl
 import pytest
 
-from robustparse.report.plots import SERIES, Curve, Plot, draw_plot, epoch_ends
+from robustparse.reports.plots import SERIES, Curve, Plot, draw_plot, epoch_ends
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -137,7 +137,7 @@ def test_the_same_plot_is_the_same_text_and_settings_stay() -> None:
 
 def test_pyplot_is_not_loaded() -> None:
     code = (
-        "import sys; from robustparse.report.plots import *;"
+        "import sys; from robustparse.reports.plots import *;"
         "draw_plot(Plot('t', 'x', 'y', (Curve('a', (1,), (2,)),)));"
         "sys.exit('matplotlib.pyplot' in sys.modules)"
     )
