@@ -72,6 +72,7 @@ def predictions(
     examples: Sequence[Example],
     batch_words: int | None = None,
     precision: Precision = "32-true",
+    checked: bool = True,
 ) -> Iterator[Prediction]:
     """Yield the answer for each example, shortest first; models are then left as they were found.
 
@@ -80,13 +81,15 @@ def predictions(
         examples: sentences with distinct ids.
         batch_words: padded words of a forward pass; None leaves them to `forward_words`.
         precision: of the passes, see `ModelVictim`.
+        checked: as in `Model.encode`.
 
     Raises:
         InputError: see `ModelVictim`.
     """
     first, victim = models[0], ModelVictim(models, precision)
     words = forward_words(first.device, batch_words)
-    loaders = (EvaluationLoader(one.encode(examples, gold=False), words) for one in models)
+    encoded = (one.encode(examples, checked=checked, gold=False) for one in models)
+    loaders = (EvaluationLoader(corpus, words) for corpus in encoded)
     with victim.evaluating():
         # A batch of each model, of the same texts as it reads them.
         for batches in zip(*loaders, strict=True):

@@ -1,4 +1,4 @@
 from .dependency import DependencyTask
-from .task import Task, named
+from .task import Task, named, task_of
 
-__all__ = ["DependencyTask", "Task", "named"]
+__all__ = ["DependencyTask", "Task", "named", "task_of"]

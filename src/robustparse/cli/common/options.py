@@ -15,6 +15,7 @@ from pytorch_lightning.utilities.exceptions import (  # type: ignore[attr-define
 from robustparse import trust
 from robustparse.attacks.attack import Attack
 from robustparse.cli.common.class_paths import checked, refusal
+from robustparse.cli.common.operations import with_operations
 from robustparse.cli.common.yaml_files import read_yaml
 from robustparse.errors import InputError
 
@@ -66,10 +67,10 @@ def run_command(
         InputError: names the option or the key of a file that cannot be used.
     """
     parser = _parser_of(function, name or function.__name__, positional or {})
-    arguments = _listed(checked(arguments), "--checkpoint")
+    arguments = _listed(checked(with_operations(arguments)), "--checkpoint")
     options = _parsed(parser, arguments)
     given = {}
-    if "attack" in options:
+    if options.get("attack") is not None:
         given["recipe"] = _recipe(parser, options)
     function(**_instantiated(parser, options), **given)
 
