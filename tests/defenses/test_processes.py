@@ -9,8 +9,16 @@ import pytorch_lightning as pl
 import torch
 
 from robustparse.data.treebank import TreebankDataModule
-from robustparse.defenses import FGM, PGD, FreeLB, RobustnessEvaluation, SubstitutionAdversary
+from robustparse.defenses import (
+    FGM,
+    PGD,
+    FreeLB,
+    PerturbationAdversary,
+    RobustnessEvaluation,
+    SubstitutionAdversary,
+)
 from robustparse.models.dependency.biaffine import BiaffineParser
+from robustparse.perturbations import Casing, FinalStop, Typos
 from robustparse.tracking.csv import CsvLogger
 from robustparse.tracking.examples import FOLDER
 from sample_runs import lexicon_attack, sentences, trained_parser, trainer, write_sample
@@ -37,6 +45,10 @@ def substitution(**settings: Any) -> SubstitutionAdversary:
     return SubstitutionAdversary(lexicon_attack(CHEAP), fraction=0.4, seed=2, **settings)
 
 
+def noise(**settings: Any) -> PerturbationAdversary:
+    return PerturbationAdversary([Typos(), FinalStop(), Casing()], **settings)
+
+
 def monitor() -> RobustnessEvaluation:
     return RobustnessEvaluation(lexicon_attack(), every_n_epochs=2, sentences=9, gammas=[0.0, 0.3])
 
@@ -48,6 +60,7 @@ DEFENSES: dict[str, Callable[[], list[pl.Callback]]] = {
     "freelb": lambda: [FreeLB(epsilon=1.5, seed=4)],
     "substitution": lambda: [substitution(budget=6)],
     "replacing": lambda: [substitution(mode="replace")],
+    "noise": lambda: [noise(seed=1, mode="replace"), noise(seed=2, fraction=0.3)],
     "both": lambda: [
         substitution(budget=6),
         PGD(epsilon=1.5, random_start=True),

@@ -74,13 +74,13 @@ class Punctuation(Perturbation):
         """See `Perturbation.reword`; a sentence of punctuation only loses none."""
         how = self.how or get_args(How)[int(rng.integers(2))]
         if how == "change":
-            return Rewording.of([_other(word, rng) for word in sentence.words])
+            return Rewording.of([_changed(word, rng) for word in sentence.words])
         kept = [at for at, word in enumerate(sentence.words) if not _MARKS.issuperset(word)]
         if not kept:
             return Rewording.of(sentence.words)
         return Rewording(tuple(sentence.words[at] for at in kept), tuple(kept))
 
 
-def _other(word: str, rng: np.random.Generator) -> str:
-    others = _OTHERS.get(word, (word,))
-    return others[int(rng.integers(len(others)))]
+def _changed(word: str, rng: np.random.Generator) -> str:
+    others = _OTHERS.get(word)
+    return word if others is None else others[int(rng.integers(len(others)))]

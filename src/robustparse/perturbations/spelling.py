@@ -89,7 +89,7 @@ class KeyboardSlips(WordPerturbation):
     """
 
     def __init__(self, *, layout: Layout = "qwerty", fraction: float = 0.15) -> None:
-        check_choice("keyboard slips: layout", layout, get_args(Layout))
+        check_choice("keyboard_slips: layout", layout, get_args(Layout))
         self.layout = layout
         self._near = neighbouring_keys(_ROWS[layout])
         super().__init__(fraction=fraction)
