@@ -87,7 +87,8 @@ def augment(
     if attack is None and operations is not None:
         kind = task_of(data) if task is None else named(task)
         check(kind)
-        how |= {"task": kind.name, "seed": seed or 0}
+        names = [operation.name for operation in operations]
+        how |= {"task": kind.name, "operations": names, "seed": seed or 0}
         examples = read_examples(kind, data, limit, seed or 0, max_length, drawn, unit, "train")
         return _write_report(copies, how, _perturbed(kind, operations, examples, seed or 0, keep))
     if attack is None or checkpoint is None or operations is not None:
