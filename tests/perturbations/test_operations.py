@@ -1,11 +1,14 @@
 """Every operation on sentences by hand, its draws scripted; and what holds of all of them."""
 
+import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from robustparse import perturbations
 from robustparse.errors import InputError
 from robustparse.perturbations import (
     Casing,
@@ -18,7 +21,7 @@ from robustparse.perturbations import (
     Rewording,
     Typos,
 )
-from robustparse.perturbations.perturbation import draw_rewordings
+from robustparse.perturbations.perturbation import draw_rewordings, plain_name
 from robustparse.types import Example, Sentence
 from sample_runs import sentences
 
@@ -201,3 +204,18 @@ def test_names_say_what_differs_from_the_defaults() -> None:
     assert FinalStop().name == "final_stop"
     assert Typos(edits=["swap"], fraction=0.15).name == "typos(edits=['swap'])"
     assert Casing(to="lower").name == "casing(to=lower)"
+
+
+def test_the_page_shows_what_they_do() -> None:
+    """A row: a name, a class with a setting, and the sentence at the head with seed and id 0."""
+    page = (Path(__file__).parents[2] / "docs" / "perturbations.md").read_text("utf-8")
+    (before,) = re.findall(r"\| `([^`]*)` becomes \|", page)
+    example = Example(0, Sentence(tuple(before.split())), None)
+    rows = re.findall(r"^\| (?:`(\w+)`)? ?\| `(\w+)(?:\((\w+)=(\S+)\))?` \| (.*) \|$", page, re.M)
+    assert len(rows) == 12
+    for plain, kind, setting, value, after in rows:
+        cls = getattr(perturbations, kind)
+        settings = {setting: [value[1:-1]] if value[0] == "[" else value} if setting else {}
+        (found,) = cls(**settings).rewordings([example], 0)
+        assert " ".join(found.words) == after
+        assert plain in ("", plain_name(cls))
