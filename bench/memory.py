@@ -23,12 +23,12 @@ from typing import Any
 import torch
 from jsonargparse import ArgumentParser
 
+from robustparse.api.inputs import load_examples, load_models
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.training_words import TrainingWords
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.random_substitution import RandomSubstitution
-from robustparse.cli.common.inputs import load_examples, load_models
 from robustparse.data.conllu import find_split
 from robustparse.data.datamodule import SAMPLE
 from robustparse.evaluation.attack_folder import attack_into

@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from classifier import ClassifierVictim
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.words import StopWords
@@ -39,8 +38,9 @@ from robustparse.attacks.search.rankings import (
 )
 from robustparse.attacks.search.requests import Search
 from robustparse.errors import InputError
-from robustparse.types import Sentence
-from textattack_problem import Text
+from robustparse.models import ModelVictim
+from robustparse.types import Example, Sentence
+from textattack_victim import read_victim
 
 DETERMINISTIC: dict[str, Search] = {
     "greedy": Greedy(),
@@ -56,20 +56,19 @@ RANDOM: dict[str, Search] = {
     "pso": ParticleSwarm(direction="textattack"),
     "genetic": Genetic(selection="textattack", repeats="redraw"),
 }
-KINDS = {"succeeded": "success", "failed": "failed", "skipped": "skipped"}
 SEEDS = 10
 
 
-def read_texts(path: Path, limit: int | None) -> list[Text]:
+def read_texts(path: Path, limit: int | None) -> list[Example]:
     rows = [line.split("\t") for line in path.read_text("utf-8").splitlines() if line.strip()]
     return [
-        Text(number, Sentence(tuple(text.split())), label.strip())
+        Example(number, Sentence(tuple(text.split())), label.strip())
         for number, (text, label) in enumerate(rows[:limit])
     ]
 
 
 def attacked(
-    search: Search, texts: list[Text], victim: ClassifierVictim, args: argparse.Namespace, seed: int
+    search: Search, texts: list[Example], victim: ModelVictim, args: argparse.Namespace, seed: int
 ) -> list[dict[str, Any]]:
     """Return what becomes of each text, as the runs say it."""
     table = json.loads(args.synonyms.read_text("utf-8"))
@@ -77,16 +76,16 @@ def attacked(
     lexicon = Lexicon({word: sorted(words) for word, words in table.items()})
     stop = StopWords(str(args.stopwords), fold=False)
     attack = Attack(lexicon, search, [stop], goal=LabelFlip(), seed=seed)
-    sentences = attack.sentences(texts, victim)  # type: ignore[arg-type]
+    sentences = attack.sentences(texts, victim)
     return sorted(map(line, sentences), key=lambda one: int(one["index"]))
 
 
 def line(sentence: SearchRun) -> dict[str, Any]:
     return {
         "index": sentence.problem.id,
-        "kind": KINDS[sentence.status.value],
-        "queries": sentence.charged,
-        "unique_texts": sentence.unique,
+        "kind": "skipped" if sentence.skipped else "success" if sentence.success else "failed",
+        "queries": sentence.queries.charged,
+        "unique_texts": sentence.queries.unique,
         "changed": np.flatnonzero(sentence.outcome).tolist(),
         "adversarial": " ".join(sentence.problem.text(sentence.outcome)),
     }
@@ -193,7 +192,7 @@ def main() -> None:
     args = parser.parse_args()
     torch.set_num_threads(1)
     runs = read_runs(args.runs)
-    victim = ClassifierVictim.load(args.victim)
+    victim = ModelVictim([read_victim(args.victim)])
     figures: dict[str, Any] = {}
     for method in args.methods or [name for name in (*DETERMINISTIC, *RANDOM) if name in runs]:
         theirs = runs[method]

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import partial
 
-from study_rows import Copies, Row, Study, percent
+from study_rows import RUNS, Copies, Row, Study, percent
 
 BEST, CHARACTER = "best.ckpt", "zheng2020_blackbox_character"
 ZHENG2020 = (
@@ -83,7 +83,81 @@ def defenses(clean: Row, steps: int, twice: tuple[str, ...] = ()) -> tuple[Row, 
     return tuple(one for pair in zip(rows, unseen, strict=True) for one in pair)
 
 
+def universal(language: str, steps: int | None = None) -> tuple[Row, ...]:
+    """Return a small parser of a language, and ways to go on from it, under the same attack.
+
+    A step with online substitution takes 1.8 without, as in the other studies.
+    """
+    name, start = "ud_biaffine", "experiment/ud_biaffine_finetuning"
+    way = partial(Row, recipe="zheng2020_universal", home=RUNS / language)
+    return (
+        way(name, "clean training", BEST, steps=steps),
+        way(f"{name}_control", "+ clean only (control)", configs=(start,), steps=360),
+        way(
+            f"{name}_substitution",
+            TITLES["substitution"],
+            configs=(start, "defense/substitution"),
+            steps=200,
+        ),
+    )
+
+
+REVIEWS = partial(Row, task="classification", word_vectors=True, gammas=(None,))
+WORD_CNN, WORD_LSTM = "mr_cnn", "mr_lstm"
+# A training step with each defense in steps without, in processor time on one thread.
+REVIEW_COSTS = {"fgm": 2.0, "substitution": 2.0}
+SWAP = "textfooler"  # attacks on reviews; with one filter, without tagger and sentence encoder
+
+
+def reviews() -> tuple[Row, ...]:
+    """Return the classifiers of three seeds, each under two attacks."""
+    return tuple(
+        REVIEWS(
+            name if seed == 0 else f"{name}_seed_{seed}",
+            f"{title}, seed {seed}",
+            BEST,
+            configs=(f"experiment/{name}",),
+            seed=seed or None,
+            recipe=recipe,
+        )
+        for name, title in ((WORD_CNN, "WordCNN"), (WORD_LSTM, "WordLSTM"))
+        for seed in range(3)
+        for recipe in (SWAP, UNSEEN)
+    )
+
+
+def review_defenses(steps: int) -> tuple[Row, ...]:
+    """Return WordCNN and ways to go on from it, in the time of so many clean steps."""
+    clean = REVIEWS(WORD_CNN, "clean training", BEST, recipe=SWAP, filters=1)
+    start = f"experiment/{WORD_CNN}_finetuning"
+    way = partial(REVIEWS, recipe=SWAP, filters=1)
+    copies = Copies(clean, 1.0, "changed", "RandomOrder", precision="32-true")
+    ways = [
+        way(f"{WORD_CNN}_{name}", TITLES[name], configs=(start, config), steps=round(steps / cost))
+        for name, config, cost in (
+            ("fgm", "defense/fgm", REVIEW_COSTS["fgm"]),
+            ("substitution", "defense/substitution_neighbours", REVIEW_COSTS["substitution"]),
+        )
+    ]
+    return (
+        clean,
+        way(f"{WORD_CNN}_control", "+ clean only (control)", configs=(start,), steps=steps),
+        *ways,
+        way(
+            f"{WORD_CNN}_offline",
+            "+ copies made before",
+            configs=(start, "defense/copies"),
+            steps=steps,
+            copies=copies,
+        ),
+    )
+
+
 STUDIES = {
+    "mr_attacks": Study(reviews(), share=0.5),
+    "mr_defenses": Study(review_defenses(steps=1464), measured=False),
+    "universal_french": Study(universal("french"), sentences=300, measured=False),
+    "universal_english": Study(universal("english", 600), sentences=150, measured=False),
     "ewt_blackbox": Study(
         (
             Row("ewt_biaffine", "clean training", BEST),

@@ -22,9 +22,11 @@ from typing import Any
 
 import yaml
 
-from robustparse.data.conllu import find_split, read_treebank, write_treebank
+from robustparse.data import text_files
+from robustparse.data.conllu import find_split
 from robustparse.data.fractions import draw_fraction
 from robustparse.files import file_digest, make_folder, write_text
+from robustparse.tasks import task as tasks
 from studies import STUDIES
 from study_figures import keep, kept, model_digest, qualities, static_folder
 from study_rows import ROOT, Copies, Row, Study, percent
@@ -33,12 +35,13 @@ from study_tables import table
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the machine has: the treebank, models by folder or name, a file of word vectors."""
+    """What the machine has: the corpus, models by folder or name, files of word vectors."""
 
     folder: Path
     masked_lm: str
     encoder: str
     vectors: str
+    word_vectors: str | None = None
 
 
 def run(command: list[str]) -> float:
@@ -63,13 +66,15 @@ def train(row: Row, inputs: Inputs) -> None:
         if found is None or {**later, **found} != wanted:
             sys.exit(f"{row.folder} was trained as {found}, now it is {wanted}: move it away")
         return
-    command = ["fit", *(part for path in configs(row) for part in ("--config", str(path)))]
+    command = ["fit", *(part for path in configs(row, inputs) for part in ("--config", str(path)))]
     command += ["--data.init_args.folder", str(inputs.folder)]
     command += ["--trainer.default_root_dir", str(row.folder)]
     if begun := start(row):
         command += ["--model.init_args.init_from", str(begun)]
     if row.pretrained:
         command += ["--model.init_args.encoder.init_args.model", inputs.encoder]
+    if row.word_vectors:
+        command += ["--model.init_args.encoder.init_args.vectors", str(inputs.word_vectors)]
     if row.steps is not None:
         command += ["--trainer.max_steps", str(row.steps)]
     if row.seed is not None:
@@ -89,9 +94,12 @@ def training_of(row: Row, inputs: Inputs) -> dict[str, Any]:
     contents = [yaml.safe_load(path.read_text("utf-8")) for path in row.config_files]
     digest = sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest()
     found = {"steps": row.steps, "seed": row.seed, "copies": None, "configs": digest}
-    found["treebank"] = [file_digest(find_split(inputs.folder, part)) for part in ("train", "dev")]
+    parts = [split_of(row.task, inputs, part) for part in ("train", "dev")]
+    found["treebank"] = [file_digest(part) for part in parts]
     if row.pretrained:
         found["encoder"] = model_digest(inputs.encoder)
+    if row.word_vectors:
+        found["word_vectors"] = file_digest(Path(str(inputs.word_vectors)))
     if row.copies is not None:
         found["copies"] = [row.copies.used, file_digest(row.copies.path)]
     if begun := start(row):
@@ -108,18 +116,25 @@ def start(row: Row) -> Path | None:
     return row.home / Path(path).relative_to("runs") if path else None
 
 
-def configs(row: Row) -> list[Path]:
-    """Return a row's configurations; another seed is its adversaries' too."""
-    if row.seed is None:
-        return row.config_files
+def split_of(task: str, inputs: Inputs, split: str) -> Path:
+    """Return the file of a split."""
+    found = find_split if task == "dependency" else text_files.find_split
+    return found(inputs.folder, split)
+
+
+def configs(row: Row, inputs: Inputs) -> list[Path]:
+    """Return a row's configurations, this machine's files in them; its seed is its adversaries'."""
     paths = []
     for shipped in row.config_files:
         content = yaml.safe_load(shipped.read_text("utf-8"))
-        trainer = content.get("trainer", {})
+        own = with_files(content, inputs)
+        trainer = own.get("trainer", {})
         for callback in (*trainer.get("callbacks", ()), *trainer.get("callbacks+", ())):
-            callback["init_args"]["seed"] = row.seed
-        paths.append(make_folder(row.folder / "configs") / shipped.name)
-        write_text(paths[-1], yaml.safe_dump(content, sort_keys=False))
+            callback["init_args"] |= {} if row.seed is None else {"seed": row.seed}
+        paths.append(shipped)
+        if own != content:
+            paths[-1] = make_folder(row.folder / "configs") / shipped.name
+            write_text(paths[-1], yaml.safe_dump(own, sort_keys=False))
     return paths
 
 
@@ -129,6 +144,8 @@ def attack_command(row: Row, inputs: Inputs, gamma: float | None = None) -> list
     recipe = with_files(yaml.safe_load(shipped.read_text("utf-8")), inputs)
     if row.filters is not None:
         recipe["constraints"] = recipe["constraints"][: 1 + row.filters]
+    if row.task == "classification" and "parts" in recipe["candidates"]["init_args"]:
+        recipe["candidates"]["init_args"]["parts"] = "all"  # texts have no tags
     if gamma is not None:
         recipe["search"]["init_args"]["gamma"] = gamma
     path = row.folder / f"recipes{percent(gamma)}" / f"{row.attack}.yaml"
@@ -138,26 +155,30 @@ def attack_command(row: Row, inputs: Inputs, gamma: float | None = None) -> list
 
 
 def with_files(node: Any, inputs: Inputs) -> Any:
-    """Return a recipe with this machine's masked language model and vectors in it."""
+    """Return a recipe with this machine's masked language model and vectors in it.
+
+    The former, its states averaged, stands in for a sentence encoder.
+    """
     if isinstance(node, list):
         return [with_files(part, inputs) for part in node]
     if isinstance(node, dict):
         return {key: with_files(value, inputs) for key, value in node.items()}
     here = {"bert-base-uncased": inputs.masked_lm, "counter-fitted-vectors.txt": inputs.vectors}
+    here["sentence-transformers/all-MiniLM-L6-v2"] = inputs.masked_lm
     return here.get(node, node) if isinstance(node, str) else node
 
 
 def sentences_of(study: Study, inputs: Inputs) -> list[str]:
     """Return the test sentences of a study, as options of ``attack``."""
-    whole = find_split(inputs.folder, "test")
+    whole, task = split_of(study.task, inputs, "test"), tasks.named(study.task)
     if study.sentences is None:
         return ["--data", str(whole), "--fraction", str(study.share)]
-    path = study.home / f"test_{study.sentences}.conllu"
+    path = study.home / f"test_{study.sentences}{task.ending(whole)}"
     make_folder(path.parent)
-    long = [example for example in read_treebank(whole) if len(example.sentence.words) >= 5]
+    long = [example for example in task.read(whole) if len(example.sentence.words) >= 5]
     share = min(1.0, study.sentences / max(1, len(long)))
     drawn = draw_fraction([1] * len(long), share, "sentences", seed=0)
-    write_treebank(path, [long[index].block for index in drawn])
+    write_text(path, "".join(task.write(long[index]) for index in drawn))
     return ["--data", str(path)]
 
 
@@ -169,8 +190,8 @@ def augment(copies: Copies, inputs: Inputs) -> None:
         [
             *("augment", *recipe, "--attack.search.init_args.ranking", copies.ranking),
             *("--fraction", str(copies.share), "--keep", copies.keep),
-            *("--precision", "bf16-mixed", "--out", str(copies.path)),
-            *("--data", str(find_split(inputs.folder, "train"))),
+            *("--precision", copies.precision, "--out", str(copies.path)),
+            *("--data", str(split_of(copies.of.task, inputs, "train"))),
         ]
     )
 
@@ -182,22 +203,30 @@ def attack(study: Study, row: Row, gamma: float | None, inputs: Inputs) -> None:
     run([*command, "--out", str(folder)])
     if row.copies is not None:
         source = replace(row.copies.of, recipe=row.recipe)
-        static = study.attacked(source, gamma) / "adversarial.conllu"
+        name = f"adversarial{tasks.named(study.task).ending('')}"
+        static = study.attacked(source, gamma) / name
         if not static.exists():
             attack(study, source, gamma, inputs)
         checkpoint = str(row.folder / row.checkpoint)
         where = ["--out", str(static_folder(row, gamma))]
         run(["evaluate", "--checkpoint", checkpoint, "--data", str(static), *where])
-    if study.sentences is not None and None in qualities(folder).values():
-        measures = ["--language_model", inputs.masked_lm, "--kind", "masked"]
-        run(["measure", str(folder), *measures, "--vectors", inputs.vectors])
+    if measures(study) and None in qualities(folder).values():
+        models = ["--language_model", inputs.masked_lm, "--kind", "masked"]
+        run(["measure", str(folder), *models, "--vectors", inputs.vectors])
+
+
+def measures(study: Study) -> bool:
+    """Tell whether the quality of a study's adversarial examples is measured."""
+    return study.measured and study.sentences is not None
 
 
 def missing(study: Study, inputs: Inputs) -> list[str]:
     """Options that a study needs and lacks; the quality of examples is measured by vectors."""
-    wanted = ["folder", "masked_lm"]
+    wanted = ["folder"]
+    wanted += ["masked_lm"] if study.measured else []
     wanted += ["encoder"] if any(row.pretrained for row in study.rows) else []
-    wanted += ["vectors"] if study.sentences is not None else []
+    wanted += ["vectors"] if measures(study) or study.task != "dependency" else []
+    wanted += ["word_vectors"] if any(row.word_vectors for row in study.rows) else []
     return [f"--{name}" for name in wanted if getattr(inputs, name) is None]
 
 
@@ -205,10 +234,11 @@ def read_options() -> tuple[argparse.Namespace, Study, Inputs]:
     """Return what the command line says, the study placed where it shall live."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--study", choices=sorted(STUDIES), default="ewt_blackbox")
-    parser.add_argument("--folder", type=Path, help="the treebank")
+    parser.add_argument("--folder", type=Path, help="the treebank or corpus")
     parser.add_argument("--masked_lm", help="folder or name of the masked language model")
     parser.add_argument("--encoder", help="folder or name of the pretrained encoder")
     parser.add_argument("--vectors", help="file of counter-fitted word vectors")
+    parser.add_argument("--word_vectors", help="file of word vectors that classifiers read")
     parser.add_argument("--home", type=Path, help="folder of runs and figures, for other inputs")
     parser.add_argument("--seed", type=int, help="of training, instead of the configurations'")
     parser.add_argument("--rows", nargs="*", help="only the rows of these runs")
@@ -223,7 +253,9 @@ def read_options() -> tuple[argparse.Namespace, Study, Inputs]:
     study = STUDIES[options.study]
     if options.home is not None:
         study = study.elsewhere(options.home.resolve(), options.seed)
-    inputs = Inputs(options.folder, options.masked_lm, options.encoder, options.vectors)
+    inputs = Inputs(
+        options.folder, options.masked_lm, options.encoder, options.vectors, options.word_vectors
+    )
     if not options.table and (lacking := missing(study, inputs)):
         parser.error(f"--study {options.study} needs {', '.join(lacking)} too")
     return options, study, inputs

@@ -9,6 +9,7 @@ import torch
 from robustparse.evaluation.lines import read_lines
 from robustparse.evaluation.measure import QUALITY
 from robustparse.files import folder_digest, make_folder, write_text
+from robustparse.tasks import task as tasks
 from study_rows import Row, Study, percent
 
 # What a study measures of each attack, and over which sentences.
@@ -47,19 +48,22 @@ def keep(name: str, study: Study, row: Row, gamma: float | None) -> None:
     lines = read_lines(attacked / "examples.jsonl")
     static = static_folder(row, gamma) / "scores.json"
     scores = json.loads(static.read_text("utf-8")) if static.exists() else None
+    task = tasks.named(row.task)
+    changed = [len(line["edited"]) / len(line["tokens"]) for line in lines if line["success"]]
     figures = {
         "row": row.name,
         "title": row.title,
         "gamma": gamma,
         "training_seconds": json.loads((row.folder / "finished.json").read_text())["seconds"],
         "steps": torch.load(row.folder / row.checkpoint, weights_only=True)["global_step"],
-        "static": scores and {"uas": scores["uas"], "las": scores["las"]},
+        "static": scores and {name: scores[name] for name in task.scores},
+        "changed_of_successes": 100 * sum(changed) / len(changed) if changed else None,
         **{key: value for key, value in summary.items() if key not in ("victims", *QUALITIES)},
         **qualities(attacked),
         "counts": {
             "words": [line["counted"] for line in lines],
-            "clean": [line["clean"]["correct_labels"] for line in lines],
-            "attacked": [line["attacked"]["correct_labels"] for line in lines],
+            "clean": [line["clean"][task.sums[-1]] for line in lines],
+            "attacked": [line["attacked"][task.sums[-1]] for line in lines],
         },
     }
     path = result(name, study, row, gamma)

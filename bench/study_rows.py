@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from robustparse.tasks import task as tasks
+
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = ROOT / "runs"
 
@@ -17,6 +19,7 @@ class Copies:
         keep: the copies that the attack ``changed``, or ``all``.
         ranking: of the words to attack, instead of the recipe's.
         used: share of the copies that is trained on.
+        precision: of the parser's passes.
     """
 
     of: "Row"
@@ -24,11 +27,13 @@ class Copies:
     keep: str
     ranking: str
     used: float = 1.0
+    precision: str = "bf16-mixed"
 
     @property
     def path(self) -> Path:
         """The file."""
-        return self.of.folder / f"copies{percent(self.share)}.conllu"
+        ending = tasks.named(self.of.task).ending("")
+        return self.of.folder / f"copies{percent(self.share)}{ending}"
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,8 @@ class Row:
         gammas: budgets of its attack, instead of the study's; None is the recipe's own.
         filters: behind the tags that no attack may touch, only so many of the recipe's constraints;
             None keeps all.
+        task: the kind of its answers.
+        word_vectors: it reads word vectors, which ``--word_vectors`` names.
         home: the folder of its run's folder.
     """
 
@@ -63,6 +70,8 @@ class Row:
     recipe: str = "zheng2020_blackbox"
     gammas: tuple[float | None, ...] = ()
     filters: int | None = None
+    task: str = "dependency"
+    word_vectors: bool = False
     home: Path = RUNS
 
     @property
@@ -102,12 +111,19 @@ class Study:
         gammas: budgets of the attack.
         share: of the test sentences that is attacked.
         sentences: instead, this many of those that have five words or more, or all of them.
+        measured: the quality of the adversarial examples is measured, by English models.
     """
 
     rows: tuple[Row, ...]
     gammas: tuple[float, ...] = (0.15,)
     share: float = 1.0
     sentences: int | None = None
+    measured: bool = True
+
+    @property
+    def task(self) -> str:
+        """The kind of answers."""
+        return self.rows[0].task
 
     @property
     def home(self) -> Path:
@@ -117,7 +133,8 @@ class Study:
     @property
     def results(self) -> Path:
         """The folder of its figures: those that the documentation shows, or beside its runs."""
-        return ROOT / "bench" / "results" if self.home == RUNS else self.home / "results"
+        shipped = self.home.is_relative_to(RUNS)
+        return ROOT / "bench" / "results" if shipped else self.home / "results"
 
     def elsewhere(self, home: Path, seed: int | None) -> "Study":
         """Return the same in another folder, trained with another seed."""

@@ -1,5 +1,7 @@
 """The tables of ``docs/results.md``, from the figures that ``study.py`` keeps."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from robustparse.evaluation.significance import (
@@ -7,6 +9,7 @@ from robustparse.evaluation.significance import (
     recovered_share,
     recovered_share_difference,
 )
+from robustparse.tasks import task as tasks
 from study_figures import kept
 from study_rows import Study
 
@@ -19,10 +22,11 @@ def table(name: str, study: Study) -> str:
     if name.startswith("zheng2020"):
         return budget_table(rows)
     kinds = {"ewt_attacks": attack_table, "wang2021_filters": filter_table}
+    kinds["mr_attacks"] = text_table
     if name in kinds:
         return kinds[name](rows)
     baseline, control = list(dict.fromkeys(row.name for row in study.rows))[:2]
-    return defence_table(rows, baseline, control)
+    return defence_table(rows, baseline, control, tasks.named(study.task).scores)
 
 
 def attack_table(rows: list[dict]) -> str:
@@ -39,6 +43,22 @@ def attack_table(rows: list[dict]) -> str:
         cells.append(f"{row['sentences_per_second']:.2f}")
         cells.append(_perplexities(row))
         lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def text_table(rows: list[dict]) -> str:
+    """Attacks on classifiers; the share of words changed is a mean over the successes."""
+    lines = [
+        "| classifier | attack | texts | clean accuracy | attacked accuracy | success % "
+        "| words changed % | queries |",
+        "|---" * 8 + "|",
+    ]
+    for row in rows:
+        figures = [row[when]["accuracy"] for when in WHEN]
+        figures += [row["success_rate"], row["changed_of_successes"]]
+        figures.append(row["queries_per_sentence"]["charged"])
+        cells = [row["title"], row["attack"], str(row["n_sentences"])]
+        lines.append("| " + " | ".join([*cells, *(f"{value:.1f}" for value in figures)]) + " |")
     return "\n".join(lines)
 
 
@@ -79,17 +99,19 @@ def budget_table(rows: list[dict]) -> str:
     return "\n".join(lines)
 
 
-def defence_table(rows: list[dict], baseline: str, control: str) -> str:
-    """Ways of training beside each other: what defences win back of the LAS that is lost.
+def defence_table(
+    rows: list[dict], baseline: str, control: str, scores: Sequence[str] = ("uas", "las")
+) -> str:
+    """Ways of training beside each other: what defences win back of the last score that is lost.
 
     *Minutes* are those of training; words a second are those of training too.
     """
     finished = {(figures["row"], figures["attack"]): figures for figures in rows}
-    lines = [
-        "| system | attack | clean UAS | clean LAS | attacked UAS | attacked LAS | success % "
-        "| won back % | over control, points | steps | minutes | words/s, of the control's |",
-        "|---" * 12 + "|",
-    ]
+    shown_scores = [name.upper() if len(name) == 3 else name for name in scores]
+    heads = ["system", "attack", *(f"{when} {name}" for when in WHEN for name in shown_scores)]
+    heads += ["success %", "won back %", "over control, points", "steps", "minutes"]
+    heads += ["words/s, of the control's"]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for (name, attack), row in finished.items():
         first, second = finished.get((baseline, attack)), finished.get((control, attack))
         back = over = steps = spent = speed = "-"
@@ -99,8 +121,8 @@ def defence_table(rows: list[dict], baseline: str, control: str) -> str:
             speed = relative_speed(row, second) if second else "-"
         if name not in (baseline, control) and first and second:
             over = shown(_over_control(first, row, second))
-        scores = (row["clean"]["uas"], row["clean"]["las"], row["attacked"]["uas"])
-        figures = [*scores, row["attacked"]["las"], row["success_rate"]]
+        figures = [row[when][score] for when in WHEN for score in scores]
+        figures.append(row["success_rate"])
         cells = [row["title"], attack, *(f"{value:.2f}" for value in figures), back, over]
         cells += [steps, spent, speed]
         lines.append("| " + " | ".join(cells) + " |")

@@ -18,7 +18,6 @@ from typing import Any
 
 import torch
 
-from classifier import ClassifierVictim
 from parity import DETERMINISTIC, RANDOM, line
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
@@ -27,13 +26,17 @@ from robustparse.attacks.engine.search_run import SearchRun
 from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.attacks.search.requests import Search
 from robustparse.files import write_text
-from textattack_problem import Text, kept_texts
+from robustparse.models import ModelVictim
+from robustparse.types import Example
+from textattack_problem import kept_texts
+from textattack_victim import read_victim
 
 WARMUP = 4  # texts attacked before the clock starts
+BATCH_WORDS = 8192  # of a forward pass: what the caches of a core hold with a small network
 REPEATS = 9  # of a round: it is over in a moment, in which the machine may be slow for once
 
 
-class TimedVictim(ClassifierVictim):
+class TimedVictim(ModelVictim):
     """A classifier that notes the seconds of its answers."""
 
     def reset(self) -> None:
@@ -41,11 +44,11 @@ class TimedVictim(ClassifierVictim):
         self.seconds = 0.0
 
     def predict(self, *arguments: Any) -> Any:
-        """See `ClassifierVictim.predict`."""
+        """See `ModelVictim.predict`."""
         return self._timed(super().predict, arguments)
 
     def gradient(self, *arguments: Any) -> Any:
-        """See `ClassifierVictim.gradient`."""
+        """See `ModelVictim.gradient`."""
         return self._timed(super().gradient, arguments)
 
     def _timed(self, answer: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
@@ -62,25 +65,27 @@ def outcome(sentence: SearchRun) -> dict[str, Any]:
 
 
 def attacked(
-    attack: Attack, texts: Sequence[Text], victim: TimedVictim
+    attack: Attack, texts: Sequence[Example], victim: TimedVictim
 ) -> tuple[list[dict[str, Any]], dict[str, float]]:
     """Return the outcomes by index, and the attack's and its victim's seconds by each clock."""
     victim.reset()
     # The processor's clock can take a fifth of a millisecond to read: never within the wall's time.
     begin_cpu, begin = time.process_time(), time.perf_counter()
-    sentences = list(attack.sentences(texts, victim))  # type: ignore[arg-type]
+    sentences = list(attack.sentences(texts, victim))
     seconds, cpu = time.perf_counter() - begin, time.process_time() - begin_cpu
     spent = {"seconds": seconds, "cpu_seconds": cpu, "victim_seconds": victim.seconds}
     return sorted(map(outcome, sentences), key=lambda one: int(one["index"])), spent
 
 
 def measured(
-    search: Search, texts: Sequence[Text], victim: TimedVictim, options: argparse.Namespace
+    search: Search, texts: Sequence[Example], victim: TimedVictim, options: argparse.Namespace
 ) -> dict[str, Any]:
     """One method's outcomes by round, and its seconds: medians over the rounds."""
     lexicon = Lexicon(str(options.synonyms))
     stop = StopWords(str(options.stopwords), fold=False)
-    attack = Attack(lexicon, search, [stop], goal=LabelFlip(), seed=options.seed)
+    attack = Attack(
+        lexicon, search, [stop], goal=LabelFlip(), seed=options.seed, batch_words=BATCH_WORDS
+    )
     attacked(attack, texts[:WARMUP], victim)
     rounds, spent = [], []
     for number in range(options.rounds):
@@ -105,7 +110,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    victim = TimedVictim.load(options.victim, getattr(torch, options.dtype))
+    victim = TimedVictim([read_victim(options.victim, getattr(torch, options.dtype))])
     texts = kept_texts(options.texts)[: options.limit]
     for method in options.methods:
         figures = measured({**DETERMINISTIC, **RANDOM}[method], texts, victim, options)

@@ -35,7 +35,7 @@ from textattack.search_methods import (
 from textattack.transformations import WordSwap
 from torch import Tensor, nn
 
-from classifier_network import PADDING, UNKNOWN, Classifier, read_classifier
+from textattack_network import PADDING, UNKNOWN, Network, read_network
 
 WARMUP = 4  # texts attacked before the clock starts, as on the other side
 SEARCHES: dict[str, Callable[[], SearchMethod]] = {
@@ -60,7 +60,7 @@ class TimedVictim(ModelWrapper):
         vocabulary: word -> id.
     """
 
-    def __init__(self, model: Classifier, vocabulary: dict[str, int]) -> None:
+    def __init__(self, model: Network, vocabulary: dict[str, int]) -> None:
         self.model, self.vocabulary = model, vocabulary
         model.get_input_embeddings = lambda: model.emb
         self.reset()
@@ -183,7 +183,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    victim = TimedVictim(*read_classifier(options.victim, getattr(torch, options.dtype)))
+    victim = TimedVictim(*read_network(options.victim, getattr(torch, options.dtype)))
     rows = list(map(json.loads, options.texts.read_text("utf-8").splitlines()))[: options.limit]
     for method in options.methods:
         path = options.out / f"{method}.jsonl"

@@ -41,6 +41,7 @@ from robustparse.attacks.candidates.neighbours import EmbeddingNeighbours
 from robustparse.attacks.candidates.wordnet import WordNetSynonyms
 from robustparse.files import make_folder, write_text
 from textattack_problem import keep_texts, read_texts, stop_words, substitutes, train
+from textattack_victim import file_of
 
 BENCH = Path(__file__).resolve().parent
 PEER = "0.3.11"
@@ -112,9 +113,8 @@ def prepared(options: argparse.Namespace, work: Path) -> Path:
     table = substitutes(texts, generator, most)
     write_text(folder / "synonyms.json", json.dumps(table))
     write_text(folder / "stopwords.txt", "\n".join(stop_words(texts)) + "\n")
-    network, vocabulary = train(read_texts(files[0]), options.seed, options.size)
-    saved = {"arch": "lstm", "vocab": vocabulary, "state_dict": network.weights()}
-    torch.save(saved, folder / "victim.part")
+    model = train(read_texts(files[0]), options.seed, options.size)
+    torch.save(file_of(model), folder / "victim.part")
     os.replace(folder / "victim.part", folder / "victim.pt")
     return folder
 

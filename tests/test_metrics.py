@@ -189,7 +189,7 @@ def test_tags_that_tell_no_punctuation_are_said():
 
 
 def test_unknown_policy_names_the_known_ones():
-    with pytest.raises(InputError, match="none, penn, unicode, got 'ptb'") as error:
+    with pytest.raises(InputError, match="none, penn, unicode, upos, got 'ptb'") as error:
         counted_words(Sentence(("a",)), "ptb")
     assert error.value.key == "punctuation"
 
@@ -198,3 +198,16 @@ def test_the_example_in_the_docstring_holds():
     outcome = doctest.testmod(metrics)
     assert outcome.attempted > 0
     assert outcome.failed == 0
+
+
+def test_universal_tags_tell_punctuation():
+    words, upos = ("L'", "%", "(", "mer"), ("DET", "SYM", "PUNCT", "NOUN")
+    assert counted_words(Sentence(words, upos), "upos").tolist() == [True, True, False, True]
+    with pytest.raises(InputError) as error:
+        counted_words(Sentence(words, upos), "penn")
+    assert error.value.remedy == "use 'upos', 'unicode' or 'none'"
+    with pytest.raises(InputError) as error:
+        counted_words(Sentence(words, (), ("DT", "NN", "-LRB-", "NN")), "upos")
+    assert error.value.remedy == "use 'unicode' or 'none'"
+    unmatched = Example(0, Sentence((";",), ("PU",)), DependencyTree((0,), ("root",)))
+    assert "none of the universal tags in column 4" in unmatched_punctuation([unmatched], "upos")

@@ -6,6 +6,9 @@ from pathlib import Path
 import torch
 from transformers import BertConfig, BertModel, BertTokenizer
 
+from robustparse.data.vocab import Vocabulary
+from robustparse.models.dependency.biaffine import BiaffineParser
+from robustparse.models.encoders.base import Encoder
 from robustparse.types import DependencyTree, Example, Sentence
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "##s", "dog", "saw", "##ing"]
@@ -55,3 +58,15 @@ def examples(texts: tuple[str, ...] = TEXTS) -> list[Example]:
         tree = DependencyTree(tuple(range(len(words))), labels)
         made.append(Example(id_, Sentence(words, xpos=tags), tree))
     return made
+
+
+def random_parser(encoder: Encoder) -> BiaffineParser:
+    """An untrained parser of `examples`, in float64, every weight random: no score is a tie."""
+    vocabulary = Vocabulary.from_examples(examples())
+    parser = BiaffineParser(encoder, arc_dim=7, label_dim=4, vocabulary=vocabulary).double()
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for parameter in parser.parameters():
+            noise = torch.randn(parameter.shape, generator=generator, dtype=parameter.dtype)
+            parameter.add_(0.5 * noise)
+    return parser.eval()

@@ -1,24 +1,11 @@
-"""robustparse: neural parsers that stay right when their input is perturbed."""
+"""robustparse: neural parsers that stay right when their input is perturbed.
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+Public names are listed in ``__init__.pyi`` and imported on first use: torch takes a second, which
+the command's help need not wait for.
+"""
 
-if TYPE_CHECKING:
-    from robustparse.models.base import Model
+import lazy_loader
 
 __version__ = "0.1.0"
 
-
-def load(path: str | Path) -> "Model":
-    """Return the parser a checkpoint holds, on the CPU, in evaluation mode.
-
-    >>> parser = load("runs/ewt_biaffine/best.ckpt")  # doctest: +SKIP
-    >>> parser.predict([["The", "cat", "sleeps"]])  # doctest: +SKIP
-
-    Raises:
-        InputError: the file is missing, broken, or no checkpoint of robustparse.
-    """
-    # Imported on use: torch takes a second, which the command's help need not wait for.
-    from robustparse.models.load import load as load_parser
-
-    return load_parser(path)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,10 +1,13 @@
-"""Names of devices, as options and recipes give them."""
+"""Names of devices, as options and recipes give them, and what the processes on them have."""
 
 import re
+from typing import TypeVar
 
 import torch
 
 from robustparse.errors import InputError
+
+T = TypeVar("T")
 
 
 def chosen_device(setting: str, device: str) -> str:
@@ -32,3 +35,12 @@ def chosen_device(setting: str, device: str) -> str:
 def gpus() -> int:
     """GPUs that torch can use."""
     return torch.cuda.device_count() if torch.cuda.is_available() else 0
+
+
+def gathered(own: list[T]) -> list[T]:
+    """Join the lists of all processes, by rank; each of them calls it."""
+    if not torch.distributed.is_available() or not torch.distributed.is_initialized():
+        return own
+    parts: list[list[T]] = [[] for _ in range(torch.distributed.get_world_size())]
+    torch.distributed.all_gather_object(parts, own)
+    return [one for part in parts for one in part]

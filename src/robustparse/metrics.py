@@ -16,9 +16,10 @@ from torch import Tensor
 from torchmetrics import Metric
 
 from robustparse.errors import InputError, check_choice
+from robustparse.tagsets import Tagset
 from robustparse.types import DependencyTree, Example, Sentence
 
-PunctuationPolicy = Literal["none", "penn", "unicode"]
+PunctuationPolicy = Literal["none", "penn", "unicode", "upos"]
 
 # Sums over sentences, and the scores that are ratios of them.
 SUMS = (
@@ -34,6 +35,11 @@ _RATIOS = {
 
 # The tags that Wang et al. 2021 and the Penn Treebank's evaluations leave out.
 PENN_PUNCTUATION = frozenset({".", "``", "''", ":", ","})
+# Of policies that go by tags: which ones, where they are, and those left out.
+_BY_TAG: dict[str, tuple[Tagset, str, frozenset[str]]] = {
+    "penn": ("xpos", "Penn tags in column 5", PENN_PUNCTUATION),
+    "upos": ("upos", "universal tags in column 4", frozenset({"PUNCT"})),
+}
 # Characters of Unicode's categories P that Penn tags otherwise, if not always.
 _PENN_OTHERWISE = frozenset("%&#@*/\\()[]{}-_'")
 
@@ -45,34 +51,40 @@ def counted_words(sentence: Sentence, policy: PunctuationPolicy = "none") -> NDA
         sentence: the original sentence wherever it is known: of a perturbed one, ``unicode`` looks
             at the substituted forms.
         policy: ``none`` counts every word (the habit for Universal Dependencies), ``penn`` leaves
-            out words tagged as Penn punctuation, ``unicode`` leaves out words whose characters all
-            have a Unicode category P (SuPar, Zheng et al. 2020).
+            out words tagged as Penn punctuation, ``upos`` those with the universal tag PUNCT,
+            ``unicode`` words whose characters all have a Unicode category P (SuPar, Zheng et al.
+            2020).
 
     Returns:
         Booleans of shape ``(words,)``.
 
     Raises:
-        InputError: the policy needs Penn tags and the sentence has none.
+        InputError: the policy needs tags that the sentence does not have.
     """
     if policy == "none":
         return np.ones(len(sentence), dtype=np.bool_)
     if policy == "unicode":
         return np.array([not _is_punctuation(word) for word in sentence.words], dtype=np.bool_)
     check_choice("punctuation", policy, get_args(PunctuationPolicy))
-    if not sentence.xpos:
+    tagset, kind, punctuation = _BY_TAG[policy]
+    if not (tags := sentence.tagged(tagset)):
+        instead = "'upos', " if sentence.upos else ""
         raise InputError(
-            f"penn needs Penn tags in column 5, and {' '.join(sentence.words)[:40]!r} has none",
+            f"{policy} needs {kind}, and {' '.join(sentence.words)[:40]!r} has none",
             key="punctuation",
-            remedy="use 'unicode' or 'none'",
+            remedy=f"use {instead}'unicode' or 'none'",
         )
-    return np.array([tag not in PENN_PUNCTUATION for tag in sentence.xpos], dtype=np.bool_)
+    return np.array([tag not in punctuation for tag in tags], dtype=np.bool_)
 
 
 def unmatched_punctuation(examples: Sequence[Example], policy: PunctuationPolicy) -> str:
-    """Warn where Penn tags are to tell punctuation and tell none; otherwise return nothing."""
+    """Warn where tags are to tell punctuation and tell none; otherwise return nothing."""
+    if policy not in _BY_TAG:
+        return ""
     sentences = [example.sentence for example in examples]
-    tags = {tag for sentence in sentences for tag in sentence.xpos} if policy == "penn" else set()
-    if not tags or tags & PENN_PUNCTUATION:
+    tagset, kind, punctuation = _BY_TAG[policy]
+    tags = {tag for sentence in sentences for tag in sentence.tagged(tagset)}
+    if not tags or tags & punctuation:
         return ""
     words = sum(
         _is_punctuation(word) and not _PENN_OTHERWISE.issuperset(word)
@@ -82,9 +94,9 @@ def unmatched_punctuation(examples: Sequence[Example], policy: PunctuationPolicy
     if not words:
         return ""
     return (
-        f"punctuation policy 'penn' leaves out no word, though {words} words of these sentences "
-        f"are punctuation: no tag in column 5 is one of {' '.join(sorted(PENN_PUNCTUATION))}; use "
-        "'unicode' or 'none'"
+        f"punctuation policy '{policy}' leaves out no word, though {words} words of these "
+        f"sentences are punctuation: none of the {kind} is one of "
+        f"{' '.join(sorted(punctuation))}; use 'unicode' or 'none'"
     )
 
 
@@ -161,6 +173,35 @@ class AttachmentScore(Metric):
     def compute(self) -> dict[str, float]:
         """Compute ``uas, las, ucm, lcm``, see `attachment_scores`."""
         return attachment_scores({name: getattr(self, name) for name in SUMS})
+
+
+class Accuracy(Metric):
+    """The share of texts with the right answer, in percent.
+
+    Example:
+        >>> score = Accuracy()
+        >>> score.update(torch.tensor([True, False]))
+        >>> score.compute()
+        {'accuracy': 50.0}
+    """
+
+    full_state_update = False
+    counted: Tensor
+    correct: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        for name in ("counted", "correct"):
+            self.add_state(name, torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
+
+    def update(self, right: Tensor) -> None:
+        """Add texts: ``(batch,)`` booleans."""
+        self.counted = self.counted + len(right)
+        self.correct = self.correct + right.sum()
+
+    def compute(self) -> dict[str, float]:
+        """Compute ``accuracy``; not a number without texts."""
+        return {"accuracy": percent(self.correct, self.counted)}
 
 
 def percent(part: Tensor | int, whole: Tensor | int) -> float:

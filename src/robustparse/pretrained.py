@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import torch
 from tokenizers import normalizers
@@ -124,6 +124,19 @@ class LoadedModel:
         return logits if self._precision == "float64" else logits.float()
 
 
+class _Source(NamedTuple):
+    """Where a model and its tokenizer are loaded from; errors say what they are for."""
+
+    kind: str
+    model: str  # as it was named
+    path: str  # a folder, or a hub name
+    local: bool
+
+    def refused(self, found: str, expected: str) -> InputError:
+        """Return the error of a model that cannot be used."""
+        return InputError(found, key=f"{self.kind} {self.model}", expected=expected)
+
+
 def load_encoder(
     model: str, download: bool, check: Callable[[Mapping[str, Any]], None]
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
@@ -223,50 +236,36 @@ def _load(
     check(_settings(folder / "config.json", kind))
     # A name stays a name: where only its config.json is cached, the rest is still to be fetched.
     named = not Path(model).expanduser().is_dir()
-    source, local = (model, not download) if named else (str(folder), True)
+    path, local = (model, not download) if named else (str(folder), True)
+    source = _Source(kind, model, path, local)
     with quiet():
-        tokenizer = _tokenizer(kind, model, source, local, tokenizer_options)
-        network = _network(auto_class, kind, model, source, local)
+        tokenizer = _tokenizer(source, tokenizer_options)
+        network = _network(source, auto_class)
     rows = getattr(network.config, "vocab_size", None)
     if rows is None:
-        raise InputError(
-            "its config.json has no vocab_size",
-            key=f"{kind} {model}",
-            expected="a model that reads the pieces of a vocabulary, such as BERT",
-        )
+        expected = "a model that reads the pieces of a vocabulary, such as BERT"
+        raise source.refused("its config.json has no vocab_size", expected)
     # Ids may have gaps, so that the number of pieces says little.
     if (last := max(tokenizer.get_vocab().values())) >= rows:
-        raise InputError(
-            f"its tokenizer has piece ids up to {last}, its weights rows up to {rows - 1}",
-            key=f"{kind} {model}",
-            expected="the tokenizer it was trained with",
-        )
+        found = f"its tokenizer has piece ids up to {last}, its weights rows up to {rows - 1}"
+        raise source.refused(found, "the tokenizer it was trained with")
     return network, tokenizer
 
 
-def _tokenizer(
-    kind: str, model: str, source: str, local: bool, options: dict[str, bool]
-) -> PreTrainedTokenizerBase:
-    key = f"{kind} {model}"
+def _tokenizer(source: _Source, options: dict[str, bool]) -> PreTrainedTokenizerBase:
     try:
         tokenizer = AutoTokenizer.from_pretrained(
-            source, local_files_only=local, trust_remote_code=False, **options
+            source.path, local_files_only=source.local, trust_remote_code=False, **options
         )
     except Exception as error:  # transformers raises many types for a bad or missing tokenizer
-        raise InputError(
-            f"its tokenizer cannot be loaded ({reason(error)})",
-            key=key,
-            expected=_TOKENIZER_FILES,
-        ) from error
+        found = f"its tokenizer cannot be loaded ({reason(error)})"
+        raise source.refused(found, _TOKENIZER_FILES) from error
     # Without any file transformers makes up a tokenizer that knows special tokens only.
     if len(tokenizer) <= len(tokenizer.all_special_tokens):
-        raise InputError("it has no tokenizer", key=key, expected=_TOKENIZER_FILES)
-    if kind == MASKED_LM and tokenizer.mask_token_id is None:
-        raise InputError(
-            "its tokenizer has no mask token",
-            key=key,
-            expected="a tokenizer of a masked language model such as BERT's",
-        )
+        raise source.refused("it has no tokenizer", _TOKENIZER_FILES)
+    if source.kind == MASKED_LM and tokenizer.mask_token_id is None:
+        expected = "a tokenizer of a masked language model such as BERT's"
+        raise source.refused("its tokenizer has no mask token", expected)
     return tokenizer
 
 
@@ -293,32 +292,26 @@ def _begin_words_with_a_blank(tokenizer: PreTrainedTokenizerBase) -> None:
         backend.normalizer = normalizers.Sequence([*before, normalizers.Prepend(" ")])
 
 
-def _network(auto_class: Any, kind: str, model: str, source: str, local: bool) -> PreTrainedModel:
-    key = f"{kind} {model}"
+def _network(source: _Source, auto_class: Any) -> PreTrainedModel:
     try:
         # Loading may draw initial weights; the caller's random state is not ours to advance.
         with torch.random.fork_rng(devices=[]):
             network, report = auto_class.from_pretrained(
-                source,
-                local_files_only=local,
+                source.path,
+                local_files_only=source.local,
                 use_safetensors=True,
                 trust_remote_code=False,
                 output_loading_info=True,
             )
     except Exception as error:  # as above: a bad config, missing or truncated weights
-        raise InputError(
-            f"transformers cannot load it ({reason(error)})",
-            key=key,
-            expected=f"a {kind} with weights in model.safetensors",
-        ) from error
+        found = f"transformers cannot load it ({reason(error)})"
+        expected = f"a {source.kind} with weights in model.safetensors"
+        raise source.refused(found, expected) from error
     # A pooler is a head of its own, which a model saved for another task comes without.
     missing = sorted(name for name in report["missing_keys"] if not name.startswith("pooler."))
     if missing:
-        raise InputError(
-            f"its weights lack {missing[0]} and would be random there",
-            key=key,
-            expected=f"a model saved as a {kind}",
-        )
+        found = f"its weights lack {missing[0]} and would be random there"
+        raise source.refused(found, f"a model saved as a {source.kind}")
     checked: PreTrainedModel = network
     return checked
 

@@ -1,10 +1,13 @@
 """The data every part of robustparse speaks in: frozen, plain, without behaviour beyond checks."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from robustparse.tagsets import PENN_TAGS, Tagset
 
 Mask = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -20,7 +23,7 @@ class Sentence:
     Args:
         words: the forms, in order.
         upos: universal part-of-speech tags, one a word, or empty where the sentence has none.
-        xpos: Penn tags, one a word, or empty.
+        xpos: the treebank's own tags, such as Penn tags, one a word, or empty.
         context: the words of the other text of a pair, which is never edited, or empty.
     """
 
@@ -34,8 +37,18 @@ class Sentence:
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The tags a parser reads: Penn tags, or universal ones if this sentence has no others."""
+        """The tags a parser reads: the treebank's own, or universal ones if there are no others."""
         return self.xpos or self.upos
+
+    @property
+    def tagset(self) -> Tagset:
+        """Which tags to go by: `xpos` if these are Penn tags, or the only ones; else `upos`."""
+        only = not self.upos
+        return "xpos" if self.xpos and (only or PENN_TAGS.issuperset(self.xpos)) else "upos"
+
+    def tagged(self, tagset: Tagset | None = None) -> tuple[str, ...]:
+        """Return the tags of a set, by default the sentence's own `tagset`, or none."""
+        return self.xpos if (tagset or self.tagset) == "xpos" else self.upos
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +62,23 @@ class DependencyTree:
 
     heads: tuple[int, ...]
     labels: tuple[str, ...]
+
+
+class Label(str):
+    """A classifier's answer: the most probable label, as a string, with what it is chosen from.
+
+    Args:
+        name: the label.
+        probabilities: of every label.
+    """
+
+    probabilities: Mapping[str, float]
+
+    def __new__(cls, name: str, probabilities: Mapping[str, float] | None = None) -> Self:
+        """Make the string."""
+        label = super().__new__(cls, name)
+        label.probabilities = probabilities or {}
+        return label
 
 
 @dataclass(frozen=True, slots=True)

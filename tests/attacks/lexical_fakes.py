@@ -16,7 +16,7 @@ class Sense:
     def __init__(self, *names: str) -> None:
         self.names = list(names)
 
-    def lemma_names(self) -> list[str]:
+    def lemma_names(self, lang: str = "eng") -> list[str]:
         return self.names
 
 
@@ -32,12 +32,15 @@ SYNSETS = {
 class FakeWordNet:
     """A few senses; like the real one, it returns longer forms too."""
 
+    def __init__(self, language: str = "eng") -> None:
+        self.language = language
+
     def _morphy(self, word: str, part: str) -> list[str]:
         if word == "saws":
             return ["saws", "saw", "see"]
         return [word + "ly", BASES[word]] if word in BASES else []
 
-    def synsets(self, word: str, part: str) -> list[Sense]:
+    def synsets(self, word: str, part: str, lang: str = "eng") -> list[Sense]:
         return SYNSETS.get((BASES.get(word, word), part), [])
 
     def get_version(self) -> str:

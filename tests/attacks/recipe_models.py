@@ -82,17 +82,20 @@ class Sense:
     def __init__(self, words: list[str]) -> None:
         self.words = words
 
-    def lemma_names(self) -> list[str]:
+    def lemma_names(self, lang: str) -> list[str]:
         return self.words
 
 
 class WordNet:
     """One sense for half a group."""
 
+    def __init__(self, language: str = "eng") -> None:
+        assert language == "eng"
+
     def _morphy(self, word: str, part: str) -> list[str]:
         return []
 
-    def synsets(self, word: str, part: str) -> list[Sense]:
+    def synsets(self, word: str, part: str, lang: str) -> list[Sense]:
         return [Sense(words) for tag, words in halves() if part_of(tag) == part and word in words]
 
     def get_version(self) -> str:

@@ -175,9 +175,9 @@ def trace(
     return Trace(
         traced.requests,
         " ".join(sentence.problem.text(sentence.outcome)),
-        sentence.status.value,
-        sentence.charged,
-        sentence.unique,
+        "skipped" if sentence.skipped else "succeeded" if sentence.success else "failed",
+        sentence.queries.charged,
+        sentence.queries.unique,
         victim.texts,
     )
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.constraints.sentence_constraint import Edit, SentenceConstraint
-from robustparse.attacks.engine.funnel import CandidateCounts
 from robustparse.attacks.results import AttackResult
 from robustparse.types import Example
 
@@ -48,9 +47,15 @@ def by_id(attack: Attack, examples: Sequence[Example]) -> dict[int, AttackResult
     return {result.id: result for result in attack.run(examples, HashVictim())}
 
 
+def refusals(results: Iterable[AttackResult]) -> int:
+    """How many changes the last constraint refused, of those that it judged."""
+    sums = [list(one.candidates["sums"]["all"].values()) for one in results]
+    return sum(judged - passed for *_, judged, passed in sums)
+
+
 def without_counts(result: AttackResult) -> AttackResult:
     """The result without the counts of candidates, which name every constraint."""
-    return replace(result, candidates=CandidateCounts())
+    return replace(result, candidates={})
 
 
 def uncounted(attack: Attack, examples: Sequence[Example]) -> dict[int, AttackResult]:

@@ -40,11 +40,11 @@ def test_they_are_what_the_attack_returns(search: Search, budget: int | None) ->
     if budget != 1 or not search.asks:
         assert sum(one.words != one.problem.sentence.words for one in made) > 3
     if search.asks:
-        assert all(one.charged == results[one.problem.id].charged for one in made)
+        assert all(one.queries.charged == results[one.problem.id].charged for one in made)
         assert len(training.texts) == sum(one.unique for one in results.values())
         assert len(reporting.texts) == len(training.texts) + len(EXAMPLES)
     else:
-        assert {one.charged for one in made} == {0}
+        assert {one.queries.charged for one in made} == {0}
         assert training.texts == []
 
 

@@ -48,7 +48,7 @@ def counts(
     problems, finished = builder.build([ONE, TWO]), builder.funnel.finished
     builder.extend(problems, [np.array([0, 1, 2]), np.array([1])])
     first, second = (finished(problem.id) for problem in problems)
-    assert finished(ONE.id).slots == 0  # forgotten
+    assert finished(ONE.id)["slots"] == 0  # forgotten
     # In two steps the counts are the same.
     problems = builder.extend(problems, [np.array([1]), np.array([], dtype=np.int64)])
     problems = builder.extend(problems, [np.array([0, 2]), np.array([1])])
@@ -61,7 +61,7 @@ def test_a_union_by_member_and_constraint() -> None:
     constraints = [Shorter(5), AttackableTags(["NNS", "VBP"]), Shorter(4)]
     first, second = counts(union, constraints)
     # Dogs: Wolves Foxes | Foxes Bees; chase: nothing; cats: lions | lions tigers ants.
-    assert first.record() == {
+    assert first == {
         "slots": 3,
         "sums": {
             "all": {"proposed": 6, "Shorter": 4, "Shorter 2": 2},
@@ -69,7 +69,7 @@ def test_a_union_by_member_and_constraint() -> None:
             "Lexicon 2": {"proposed": 5, "Shorter": 4, "Shorter 2": 2},
         },
     }
-    assert second.record() == {
+    assert second == {
         "slots": 1,
         "sums": {
             "all": {"proposed": 3, "Shorter": 2, "Shorter 2": 1},
@@ -82,7 +82,7 @@ def test_a_union_by_member_and_constraint() -> None:
 def test_a_single_generator_under_the_name_of_what_is_cached(tmp_path) -> None:
     cached = CachedCandidates(Lexicon(FIRST), str(tmp_path / "cache.sqlite"))
     first, _ = counts(cached, [])
-    assert first.record() == {
+    assert first == {
         "slots": 3,
         "sums": {"all": {"proposed": 3}, "Lexicon": {"proposed": 3}},
     }
@@ -92,7 +92,7 @@ def test_a_sentence_without_slots_has_counted_all_stages() -> None:
     (result,) = engine(Zheng2020(), Lexicon(FIRST), [AttackableTags(["JJ"])]).run(
         [ONE], HashVictim()
     )
-    assert result.candidates.record() == {
+    assert result.candidates == {
         "slots": 0,
         "sums": {"all": {"proposed": 0}, "Lexicon": {"proposed": 0}},
     }
@@ -110,7 +110,7 @@ def test_filters_on_changed_sentences() -> None:
     # Every word may be changed, and each is visited once.
     attack = engine(Wang2021(gamma=1.0), union, constraints)
     (result,) = attack.run([ONE], HashVictim())
-    assert result.candidates.record() == {
+    assert result.candidates == {
         "slots": 3,
         "sums": {
             # Without Foxes; then without tigers and ants.
@@ -155,6 +155,6 @@ def test_a_whole_vocabulary_is_counted_word_by_word() -> None:
     (result,) = attack.run([TWO], HashVictim())
     assert Compared.times < 100 * len(words)
     left = ["7" not in word for word in words]
-    sums = result.candidates.record()["sums"]
+    sums = result.candidates["sums"]
     assert sums["all"] == {"proposed": 4000, "judged": 4000, "Without": 2 * sum(left)}
     assert sums["Whole 2"] == {"proposed": 1000, "judged": 1000, "Without": 2 * sum(left[1::4])}

@@ -23,7 +23,7 @@ TAGS = {
 
 def training_words(sample: int = 5, tags: dict[str, str] = TAGS) -> CandidateGenerator:
     victim = HashVictim()
-    victim.training_tags = tags
+    victim.training_tags = {"xpos": tags}
     return TrainingWords(sample=sample).for_victim(victim)
 
 
@@ -221,5 +221,5 @@ def test_a_cache_never_gives_one_victim_the_words_of_another(tmp_path):
     cached = CachedCandidates(TrainingWords(sample=50), path)
     for tags in ({"old": "NN"}, {"new": "NN"}, {"old": "NN"}):
         victim = HashVictim()
-        victim.training_tags = tags
+        victim.training_tags = {"xpos": tags}
         assert cached.for_victim(victim).propose([slot(0)], 0) == [list(tags)]

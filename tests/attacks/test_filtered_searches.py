@@ -1,6 +1,6 @@
 """Constraints on sentences under every search."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -19,8 +19,7 @@ from sentence_judges import (
 )
 
 from robustparse.attacks.attack import Attack
-from robustparse.attacks.constraints.sentence_constraint import Edit
-from robustparse.attacks.engine.admissible_states import AdmissibleStates
+from robustparse.attacks.engine.admissible_states import AdmissibleStates, Judging
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.results import AttackResult
 
@@ -68,7 +67,7 @@ def test_constraints_that_admit_all_or_nothing(name: str) -> None:
         assert (result.words, result.success) == (result.example.sentence.words, False)
 
 
-Repair = Callable[[AdmissibleStates, Problem, State], Generator[list[Edit], None, State]]
+Repair = Callable[[AdmissibleStates, Problem, State], Judging[State]]
 
 
 @pytest.fixture
@@ -77,9 +76,7 @@ def repairs(monkeypatch: pytest.MonkeyPatch) -> dict[int, tuple[State, State]]:
     made: dict[int, tuple[State, State]] = {}
     original: Repair = AdmissibleStates.rebuilt
 
-    def rebuilt(
-        self: AdmissibleStates, problem: Problem, outcome: State
-    ) -> Generator[list[Edit], None, State]:
+    def rebuilt(self: AdmissibleStates, problem: Problem, outcome: State) -> Judging[State]:
         state = yield from original(self, problem, outcome)
         made[problem.id] = (outcome, state)
         return state

@@ -82,7 +82,7 @@ def test_a_setting_that_a_part_does_not_take(name: str, settings: dict, key: str
         (lambda: attacks.CharacterEdits(edits=["delete", "swop"]), "got swop"),
         (lambda: attacks.AttackableTags(["NN", "HYPH", "GW"]), "GW, HYPH cannot be attacked"),
         (lambda: attacks.ProtectedSpans({4: [[2, 1]]}), "sentence 4 has [2, 1]"),
-        (lambda: attacks.TaggerTag(noun_verb=True), "got tagset: penn"),
+        (lambda: attacks.TaggerTag(noun_verb=True), "got tagset: None"),
         (lambda: attacks.MaskedLM("x", top_k=50), "must not exceed top_k, got 99 of 50"),
     ],
 )

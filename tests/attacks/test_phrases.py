@@ -155,7 +155,7 @@ def test_each_target_or_all_of_them_together() -> None:
         ({"longest": 3}, "goal: shortest, longest: got 4 and 3"),
         ({"gap": -1}, "gap must be >= 0, got -1"),
         ({"targets": "all"}, "targets must be one of each, union"),
-        ({"punctuation": "ud"}, "punctuation must be one of none, penn, unicode"),
+        ({"punctuation": "ud"}, "punctuation must be one of none, penn, unicode, upos"),
     ],
 )
 def test_bad_settings(setting: dict, message: str) -> None:

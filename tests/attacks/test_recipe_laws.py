@@ -41,6 +41,7 @@ RECIPES = {
     "zheng2020_blackbox_character": True,
     "zheng2020_phrase_blackbox": True,
     "zheng2020_phrase_whitebox": False,
+    "zheng2020_universal": True,
     "zheng2020_whitebox": True,
     "zheng2020_whitebox_character": False,
 }

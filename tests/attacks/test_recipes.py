@@ -10,22 +10,23 @@ from published_figures import FIGURES
 from robustparse.attacks.attack import Attack
 
 FOLDER = Path(__file__).parents[2] / "configs" / "attack"
-# Goal, candidates, constraints in their order, and search; what a part is made of follows it.
+# Goal (none: the task's usual one), candidates, constraints in their order, and search; what a part
+# is made of follows it.
 # Cheap filters come before models: Jin et al. 2020, algorithm 1; Yoo et al. 2020, section 4; the
 # code of Zheng et al. 2020; Wang et al. 2021, whose code has the order of the sources too. Alzantot
 # et al. 2018 compare no tags.
 PARTS: dict[str, tuple[str, str, str, str]] = {
     "beam": (
-        "AttachmentDrop",
+        "",
         "EmbeddingNeighbours",
         "StopWords WordVectorCosine TaggerTag",
         "Beam",
     ),
-    "genetic": ("AttachmentDrop", "EmbeddingNeighbours", "StopWords WordVectorCosine", "Genetic"),
-    "pso": ("AttachmentDrop", "Sememes", "StopWords", "ParticleSwarm"),
-    "pwws": ("AttachmentDrop", "WordNetSynonyms", "StopWords", "PWWS"),
+    "genetic": ("", "EmbeddingNeighbours", "StopWords WordVectorCosine", "Genetic"),
+    "pso": ("", "Sememes", "StopWords", "ParticleSwarm"),
+    "pwws": ("", "WordNetSynonyms", "StopWords", "PWWS"),
     "textfooler": (
-        "AttachmentDrop",
+        "",
         "EmbeddingNeighbours",
         "StopWords WordVectorCosine TaggerTag SentenceSimilarity",
         "GreedyByImportance(DeletedWord)",
@@ -62,6 +63,12 @@ PARTS: dict[str, tuple[str, str, str, str]] = {
         "VocabularyWords",
         "ForbiddenRelations",
         "PhraseWhiteBox(NearestWord)",
+    ),
+    "zheng2020_universal": (
+        "AttachmentDrop",
+        "Union(CharacterEdits TrainingWords VocabularyWords)",
+        "AttackableTags DictionaryTag",
+        "Zheng2020",
     ),
     "zheng2020_whitebox": (
         "AttachmentDrop",

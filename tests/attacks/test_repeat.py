@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from attack_fakes import HashVictim, example
-from sentence_judges import by_id, uncounted
+from sentence_judges import by_id, refusals, uncounted
 from test_filtered_searches import SEARCHES, engine, examples_of
 
 from robustparse.attacks.attack import Attack
@@ -75,8 +75,7 @@ def test_white_boxes_pass_changed_words_over(name: str) -> None:
 
     def results(filter_: Repeat) -> tuple[int, int]:
         found = by_id(filtered(name, filter_), examples_of(name)).values()
-        judged, passed = sum(np.array(result.candidates.sums) for result in found)[0, -2:].tolist()
-        return judged - passed, sum(len(result.edited) for result in found)
+        return refusals(found), sum(len(result.edited) for result in found)
 
     refused, edited = results(Repeat())
     refused_alike, edited_alike = results(Unannounced())

@@ -67,7 +67,7 @@ def test_the_nearest_word_by_brute_force(distance: str) -> None:
     for one in examples:
         victim = Namer()
         problem = problem_of(one, Lexicon(lexicon), victim)
-        substitutes = NearestWord(alpha=1.5, distance=distance).start()
+        substitutes = NearestWord(alpha=1.5, distance=distance)
         state, replaced = problem.start(), set()
         for _ in range(12):
             position = int(rng.integers(len(problem)))
@@ -108,7 +108,7 @@ def test_casing_makes_no_other_word() -> None:
     assert problem.words == ("Dog", "Cow", "dog", "cow")
     victim.table[victim.intern(["Dog", "dog"])] = (9.0, 0.0, 0.0)
     victim.table[victim.intern(["Cow", "cow"])] = (5.0, 0.0, 0.0)
-    substitutes = NearestWord().start()
+    substitutes = NearestWord()
     gradients = at_words(problem, victim, [[1, 0, 0], [1, 0, 0]])
     assert substitutes.choose(problem, problem.start(), 0, gradients) == 1
     substitutes.settle([0])
@@ -125,7 +125,7 @@ def test_ties_break_by_index_and_zero_gradients_choose_nothing() -> None:
     problem = problem_of(example("a", "NN"), Lexicon({"a": ["x", "y", "z"]}), victim)
     victim.table[victim.intern(["y", "z"])] = (9.0, 0.0, 0.0)
     victim.table[victim.intern(["x"])] = (-9.0, 0.0, 0.0)
-    substitutes = NearestWord(alpha=9).start()
+    substitutes = NearestWord(alpha=9)
     assert (
         substitutes.choose(problem, problem.start(), 0, at_words(problem, victim, [[0] * 3])) == 0
     )
@@ -148,7 +148,7 @@ def test_ties_among_many_words_break_by_index(distance: str) -> None:
         target = vectors[0] + 1.5 * gradient[0] / np.linalg.norm(gradient[0])
         far_off = [far(row, target, distance) for row in victim.table[problem.rows]]
         same = {row for row in range(1900) if np.isclose(far_off[row], min(far_off), rtol=1e-12)}
-        chosen = NearestWord(alpha=1.5, distance=distance).start()
+        chosen = NearestWord(alpha=1.5, distance=distance)
         assert len(same) > 50
         assert chosen.choose(problem, problem.start(), 0, gradients) == min(same) + 1
 
@@ -159,7 +159,7 @@ def test_barred_choices_are_passed_over() -> None:
     victim.table[victim.intern(["x", "y", "z"])] = np.diag([3.0, 2.0, 1.0])
     gradients = at_words(problem, victim, [[5, 3, 1]])
     found = [
-        NearestWord(alpha=4).start().choose(problem, problem.start(), 0, gradients, barred)
+        NearestWord(alpha=4).choose(problem, problem.start(), 0, gradients, barred)
         for barred in ((), {1}, {1, 2}, {1, 2, 3})
     ]
     assert found == [1, 2, 3, 0]
@@ -184,7 +184,7 @@ def test_the_nearest_character_by_brute_force() -> None:
     victim = Namer()
     edits = CharacterEdits(edits=["substitute"], sample=None, alphabet=KNOWN + "xyz")
     problem = problem_of(example("badge feed x", "NN VB NN"), edits, victim)
-    substitutes = NearestCharacter(alpha=0.7, recent=2).start()
+    substitutes = NearestCharacter(alpha=0.7, recent=2)
     state = problem.start()
     places: dict[int, int] = {}
     tried: dict[int, list[str]] = {0: [], 1: [], 2: []}
@@ -221,10 +221,10 @@ def test_characters_behind_what_the_parser_reads_are_left_alone() -> None:
     gradient = np.zeros((1, WIDTH, 4))
     gradient[0, 0] = victim.letters["a"] - victim.letters["b"]  # away from "b", towards nothing new
     gradients = at_characters(problem, victim, gradient)
-    choice = NearestCharacter().start().choose(problem, problem.start(), 0, gradients)
+    choice = NearestCharacter().choose(problem, problem.start(), 0, gradients)
     assert problem.words[choice - 1] == "baaaaaaaa"
     flat = at_characters(problem, victim, np.zeros((1, WIDTH, 4)))
-    assert NearestCharacter().start().choose(problem, problem.start(), 0, flat) == 0
+    assert NearestCharacter().choose(problem, problem.start(), 0, flat) == 0
 
 
 @pytest.mark.parametrize(

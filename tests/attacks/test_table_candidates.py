@@ -9,6 +9,7 @@ import nltk.corpus
 import pytest
 from attack_fakes import HashVictim, example
 from lexical_fakes import slots
+from nltk.corpus.reader.wordnet import WordNetError
 
 from robustparse.attacks.candidates import sememes, wordnet
 from robustparse.attacks.candidates.generator import Slot
@@ -17,6 +18,7 @@ from robustparse.attacks.candidates.sememes import Sememes
 from robustparse.attacks.candidates.wordnet import WordNetSynonyms, part_of
 from robustparse.errors import InputError
 from robustparse.files import read_json
+from robustparse.types import Sentence
 
 
 def sense(word: str, grammar: str, definition: str) -> dict[str, str]:
@@ -62,7 +64,7 @@ def test_words_of_the_training_data_keep_tag_and_sememes(tmp_path) -> None:
         "pursued": "VBD",
         "cows": "NNS",
     }
-    victim.training_tags = tags
+    victim.training_tags = {"xpos": tags}
     generator = Sememes(dictionary(tmp_path)).for_victim(victim)
     text = "Dogs/NNS dog/NN dog/VBP dogged/VBD dogged/VBN dogs/VBZ dog/IN hen/NN"
     assert generator.propose(slots(text), 0) == [
@@ -98,7 +100,7 @@ def test_words_of_the_dictionary_replace_uninflected_ones(tmp_path, shape) -> No
 @pytest.mark.usefixtures("fake_wordnet")
 def test_the_fingerprint_follows_dictionary_training_words_and_option(tmp_path) -> None:
     victim = HashVictim()
-    victim.training_tags = {"dog": "NN"}
+    victim.training_tags = {"xpos": {"dog": "NN"}}
     generator = Sememes(dictionary(tmp_path))
     prints = [generator.fingerprint(), generator.for_victim(victim).fingerprint()]
     prints.append(Sememes(dictionary(tmp_path), words="dictionary").fingerprint())
@@ -117,7 +119,8 @@ def test_a_dictionary_is_read_once_for_all_victims(tmp_path, monkeypatch) -> Non
 
     monkeypatch.setattr(sememes, "read_json", counting)
     generator, first, second = Sememes(dictionary(tmp_path)), HashVictim(), HashVictim()
-    first.training_tags, second.training_tags = {"hound": "NN"}, {"cow": "NN"}
+    first.training_tags = {"xpos": {"hound": "NN"}}
+    second.training_tags = {"xpos": {"cow": "NN"}}
     for _ in range(3):  # as with every batch of online training, and in turn
         for victim, word in ((first, "hound"), (first, "hound"), (second, "cow")):
             assert generator.for_victim(victim).propose(slots("dog/NN"), 0) == [[word]]
@@ -135,7 +138,7 @@ def test_fingerprints_are_taken_once(tmp_path, monkeypatch) -> None:
         return dumps(content, **options)
 
     victim = HashVictim()
-    victim.training_tags = {"dog": "NN"}
+    victim.training_tags = {"xpos": {"dog": "NN"}}
     path = dictionary(tmp_path)
     monkeypatch.setattr(json, "dumps", counting)
     table, senses = Lexicon({"dog": ["cow"]}), Sememes(path)
@@ -248,3 +251,38 @@ def test_missing_wordnet(monkeypatch: pytest.MonkeyPatch) -> None:
         WordNetSynonyms().propose(slots("dog/NN"), 0)
     assert "nltk.downloader wordnet" in error.value.remedy
     assert WordNetSynonyms().propose([], 0) == []
+
+
+def test_words_of_another_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only English words have base forms; the lemmas are those of the language."""
+
+    class French:
+        def synsets(self, word: str, part: str, lang: str) -> list[object]:
+            assert (word, lang) == ("chiens", "fra")
+            return [SimpleNamespace(lemma_names=lambda lang: ["chiens", "toutous", "chien_loup"])]
+
+    monkeypatch.setattr(wordnet, "load_wordnet", lambda language: French())
+    sentence = Sentence(("Chiens",), ("NOUN",))
+    generator = WordNetSynonyms(language="fra")
+    assert generator.propose([Slot(0, sentence, 0)], seed=0) == [["toutous"]]
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        (LookupError("no omw"), "nltk.downloader omw-2.0"),
+        (WordNetError("no fra"), "one of eng, fin"),
+    ],
+)
+def test_a_language_that_wordnet_does_not_have(monkeypatch, raised, said) -> None:
+    def synsets(word: str, lang: str) -> None:
+        raise raised
+
+    fake = SimpleNamespace(ensure_loaded=print, synsets=synsets, langs=lambda: ["fin", "eng"])
+    monkeypatch.setattr(nltk.corpus, "wordnet", fake)
+    wordnet.load_wordnet.cache_clear()
+    with pytest.raises(InputError) as error:
+        wordnet.load_wordnet("fra")
+    assert error.value.key == "WordNet: language"
+    assert said in (error.value.remedy or error.value.expected)
+    wordnet.load_wordnet.cache_clear()

@@ -39,12 +39,13 @@ TEXT = (
 
 def test_the_white_list() -> None:
     tags = "JJ JJR JJS NN NNS NNP NNPS VB VBD VBG VBN VBP VBZ RB RBR RBS"
-    assert frozenset(tags.split()) == ZHENG_2020_TAGS
+    universal = "ADJ NOUN PROPN VERB ADV"
+    assert frozenset([*tags.split(), *universal.split()]) == ZHENG_2020_TAGS
     mask = AttackableTags().attackable(SENTENCE)
     assert mask.tolist() == [False, True, True, False, True]
     words = example("x y z", "IN HYPH NN")
     assert AttackableTags(["IN"]).attackable(words).tolist() == [True, False, False]
-    assert frozenset({"HYPH", "NFP", "ADD", "GW", "AFX", "XX"}) == NEVER_ATTACKED
+    assert frozenset({"HYPH", "NFP", "ADD", "GW", "AFX", "XX", "X"}) == NEVER_ATTACKED
 
 
 def test_warnings_of_listed_tags_that_the_data_does_not_have() -> None:
@@ -55,11 +56,11 @@ def test_warnings_of_listed_tags_that_the_data_does_not_have() -> None:
     # Of a default list some may be absent.
     assert warnings(AttackableTags(), SENTENCE) == warnings(AttackableTags(), SENTENCE, other) == ""
     found = warnings(AttackableTags(), other)
-    assert "attackable tags: no word of the data has JJ, JJR," in found
+    assert "attackable tags: no word of the data has ADJ, ADV, JJ, JJR," in found
     assert found.endswith("its words have ADJA, ART, N")
     assert warnings(AttackableTags(["NN", "JJ"])) == warnings(AttackableTags("any"), other) == ""
     assert "no word of the data has NN;" in warnings(AttackableTags(["NN", "JJ"]), SENTENCE)
-    assert "no word of the data has X;" in warnings(ForbiddenTags(["X", "DT"]), SENTENCE)
+    assert "no word of the data has Y;" in warnings(ForbiddenTags(["Y", "DT"]), SENTENCE)
     assert warnings(ForbiddenTags([]), SENTENCE) == warnings(ForbiddenTags(), SENTENCE) == ""
     relations = ForbiddenRelations(["dep", "SBJ"])
     assert "forbidden relations: no word of the data has SBJ;" in warnings(relations, SENTENCE)
@@ -89,7 +90,7 @@ def test_a_constraint_allows_what_it_does_not_forbid() -> None:
 
 def test_the_dictionary_compares_training_tags() -> None:
     victim = HashVictim()
-    victim.training_tags = {"boat": "NN", "ships": "NNS", "new": "JJ", "big": "JJ"}
+    victim.training_tags = {"xpos": {"boat": "NN", "ships": "NNS", "new": "JJ", "big": "JJ"}}
     slots = [Slot(0, SENTENCE.sentence, 1), Slot(0, SENTENCE.sentence, 4)]
     masks = DictionaryTag().accept(slots, [["New", "boat", "unseen"], ["boat", "SHIPS"]], victim)
     assert [mask.tolist() for mask in masks] == [[True, False, False], [False, True]]
@@ -225,7 +226,7 @@ def fake_library(monkeypatch: pytest.MonkeyPatch, name: str) -> list[list[str]]:
 
     def tagged(words: list[str]) -> list[SimpleNamespace]:
         asked.append(list(words))
-        return [SimpleNamespace(tag_=one, xpos=one) for one in tag(list(words))]
+        return [SimpleNamespace(tag_=one, xpos=one, pos_="", upos="") for one in tag(list(words))]
 
     library = ModuleType(name)
     if name == "spacy":

@@ -1,4 +1,4 @@
-"""Without Penn tags, sentences and victims are refused by every part that reads them."""
+"""Without tags, sentences and victims are refused by every part that reads them."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from robustparse.errors import InputError
 
 TAGGED, BARE = example("a dog", "DT NN"), example("a dog", "", number=3)
 LEXICON = Lexicon({"dog": ["cat"]})
-REFUSAL = r"sentence 4: no Penn tag for every word, .* XPOS column"
+REFUSAL = r"sentence 4: no tag for every word, .* column 5 \(XPOS\)"
 
 NEEDY: dict[str, tuple[CandidateGenerator, list[Constraint]]] = {
     "dictionary": (LEXICON, [DictionaryTag()]),
@@ -55,7 +55,7 @@ def test_they_are_refused_before_anything_is_asked(
     monkeypatch.chdir(tmp_path)  # where the cache is made
     generator, constraints = NEEDY[name]
     victim = HashVictim()
-    victim.training_tags = {"dog": "NN"}
+    victim.training_tags = {"xpos": {"dog": "NN"}}
     attack = Attack(generator, Greedy(), constraints, goal=AttachmentDrop())
     with pytest.raises(InputError, match=REFUSAL):
         list(attack.run([TAGGED, BARE], victim))
@@ -81,7 +81,7 @@ def test_a_victim_without_tags_is_no_dictionary(part: str) -> None:
     """There would be no candidate, and the attack do nothing without a word."""
     generator, constraints = NEEDY[part]
     attack = Attack(generator, Greedy(), constraints, goal=AttachmentDrop())
-    with pytest.raises(InputError, match="the victim was trained without Penn tags") as error:
+    with pytest.raises(InputError, match="the victim was trained without tags") as error:
         list(attack.run([TAGGED], HashVictim()))
     assert error.value.key in ("DictionaryTag", "TrainingWords", "Sememes")
 

@@ -8,7 +8,7 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.zheng2020 import Zheng2020
-from robustparse.attacks.unseen import Unseen, unseen_words
+from robustparse.attacks.unseen import unseen_words
 
 
 class Knowing(TableVictim):
@@ -31,11 +31,10 @@ def test_words_before_and_after():
     before, after = ["dog", "old", "dog"], ["cat", "new", "bee"]
     victim = Knowing(["old", "cat"], ["dog", "new"], (), {})
     found = unseen_words(victim, before, after)
-    assert found == Unseen(oov=(2, 2), oot=(1, 2))
-    assert found.record() == {"oov": [2, 2], "oot": [1, 2]}
+    assert found == {"oov": [2, 2], "oot": [1, 2]}
     spelling = unseen_words(Knowing(None, [], (), {}), before, after)
-    assert spelling.record() == {"oov": None, "oot": [3, 3]}
-    assert unseen_words(victim, [], []).record() == {"oov": [0, 0], "oot": [0, 0]}
+    assert spelling == {"oov": None, "oot": [3, 3]}
+    assert unseen_words(victim, [], []) == {"oov": [0, 0], "oot": [0, 0]}
     assert unseen_words(HashVictim(), before, after) is None
 
 
@@ -45,6 +44,6 @@ def test_of_the_words_that_an_attack_changed():
     victim = Knowing(["dogs", "chase"], ["cats"], (2, 0, 2), {"bees chase cats": (0, 0, 0)})
     (result,) = attack.run([sentence], victim)
     assert result.edited == (0,)
-    assert result.unseen == Unseen(oov=(0, 1), oot=(1, 1))
+    assert result.unseen == {"oov": [0, 1], "oot": [1, 1]}
     (result,) = attack.run([sentence], TableVictim((2, 0, 2), {}))
     assert result.unseen is None

@@ -112,7 +112,7 @@ def test_a_filter_that_admits_one_of_two_words_leaves_that_one(victim: GradientV
     result = attacked(victim, gamma=0.5, positions=2, judge=lambda edit: edit.word != "fox")
     # First trial: the fox is refused, the pets are put in.
     assert victim.texts[:2] == ["the dog saw cats", "the dog saw pets"]
-    assert result.candidates.record()["sums"]["all"]["judged"] >= 2
+    assert result.candidates["sums"]["all"]["judged"] >= 2
 
 
 def test_a_word_whose_substitute_is_refused_is_not_replaced(victim: GradientVictim) -> None:

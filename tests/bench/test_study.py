@@ -85,12 +85,13 @@ def test_rows_are_trained_by_what_is_there() -> None:
         ("ewt_blackbox", ["folder", "masked_lm"], []),
         ("zheng2020_table2", ["folder"], ["--masked_lm", "--encoder"]),
         ("wang2021_filters", ["masked_lm"], ["--folder", "--vectors"]),
+        ("mr_defenses", ["folder", "vectors"], ["--word_vectors"]),
     ],
 )
 def test_what_a_study_needs_is_asked_for_first(
     name: str, given: list[str], lacking: list[str]
 ) -> None:
-    options = dict.fromkeys(("folder", "masked_lm", "encoder", "vectors"))
+    options = dict.fromkeys(("folder", "masked_lm", "encoder", "vectors", "word_vectors"))
     inputs = study.Inputs(**options | dict.fromkeys(given, "there"))
     assert study.missing(STUDIES[name], inputs) == lacking
 
@@ -240,7 +241,7 @@ def test_another_seed_is_every_rows_in_a_folder_of_its_own(
     assert "init_from" not in " ".join(clean)
     assert moved["offline_50_seed_2"].title.endswith(", seed 5")
     assert moved["offline_50_seed_2"].copies.of == moved[""]
-    (own,) = study.configs(STUDIES["ewt_blackbox"].elsewhere(home, 3).rows[-1])
+    (own,) = study.configs(STUDIES["ewt_blackbox"].elsewhere(home, 3).rows[-1], HERE)
     assert yaml.safe_load(own.read_text())["trainer"]["callbacks"][0]["init_args"]["seed"] == 3
     places = [result("a study", one, *one.cases[0]) for one in (shipped, other)]
     assert places[0].parent == study.ROOT / "bench" / "results"

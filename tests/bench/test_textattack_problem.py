@@ -6,14 +6,15 @@ from pathlib import Path
 import pytest
 import torch
 from reviews import corpus
-from torch import nn
 
 import textattack_problem
-from classifier_network import Classifier
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.constraints.words import StopWords
 from robustparse.errors import InputError
+from robustparse.types import Example, Sentence
+from textattack_network import read_network
 from textattack_problem import kept_texts, read_texts, stop_words, substitutes, train
+from textattack_victim import file_of, read_victim, untrained
 
 
 class Table(CandidateGenerator):
@@ -67,32 +68,42 @@ def test_stop_words_of_the_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert stop_words(read_texts(tmp_path / "t.tsv")) == ["the"]
 
 
-def test_two_passes_are_one_packed_bidirectional_lstm() -> None:
-    rng = torch.Generator().manual_seed(0)
-    weights = textattack_problem._initial(9, 3, 7, rng)
-    network = Classifier(weights, "lstm").double()
-    names = network.weights()
-    assert set(names) == set(weights)
-    assert all(torch.equal(names[name].float(), weights[name]) for name in weights)
-    reference = nn.LSTM(7, 7, batch_first=True, bidirectional=True).double()
-    reference.load_state_dict({n[4:]: names[n] for n in names if n.startswith("rnn.")})
-    ids = torch.tensor([[3, 4, 5, 6], [7, 8, 0, 0], [2, 0, 0, 0]])
-    lengths = torch.tensor([4, 2, 1])
-    packed = nn.utils.rnn.pack_padded_sequence(network.emb(ids), lengths, batch_first=True)
-    states, _ = nn.utils.rnn.pad_packed_sequence(
-        reference(packed)[0], batch_first=True, padding_value=float("-inf")
-    )
-    expected = network.out(states.amax(1))
-    torch.testing.assert_close(network(network.emb(ids), lengths), expected)
+@pytest.mark.parametrize("arch", ["lstm", "bow"])
+def test_both_sides_read_the_same_network_from_a_file(tmp_path: Path, arch: str) -> None:
+    words = [f"w{number}" for number in range(7)]
+    saved = file_of(untrained(words, 3, 5, 4, seed=0))
+    if arch == "bow":
+        weights = {"emb.weight": torch.randn(9, 5), "out.weight": torch.randn(3, 5)}
+        saved |= {"arch": arch, "state_dict": weights | {"out.bias": torch.randn(3)}}
+    torch.save(saved, tmp_path / "victim.pt")
+    network, ids = read_network(tmp_path / "victim.pt", torch.float64)
+    model = read_victim(tmp_path / "victim.pt", torch.float64)
+    texts = [("w6", "w0", "never", "w3"), ("w1",), ("w2", "w5", "w5", "w4")]
+    for some in (texts, texts[::2]):
+        rows = [torch.tensor([ids.get(word, 1) for word in text]) for text in some]
+        padded = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+        theirs = network(network.emb(padded), torch.tensor([len(row) for row in rows]))
+        examples = [Example(id_, Sentence(text), "2") for id_, text in enumerate(some)]
+        ours = model(model.encode(examples).batch(range(len(some)), 1.0))
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
+    for name, weight in saved["state_dict"].items() if arch == "lstm" else ():
+        assert torch.equal(file_of(model.float())["state_dict"][name], weight)
+
+
+def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+    torch.save({"arch": "lstm"}, tmp_path / "other.pt")
+    for path in (tmp_path / "other.pt", tmp_path / "none.pt"):
+        with pytest.raises(InputError) as caught:
+            read_victim(path)
+        assert caught.value.path == str(path)
 
 
 def test_training_learns_and_repeats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(textattack_problem, "EPOCHS", 12)
     texts = read_texts(corpus(tmp_path) / "train.tsv")
-    (network, vocabulary), (again, _) = train(texts, 0, 16), train(texts, 0, 16)
-    weights, others = network.weights(), train(texts, 1, 16)[0].weights()
-    assert all(torch.equal(weights[name], value) for name, value in again.weights().items())
-    assert not torch.equal(weights["out.weight"], others["out.weight"])
-    ids = torch.tensor([[vocabulary[word] for word in text.sentence.words] for text in texts])
-    guesses = network(network.emb(ids), torch.full((len(texts),), ids.shape[1])).argmax(-1)
-    assert guesses.tolist() == [int(text.gold) for text in texts]
+    models = [train(texts, seed, 16) for seed in (0, 0, 1)]
+    weights, again, others = (model.state_dict() for model in models)
+    assert all(torch.equal(again[name], value) for name, value in weights.items())
+    assert not torch.equal(weights["output.weight"], others["output.weight"])
+    guesses = models[0].predict([text.sentence for text in texts])
+    assert guesses == [text.gold for text in texts]

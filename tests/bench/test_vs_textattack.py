@@ -27,7 +27,7 @@ def problem(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TimedVictim
     folder = corpus(tmp_path_factory.mktemp("problem"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(textattack_problem, "EPOCHS", 12)
-        victim = TimedVictim(*train(read_texts(folder / "train.tsv"), 0, 16))
+        victim = TimedVictim([train(read_texts(folder / "train.tsv"), 0, 16)])
     (folder / "synonyms.json").write_text(json.dumps(SYNONYMS), encoding="utf-8")
     (folder / "stop.txt").write_text("the\nis\n", encoding="utf-8")
     return folder, victim

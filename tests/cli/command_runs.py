@@ -2,25 +2,24 @@
 
 import os
 import socket
-import subprocess
-import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import held_attack
 import numpy as np
 import pytest
+from forks import Forked
 
+from robustparse.api import attack_run
 from robustparse.attacks.constraints.grammar import GrammarChecker
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.requests import Answer, Search, Searching
-from robustparse.cli.common import attacking
 from robustparse.cli.main import main
 from robustparse.evaluation.tally import Tally
 from sample_runs import save_checkpoint, trained_parser
 
-HERE = Path(__file__).parent
 ROOM = "robustparse.attacks"
 RECIPE = """
 goal: {class_path: robustparse.attacks.AttachmentDrop}
@@ -160,26 +159,13 @@ def stop_after(count: int, calls: list[int], monkeypatch: pytest.MonkeyPatch) ->
 
         yield update
 
-    monkeypatch.setattr(attacking, "attack_progress", progress)
+    monkeypatch.setattr(attack_run, "attack_progress", progress)
 
 
-def started(*program: str, **environment: str) -> subprocess.Popen[str]:
-    """A program in a process of its own; a script's path, or ``-c`` and code, then arguments."""
-    path = os.pathsep.join([str(HERE), *sys.path])
-    return subprocess.Popen(
-        [sys.executable, *program],
-        env={**os.environ, "PYTHONPATH": path, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def held(gate: Path, at: int, options: Sequence[str], **environment: str) -> subprocess.Popen[str]:
+def held(gate: Path, at: int, options: Sequence[str], **environment: str) -> Forked:
     """Our program, held behind so many sentences until the gate is opened, which is deleted."""
     gate.touch()
-    where = {"GATE": str(gate), "HELD_AT": str(at)}
-    return started(str(HERE / "held_attack.py"), *options, **where, **environment)
+    return Forked(held_attack.run, gate, at, options, **environment)
 
 
 def free_port() -> int:
@@ -191,14 +177,11 @@ def free_port() -> int:
     raise RuntimeError("no free port")
 
 
-def ranks(
-    options: Sequence[str], count: int, gate: Path | None = None
-) -> list[subprocess.Popen[str]]:
+def ranks(options: Sequence[str], count: int, gate: Path | None = None) -> list[Forked]:
     """Our program as torchrun would start it; held behind three sentences of each rank."""
     common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
     common |= {"WORLD_SIZE": str(count), "LOCAL_WORLD_SIZE": str(count)}
     places = [{**common, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(count)]
     if gate is not None:
         return [held(gate, 3, options, **place) for place in places]
-    plain = ("-c", "from robustparse.cli.main import main; main()", *options)
-    return [started(*plain, **place) for place in places]
+    return [Forked(main, options, **place) for place in places]

@@ -3,8 +3,9 @@
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,15 @@ from typing import Any
 import torch
 import yaml
 from command_runs import free_port
+from forks import Forked
+from torch.distributed.launcher.api import elastic_launch
+from torch.distributed.run import config_from_args, parse_args
 
+from robustparse.cli.main import main
 from small_runs import fit as small_fit
 from small_runs import small
+
+Program = Callable[[list[str]], None]
 
 ROOT = Path(__file__).parents[2]
 TOLERANCE = 1e-12
@@ -45,45 +52,82 @@ def fit(config: Path, folder: Path, *options: str) -> list[str]:
     return [*small_fit(config, folder, *options), "--trust", "faults"]
 
 
+@dataclass(frozen=True)
+class Ended:
+    """What a launcher left: its exit code and what it and its processes wrote to standard error."""
+
+    returncode: int
+    stderr: str
+
+
 def train(
     config: Path,
     folder: Path,
     processes: int,
     *options: str,
     restarts: int = 0,
-    program: Path = ROOT / "train.py",
+    program: Program = main,
     meeting: Sequence[str] = ("--standalone",),
-) -> subprocess.CompletedProcess[str]:
-    """``train.py fit`` under torchrun, on one machine; ``meeting`` says where it meets others.
+) -> Ended:
+    """``fit`` under torchrun, on one machine, in forks; ``meeting`` says where it meets others.
 
     Processes started again get a store of their own: in the old one are the addresses of the dead.
     """
-    launcher = [*meeting, "--nproc_per_node", str(processes), "--max_restarts", str(restarts)]
-    options = ("--trainer.devices", str(processes), "--trainer.strategy", "ddp", *options)
-    here = [str(ROOT / "src"), str(ROOT / "bench"), str(Path(__file__).parent)]
+    launcher = _launcher(
+        processes, *meeting, "--max_restarts", str(restarts), "--start-method=fork"
+    )
     fresh = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"} if restarts else {}
+    given = (launcher, program, _fit(config, folder, processes, *options))
+    launched = Forked(_launch, *given, OMP_NUM_THREADS="1", **fresh)
+    _, errors = launched.communicate(LONGEST)
+    assert launched.returncode is not None
+    return Ended(launched.returncode, errors)
+
+
+def train_by_commands(config: Path, folder: Path, processes: int, program: Path) -> Ended:
+    """The same by torchrun itself and a program of its own, as users start them."""
+    here = [str(ROOT / "src"), str(ROOT / "bench"), str(Path(__file__).parent)]
+    launcher = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        *_launcher(processes, "--standalone"),
+    ]
     process = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "torch.distributed.run", *launcher),
-            *(str(program), *fit(config, folder, *options)),
-        ],
-        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(here), **fresh},
+        [*launcher, str(program), *_fit(config, folder, processes)],
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(here)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
     try:
-        output, errors = process.communicate(timeout=LONGEST)
+        _, errors = process.communicate(timeout=LONGEST)
     except subprocess.TimeoutExpired:
         process.terminate()  # torchrun ends its workers then; killed it would leave them behind
         process.communicate()
         raise
-    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+    return Ended(process.returncode, errors)
 
 
-def train_on_two_machines(
-    config: Path, folder: Path, restarts: int
-) -> list[subprocess.CompletedProcess[str]]:
+def _launcher(processes: int, *options: str) -> list[str]:
+    return [*options, "--nproc_per_node", str(processes)]
+
+
+def _fit(config: Path, folder: Path, processes: int, *options: str) -> list[str]:
+    devices = ("--trainer.devices", str(processes), "--trainer.strategy", "ddp")
+    return fit(config, folder, *devices, *options)
+
+
+def _launch(launcher: list[str], program: Program, arguments: list[str]) -> None:
+    """What torchrun does, with a function in the place of a script."""
+    given = parse_args([*launcher, "a script"])
+    if given.standalone:
+        given.rdzv_backend, given.rdzv_endpoint = "c10d", "localhost:0"
+    config, *_ = config_from_args(given)
+    elastic_launch(config, program)(arguments)
+
+
+def train_on_two_machines(config: Path, folder: Path, restarts: int) -> list[Ended]:
     """One process on each; both are this machine, which need not know itself by its name."""
     place = ("--rdzv_endpoint", f"localhost:{free_port()}", "--local_addr", "localhost")
     meeting = ("--nnodes", "2", "--rdzv_backend", "c10d", "--rdzv_id", "run", *place)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,9 @@ from command_runs import (
     mistake,
     ranks,
 )
+from forks import FORKS, Forked
 
-from robustparse.cli.common.attacking import process_device
+from robustparse.api.attack_run import process_device
 from robustparse.cli.main import main
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_folder import locked
@@ -63,7 +63,7 @@ def same(out: Path, made: Path) -> None:
     assert sorted(path.name for path in out.iterdir()) == sorted([*FILES, "summary.json"])
 
 
-def until_lines(out: Path, count: int, *processes: subprocess.Popen[str]) -> None:
+def until_lines(out: Path, count: int, *processes: Forked) -> None:
     """Wait until so many sentences are finished."""
     end = time.monotonic() + LONGEST
     while len(list(held_lines(out))) < count:
@@ -94,7 +94,14 @@ def by_one_and_by_two(made: Path, folder: Path, recipe: str) -> list[dict[str, A
     return read_lines(folder / "2" / "examples.jsonl")
 
 
+@pytest.fixture
+def _forks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The processes that ``--devices`` starts are forks of one that has imported everything."""
+    monkeypatch.setattr("robustparse.evaluation.ranks.get_context", lambda _: FORKS)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("_forks")
 @pytest.mark.parametrize(
     "recipe", [FILTERED_WHITE_BOX, PHRASES], ids=["white, with a checker", "phrase"]
 )
@@ -103,6 +110,7 @@ def test_two_processes_write_what_one_writes_by_every_kind_of_attack(made, tmp_p
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("_forks")
 def test_two_processes_write_what_one_writes_by_every_search(made, tmp_path):
     """The searches share a launch; each has sentences in both processes, and changes some."""
     count = len(yaml.safe_load(BY_TURNS)["search"]["init_args"]["searches"])
@@ -151,7 +159,7 @@ def test_a_folder_in_use_is_refused_by_several_processes_too(made, tmp_path, cap
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("_forks")
 def test_a_mistake_of_a_process_is_the_commands(made, tmp_path, capsys):
     model = tmp_path / "no" / "model"
     recipe = RECIPE.replace("TrainingWords", "MaskedLM")

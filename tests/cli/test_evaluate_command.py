@@ -9,8 +9,8 @@ import torch
 from command_runs import checkpoint, mistake, table
 
 from robustparse import __version__
-from robustparse.cli import evaluate as module
-from robustparse.cli.common.inputs import Paths, as_list
+from robustparse.api import sources
+from robustparse.api.inputs import Paths, as_list
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.errors import InputError
@@ -140,7 +140,7 @@ def test_several_checkpoints_are_one_ensemble(tmp_path, monkeypatch, capsys):
         given.append(as_list(checkpoints))
         raise InputError("seen")
 
-    monkeypatch.setattr(module, "load_models", noted)
+    monkeypatch.setattr(sources, "load_models", noted)
     (tmp_path / "options.yaml").write_text("checkpoint: [a, b]\n")
     for options in (
         ["--checkpoint", "a", "b"],

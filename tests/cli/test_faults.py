@@ -4,13 +4,12 @@ import errno
 import math
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
 from exact_runs import fault
+from forks import Forked
 from tiny_runs import differences, fit, metrics, write_config
 
 from robustparse.cli.main import main
@@ -190,26 +189,13 @@ def test_a_full_disk_ends_a_run_that_can_go_on(
     assert differences(tmp_path / "run", tmp_path / "whole") == []
 
 
-def python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The program in a process of its own, with a service of its own.
+def with_its_own_service(arguments: list[str]) -> None:
+    """The program, with another W&B service than that of the tests that shared this process.
 
-    W&B hands the address of a service that runs already to child processes, and the tests that
-    shared this process have started one.
+    W&B hands the address of a service that runs already to child processes.
     """
-    here = [*sys.path, str(Path(__file__).parent)]
-    inherited = {name: value for name, value in os.environ.items() if name != "WANDB_SERVICE"}
-    return subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        env={
-            **inherited,
-            "OMP_NUM_THREADS": "1",
-            "PYTHONPATH": os.pathsep.join(filter(None, here)),
-        },
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
-    )
+    os.environ.pop("WANDB_SERVICE", None)
+    main(arguments)
 
 
 @pytest.mark.slow
@@ -222,11 +208,11 @@ def test_wandb_may_die(tmp_path: Path) -> None:
     }
     dies = fault("KillService", steps=[12], mark=str(mark))
     config = write_config(tmp_path / "run.yaml", [dies], logger=logger, max_steps=30)
-    run = "import sys; from robustparse.cli.main import main; main(sys.argv[1:])"
-    first = python(run, *fit(config, tmp_path / "run"))
-    assert first.returncode == 0, first.stderr[-4000:]
+    first = Forked(with_its_own_service, fit(config, tmp_path / "run"))
+    _, errors = first.communicate()
+    assert first.returncode == 0, errors[-4000:]
     assert "wandb" in mark.read_text()
-    assert first.stderr.count("Weights & Biases") == 1, first.stderr[-4000:]
+    assert errors.count("Weights & Biases") == 1, errors[-4000:]
     run_id = (tmp_path / "run" / "wandb_id").read_text()
     losses = [step for step, _ in column(tmp_path / "run", "train/loss")]
     assert losses == list(range(30))

@@ -10,8 +10,8 @@ import pytest
 import yaml
 from command_runs import mistake
 
-from robustparse.cli.common.class_paths import CONFIGS, checked
 from robustparse.cli.main import main
+from robustparse.recipes.class_paths import CONFIGS, checked
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(path.relative_to(ROOT / "configs") for path in (ROOT / "configs").rglob("*.yaml"))

@@ -70,7 +70,7 @@ OPTIONS = [
     ("evaluate", "--limit 0", "--limit must be >= 1, got 0"),
     ("evaluate", "--seed -1", "--seed must be >= 0 and below 2**64, got -1"),
     ("evaluate", "--limit some", "Expected int; got some"),
-    ("evaluate", "--punctuation some", "Expected one of ['none', 'penn', 'unicode']"),
+    ("evaluate", "--punctuation some", "Expected one of ['none', 'penn', 'unicode', 'upos']"),
     ("evaluate", "--max-length 9", "--max-length 9; did you mean --max_length?"),
     ("evaluate", "--checkpoints a", "--checkpoints a; did you mean --checkpoint?"),
     ("evaluate", "--nonsense 1", "--nonsense"),
@@ -290,14 +290,14 @@ def without(arguments: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("part", ["AttackableTags", "TrainingWords"])
-def test_data_without_penn_tags(part, made, tmp_path, capsys):
+def test_data_without_tags(part, made, tmp_path, capsys):
     path = tmp_path / "untagged.conllu"
-    path.write_text(GOOD + GOOD.replace("\tNN\t", "\t_\t"))
+    path.write_text(GOOD + GOOD.replace("\tNOUN\tNN\t", "\t_\t_\t"))
     free = "AttackableTags, init_args: {tags: any}}"
     needy = RECIPE.replace("- class_path", "- {class_path").replace("AttackableTags", free)
     recipe = needy if part == "TrainingWords" else RECIPE
     error = mistake(capsys, *attack_by(made, tmp_path, recipe, "--data", path))
-    assert f"{path}:4: sentence 2: no Penn tag for every word" in error
+    assert f"{path}:4: sentence 2: no tag for every word" in error
     assert not Path("out").exists()
 
 

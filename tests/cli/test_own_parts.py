@@ -97,6 +97,18 @@ def test_a_goal(made: Path) -> None:
         assert line["success"] == (lost["attacked"] and not lost["clean"])
 
 
+def test_a_victim(made: Path) -> None:
+    options = attack(made, recipe(PARTS[0]), "--victim", f"{MODULE}.ToTheLongest")
+    at = options.index("--checkpoint")
+    options = [*options[:at], *options[at + 2 :], "--trust", MODULE, "--victim.label", "x"]
+    main(options)
+    lines = read_lines(Path("out/examples.jsonl"))
+    assert {label for line in lines for label in line["clean"]["labels"]} == {"root", "x"}
+    for line in lines:
+        longest = max(map(len, line["adversarial_tokens"]))
+        assert len(line["adversarial_tokens"][line["attacked"]["heads"].index(0)]) == longest
+
+
 def test_augment_takes_them(made: Path) -> None:
     options = attack(made, recipe("A search", *PARTS), "--trust", MODULE)
     main(["augment", *options[1:], "--out", "copies.conllu", "--keep", "all", "--limit", "4"])

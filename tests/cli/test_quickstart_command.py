@@ -10,6 +10,8 @@ from command_runs import mistake, table
 
 from robustparse.cli import quickstart
 from robustparse.cli.main import main
+from robustparse.cli.stories import STORIES
+from robustparse.data.sample import generator, reviews
 from robustparse.data.sample import treebank as sample
 from robustparse.evaluation.clean import evaluate
 from robustparse.evaluation.lines import read_lines
@@ -18,15 +20,16 @@ from robustparse.models.load import load
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A sample treebank of few sentences."""
-    monkeypatch.setattr(sample, "SPLITS", {"train": 150, "dev": 20, "test": 40})
-    monkeypatch.setattr(quickstart, "CLEAN_EPOCHS", 5)
-    monkeypatch.setattr(quickstart, "ROBUST_EPOCHS", {"substitution": 5, "none": 5})
-    monkeypatch.setattr(quickstart, "CURVE", (0.3,))
+    """Samples of few sentences."""
+    monkeypatch.setattr(generator, "SPLITS", {"train": 150, "dev": 20, "test": 40})
+    short = {name: one._replace(epochs=(5, 5, 5), curve=(0.3,)) for name, one in STORIES.items()}
+    monkeypatch.setattr(quickstart, "STORIES", short)
     monkeypatch.setattr(quickstart, "CURVE_SENTENCES", 25)
-    sample.sample_treebank.cache_clear()
+    for drawn in (sample.sample_treebank, reviews.sample_reviews):
+        drawn.cache_clear()
     yield
-    sample.sample_treebank.cache_clear()
+    for drawn in (sample.sample_treebank, reviews.sample_reviews):
+        drawn.cache_clear()
 
 
 @pytest.mark.slow
@@ -69,7 +72,8 @@ def test_every_figure_printed_is_in_the_files(tmp_path: Path, capsys):
 
 @pytest.mark.slow
 def test_a_second_run_in_the_same_folder_reports_its_own_parsers(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(quickstart, "CLEAN_EPOCHS", 2)
+    story = quickstart.STORIES["dependency"]._replace(epochs=(2, 5, 5))
+    monkeypatch.setattr(quickstart, "STORIES", {"dependency": story})
     found = []
     for defense in ("substitution", "none"):
         main(["quickstart", "--out", str(tmp_path), "--defense", defense])
@@ -88,6 +92,19 @@ def test_a_second_run_in_the_same_folder_reports_its_own_parsers(tmp_path, monke
     assert not torch.equal(found[0]["robust"], found[1]["robust"])
 
 
+@pytest.mark.slow
+def test_the_story_of_texts_is_told_too(tmp_path, capsys):
+    main(["quickstart", "--task", "classification", "--out", str(tmp_path)])
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    for name, row in table(captured.out).items():
+        summary = json.loads((tmp_path / name / "summary.json").read_text())
+        accuracies = (summary[which]["accuracy"] for which in ("clean", "attacked"))
+        assert row[:2] == [f"{accuracy:.1f}" for accuracy in accuracies]
+        assert load(tmp_path / name / "classifier.ckpt").task.name == summary["task"]
+    assert "Accuracy against edit budget" in (tmp_path / "report.html").read_text()
+
+
 def test_mistakes_are_named(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     for seed in ("-1", str(1 << 64)):
@@ -95,4 +112,5 @@ def test_mistakes_are_named(tmp_path, capsys):
         assert f"--seed must be >= 0 and below 2**64, got {seed}" in error
     error = mistake(capsys, "quickstart", "--out", tmp_path / "file" / "out")
     assert "file/out: the output folder is not writable" in error
-    assert "magic" in mistake(capsys, "quickstart", "--defense", "magic")
+    for option in ("--defense", "--task"):
+        assert "magic" in mistake(capsys, "quickstart", option, "magic")

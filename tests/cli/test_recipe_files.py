@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from command_runs import RECIPE, checkpoint, mistake, stop_after
 
-from robustparse.cli.common.recipe_files import recipe_digests
 from robustparse.cli.main import main
 from robustparse.evaluation.lines import read_lines
+from robustparse.recipes.recipe_files import recipe_digests
 from sample_runs import sentences, write_sample
 
 TRAINING_WORDS = "robustparse.attacks.TrainingWords"

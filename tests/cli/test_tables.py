@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.console import Console
 
-from robustparse.cli.common.tables import summary_table
+from robustparse.api.tables import summary_table
 
 
 def summary(**more: Any) -> dict[str, Any]:

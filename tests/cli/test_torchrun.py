@@ -1,5 +1,6 @@
 """Several processes under torchrun: they train as one does, and faults of one cost nothing."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from exact_runs import (
     fit,
     largest_difference,
     train,
+    train_by_commands,
     train_on_two_machines,
 )
 from tiny_runs import metrics
@@ -41,7 +43,7 @@ def recipes(tmp_path_factory: pytest.TempPathFactory) -> Path:
         exact(folder / f"{name}.yaml", name, 6)
     program = folder / "all.py"
     program.write_text(ALL)
-    two = train(folder / "NAME.yaml", folder / "NAME", 2, program=program)
+    two = train_by_commands(folder / "NAME.yaml", folder / "NAME", 2, program)
     assert two.returncode == 0, two.stderr[-4000:]
     return folder
 
@@ -132,22 +134,19 @@ def test_a_signal_to_one_process_stops_all_and_one_process_goes_on(
     assert largest_difference(tmp_path / "run", one) <= TOLERANCE
 
 
-ELSEWHERE = """
-import os, sys
-from robustparse.cli.main import main
-if os.environ["RANK"] == "1":
-    sys.argv += ["--trainer.default_root_dir", FOLDER]
-main(sys.argv[1:])
-"""
+def elsewhere(arguments: list[str]) -> None:
+    """The program, whose second process is given another folder."""
+    if os.environ["RANK"] == "1":
+        folder = Path(arguments[arguments.index("--trainer.default_root_dir") + 1])
+        arguments = [*arguments, "--trainer.default_root_dir", str(folder.with_name("other"))]
+    main(arguments)
 
 
 def test_processes_that_see_different_folders_are_refused(tmp_path: Path) -> None:
     """As on two machines without a shared file system, where only the first has a checkpoint."""
     config = exact(tmp_path / "run.yaml", "clean", 4, limit_val_batches=1)
     main(fit(config, tmp_path / "run", "--trainer.max_steps", "2"))
-    program = tmp_path / "elsewhere.py"
-    program.write_text(ELSEWHERE.replace("FOLDER", repr(str(tmp_path / "other"))))
-    refused = train(config, tmp_path / "run", 2, program=program)
+    refused = train(config, tmp_path / "run", 2, program=elsewhere)
     assert refused.returncode == 1
     assert "start from different steps (0, 2)" in refused.stderr
     assert "shared file system" in refused.stderr

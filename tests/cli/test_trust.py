@@ -3,7 +3,6 @@
 import copy
 import importlib
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -13,13 +12,14 @@ from typing import Any
 import pytest
 import yaml
 from command_runs import RECIPE, mistake
+from forks import Forked
 from tiny_runs import write_config
 
 from robustparse import trust
-from robustparse.cli.common.class_paths import CONFIGS, checked
 from robustparse.cli.main import main
 from robustparse.errors import InputError
 from robustparse.models.checkpoint import instantiate, specification
+from robustparse.recipes.class_paths import CONFIGS, checked
 
 EVIL = "evil_module.Evil"
 SPECS = {
@@ -308,10 +308,10 @@ def test_end_to_end_in_a_process_of_its_own() -> None:
             {"trainer": {"callbacks": [{"class_path": EVIL}, SPECS["subprocess.Popen"]]}}
         )
     )
-    code = "from robustparse.cli.main import main; main(['fit', '--config', 'run.yaml'])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 2, done.stderr
-    assert done.stderr.startswith("robustparse: run.yaml:3: trainer.callbacks[0].class_path: ")
+    process = Forked(main, ["fit", "--config", "run.yaml"])
+    _, errors = process.communicate()
+    assert process.returncode == 2, errors
+    assert errors.startswith("robustparse: run.yaml:3: trainer.callbacks[0].class_path: ")
 
 
 def test_a_checkpoint_names_only_classes_of_the_package_and_of_trusted_modules() -> None:

@@ -29,9 +29,9 @@ import torch
 import yaml
 
 from robustparse import load
-from robustparse.cli.common.class_paths import CONFIGS
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
+from robustparse.recipes.class_paths import CONFIGS
 from sample_runs import sentences as sample_sentences
 from sample_runs import write_sample
 

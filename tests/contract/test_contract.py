@@ -21,11 +21,11 @@ from pytorch_lightning.cli import LightningCLI
 from robustparse import load
 from robustparse.attacks.attack import Attack
 from robustparse.cli import lightning
-from robustparse.cli.common.class_paths import checked
-from robustparse.cli.common.yaml_files import read_yaml
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.errors import InputError
+from robustparse.recipes.class_paths import checked
+from robustparse.recipes.yaml_files import read_yaml
 from robustparse.types import DependencyTree
 
 HERE = Path(__file__).parent

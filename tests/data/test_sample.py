@@ -7,15 +7,16 @@ import numpy as np
 import pytest
 
 from robustparse.data.sample import treebank as sample
+from robustparse.data.sample.generator import Sample
 from robustparse.data.sample.grammar import read
-from robustparse.data.sample.treebank import SampleTreebank, attack_lexicon, sample_treebank
+from robustparse.data.sample.treebank import attack_lexicon, sample_treebank
 from robustparse.data.sample.words import CLOSED, OPEN
 from robustparse.types import Example
 
 SEEDS = (0, 20250)
 
 
-def everything(treebank: SampleTreebank) -> list[Example]:
+def everything(treebank: Sample) -> list[Example]:
     return [*treebank.train, *treebank.dev, *treebank.test]
 
 

@@ -38,25 +38,25 @@ def test_words_are_lower_cased_counted_and_ranked():
 
 def test_tags_are_the_most_frequent_of_each_repeated_word():
     vocabulary = Vocabulary.from_examples(TRAINING, min_count=3)
-    assert vocabulary.training_tags == {"saw": "NN", "cat": "NN", "dog": "NN", "the": "DT"}
-    assert "cut" not in vocabulary.training_tags  # seen once
-    assert "été" not in vocabulary.training_tags  # never tagged
+    assert vocabulary.training_tags["xpos"] == {"saw": "NN", "cat": "NN", "dog": "NN", "the": "DT"}
+    assert "cut" not in vocabulary.training_tags["xpos"]  # seen once
+    assert "été" not in vocabulary.training_tags["xpos"]  # never tagged
 
 
 def test_training_words_do_without_tags():
     tagged, words = TRAINING[:3], ["saw", "cat", "dog", "the"]
     vocabulary = Vocabulary.from_examples(tagged, min_count=1)
-    assert list(vocabulary.training_words) == list(vocabulary.training_tags) == words
+    assert list(vocabulary.training_words) == list(vocabulary.training_tags["xpos"]) == words
     bare = [replace(one, sentence=replace(one.sentence, xpos=())) for one in tagged]
     vocabulary = Vocabulary.from_examples(bare)
-    assert not vocabulary.training_tags
+    assert not vocabulary.training_tags["xpos"]
     assert list(vocabulary.training_words) == words
     assert Vocabulary.from_lists(vocabulary.to_lists()).training_words == set(words)
     # Where some sentences have tags, the words of the others count too.
     untagged = [example(number, words) for number, words in ((7, "the fox"), (8, "one fox"))]
     mixed = Vocabulary.from_examples([*tagged, *untagged], min_count=1)
     assert list(mixed.training_words) == ["saw", "the", "cat", "dog", "fox"]
-    assert sorted(mixed.training_tags) == ["cat", "dog", "saw", "the"]
+    assert sorted(mixed.training_tags["xpos"]) == ["cat", "dog", "saw", "the"]
     assert Vocabulary.from_lists(mixed.to_lists()).training_words == mixed.training_words
 
 
@@ -70,10 +70,23 @@ def test_a_vocabulary_that_was_used_can_be_copied():
         assert list(copied.training_words) == list(used.training_words)
 
 
+def test_universal_tags_have_a_dictionary_of_their_own():
+    both = [
+        replace(one, sentence=replace(one.sentence, upos=tuple(t[:1] for t in one.sentence.xpos)))
+        for one in TRAINING
+    ]
+    vocabulary = Vocabulary.from_examples(both)
+    assert vocabulary.training_tags["upos"] == {"saw": "N", "cat": "N", "dog": "N", "the": "D"}
+    lists = vocabulary.to_lists()
+    assert Vocabulary.from_lists(lists) == vocabulary
+    del lists["universal"]  # the first checkpoints have none
+    assert Vocabulary.from_lists(lists) == replace(vocabulary, universal=())
+
+
 def test_ties_of_tags_fall_to_the_alphabet():
     tied = [example(0, "saw saw", "VBD NN"), example(1, "Saw", "VB"), example(2, "saw", "NN")]
-    assert Vocabulary.from_examples(tied).training_tags == {"saw": "NN"}
-    assert Vocabulary.from_examples(tied[:2]).training_tags == {"saw": "NN"}
+    assert Vocabulary.from_examples(tied).training_tags["xpos"] == {"saw": "NN"}
+    assert Vocabulary.from_examples(tied[:2]).training_tags["xpos"] == {"saw": "NN"}
 
 
 def test_characters_keep_their_case():

@@ -85,7 +85,8 @@ def test_a_word_that_lengthens_a_sentence_beyond_the_limit_is_trained_on(folder,
             [one for one in chosen if len(one.sentence) == 5],
         )
         for problem in (SimpleNamespace(example=one, id=one.id) for one in of_five):
-            yield SimpleNamespace(problem=problem, outcome=outcome, words=longer, charged=1)
+            queries = SimpleNamespace(charged=1)
+            yield SimpleNamespace(problem=problem, outcome=outcome, words=longer, queries=queries)
 
     adversary.attack.sentences = lengthened
     parser.log = lambda *_, **__: None

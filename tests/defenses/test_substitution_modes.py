@@ -116,7 +116,7 @@ def test_the_costs_of_several_are_added_up(data, order):
 
         def counting(*arguments: Any, **named: Any) -> list[Any]:
             made = list(make(*arguments, **named))
-            asked[adversary] = [one.charged for one in made]
+            asked[adversary] = [one.queries.charged for one in made]
             return made
 
         adversary.attack.sentences = counting

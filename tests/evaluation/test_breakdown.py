@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from robustparse.evaluation.breakdown import breakdown as breakdown_of
-from robustparse.evaluation.breakdown import tag_class
+from robustparse.tagsets import class_of
 from robustparse.tasks.dependency import DependencyTask
 
 
@@ -95,10 +95,13 @@ def row(sentences: int, changed: int | None, *rest: float | None) -> dict[str, f
 
 @pytest.mark.parametrize(
     ("tag", "name"),
-    [("JJS", "JJ"), ("NNP", "NN"), ("RBR", "RB"), ("VBZ", "VB"), ("IN", "IN"), ("WRB", "other")],
+    [
+        *(("JJS", "JJ"), ("NNP", "NN"), ("RBR", "RB"), ("VBZ", "VB"), ("IN", "IN"), ("WRB", "")),
+        *(("ADJ", "JJ"), ("PROPN", "NN"), ("ADV", "RB"), ("VERB", "VB"), ("ADP", "IN"), ("X", "")),
+    ],
 )
 def test_classes_of_tags(tag, name):
-    assert tag_class(tag) == name
+    assert class_of(tag) == name
 
 
 def test_unseen_words():

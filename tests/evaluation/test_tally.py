@@ -6,9 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robustparse.attacks.engine.funnel import CandidateCounts
 from robustparse.attacks.results import AttackResult
-from robustparse.attacks.unseen import Unseen
 from robustparse.evaluation.tally import Tally, result_line
 from robustparse.tasks.dependency import DependencyTask
 from robustparse.types import DependencyTree, Example, Sentence
@@ -50,8 +48,8 @@ def result(*counted: bool) -> AttackResult:
         success=True,
         charged=7,
         unique=5,
-        unseen=Unseen(None, (0, 1)),
-        candidates=CandidateCounts(("Any",), ("proposed",), 2, ((9,), (9,))),
+        unseen={"oov": None, "oot": [0, 1]},
+        candidates={"slots": 2, "sums": {"all": {"proposed": 9}, "Any": {"proposed": 9}}},
     )
 
 
@@ -96,12 +94,15 @@ def test_a_line_holds_the_sentence_both_parses_and_the_queries():
     )
 
 
-def test_a_sentence_of_which_no_word_counts_has_no_score():
-    line = result_line(TASK, result(False, False, False))
-    assert line["counted"] == 0
-    assert [line[which][name] for which in ("clean", "attacked") for name in ("uas", "las")] == [
-        None
-    ] * 4
+@pytest.mark.parametrize(
+    ("counted", "scores"),
+    [((False, False, False), [None] * 4), ((True, True, True), [66.6667, 33.3333, 33.3333, 0.0])],
+)
+def test_scores_have_four_decimals_or_are_none_where_no_word_counts(counted, scores):
+    line = result_line(TASK, result(*counted))
+    assert line["counted"] == sum(counted)
+    names = [(which, name) for which in ("clean", "attacked") for name in ("uas", "las")]
+    assert [line[which][name] for which, name in names] == scores
 
 
 def lines(seed: int, count: int) -> list[dict[str, Any]]:

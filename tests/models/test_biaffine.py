@@ -65,6 +65,7 @@ def test_arc_scores_equal_a_loop(parser):
     batch = batch_of(parser, made_up(0, 3))
     states = states_of(parser, batch)
     arcs = parser(batch).arcs
+    assert parser.arc_attn.weight.shape == (1, 7 + 1, 7)
     for row, length in enumerate(batch.lengths.tolist()):
         for word in range(length + 1):
             for head in range(arcs.shape[2]):
@@ -227,3 +228,12 @@ def test_numbering_keeps_ids_heads_and_what_counts(parser, examples):
     assert names == [label for example in examples for label in example.gold.labels]
     assert data.gold["counted"].values.tolist() == [True] * 5 + [False] + [True] * 9
     assert len(parser.encode([])) == 0
+
+
+def test_the_seed_of_the_first_weights_is_0_unless_given(vocabulary):
+    def first(**seed: int) -> torch.Tensor:
+        encoder = LSTMEncoder(word_dim=3, character_dim=0, hidden=3, layers=1)
+        return BiaffineParser(encoder, 3, 2, vocabulary=vocabulary, **seed).arc_mlp_d.linear.weight
+
+    assert torch.equal(first(), first(seed=0))
+    assert not torch.equal(first(), first(seed=1))

@@ -18,7 +18,7 @@ from robustparse.models.encoders.normalized import NormalizedLSTMEncoder
 from robustparse.models.encoders.transformer import TransformerEncoder
 from robustparse.models.victim import ModelVictim
 from robustparse.types import DependencyTree, Example, Sentence
-from tiny_models import TEXTS, examples, save_bert
+from tiny_models import TEXTS, examples, random_parser, save_bert
 
 SIZES = {"hidden": 6, "layers": 2, "word_dim": 5}
 CHARACTERS = {"character_dim": 3, "character_out": 4}
@@ -50,19 +50,10 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(params=MADE)
 def parser(request, folder) -> BiaffineParser:
-    """Untrained, in float64, every weight random."""
     encoder = MADE[request.param](folder)
     if request.param == "transformer":
         encoder.long_sentences = "truncate"
-    made = BiaffineParser(
-        encoder, arc_dim=7, label_dim=4, vocabulary=Vocabulary.from_examples(examples())
-    ).double()
-    generator = torch.Generator().manual_seed(0)
-    with torch.no_grad():
-        for parameter in made.parameters():
-            noise = torch.randn(parameter.shape, generator=generator, dtype=parameter.dtype)
-            parameter.add_(0.5 * noise)
-    return made.eval()
+    return random_parser(encoder)
 
 
 def batch_of(parser: BiaffineParser) -> Batch:

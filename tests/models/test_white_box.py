@@ -1,19 +1,16 @@
 """The white-box view of a parser against its definition and finite differences, in float64."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
 
-from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.models.base import Model
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.encoders.transformer import TransformerEncoder
 from robustparse.models.victim import ModelVictim
-from tiny_models import examples, save_bert
+from tiny_models import examples, random_parser, save_bert
 
 SIZES = {"word_dim": 5, "hidden": 6, "layers": 1}
 CHARACTERS = {"character_dim": 3, "character_out": 4}
@@ -25,19 +22,6 @@ LSTM: dict[str, dict[str, int]] = {
 }
 
 
-def made(encoder: Any) -> BiaffineParser:
-    """Untrained, in float64, every weight random."""
-    parser = BiaffineParser(
-        encoder, arc_dim=7, label_dim=4, vocabulary=Vocabulary.from_examples(examples())
-    ).double()
-    generator = torch.Generator().manual_seed(0)
-    with torch.no_grad():
-        for parameter in parser.parameters():
-            noise = torch.randn(parameter.shape, generator=generator, dtype=parameter.dtype)
-            parameter.add_(0.5 * noise)
-    return parser.eval()
-
-
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory):
     return save_bert(tmp_path_factory.mktemp("bert"))
@@ -46,8 +30,8 @@ def bert(tmp_path_factory):
 @pytest.fixture(params=[*LSTM, "transformer"])
 def parser(request, bert) -> BiaffineParser:
     if request.param == "transformer":
-        return made(TransformerEncoder(str(bert), mix=1))
-    return made(LSTMEncoder(**LSTM[request.param]))
+        return random_parser(TransformerEncoder(str(bert), mix=1))
+    return random_parser(LSTMEncoder(**LSTM[request.param]))
 
 
 class Asked:
@@ -122,7 +106,7 @@ def test_both_losses_leave_words_out(parser):
 
 
 def test_the_pieces_of_a_word_are_taken_together(bert):
-    parser = made(TransformerEncoder(str(bert), mix=1))
+    parser = random_parser(TransformerEncoder(str(bert), mix=1))
     victim = ModelVictim([parser])
     asked = Asked(parser, victim)
     batch = asked.batch
@@ -176,7 +160,7 @@ def test_vectors_are_looked_up_afresh_once_weights_have_changed(make_parser):
 
 
 def test_gradients_of_characters_by_finite_differences():
-    parser = made(LSTMEncoder(**LSTM["character"]))
+    parser = random_parser(LSTMEncoder(**LSTM["character"]))
     victim = ModelVictim([parser])
     asked = Asked(parser, victim)
     words = asked.arguments[0]
@@ -205,7 +189,7 @@ def test_gradients_of_characters_by_finite_differences():
 
 
 def test_vectors_of_characters():
-    parser = made(LSTMEncoder(**LSTM["character"]))
+    parser = random_parser(LSTMEncoder(**LSTM["character"]))
     victim = ModelVictim([parser])
     with victim.evaluating():
         found = victim.character_vectors(victim.intern(["cat", "c\u00e6t"]))
@@ -220,7 +204,7 @@ def test_vectors_of_characters():
 
 @pytest.mark.parametrize("name", ["word", "word+character+POS"])
 def test_characters_of_parsers_that_read_words_are_refused(name):
-    victim = ModelVictim([made(LSTMEncoder(**LSTM[name]))])
+    victim = ModelVictim([random_parser(LSTMEncoder(**LSTM[name]))])
     with pytest.raises(InputError, match="a parser that reads words by their characters only"):
         victim.character_vectors(victim.intern(["cat"]))
 

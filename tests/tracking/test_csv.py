@@ -31,10 +31,10 @@ def test_rows_come_back(tmp_path: Path) -> None:
     assert path.read_text() == (
         'step,name,value\n3,val/las,91.25\n3,epoch,1.0\n4,"a,""b""",nan\n4,loss,inf\n'
     )
-    assert read_table(path) == table.rows
+    assert read_table(path)[0] == table.rows
     values = {str(index): random.Random(index).gauss(0, 1e-9) for index in range(100)}
     MetricsTable(path, keep=False).append(0, values)
-    assert {name: float(value) for _, name, value in read_table(path)} == values
+    assert {name: float(value) for _, name, value in read_table(path)[0]} == values
 
 
 def test_a_file_cut_anywhere_is_continued(tmp_path: Path) -> None:

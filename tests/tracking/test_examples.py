@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from robustparse.evaluation.tally import RecordLogger, RobustnessRecord
-from robustparse.report.page import render_examples
+from robustparse.reports.page import render_examples
 from robustparse.tasks.task import named
 from robustparse.tracking.csv import CsvLogger
 from robustparse.tracking.examples import FOLDER, example_rows, mark_edits

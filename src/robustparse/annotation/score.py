@@ -90,10 +90,9 @@ def _read_answers(
                 remedy="give each annotator's file as it was handed out",
             )
         lines[name] = line
-        answers[item.id] = {
-            question: _unblinded(_answer(row[question], question, path, line), item)
-            for question in QUESTIONS
-        }
+        names = {"A": ADVERSARIAL, "B": ADVERSARIAL, item.original: ORIGINAL}
+        given = {question: _answer(row[question], question, path, line) for question in QUESTIONS}
+        answers[item.id] = {question: names.get(one, one) for question, one in given.items()}
     if not lines:
         raise InputError("holds no answers", path=path)
     if left := [n for n, item in items.items() if item.annotator == annotator and n not in lines]:
@@ -109,9 +108,3 @@ def _answer(text: str, question: str, path: Path, line: int) -> str:
         expected = f"one of {', '.join(QUESTIONS[question])}"
         raise InputError(found, path=path, line=line, key=question, expected=expected)
     return answer
-
-
-def _unblinded(answer: str, item: Item) -> str:
-    if answer not in ("A", "B"):
-        return answer
-    return ORIGINAL if answer == item.original else ADVERSARIAL

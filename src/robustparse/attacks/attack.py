@@ -16,8 +16,9 @@ from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.goals.goal import Goal
 from robustparse.attacks.goals.usual import usual_goal
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.results import AttackResult, Status
+from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.requests import Search
+from robustparse.attacks.tagged import Part
 from robustparse.attacks.unseen import unseen_words
 from robustparse.attacks.victim import Victim, joined
 from robustparse.errors import check_least, check_seed
@@ -83,6 +84,14 @@ class Attack:
         self.candidates.check(examples)
         for constraint in self.constraints:
             constraint.check(examples)
+
+    def warnings(self, examples: Sequence[Example]) -> Iterator[str]:
+        """Yield what a user should know of the data, once each: which tags the parts go by, tags
+        that a constraint lists and no word has.
+        """
+        parts: list[Part] = [self.candidates, *self.constraints]
+        found = (warning for part in parts for warning in part.warnings(examples))
+        yield from dict.fromkeys(found)
 
     def run(
         self, examples: Iterable[Example], victim: Victim, statistics: Statistics | None = None
@@ -190,10 +199,10 @@ def _result(sentence: SearchRun, victim: Victim) -> AttackResult:
         attacked=attacked,
         counted=tuple(sentence.problem.counted.tolist()),
         targeted=sentence.targeted,
-        skipped=sentence.status is Status.SKIPPED,
-        success=sentence.status is Status.SUCCEEDED,
-        charged=sentence.charged,
-        unique=sentence.unique,
+        skipped=sentence.skipped,
+        success=sentence.success,
+        charged=sentence.queries.charged,
+        unique=sentence.queries.unique,
         candidates=sentence.counts,
         unseen=unseen_words(victim, [original[at] for at in edited], [words[at] for at in edited]),
     )

@@ -1,20 +1,11 @@
 """What becomes of a sentence under attack."""
 
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
 from robustparse.attacks.engine.funnel import CandidateCounts
 from robustparse.attacks.unseen import Unseen
 from robustparse.types import Example
-
-
-class Status(Enum):
-    """What became of a sentence; one that reaches the goal unchanged is skipped."""
-
-    SKIPPED = "skipped"
-    SUCCEEDED = "succeeded"
-    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +40,7 @@ class AttackResult:
     success: bool
     charged: int
     unique: int
-    candidates: CandidateCounts = field(default_factory=CandidateCounts)
+    candidates: CandidateCounts = field(default_factory=dict)
     unseen: Unseen | None = None
 
     @property

@@ -1,10 +1,21 @@
-"""What candidate generators and constraints share: they may read Penn tags, and be models."""
+"""What candidate generators and constraints share: they may go by tags, and be models."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError
+from robustparse.tagsets import Tagset
 from robustparse.types import Example
+
+_NAMES = {
+    "xpos": ("XPOS tag", "them in column 5 of the data file"),
+    "upos": ("universal tag", "them in column 4 (UPOS) of the data file"),
+    None: ("tag", "Penn tags in column 5 (XPOS) of the data file, or universal ones in column 4"),
+}
+
+
+TrainingTags = Mapping[str, Mapping[str, str]]
+"""By tagset, training words in lower case and their most frequent tag (`Victim.training_tags`)."""
 
 
 class Part:
@@ -12,12 +23,14 @@ class Part:
 
     Attributes:
         is_model: whether a model decides; its seconds are then reported apart from the victim's.
-        reads_tags: whether sentences need Penn tags: without them the attack would silently leave
-            them as they are.
+        reads_tags: whether sentences need tags: without them the attack would silently leave them
+            as they are.
+        tagset: which tags these are; None goes by each sentence's own (`Sentence.tagset`).
     """
 
     is_model: bool = False
     reads_tags: bool = False
+    tagset: Tagset | None = None
 
     def check(self, examples: Sequence[Example]) -> None:
         """Refuse sentences that lack what the part reads.
@@ -26,20 +39,57 @@ class Part:
             InputError: names the first such sentence, counted from 1, and what it lacks.
         """
         for example in examples if self.reads_tags else ():
-            if len(example.sentence.xpos) != len(example.sentence):
+            sentence = example.sentence
+            if len(sentence.tagged(self.tagset)) != len(sentence):
+                kind, expected = _NAMES[self.tagset]
                 raise InputError(
-                    f"sentence {example.id + 1}: no Penn tag for every word, which this attack "
-                    "needs",
-                    expected="them in the XPOS column (the fifth) of the data file",
+                    f"sentence {example.id + 1}: no {kind} for every word, which this attack needs",
+                    expected=expected,
+                    remedy="leave out `tagset`"
+                    if self.tagset and sentence.tagged()
+                    else "tag the data, or leave out the parts of the recipe that go by tags",
+                )
+
+    def warnings(self, examples: Sequence[Example]) -> Iterator[str]:
+        """Yield what a user should know of the data, first of all which tags the part goes by.
+
+        Nothing where it is told by `tagset`, and where all sentences have Penn tags.
+        """
+        if self.reads_tags and self.tagset is None:
+            universal = sum(example.sentence.tagset == "upos" for example in examples)
+            if universal:
+                yield (
+                    f"{universal} of {len(examples)} sentences have no Penn tags in column 5: the "
+                    "attack goes by their universal tags in column 4 (`tagset: upos`)"
                 )
 
 
-def tag_dictionary(victim: Victim, part: str) -> Mapping[str, str]:
-    """Return the victim's training words with their Penn tags, of which `part` needs some."""
-    if not victim.training_tags:
-        raise InputError(
-            "the victim was trained without Penn tags, so that there would be no candidate",
-            key=part,
-            remedy="leave it out, or replace it by a part that needs no tags",
-        )
-    return victim.training_tags
+def training_tags(victim: Victim, part: Part) -> TrainingTags:
+    """Return the victim's training words with their tags, of which a part needs some.
+
+    Raises:
+        InputError: the victim was trained without such tags.
+    """
+    known = victim.training_tags
+    if not any(known.get(one) for one in ([part.tagset] if part.tagset else known)):
+        raise _untaught(part.tagset, part)
+    return known
+
+
+def tags_of(known: TrainingTags, tagset: Tagset, part: Part) -> Mapping[str, str]:
+    """Return the training words with their tags of one set.
+
+    Raises:
+        InputError: they have none.
+    """
+    if not known.get(tagset):
+        raise _untaught(tagset, part)
+    return known[tagset]
+
+
+def _untaught(tagset: Tagset | None, part: Part) -> InputError:
+    return InputError(
+        f"the victim was trained without {_NAMES[tagset][0]}s, so that there would be no candidate",
+        key=type(part).__name__,
+        remedy="leave it out, set its `tagset`, or replace it by a part that needs no tags",
+    )

@@ -1,29 +1,13 @@
 """Counts of changed words that a victim does not know (Wang et al. 2021, Table 7)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from robustparse.attacks.victim import LexicalVictim, Victim
 
-BeforeAfter = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Unseen:
-    """Unknown words at changed positions: how many of the original and of the new ones.
-
-    Args:
-        oov: without an embedding of their own; None where no word has one.
-        oot: not in the training set, as far as the victim knows it.
-    """
-
-    oov: BeforeAfter | None
-    oot: BeforeAfter
-
-    def record(self) -> dict[str, Any]:
-        """Convert to the form of a line of ``examples.jsonl``."""
-        return {"oov": None if self.oov is None else list(self.oov), "oot": list(self.oot)}
+Unseen = dict[str, list[int] | None]
+"""Words at changed positions, the original ones and the new ones: ``oov``, those without an
+embedding of their own, None where no word has one; ``oot``, those not in the training set, as far
+as the victim knows it."""
 
 
 def unseen_words(victim: Victim, before: Sequence[str], after: Sequence[str]) -> Unseen | None:
@@ -33,7 +17,7 @@ def unseen_words(victim: Victim, before: Sequence[str], after: Sequence[str]) ->
     """
     if not isinstance(victim, LexicalVictim):
         return None
-    old, new = victim.embedded(before), victim.embedded(after)
-    seen = [victim.seen_in_training(words) for words in (before, after)]
-    oov = None if old is None or new is None else (int((~old).sum()), int((~new).sum()))
-    return Unseen(oov, (int((~seen[0]).sum()), int((~seen[1]).sum())))
+    known = [victim.embedded(words) for words in (before, after)]
+    oov = [int((~own).sum()) for own in known if own is not None]
+    oot = [int((~victim.seen_in_training(words)).sum()) for words in (before, after)]
+    return {"oov": oov or None, "oot": oot}

@@ -44,8 +44,10 @@ class Victim(Protocol):
         """Padded words of a forward pass that suit it where it runs."""
 
     @property
-    def training_tags(self) -> Mapping[str, str]:
-        """Lower-cased word to its most frequent Penn tag in training (words seen twice or more)."""
+    def training_tags(self) -> Mapping[str, Mapping[str, str]]:
+        """Of each tagset (`upos`, `xpos`), lower-cased words seen twice or more in training and
+        their most frequent tag, the most frequent word first.
+        """
 
     @property
     def training_words(self) -> Set[str]:

@@ -1,25 +1,32 @@
-"""``robustparse attack``: attack a checkpoint on a data file, into a folder."""
+"""``robustparse attack``: attack a checkpoint or another victim on a data file, into a folder."""
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+from rich.console import Console
+
+from robustparse.api.attack_run import AttackRun
+from robustparse.api.inputs import Paths
+from robustparse.api.sources import DataFile, command_source
+from robustparse.api.tables import summary_table
 from robustparse.attacks.attack import Attack
-from robustparse.cli.common.attacking import AttackRun
-from robustparse.cli.common.inputs import Paths, as_list
-from robustparse.cli.common.options import Recipe
 from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.data.fractions import FractionOf
 from robustparse.evaluation.attack_folder import Summary
 from robustparse.models.load import Decoder
 from robustparse.models.victim import Precision
+from robustparse.recipes.recipe import Recipe
 from robustparse.tasks.task import Task
+from robustparse.victims.black_box import BlackBox
 
 
 def attack(
     attack: Attack,
-    checkpoint: Paths,
     data: str,
     out: str,
+    checkpoint: Paths | None = None,
+    victim: BlackBox | None = None,
     limit: int | None = None,
     seed: int | None = None,
     decoder: Decoder | None = None,
@@ -28,18 +35,21 @@ def attack(
     devices: int = 1,
     precision: Precision = "32-true",
     max_length: int = MAX_LENGTH,
+    columns: list[str] | None = None,
     recipe: Recipe | None = None,
+    victim_settings: dict[str, Any] | None = None,
     split: str = "test",
     unit: FractionOf = "sentences",
     check: Callable[[Task], None] | None = None,
 ) -> Summary | None:
-    """Attack a checkpoint on a data file; run again on the same folder, it resumes.
+    """Attack a checkpoint, or a --victim, on a data file; run again on the same folder, it resumes.
 
     Args:
         attack: a recipe: the name of one that is installed, as ``pwws``, or a file.
-        checkpoint: the model to attack; several are one ensemble.
         data: a data file, or ``sample`` for the embedded test sentences.
         out: folder for examples.jsonl, the adversarial data file and summary.json.
+        checkpoint: the model to attack; several are one ensemble.
+        victim: instead: a class that answers texts, as robustparse.victims.Spacy or one of yours.
         limit: attack only the first sentences, as many as this.
         seed: of the attack's random choices, and of the sample's grammar; by default the recipe's
             own (0 if it has none).
@@ -52,7 +62,8 @@ def attack(
         precision: of the model's passes, those that are scored too; bf16-mixed is faster on
             processors with bfloat16 products, and may change an answer here and there.
         max_length: longest allowed sentence of the data, in words; a longer one is an error.
-        recipe: what the attack was made of, which a command knows.
+        columns: names of the data's columns, of the text and of its answer, where they have names.
+        recipe, victim_settings: what the attack and the victim were made of, which a command knows.
         split: of the sample.
         unit: what the fraction counts.
         check: refuses the task of the model, before any data are read.
@@ -60,25 +71,19 @@ def attack(
     Returns:
         What ``summary.json`` holds; None in a process that another one writes for.
     """
-    if recipe is None:  # made in Python: its class describes it
-        kind = type(attack)
-        settings = {"class_path": f"{kind.__module__}.{kind.__qualname__}", "init_args": {}}
-        recipe = Recipe(type(attack.search).__name__.lower(), settings)
+    recipe = Recipe.of(attack) if recipe is None else recipe
+    seed = attack.seed if seed is None else seed
     run = AttackRun(
         folder=Path(out),
         recipe=recipe,
-        checkpoints=as_list(checkpoint),
-        data=data,
-        split=split,
-        seed=attack.seed if seed is None else seed,
-        limit=limit,
-        fraction=fraction,
-        unit=unit,
-        decoder=decoder,
+        victim=command_source(checkpoint, victim_settings, decoder, precision),
+        data=DataFile(data, seed, limit, fraction, unit, max_length, columns, split),
+        seed=seed,
         device=device,
         devices=devices,
-        precision=precision,
-        max_length=max_length,
         check=check,
     )
-    return run.attacked(attack)
+    summary = run.attacked(attack)
+    if summary is not None:
+        Console().print(summary_table({Path(run.victim.names[0]).stem: summary}))
+    return summary

@@ -14,10 +14,9 @@ from typing import Any, Literal
 
 from rich.console import Console
 
+from robustparse.api.inputs import Paths, read_examples
 from robustparse.attacks.attack import Attack
 from robustparse.cli import attack as attack_command
-from robustparse.cli.common.inputs import Paths, read_examples
-from robustparse.cli.common.options import Recipe
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.fractions import FractionOf
 from robustparse.errors import InputError
@@ -28,6 +27,7 @@ from robustparse.files import write_text, written
 from robustparse.models.load import Decoder
 from robustparse.models.victim import Precision
 from robustparse.perturbations.perturbation import Perturbation
+from robustparse.recipes.recipe import Recipe
 from robustparse.tasks.task import Task, named, task_of
 from robustparse.types import Example
 
@@ -51,6 +51,7 @@ def augment(
     devices: int = 1,
     precision: Precision = "32-true",
     max_length: int = MAX_LENGTH,
+    columns: list[str] | None = None,
     recipe: Recipe | None = None,
 ) -> Summary | None:
     """Write changed copies of training sentences; run again, an attack resumes.
@@ -76,30 +77,32 @@ def augment(
             do not depend on it.
         precision: of the model's passes, as with ``attack``.
         max_length: longest allowed sentence of the data, in words; a longer one is an error.
+        columns: names of the data's columns, of the text and of its answer, where they have names.
         recipe: what the attack was made of, which a command knows.
 
     Returns:
         What the .json file holds; None in a process that another one writes for.
     """
     copies, (drawn, unit) = Path(out), _drawn(fraction, tokens)
-    check = partial(_check_out, copies, data)
     how = {"data": data, "fraction": drawn, "fraction_of": unit, "keep": keep}
     if attack is None and operations is not None:
         kind = task_of(data) if task is None else named(task)
-        check(kind)
-        names = [operation.name for operation in operations]
-        how |= {"task": kind.name, "operations": names, "seed": seed or 0}
-        examples = read_examples(kind, data, limit, seed or 0, max_length, drawn, unit, "train")
+        _check_out(copies, data, kind)
+        size = (limit, seed or 0, max_length, drawn, unit)
+        how |= {"task": kind.name, "operations": [one.name for one in operations], "seed": size[1]}
+        examples = read_examples(kind, data, *size, split="train", columns=columns)
         return _write_report(copies, how, _perturbed(kind, operations, examples, seed or 0, keep))
     if attack is None or checkpoint is None or operations is not None:
         raise InputError("takes an attack and a checkpoint, or operations", key="augment")
-    begun = partial(attack_command.attack, attack, checkpoint, data, recipe=recipe, check=check)
+    check = partial(_check_out, copies, data)
+    begun = partial(attack_command.attack, attack, data, recipe=recipe, check=check)
     sized = partial(begun, limit=limit, fraction=drawn, unit=unit, max_length=max_length)
     placed = partial(sized, decoder=decoder, device=device, devices=devices, precision=precision)
-    attacked = placed(str(copies.with_suffix(".attack")), seed=seed, split="train")
+    where = str(copies.with_suffix(".attack"))
+    attacked = placed(where, checkpoint, seed=seed, columns=columns, split="train")
     if attacked is None:
         return None
-    return _write_report(copies, attacked | how, _attacked(named(attacked["task"]), copies, keep))
+    return _write_report(copies, attacked | how, _attacked(attacked["task"], copies, keep, columns))
 
 
 Copies = Iterable[tuple[Example, bool]]  # with whether it is changed
@@ -119,10 +122,10 @@ def _perturbed(
             yield changed.get(example.id, example), example.id in changed
 
 
-def _attacked(task: Task, out: Path, keep: Keep) -> Copies:
+def _attacked(task_name: str, out: Path, keep: Keep, columns: list[str] | None) -> Copies:
     """Yield copies that an attack changed, or all."""
-    folder = out.with_suffix(".attack")
-    adversarial = task.read(folder / f"adversarial{task.ending(out)}")
+    task, folder = named(task_name), out.with_suffix(".attack")
+    adversarial = task.read(folder / f"adversarial{task.ending(out)}", columns=columns)
     for line, copy in zip(each_line(folder / EXAMPLES), adversarial, strict=True):
         if line["edited"] or keep == "all":
             yield copy, bool(line["edited"])

@@ -1,16 +1,17 @@
-"""``robustparse evaluate``: scores of a checkpoint on a data file, as it is and perturbed."""
+"""``robustparse evaluate``: scores of a checkpoint or another victim, also under perturbations."""
 
 import json
 import sys
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 from rich.console import Console
 
 from robustparse import __version__
-from robustparse.cli.common.inputs import Paths, as_list, load_examples, load_models
-from robustparse.cli.common.tables import score_table
+from robustparse.api.inputs import Paths
+from robustparse.api.sources import DataFile, command_source
+from robustparse.api.tables import score_table
 from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.evaluation.clean import predictions, scores_of, write_answers
 from robustparse.evaluation.perturbed import perturbed_scores
@@ -19,11 +20,13 @@ from robustparse.metrics import PunctuationPolicy
 from robustparse.models.load import Decoder
 from robustparse.models.victim import Precision
 from robustparse.perturbations.perturbation import Perturbation
+from robustparse.victims.black_box import BlackBox
 
 
 def evaluate(
-    checkpoint: Paths,
     data: str,
+    checkpoint: Paths | None = None,
+    victim: BlackBox | None = None,
     out: str | None = None,
     punctuation: PunctuationPolicy = "none",
     limit: int | None = None,
@@ -32,13 +35,16 @@ def evaluate(
     device: str = "auto",
     precision: Precision = "32-true",
     max_length: int = MAX_LENGTH,
+    columns: list[str] | None = None,
     perturbed: list[Perturbation] | None = None,
+    victim_settings: dict[str, Any] | None = None,
 ) -> None:
-    """Score a checkpoint on a data file.
+    """Score a checkpoint, or a --victim, on a data file.
 
     Args:
-        checkpoint: the model; several are one ensemble.
         data: a data file, or ``sample`` for the embedded test sentences.
+        checkpoint: the model; several are one ensemble.
+        victim: instead: a class that answers texts, as robustparse.victims.Spacy or one of yours.
         out: folder for scores.json and the answers.
         punctuation: which words count; ``none`` leaves none out. For files of an attack take none
             or penn: unicode would judge the forms that were put in.
@@ -49,25 +55,24 @@ def evaluate(
         precision: of the model's passes; bf16-mixed is faster on processors with bfloat16
             products, and may change an answer here and there.
         max_length: longest allowed sentence of the data, in words; a longer one is an error.
+        columns: names of the data's columns, of the text and of its answer, where they have names.
         perturbed: score the data under each of these operations too, as ``typos,final_stop``.
+        victim_settings: what the victim was made of, which a command knows.
     """
-    checkpoints, models = as_list(checkpoint), load_models(checkpoint, decoder, device)
-    module = models[0]
-    examples = load_examples(data, limit, seed, module, max_length, punctuation=punctuation)
-    for warning in module.warnings(examples, data, punctuation):
+    source = command_source(checkpoint, victim_settings, decoder, precision)
+    opened, names = source.open(device), source.names
+    file = DataFile(data, seed, limit, max_length=max_length, columns=columns)
+    examples = file.examples(opened, punctuation)
+    for warning in opened.warnings(examples, data, punctuation):
         print(f"robustparse: {warning}", file=sys.stderr)
     folder = None if out is None else make_folder(Path(out))
-    answer, task = partial(predictions, models, precision=precision), module.task
-    answers, again = list(answer(examples)), partial(answer, checked=False)
+    answers, task = list(predictions(opened, examples)), opened.task
     scores = scores_of(task, answers, examples, punctuation)
-    noisy = {
-        one.name: perturbed_scores(task, again, examples, answers, one, seed, punctuation)
-        for one in perturbed or ()
-    }
+    noisy = perturbed_scores(opened, examples, answers, perturbed or [], seed, punctuation)
     if folder is not None:
         write_answers(folder / f"predictions{task.ending(data)}", task, examples, answers)
         report = {
-            **{"task": task.name, "checkpoints": checkpoints, "data": data},
+            **{"task": task.name, "checkpoints": names, "data": data},
             **{"punctuation": punctuation, "decoder": decoder, "precision": precision},
             "n_sentences": len(examples),
             "n_words": sum(len(example.sentence) for example in examples),
@@ -76,4 +81,4 @@ def evaluate(
             "versions": {"robustparse": __version__, "torch": str(torch.__version__)},
         }
         write_text(folder / "scores.json", json.dumps(report, indent=2) + "\n")
-    Console().print(score_table({Path(checkpoints[0]).stem: scores, **noisy}))
+    Console().print(score_table({Path(names[0]).stem: scores, **noisy}))

@@ -16,14 +16,15 @@ from pytorch_lightning.callbacks import Checkpoint
 from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 from pytorch_lightning.utilities import rank_zero_only
 
+from robustparse.api.progress import quiet
 from robustparse.cli.common import outputs
-from robustparse.cli.common.class_paths import checked, refusal
-from robustparse.cli.common.options import files_of, mistake_in, shorten
+from robustparse.cli.common.options import files_of
 from robustparse.cli.common.predictions import PredictionFile
-from robustparse.cli.common.progress import quiet
 from robustparse.errors import InputError
 from robustparse.files import make_folder
 from robustparse.models.base import Model
+from robustparse.recipes.class_paths import checked, refusal
+from robustparse.recipes.mistakes import mistake_in, shorten
 from robustparse.tracking.finite import SkipNonFinite
 from robustparse.tracking.last import FILE as LAST
 from robustparse.tracking.last import OLD, LastCheckpoint, NoCheckpoint

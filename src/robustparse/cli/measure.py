@@ -6,10 +6,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from robustparse.api.progress import reading_progress
 from robustparse.attacks.constraints.language_model import LanguageModel
 from robustparse.attacks.constraints.similarity import SentenceSimilarity
 from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
-from robustparse.cli.common.progress import reading_progress
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError
 from robustparse.evaluation.measure import measure as measure_folder

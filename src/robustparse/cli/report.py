@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from robustparse.report.page import build_report
+from robustparse.reports.page import build_report
 
 
 def report(folders: list[str], out: str = "report.html") -> None:

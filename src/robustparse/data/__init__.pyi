@@ -1,6 +1,7 @@
 from .batch import Batch
 from .datamodule import DataModule
+from .texts import TextDataModule
 from .treebank import TreebankDataModule
 from .vocab import Vocabulary
 
-__all__ = ["Batch", "DataModule", "TreebankDataModule", "Vocabulary"]
+__all__ = ["Batch", "DataModule", "TextDataModule", "TreebankDataModule", "Vocabulary"]

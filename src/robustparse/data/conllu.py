@@ -228,11 +228,17 @@ def check_readable(
     for example in examples:
         try:
             check([example])
-            if punctuation == "penn":  # the others need no tags
-                counted_words(example.sentence, punctuation)
+            counted_words(example.sentence, punctuation)
         except InputError as error:
             line, prefix = _place(example, 0, Path(path)) if example.block else (None, "")
-            raise InputError(f"{prefix}{error}", path=path, line=line) from None
+            raise InputError(
+                f"{prefix}{error.found}",
+                path=path,
+                line=line,
+                key=error.key,
+                expected=error.expected,
+                remedy=error.remedy,
+            ) from None
 
 
 def _place(example: Example, word: int, path: Path) -> tuple[int | None, str]:

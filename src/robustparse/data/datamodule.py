@@ -37,6 +37,7 @@ class DataModule(pl.LightningDataModule):
         augmented_files: perturbed copies of training texts, as ``augment`` and ``attack`` write
             them, to train on too.
         batch_words: words of a global batch, over all processes.
+        batch_texts: texts of a global batch at most; None sets no such limit.
         eval_batch_words: padded words of an evaluation batch; None leaves them to
             ``forward_words``.
         max_length: longest allowed text; a longer one is an error that names it.
@@ -74,16 +75,18 @@ class DataModule(pl.LightningDataModule):
         augmented_unit: FractionOf = "sentences",
         vocabulary_of: Source = "train",
         allow_world_size_change: bool = False,
+        batch_texts: int | None = None,
     ) -> None:
         super().__init__()
         check_least("data", batch_words=batch_words, eval_batch_words=eval_batch_words)
-        check_least("data", max_length=max_length, min_count=min_count)
+        check_least("data", batch_texts=batch_texts, max_length=max_length, min_count=min_count)
         check_seed("data: seed", seed)
         check_fraction("augmented_fraction", augmented_fraction)
         self.folder = folder
         self.files = {"train": train_file, "dev": dev_file, "test": test_file}
         self.augmented_files = augmented_files
         self.batch_words, self.eval_batch_words = batch_words, eval_batch_words
+        self.batch_texts = batch_texts
         self.max_length, self.min_count = max_length, min_count
         self.punctuation, self.seed = punctuation, seed
         self.augmented_fraction, self.augmented_unit = augmented_fraction, augmented_unit
@@ -206,6 +209,7 @@ class DataModule(pl.LightningDataModule):
             self.allow_world_size_change or not drops_out(self._model),
             hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest(),
             self._model.unit,
+            self.batch_texts,
         )
 
     def val_dataloader(self) -> EvaluationLoader:

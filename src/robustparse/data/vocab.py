@@ -1,7 +1,7 @@
 """What a model knows of its training data, as plain lists that a checkpoint can hold."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, KeysView, Mapping
+from collections.abc import Iterable, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -18,11 +18,13 @@ class Vocabulary:
     Args:
         words: lower-cased words, the most frequent first.
         tagged: lower-cased words seen at least twice, in the order of ``tags``.
-        tags: the most frequent Penn tag of each word of ``tagged`` (Zheng et al. 2020, their
-            dictionary for the part-of-speech constraint); empty where training has none for it.
+        tags: the most frequent tag of each word of ``tagged`` in column 5, such as Penn tags (Zheng
+            et al. 2020, their dictionary for the part-of-speech constraint); empty where training
+            has none for it.
         characters: single characters, case kept.
         xpos: Penn tags, and universal ones of sentences that have no others.
         labels: of gold answers: dependency labels, or classes.
+        universal: the most frequent universal tag of each word of ``tagged``, or empty.
         counts: how often each of ``words`` occurs, and last, all rarer words together. What needs
             them keeps them with its weights: checkpoints hold the lists only.
     """
@@ -33,6 +35,7 @@ class Vocabulary:
     characters: tuple[str, ...]
     xpos: tuple[str, ...]
     labels: tuple[str, ...]
+    universal: tuple[str, ...] = ()
     counts: tuple[int, ...] = field(default=(), compare=False)
 
     @classmethod
@@ -40,6 +43,7 @@ class Vocabulary:
         """Count a training set; rarer words than ``min_count`` have no row (2, Zheng et al.)."""
         words: Counter[str] = Counter()
         tags: dict[str, Counter[str]] = defaultdict(Counter)
+        universal: dict[str, Counter[str]] = defaultdict(Counter)
         characters: Counter[str] = Counter()
         xpos: Counter[str] = Counter()
         labels: Counter[str] = Counter()
@@ -47,8 +51,9 @@ class Vocabulary:
             lowered = [word.lower() for word in example.sentence.words]
             words.update(lowered)
             characters.update("".join(example.sentence.words))
-            for word, tag in zip(lowered, example.sentence.xpos, strict=False):
-                tags[word][tag] += 1
+            for counts, own in ((tags, example.sentence.xpos), (universal, example.sentence.upos)):
+                for word, tag in zip(lowered, own, strict=False):
+                    counts[word][tag] += 1
             xpos.update(example.sentence.tags)
             labels.update(_labels(example.gold))
         kept = [(word, count) for word, count in _ranked(words) if count >= min_count]
@@ -57,10 +62,11 @@ class Vocabulary:
         return cls(
             words=tuple(word for word, _ in kept),
             tagged=tuple(tagged),
-            tags=tuple(_ranked(tags[word])[0][0] if tags[word] else "" for word in tagged),
+            tags=_usual(tagged, tags),
             characters=tuple(character for character, _ in _ranked(characters)),
             xpos=tuple(tag for tag, _ in _ranked(xpos)),
             labels=tuple(label for label, _ in _ranked(labels)),
+            universal=_usual(tagged, universal),
             counts=(*(count for _, count in kept), rare),
         )
 
@@ -70,13 +76,13 @@ class Vocabulary:
 
     @classmethod
     def from_lists(cls, lists: Mapping[str, list[str]]) -> "Vocabulary":
-        """Return the inverse of ``to_lists``.
+        """Return the inverse of ``to_lists``; the first checkpoints have no universal tags.
 
         Raises:
             InputError: a list is missing or unknown.
         """
         fields = set(cls._listed())
-        if set(lists) != fields:
+        if set(lists) | {"universal"} != fields:
             expected = ", ".join(sorted(fields))
             raise InputError(f"holds {sorted(lists)}", key="vocabulary", expected=expected)
         return cls(**{name: tuple(values) for name, values in lists.items()})  # type: ignore[arg-type]
@@ -86,10 +92,12 @@ class Vocabulary:
         return [name for name in cls.__dataclass_fields__ if name != "counts"]
 
     @cached_property
-    def training_tags(self) -> dict[str, str]:
-        """Lower-cased word -> its most frequent Penn tag, where it has one."""
-        pairs = zip(self.tagged, self.tags, strict=True)
-        return {word: tag for word, tag in pairs if tag}
+    def training_tags(self) -> dict[str, dict[str, str]]:
+        """Of each tagset, lower-cased words and their most frequent tag, where they have one."""
+        return {
+            tagset: {word: tag for word, tag in zip(self.tagged, tags, strict=False) if tag}
+            for tagset, tags in (("xpos", self.tags), ("upos", self.universal))
+        }
 
     @property
     def training_words(self) -> KeysView[str]:
@@ -114,6 +122,11 @@ class Vocabulary:
 def _ranked(counts: Counter[str]) -> list[tuple[str, int]]:
     """By falling count, ties in alphabetical order, so that no ranking depends on reading order."""
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _usual(words: Sequence[str], tags: Mapping[str, Counter[str]]) -> tuple[str, ...]:
+    """Return the most frequent tag of each word, or an empty one."""
+    return tuple(_ranked(tags[word])[0][0] if tags[word] else "" for word in words)
 
 
 def _labels(gold: DependencyTree | str) -> tuple[str, ...]:

@@ -162,12 +162,7 @@ class EmbeddingAdversary(pl.Callback, ABC):
             self._batch.finish()
 
     def on_train_batch_end(
-        self,
-        trainer: pl.Trainer,
-        pl_module: pl.LightningModule,
-        outputs: Any,
-        batch: Any,
-        batch_idx: int,
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, *_: Any, **__: Any
     ) -> None:
         """Log the loss of the last pass, leave the model as it was."""
         # Without further passes it is the trainer's own, which Lightning has divided by the batches

@@ -11,6 +11,7 @@ import torch
 from robustparse.attacks.attack import Attack
 from robustparse.data.datamodule import SAMPLE
 from robustparse.defenses.requirements import data_of, model_of, warn_unmatched
+from robustparse.devices import gathered
 from robustparse.errors import InputError, check_least, check_seed
 from robustparse.evaluation.tally import Line, RecordLogger, RobustnessRecord, Tally, result_lines
 from robustparse.models.base import Model
@@ -86,7 +87,7 @@ class RobustnessEvaluation(pl.Callback):
         # Without validation nothing else has checked them.
         model.check_readable(self._sample, path, self.attack.punctuation)
         model.task.check(self._sample, path, self.attack.check)
-        warn_unmatched(examples, self.attack.constraints)
+        warn_unmatched(examples, self.attack)
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Attack with the current weights and log."""
@@ -179,11 +180,7 @@ def _summed(trainer: pl.Trainer, model: Model, tallies: list[Tally]) -> list[dic
 def _first_successes(lines: Iterable[Line], count: int) -> list[Line]:
     """Return the first of the sentences, over all processes, that the attack succeeded on."""
     found = sorted((line for line in lines if line["success"]), key=lambda line: line["id"])
-    if torch.distributed.is_available() and torch.distributed.is_initialized():
-        parts: list[list[Line]] = [[] for _ in range(torch.distributed.get_world_size())]
-        torch.distributed.all_gather_object(parts, found[:count])
-        found = sorted((line for part in parts for line in part), key=lambda line: line["id"])
-    return found[:count]
+    return sorted(gathered(found[:count]), key=lambda line: line["id"])[:count]
 
 
 def _log(model: Model, name: str, value: float | None, prog_bar: bool = False) -> None:

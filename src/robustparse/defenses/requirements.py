@@ -1,12 +1,12 @@
 """What a defense needs of the run it is part of, checked before anything takes time."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import pytorch_lightning as pl
 from pytorch_lightning.utilities import rank_zero_only
 
-from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.attacks.attack import Attack
 from robustparse.data.datamodule import DataModule
 from robustparse.errors import InputError
 from robustparse.models.base import Model
@@ -32,8 +32,7 @@ def data_of(trainer: pl.Trainer, owner: str) -> DataModule:
     return data
 
 
-def warn_unmatched(examples: Sequence[Example], constraints: Iterable[Constraint]) -> None:
-    """Warn of what an attack's constraints list and the sentences do not have."""
-    for constraint in constraints:
-        for warning in constraint.warnings(examples):
-            warn(warning)
+def warn_unmatched(examples: Sequence[Example], attack: Attack) -> None:
+    """Warn of what an attack goes by and the sentences do not have."""
+    for warning in attack.warnings(examples):
+        warn(warning)

@@ -96,7 +96,7 @@ class SubstitutionAdversary(CopyingAdversary):
         for path, example in data.copies:
             task.check([example], path, self.attack.check)
         self._attacked = self._changed = 0
-        warn_unmatched([*self.examples.values()], self.attack.constraints)
+        warn_unmatched([*self.examples.values()], self.attack)
 
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
@@ -123,7 +123,7 @@ class SubstitutionAdversary(CopyingAdversary):
             for example in [one.problem.example]
             if one.words != example.sentence.words
         ]
-        self._cost = Cost(sum(one.charged for one in found), len(found), len(changed))
+        self._cost = Cost(sum(one.queries.charged for one in found), len(found), len(changed))
         return changed
 
     def _warn_of_few(self) -> None:

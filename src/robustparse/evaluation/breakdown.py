@@ -12,16 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from robustparse.evaluation.tally import Line, Tally
+from robustparse.tagsets import CLASSES, class_of
 from robustparse.tasks.task import Task
-
-TAG_CLASSES: dict[str, frozenset[str]] = {
-    "JJ": frozenset({"JJ", "JJR", "JJS"}),
-    "NN": frozenset({"NN", "NNS", "NNP", "NNPS"}),
-    "RB": frozenset({"RB", "RBR", "RBS"}),
-    "VB": frozenset({"VB", "VBD", "VBG", "VBN", "VBP", "VBZ"}),
-    "IN": frozenset({"IN"}),
-}
-"""The rows of Zheng et al. 2020, Table 3, as the Penn tags their code attacks."""
 
 OTHER, MIXED = "other", "mixed"
 
@@ -129,7 +121,7 @@ class UnseenWords:
 
 
 class Tags:
-    """Success and loss by the Penn tags of the changed words.
+    """Success and loss by the classes (`tagsets.CLASSES`) of the changed words.
 
     A sentence belongs to a class if all its changed words have one of the class's tags on the
     original sentence, to `mixed` if they are of several classes; unchanged sentences belong
@@ -151,12 +143,12 @@ class Tags:
         if len(line["edited_tags"]) != len(line["edited"]):
             self._complete = False
             return
-        classes = [tag_class(tag) for tag in line["edited_tags"]]
+        classes = [class_of(tag) or OTHER for tag in line["edited_tags"]]
         self._changed.update(classes)
         self._groups[classes[0] if len(set(classes)) == 1 else MIXED].add(line)
 
     def summary(self) -> dict[str, dict[str, Any]] | None:
-        """Return a row by class, in the order of `TAG_CLASSES`; None if a changed sentence has no
+        """Return a row by class, in the order of `CLASSES`; None if a changed sentence has no
         tags.
 
         Sentences, changed words (of all sentences, `mixed` ones included; None for `mixed`),
@@ -165,13 +157,8 @@ class Tags:
         if not self._complete:
             return None
         words = {**self._changed, MIXED: None}  # whose words belong to other classes
-        names = [n for n in (*TAG_CLASSES, OTHER, MIXED) if n in self._groups or self._changed[n]]
+        names = [n for n in (*CLASSES, OTHER, MIXED) if n in self._groups or self._changed[n]]
         return {name: _row(self._groups[name], words.get(name, 0)) for name in names}
-
-
-def tag_class(tag: str) -> str:
-    """Find the class of a Penn tag."""
-    return next((name for name, tags in TAG_CLASSES.items() if tag in tags), OTHER)
 
 
 def _row(tally: Tally, changed: int | None) -> dict[str, Any]:

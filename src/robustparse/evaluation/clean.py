@@ -1,10 +1,16 @@
-"""Clean scores of a model on examples."""
+"""Clean scores of a model, or of any other victim, on examples."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
-from robustparse.data.sampler import EvaluationLoader, forward_words
+import numpy as np
+
+from robustparse.attacks.victim import Victim
+from robustparse.data.batch import Column, EncodedCorpus
+from robustparse.data.sampler import EvaluationLoader
+from robustparse.errors import check_least
 from robustparse.files import written
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.base import Model
@@ -13,15 +19,36 @@ from robustparse.tasks.task import Task
 from robustparse.types import Example, Prediction
 
 
+class AnsweringVictim(Victim, Protocol):
+    """A victim that says what it answers and what it can read: `ModelVictim`, or a black box."""
+
+    @property
+    def task(self) -> Task:
+        """The kind of its answers."""
+
+    def check(self, examples: Sequence[Example]) -> None:
+        """Refuse sentences that it cannot read.
+
+        Raises:
+            InputError: names the first such sentence, counted from 1.
+        """
+
+    def warnings(
+        self, examples: Sequence[Example], path: str | Path, punctuation: PunctuationPolicy = "none"
+    ) -> Iterator[str]:
+        """Yield what scores on a file suffer from."""
+
+
 def evaluate(
-    models: Sequence[Model],
+    models: Sequence[Model] | AnsweringVictim,
     examples: Sequence[Example],
     punctuation: PunctuationPolicy = "none",
     batch_words: int | None = None,
 ) -> dict[str, float | None]:
     """Compute all scores of the models' task in percent; see `predictions` and `scores_of`."""
     found = predictions(models, examples, batch_words)
-    return scores_of(models[0].task, found, examples, punctuation)
+    task = models[0].task if isinstance(models, Sequence) else models.task
+    return scores_of(task, found, examples, punctuation)
 
 
 def scores_of(
@@ -68,7 +95,7 @@ def write_answers(
 
 
 def predictions(
-    models: Sequence[Model],
+    models: Sequence[Model] | AnsweringVictim,
     examples: Sequence[Example],
     batch_words: int | None = None,
     precision: Precision = "32-true",
@@ -77,24 +104,39 @@ def predictions(
     """Yield the answer for each example, shortest first; models are then left as they were found.
 
     Args:
-        models: answer together; one is an ensemble of one.
+        models: answer together; one is an ensemble of one. Or any victim.
         examples: sentences with distinct ids.
-        batch_words: padded words of a forward pass; None leaves them to `forward_words`.
-        precision: of the passes, see `ModelVictim`.
-        checked: as in `Model.encode`.
+        batch_words: padded words of a forward pass; None leaves them to the victim.
+        precision: of the models' passes, see `ModelVictim`.
+        checked: refuse sentences that the victim cannot read.
 
     Raises:
-        InputError: see `ModelVictim`.
+        InputError: see `ModelVictim`, or the victim cannot read the examples.
     """
-    first, victim = models[0], ModelVictim(models, precision)
-    words = forward_words(first.device, batch_words)
-    encoded = (one.encode(examples, checked=checked, gold=False) for one in models)
-    loaders = (EvaluationLoader(corpus, words) for corpus in encoded)
+    victim = ModelVictim(models, precision) if isinstance(models, Sequence) else models
+    check_least("predictions", batch_words=batch_words)
+    if checked:
+        victim.check(examples)
+    if batch_words is None:
+        batch_words = victim.batch_words
     with victim.evaluating():
-        # A batch of each model, of the same texts as it reads them.
-        for batches in zip(*loaders, strict=True):
-            own = [batch.to(one.device) for one, batch in zip(models, batches, strict=True)]
-            states = [one(batch) for one, batch in zip(models, own, strict=True)]
-            answers = first.answers(first.decode(models, states, own), own[0].lengths.tolist())
-            for id_, answer in zip(own[0].ids.tolist(), answers, strict=True):
+        for batch in EvaluationLoader(_encoded(victim, examples), batch_words):
+            parts = (batch.words, batch.marks, batch.lengths)
+            found = victim.predict(*(part.numpy().astype(np.int32) for part in parts))
+            answers = victim.answers(found, batch.lengths.tolist())
+            for id_, answer in zip(batch.ids.tolist(), answers, strict=True):
                 yield Prediction(id_, answer)
+
+
+def _encoded(victim: AnsweringVictim, examples: Sequence[Example]) -> EncodedCorpus:
+    """Return texts by the victim's rows, without gold answers."""
+    sentences = [example.sentence for example in examples]
+    lengths = [len(sentence) for sentence in sentences]
+    words = [word for sentence in sentences for word in sentence.words]
+    tags = [tag for each in sentences for tag in each.tags or ["_"] * len(each)]
+    return EncodedCorpus(
+        ids=np.array([example.id for example in examples], np.int64),
+        words=Column.of(lengths, victim.intern(words).astype(np.int64)),
+        marks=Column.of(lengths, victim.intern_tags(tags).astype(np.int64)),
+        gold={},
+    )

@@ -1,8 +1,8 @@
-"""Perturbed copies of examples, and the scores of a model on them."""
+"""Perturbed copies of examples, and the scores of a victim on them."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from robustparse.evaluation.clean import scores_of
+from robustparse.evaluation.clean import AnsweringVictim, predictions, scores_of
 from robustparse.metrics import PunctuationPolicy, percent
 from robustparse.perturbations.perturbation import Perturbation, draw_rewordings
 from robustparse.tasks.task import Task
@@ -33,39 +33,44 @@ def perturbed(
             yield copy, rewording.affected(words)
 
 
+Scores = dict[str, float | None]
+
+
 def perturbed_scores(
-    task: Task,
-    answer: Callable[[Sequence[Example]], Iterable[Prediction]],
+    victim: AnsweringVictim,
     examples: Sequence[Example],
-    clean: Iterable[Prediction],
-    operation: Perturbation,
+    clean: Sequence[Prediction],
+    operations: Sequence[Perturbation],
     seed: int,
     punctuation: PunctuationPolicy = "none",
-) -> dict[str, float | None]:
-    """Compute the scores on examples that one operation perturbs where it can.
+) -> dict[str, Scores]:
+    """Compute the scores on examples that an operation perturbs where it can, one by one.
 
     Args:
-        task: of the answers.
-        answer: asks the model; nobody wrote what it reads, which may be over an encoder's limit.
+        victim: that gave the clean answers.
         examples: with distinct ids.
         clean: the answers to the examples as they are.
-        operation: which.
+        operations: each perturbs the examples as they are.
         seed: see `perturbed`.
         punctuation: which words count, of the perturbed sentences.
 
     Returns:
-        What `scores_of` does for all examples, changed or not; and ``changed_words`` and
-        ``changed_sentences``, how many of them the operation changed, in percent.
+        For the name of each operation what `scores_of` does for all examples, changed or not; and
+        ``changed_words`` and ``changed_sentences``, how many of them it changed, in percent.
     """
-    copies, affected = {}, 0
-    for copy, words in perturbed(task, [operation], examples, seed):
-        copies[copy.id] = copy
-        affected += words
-    answers = {each.id: each for each in clean}
-    answers |= {each.id: each for each in answer([*copies.values()])} if copies else {}
-    now = [copies.get(example.id, example) for example in examples]
-    return {
-        **scores_of(task, answers.values(), now, punctuation),
-        "changed_words": percent(affected, sum(len(example.sentence) for example in examples)),
-        "changed_sentences": percent(len(copies), len(examples)),
-    }
+    found: dict[str, Scores] = {}
+    for operation in operations:
+        copies, affected = {}, 0
+        for copy, words in perturbed(victim.task, [operation], examples, seed):
+            copies[copy.id] = copy
+            affected += words
+        # Nobody wrote them: one over an encoder's limit is read in windows, as under attack.
+        new = predictions(victim, [*copies.values()], checked=False) if copies else ()
+        answers = {each.id: each for each in (*clean, *new)}
+        now = [copies.get(example.id, example) for example in examples]
+        found[operation.name] = {
+            **scores_of(victim.task, answers.values(), now, punctuation),
+            "changed_words": percent(affected, sum(len(each.sentence) for each in examples)),
+            "changed_sentences": percent(len(copies), len(examples)),
+        }
+    return found

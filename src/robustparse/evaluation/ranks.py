@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import timedelta
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -125,16 +126,9 @@ class Ranks:
 
         ``collect`` writes what a source gives, if anything is left to attack.
         """
-        announced = False
-
-        def lines(pending: Sequence[Example]) -> Lines:
-            nonlocal announced
-            announced = True
-            return self.lines(attacked, pending)
-
-        collected = collect(lines)
-        if not announced:
-            drain(self.lines(attacked, ()), lambda line: None)  # the others wait to be told
+        collected = collect(partial(self.lines, attacked))
+        if not self._store.check([_PENDING]):  # the others wait to be told
+            drain(self.lines(attacked, ()), lambda line: None)
         return collected
 
     def lines(self, attacked: Source, pending: Sequence[Example]) -> Lines:

@@ -25,10 +25,10 @@ def result_line(task: Task, result: AttackResult) -> dict[str, Any]:
     the number of parts of an answer that enter the scores; ``targeted`` says whether the goal finds
     anything to attack in the sentence, a pair of phrases for one, ``skipped`` whether the sentence
     reaches it as it is; ``candidates`` says how many were made and passed each constraint,
-    ``unseen`` how many changed words the victim does not know; ``edited_tags`` are the Penn tags of
-    changed words on the original sentence, none where the corpus has none.
+    ``unseen`` how many changed words the victim does not know; ``edited_tags`` are the tags
+    (`Sentence.tagged`) of changed words on the original sentence, none where the corpus has none.
     """
-    example, xpos = result.example, result.example.sentence.xpos
+    example, tags = result.example, result.example.sentence.tagged()
     counted = np.array(result.counted, dtype=np.bool_)
     clean, attacked = (
         task.correct(answer, example, counted) for answer in (result.clean, result.attacked)
@@ -56,9 +56,9 @@ def result_line(task: Task, result: AttackResult) -> dict[str, Any]:
         "skipped": result.skipped,
         "success": result.success,
         "queries": {"charged": result.charged, "unique": result.unique},
-        "edited_tags": [xpos[position] for position in result.edited] if xpos else [],
-        "candidates": result.candidates.record(),
-        "unseen": None if result.unseen is None else result.unseen.record(),
+        "edited_tags": [tags[position] for position in result.edited] if tags else [],
+        "candidates": result.candidates,
+        "unseen": result.unseen,
     }
 
 

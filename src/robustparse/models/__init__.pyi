@@ -1,19 +1,29 @@
 from .base import Model
+from .classification.classifier import TextClassifier
+from .classification.cnn import WordCNN
+from .classification.lstm import WordLSTM
+from .classification.pretrained import EncoderClassifier
 from .dependency.biaffine import BiaffineParser
 from .encoders.base import Encoder
 from .encoders.bilstm import LSTMEncoder
 from .encoders.normalized import NormalizedLSTMEncoder
 from .encoders.transformer import TransformerEncoder
+from .encoders.word_embeddings import WordEmbeddings
 from .optimization import Optimization
 from .victim import ModelVictim
 
 __all__ = [
     "BiaffineParser",
     "Encoder",
+    "EncoderClassifier",
     "LSTMEncoder",
     "Model",
     "ModelVictim",
     "NormalizedLSTMEncoder",
     "Optimization",
+    "TextClassifier",
     "TransformerEncoder",
+    "WordCNN",
+    "WordEmbeddings",
+    "WordLSTM",
 ]

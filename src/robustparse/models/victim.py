@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager, nullcontext
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from robustparse.data.batch import Batch
 from robustparse.data.sampler import forward_words
 from robustparse.errors import InputError, check_choice
+from robustparse.metrics import PunctuationPolicy
 from robustparse.models.base import Model, Predictions, evaluating
 from robustparse.models.encoders.word_table import UNKNOWN
 from robustparse.models.white_box import (
@@ -20,6 +22,8 @@ from robustparse.models.white_box import (
     character_vectors,
     spelling,
 )
+from robustparse.tasks.task import Task
+from robustparse.types import Example
 
 Precision = Literal["32-true", "bf16-mixed"]
 
@@ -59,12 +63,17 @@ class ModelVictim:
         return self.models[0]
 
     @property
+    def task(self) -> Task:
+        """The kind of its answers."""
+        return self.model.task
+
+    @property
     def batch_words(self) -> int:
         """See ``forward_words``."""
         return forward_words(self.model.device, None)
 
     @property
-    def training_tags(self) -> Mapping[str, str]:
+    def training_tags(self) -> Mapping[str, Mapping[str, str]]:
         """See ``Victim``."""
         return self.model.vocabulary.training_tags
 
@@ -72,6 +81,17 @@ class ModelVictim:
     def training_words(self) -> Set[str]:
         """See ``Victim``; the most frequent come first."""
         return self.model.vocabulary.training_words
+
+    def check(self, examples: Sequence[Example]) -> None:
+        """See ``Model.check``; all models must read the sentences."""
+        for model in self.models:
+            model.check(examples)
+
+    def warnings(
+        self, examples: Sequence[Example], path: str | Path, punctuation: PunctuationPolicy = "none"
+    ) -> Iterator[str]:
+        """See ``Model.warnings``, of the first model."""
+        return self.model.warnings(examples, path, punctuation)
 
     def intern(self, words: Sequence[str]) -> Tokens:
         """Return the victim's rows of words, ``(words,)``."""

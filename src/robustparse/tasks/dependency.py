@@ -49,8 +49,12 @@ class DependencyTask(Task):
         max_length: int | None = None,
         gold: bool = True,
         limit: str = "max_length",
+        columns: Sequence[str] | None = None,
     ) -> list[Example]:
         """Read CoNLL-X if the name ends in ``.conllx`` or ``.conll``, otherwise CoNLL-U."""
+        if columns is not None:
+            found = "are named, and those of a treebank are fixed"
+            raise InputError(found, path=path, key="columns", remedy="leave them out")
         return read_treebank(path, max_length, gold, limit)
 
     def sample(self, seed: int, split: str) -> list[Example]:

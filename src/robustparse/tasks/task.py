@@ -45,6 +45,7 @@ class Task(Protocol):
         max_length: int | None = None,
         gold: bool = True,
         limit: str = "max_length",
+        columns: Sequence[str] | None = None,
     ) -> list[Example]:
         """Read the examples of a file.
 
@@ -54,6 +55,7 @@ class Task(Protocol):
             gold: every example has a gold answer; otherwise it may be missing, and the example's
                 then says nothing.
             limit: what a user raises ``max_length`` by, for the message.
+            columns: names of the columns to read, where a format leaves them to the user.
 
         Raises:
             InputError: names file and line of what cannot be used.
@@ -204,9 +206,10 @@ def reworded(sentence: Sentence, words: Sequence[str], origins: Sequence[int]) -
 
 def all_tasks() -> list[Task]:
     """Return every task there is."""
+    from robustparse.tasks.classification import ClassificationTask
     from robustparse.tasks.dependency import DependencyTask
 
-    return [DependencyTask()]
+    return [DependencyTask(), ClassificationTask()]
 
 
 def named(name: str) -> Task:

@@ -9,7 +9,8 @@ import csv
 import io
 import logging
 from argparse import Namespace
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,8 @@ from pytorch_lightning.utilities import rank_zero_only
 from robustparse.errors import InputError
 from robustparse.evaluation.tally import RobustnessRecord
 from robustparse.files import write_text
+from robustparse.reports.training import FILE, HEADER
 from robustparse.tracking.examples import ExamplePages
-
-FILE = "metrics.csv"
-HEADER = ("step", "name", "value")
 
 Row = tuple[int, str, str]
 
@@ -76,10 +75,8 @@ class CsvLogger(Logger):
     @rank_zero_only
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
         """Append what is not there yet."""
-        try:
+        with self._warning("metrics", Path(self._save_dir) / FILE):
             self._open().append(step or 0, metrics)
-        except (InputError, OSError) as error:
-            self._warn("metrics", Path(self._save_dir) / FILE, error)
 
     @rank_zero_only
     def log_robustness(self, record: RobustnessRecord, step: int) -> None:
@@ -88,15 +85,17 @@ class CsvLogger(Logger):
             return
         if self._pages is None:
             self._pages = ExamplePages(Path(self._save_dir), self._resumed, self._before)
-        try:
+        with self._warning("examples", self._pages.folder):
             self._pages.write(record, step)
-        except (InputError, OSError) as error:
-            self._warn("examples", self._pages.folder, error)
 
-    def _warn(self, what: str, place: Path, error: Exception) -> None:
-        if what not in self._warned:
-            log.warning("%s: %s are being lost: %s", place, what, error)
-        self._warned.add(what)
+    @contextmanager
+    def _warning(self, what: str, place: Path) -> Iterator[None]:
+        try:
+            yield
+        except (InputError, OSError) as error:
+            if what not in self._warned:
+                log.warning("%s: %s are being lost: %s", place, what, error)
+            self._warned.add(what)
 
     @rank_zero_only
     def log_hyperparams(self, params: dict[str, Any] | Namespace, *_: Any, **__: Any) -> None:
@@ -137,12 +136,10 @@ class MetricsTable:
 
     def __init__(self, path: Path, keep: bool, before: int | None = None) -> None:
         self.path = path
-        keep = keep and path.exists()
-        found = read_table(path) if keep else []
+        found, self._length = read_table(path) if keep and path.exists() else ([], 0)
         self.rows = [row for row in found if before is None or row[0] < before]
         self._to_cut = len(self.rows) < len(found)
         self._logged = {(step, name) for step, name, _ in self.rows}
-        self._length = _sound_length(path) if keep else 0
 
     def append(self, step: int, values: Mapping[str, float]) -> None:
         """Write the values that are not there yet; they are on disk when this returns.
@@ -158,9 +155,9 @@ class MetricsTable:
         if not added:
             return
         if self._to_cut:
-            write_text(self.path, _as_text([HEADER, *self.rows]))
+            write_text(self.path, _as_text(self.rows, header=True))
             self._to_cut, self._length = False, self.path.stat().st_size
-        content = _as_text([*([] if self._length else [HEADER]), *added]).encode()
+        content = _as_text(added, header=not self._length).encode()
         with open(self.path, "ab", buffering=0) as file:
             file.truncate(self._length)
             written = file.write(content)
@@ -171,32 +168,37 @@ class MetricsTable:
         self._logged |= {(step, name) for step, name, _ in added}
 
 
-def read_table(path: Path) -> list[Row]:
-    """Read the rows of a file, without a torn last line.
+def read_table(path: Path) -> tuple[list[Row], int]:
+    """Read the rows of a file without the lines at its end that are none, and how long it then is.
 
     Raises:
         InputError: it has another header.
     """
     content = path.read_bytes()
-    lines = content[: _sound_length(path)].decode("utf-8", "replace").split("\n")
-    header = ",".join(HEADER)
-    if content and lines[0] != header:
-        if len(content) <= len(header):
-            return []
+    length = content.rfind(b"\n") + 1
+    while length:
+        start = content.rfind(b"\n", 0, length - 1) + 1
+        if start == 0 or _read_row(content[start:length].decode("utf-8", "replace")) is not None:
+            break
+        length = start
+    lines = content[:length].decode("utf-8", "replace").split("\n")
+    if content and lines[0] != HEADER:
+        if len(content) <= len(HEADER):
+            return [], length
         raise InputError(
             "not a table of metrics",
             path=path,
             line=1,
-            expected=header,
+            expected=HEADER,
             remedy="move the file away to continue in this folder",
         )
-    return [row for line in lines[1:] if (row := _read_row(line)) is not None]
+    return [row for line in lines[1:] if (row := _read_row(line)) is not None], length
 
 
-def _as_text(rows: Iterable[Iterable[object]]) -> str:
+def _as_text(rows: Iterable[Row], header: bool) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
+    return (f"{HEADER}\n" if header else "") + text.getvalue()
 
 
 def _read_row(line: str) -> Row | None:
@@ -206,15 +208,3 @@ def _read_row(line: str) -> Row | None:
         return int(step), name, value
     except (ValueError, csv.Error):
         return None
-
-
-def _sound_length(path: Path) -> int:
-    """Count the file's bytes without the lines at its end that are no rows."""
-    content = path.read_bytes()
-    end = content.rfind(b"\n") + 1
-    while end:
-        start = content.rfind(b"\n", 0, end - 1) + 1
-        if start == 0 or _read_row(content[start:end].decode("utf-8", "replace")) is not None:
-            return end
-        end = start
-    return 0

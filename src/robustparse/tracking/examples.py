@@ -9,8 +9,8 @@ from typing import Any
 
 from robustparse.evaluation.tally import Line, RobustnessRecord
 from robustparse.files import write_text
-from robustparse.report.page import render_example, render_examples
-from robustparse.report.plots import BUDGET, score_label
+from robustparse.reports.page import render_example, render_examples
+from robustparse.reports.plots import BUDGET, score_label
 from robustparse.tasks.task import Task
 
 FOLDER = "adversarial_examples"

@@ -77,12 +77,7 @@ class SkipNonFinite(Callback):
                 parameter.grad = None
 
     def on_train_batch_end(
-        self,
-        trainer: pl.Trainer,
-        pl_module: pl.LightningModule,
-        outputs: Any,
-        batch: Any,
-        batch_idx: int,
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, *_: Any, **__: Any
     ) -> None:
         """Log their number so far, once there are any."""
         if self.skipped:

@@ -22,7 +22,7 @@ _KEYS_PER_QUERY = 500  # SQLite allows 999 parameters in older builds
 class CachedCandidates(CandidateGenerator):
     """Asks the wrapped generator only for slots it has not answered before.
 
-    The key is a hash of the generator's settings and files, the words, the tag and the position,
+    The key is a hash of the generator's settings and files, the words, the tags and the position,
     and, where the generator draws at random, of the seed and the example's id.
 
     Args:
@@ -49,6 +49,10 @@ class CachedCandidates(CandidateGenerator):
     def check(self, examples: Sequence[Example]) -> None:
         """See `CandidateGenerator.check`."""
         self.generator.check(examples)
+
+    def warnings(self, examples: Sequence[Example]) -> Iterator[str]:
+        """See `CandidateGenerator.warnings`."""
+        return self.generator.warnings(examples)
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""
@@ -78,7 +82,8 @@ class CachedCandidates(CandidateGenerator):
         keys = []
         for slot in slots:
             drawn = [seed, slot.id] if self.draws else []
-            content = json.dumps([settings, slot.sentence.words, slot.tag, slot.position, drawn])
+            tags = [slot.tagged("upos"), slot.tagged("xpos")]
+            content = json.dumps([settings, slot.sentence.words, tags, slot.position, drawn])
             keys.append(hashlib.sha256(content.encode()).digest())
         return keys
 

@@ -8,6 +8,7 @@ import string
 from collections.abc import Callable, Sequence
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_least
 from robustparse.randomness import stream
 
@@ -55,7 +56,8 @@ class CharacterEdits(CandidateGenerator):
         edits: the kinds of edit: `insert` a character anywhere, `delete` one (never the only
             one), `swap` two neighbours, `substitute` one by another; by default all four.
         sample: candidates per slot; None takes all, in the order of the kinds, then of the places.
-        alphabet: what is inserted and what substitutes.
+        alphabet: what is inserted and what substitutes; None takes the characters of the victim's
+            training words (lower-cased, those seen at least twice), whatever its language.
 
     Raises:
         InputError: an unknown kind or none, sample below 1, or an alphabet as above.
@@ -68,7 +70,7 @@ class CharacterEdits(CandidateGenerator):
         *,
         edits: list[str] | None = None,
         sample: int | None = 50,
-        alphabet: str = string.ascii_lowercase,
+        alphabet: str | None = string.ascii_lowercase,
     ) -> None:
         self.edits = list(_EDITS) if edits is None else list(edits)
         unknown = sorted(set(self.edits) - set(_EDITS))
@@ -81,7 +83,14 @@ class CharacterEdits(CandidateGenerator):
         check_least("character edits", sample=sample)
         self.sample = sample
         self.draws = sample is not None
-        self.alphabet = _checked_alphabet(alphabet)
+        self.alphabet = alphabet if alphabet is None else _checked_alphabet(alphabet)
+
+    def for_victim(self, victim: Victim) -> CandidateGenerator:
+        """See `CandidateGenerator.for_victim`."""
+        if self.alphabet is not None:
+            return self
+        found = {one for word in victim.training_words for one in word if not one.isspace()}
+        return CharacterEdits(edits=self.edits, sample=self.sample, alphabet="".join(sorted(found)))
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""
@@ -90,7 +99,7 @@ class CharacterEdits(CandidateGenerator):
     def _draw(self, slot: Slot, seed: int) -> list[str]:
         # Different edits may make the same word, such as "aab" of "ab"; it counts once.
         made = dict.fromkeys(
-            word for kind in self.edits for word in _EDITS[kind](slot.word, self.alphabet)
+            word for kind in self.edits for word in _EDITS[kind](slot.word, self.alphabet or "")
         )
         made.pop(slot.word, None)
         words = list(made)

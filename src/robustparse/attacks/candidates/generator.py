@@ -8,6 +8,7 @@ from typing import ClassVar
 from robustparse.attacks.tagged import Part
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError
+from robustparse.tagsets import Tagset
 from robustparse.types import Sentence
 
 
@@ -32,8 +33,14 @@ class Slot:
 
     @property
     def tag(self) -> str:
-        """The corpus' Penn tag of the word, empty where there is none."""
-        return self.sentence.xpos[self.position] if self.sentence.xpos else ""
+        """The corpus' tag of the word by the sentence's own tagset, empty where there is none."""
+        return self.tagged(None)[1]
+
+    def tagged(self, tagset: Tagset | None) -> tuple[Tagset, str]:
+        """Return a tagset, by default the sentence's own, and the word's tag in it, or nothing."""
+        tagset = tagset or self.sentence.tagset
+        tags = self.sentence.tagged(tagset)
+        return tagset, tags[self.position] if tags else ""
 
 
 class CandidateGenerator(Part, ABC):

@@ -10,6 +10,7 @@ from typing import Any
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.errors import InputError
 from robustparse.files import read_json
+from robustparse.tagsets import Tagset, check_tagset
 
 
 class Lexicon(CandidateGenerator):
@@ -17,8 +18,8 @@ class Lexicon(CandidateGenerator):
 
     Args:
         table: path of a JSON file, or the table itself: `{"big/JJ": ["large", ...], "run": [...]}`.
-            The word of a key matches in any casing; the tag is the corpus' Penn tag, exactly. A
-            word that holds a slash is written in lower case (`n/a`) or with its tag (`N/A/NN`).
+            The word of a key matches in any casing; the tag is the corpus' tag, exactly. A word
+            that holds a slash is written in lower case (`n/a`) or with its tag (`N/A/NN`).
 
     Raises:
         InputError: the file cannot be read, or an entry is malformed; names the file and the key.
@@ -26,7 +27,9 @@ class Lexicon(CandidateGenerator):
 
     draws = False
 
-    def __init__(self, table: str | dict[str, list[str]]) -> None:
+    def __init__(self, table: str | dict[str, list[str]], *, tagset: Tagset | None = None) -> None:
+        check_tagset("lexicon", tagset)
+        self.table, self.tagset = table, tagset
         if isinstance(table, str):
             path = Path(table).expanduser()
             self._table = _checked(read_json(path, dict), path)
@@ -35,7 +38,7 @@ class Lexicon(CandidateGenerator):
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""
-        return [self._look_up(slot.word.lower(), slot.tag) for slot in slots]
+        return [self._look_up(slot.word.lower(), slot.tagged(self.tagset)[1]) for slot in slots]
 
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""
@@ -44,7 +47,7 @@ class Lexicon(CandidateGenerator):
     @cached_property
     def _fingerprint(self) -> str:
         content = json.dumps(self._table, sort_keys=True).encode()
-        return f"Lexicon {hashlib.sha256(content).hexdigest()}"
+        return f"Lexicon {hashlib.sha256(content).hexdigest()} {self.tagset}"
 
     def _look_up(self, word: str, tag: str) -> list[str]:
         tagged = self._table.get(f"{word}/{tag}")

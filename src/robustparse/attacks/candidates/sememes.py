@@ -2,28 +2,33 @@
 
 A sense is annotated with sememes, HowNet's smallest units of meaning. Two words are substitutes if
 some sense of the one and some sense of the other have the same part of speech and the same set of
-sememes; both are uninflected, or both carry the same inflected tag.
+sememes; both are uninflected, or both carry the same inflected tag. Universal tags do not tell
+inflection: by them any form may replace any other.
 """
 
 import hashlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.candidates.wordnet import base_form, load_wordnet, part_of
-from robustparse.attacks.tagged import tag_dictionary
+from robustparse.attacks.tagged import TrainingTags, tags_of, training_tags
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice
 from robustparse.files import read_json, read_text
+from robustparse.tagsets import Tagset, check_tagset
 
 _PARTS = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
-_UNINFLECTED = frozenset(["NN", "NNP", "VB", "VBP", "JJ", "RB"])
+_UNINFLECTED = frozenset(
+    ["NN", "NNP", "VB", "VBP", "JJ", "RB", "NOUN", "PROPN", "VERB", "ADJ", "ADV"]
+)
 # In a definition such as {human|人:HostOf={Occupation|职位}} a sememe follows { or a quote.
+_Forms = dict[tuple[str, str], list[tuple[str, str]]]
 _Sets = dict[tuple[str, str], list[frozenset[str]]]
 _SEMEME = re.compile(r'(?<=[{"])[^{}":|]*\|[^}":]*')
 
@@ -45,6 +50,7 @@ class Sememes(CandidateGenerator):
         words: `training` proposes words of the victim's training data with their most frequent tag
             there, the most frequent first (Wang et al. 2021); `dictionary` proposes the
             dictionary's words, in its order, and only in place of uninflected ones.
+        tagset: which tags; None: a sentence's Penn tags, or else its universal ones.
 
     Raises:
         InputError: when first used: the file or a sense in it is malformed,
@@ -54,12 +60,18 @@ class Sememes(CandidateGenerator):
     draws, reads_tags = False, True
 
     def __init__(
-        self, dictionary: str, *, words: Literal["training", "dictionary"] = "training"
+        self,
+        dictionary: str,
+        *,
+        words: Literal["training", "dictionary"] = "training",
+        tagset: Tagset | None = None,
     ) -> None:
+        check_tagset("sememes", tagset)
         check_choice("sememes: words", words, ("training", "dictionary"))
         self.dictionary = dictionary
-        self.words = words
-        self._training: Mapping[str, str] = {}
+        self.words, self.tagset = words, tagset
+        self._training: TrainingTags = {}
+        self._by_tagset: dict[Tagset, _Forms] = {}
         self._senses = _Senses(dictionary)
         self._bound: Sememes | None = None
 
@@ -70,15 +82,15 @@ class Sememes(CandidateGenerator):
         """
         if self.words == "dictionary":
             return self
-        training = tag_dictionary(victim, "Sememes")
+        training = training_tags(victim, self)
         if self._bound is None or self._bound._training is not training:
-            self._bound = Sememes(self.dictionary, words=self.words)
+            self._bound = Sememes(self.dictionary, words=self.words, tagset=self.tagset)
             self._bound._training, self._bound._senses = training, self._senses
         return self._bound
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""
-        keys = [(slot.word.lower(), slot.tag) for slot in slots]
+        keys = [(slot.word.lower(), *slot.tagged(self.tagset)) for slot in slots]
         known = {key: self._look_up(*key) for key in set(keys)}
         return [list(known[key]) for key in keys]
 
@@ -86,33 +98,34 @@ class Sememes(CandidateGenerator):
         """See `CandidateGenerator.fingerprint`."""
         return self._fingerprint
 
-    def _look_up(self, word: str, tag: str) -> list[str]:
+    def _look_up(self, word: str, tagset: Tagset, tag: str) -> list[str]:
         part = part_of(tag)
         if not part:
             return []
         base = base_form(load_wordnet(), word, part)
         alike = {other: None for other in self._senses.alike(base, part) if other != base}
         if self.words == "training":
-            forms = self._forms.get((part, _inflection(tag)), ())
+            forms = self._forms(tagset).get((part, _inflection(tag)), ())
             return [form for form, its_base in forms if its_base in alike]
         return list(alike) if tag in _UNINFLECTED else []
 
-    @cached_property
-    def _forms(self) -> dict[tuple[str, str], list[tuple[str, str]]]:
-        """Training words and their base forms, by part of speech and inflection."""
-        wordnet = load_wordnet()
-        forms: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
-        for word, tag in self._training.items():
-            if part := part_of(tag):
-                key = (part, _inflection(tag))
-                forms[key].append((word, base_form(wordnet, word, part)))
-        return forms
+    def _forms(self, tagset: Tagset) -> _Forms:
+        """Return training words and their base forms, by part of speech and inflection."""
+        if tagset not in self._by_tagset and self._training:
+            wordnet = load_wordnet()
+            forms: _Forms = defaultdict(list)
+            for word, tag in tags_of(self._training, tagset, self).items():
+                if part := part_of(tag):
+                    key = (part, _inflection(tag))
+                    forms[key].append((word, base_form(wordnet, word, part)))
+            self._by_tagset[tagset] = forms
+        return self._by_tagset.get(tagset, {})
 
     @cached_property
     def _fingerprint(self) -> str:
-        training = json.dumps(list(self._training.items()))
+        training = json.dumps([list(tags.items()) for tags in self._training.values()])
         content = f"{self._senses.digest} {training} {load_wordnet().get_version()}"
-        return f"Sememes {hashlib.sha256(content.encode()).hexdigest()} {self.words}"
+        return f"Sememes {hashlib.sha256(content.encode()).hexdigest()} {self.words} {self.tagset}"
 
 
 class _Senses:

@@ -13,42 +13,55 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
-from robustparse.attacks.tagged import tag_dictionary
+from robustparse.attacks.tagged import TrainingTags, tags_of, training_tags
 from robustparse.attacks.victim import Victim
 from robustparse.errors import check_least
 from robustparse.randomness import stream
+from robustparse.tagsets import Tagset, check_tagset
 
 
 class TrainingWords(CandidateGenerator):
     """Proposes words of the slot's tag, the r-th most frequent one with a weight of 1 / r.
 
-    A word's tag is its most frequent Penn tag in the victim's training data (`DictionaryTag`).
+    A word's tag is its most frequent one in the victim's training data (`DictionaryTag`).
 
     Args:
         sample: words per slot.
+        tagset: which tags; None: a sentence's Penn tags, or else its universal ones.
     """
 
     reads_tags = True
 
-    def __init__(self, *, sample: int = 50) -> None:
+    def __init__(self, *, sample: int = 50, tagset: Tagset | None = None) -> None:
         check_least("training words", sample=sample)
-        self.sample = sample
-        self._by_tag: Mapping[str, Sequence[str]] = {}  # the most frequent word of a tag first
+        check_tagset("training words", tagset)
+        self.sample, self.tagset = sample, tagset
+        self._training: TrainingTags = {}
+        self._by_tag: dict[Tagset, Mapping[str, Sequence[str]]] = {}  # the most frequent word first
         self._log_ranks = np.zeros(0)
 
     def for_victim(self, victim: Victim) -> CandidateGenerator:
         """See `CandidateGenerator.for_victim`."""
-        by_tag: dict[str, list[str]] = defaultdict(list)
-        for word, tag in tag_dictionary(victim, "TrainingWords").items():
-            by_tag[tag].append(word)
-        bound = TrainingWords(sample=self.sample)
-        bound._by_tag = by_tag
-        bound._log_ranks = np.log(np.arange(1, 1 + max(map(len, by_tag.values()), default=0)))
+        bound = TrainingWords(sample=self.sample, tagset=self.tagset)
+        bound._training = training_tags(victim, self)
+        most = max(map(len, bound._training.values()))
+        bound._log_ranks = np.log(np.arange(1, 1 + most))
         return bound
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""
-        return [self._draw(self._by_tag.get(slot.tag, []), slot, seed) for slot in slots]
+        words = [self._of_tag(*slot.tagged(self.tagset)) for slot in slots]
+        return [self._draw(some, slot, seed) for some, slot in zip(words, slots, strict=True)]
+
+    def _of_tag(self, tagset: Tagset, tag: str) -> Sequence[str]:
+        if not tag:
+            return ()
+        if tagset not in self._by_tag:
+            by_tag: dict[str, list[str]] = defaultdict(list)
+            for word, its_tag in tags_of(self._training, tagset, self).items():
+                by_tag[its_tag].append(word)
+            self._by_tag[tagset] = by_tag
+        return self._by_tag[tagset].get(tag, ())
 
     def _draw(self, words: Sequence[str], slot: Slot, seed: int) -> list[str]:
         if not words:
@@ -62,5 +75,5 @@ class TrainingWords(CandidateGenerator):
 
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""
-        words = hashlib.sha256(json.dumps(self._by_tag, sort_keys=True).encode()).hexdigest()
-        return f"TrainingWords {words}, sample {self.sample}"
+        words = hashlib.sha256(json.dumps(list(map(list, self._training.items()))).encode())
+        return f"TrainingWords {words.hexdigest()}, sample {self.sample}, tagset {self.tagset}"

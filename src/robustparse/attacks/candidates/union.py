@@ -4,7 +4,7 @@ Wang et al. unite, in this order, sememes, synonyms, embedding neighbours and a 
 model. Tables and models propose lower case, sentences need their own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
@@ -90,6 +90,11 @@ class Union(CandidateGenerator):
             else:
                 return
         raise refusal
+
+    def warnings(self, examples: Sequence[Example]) -> Iterator[str]:
+        """See `CandidateGenerator.warnings`."""
+        for generator in self.generators:
+            yield from generator.warnings(examples)
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""

@@ -1,7 +1,8 @@
 """Candidates that share a synset with the word in WordNet (Miller 1995), read through NLTK.
 
 Ren et al. 2019 and Wang et al. 2021 substitute such synonyms; they are base forms and are not
-inflected again, so that a constraint on tags keeps only those of uninflected words.
+inflected again, so that a constraint on tags keeps only those of uninflected words. Other languages
+than English have their words from the Open Multilingual WordNet (Bond and Foster 2013).
 """
 
 from collections.abc import Sequence
@@ -9,10 +10,11 @@ from functools import cache
 from typing import Any, Literal
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
-from robustparse.errors import check_choice, nltk_data
+from robustparse.errors import InputError, check_choice, nltk_data
+from robustparse.tagsets import Tagset, check_tagset, class_of
 
 _PARTS = {"NN": "n", "VB": "v", "JJ": "a", "RB": "r"}
-"""WordNet's part of speech by the first two letters of a Penn tag."""
+"""WordNet's part of speech by the class of a tag."""
 
 
 class WordNetSynonyms(CandidateGenerator):
@@ -22,48 +24,74 @@ class WordNetSynonyms(CandidateGenerator):
     base forms too, and "be", which stands for nearly everything (Wang et al. 2021).
 
     Args:
-        parts: `slot` takes synsets of the part of speech that the slot's Penn tag names, and none
-            for other tags; `all` takes every part of speech (Yoo et al. 2020), the senses of nouns
+        parts: `slot` takes synsets of the part of speech that the slot's tag names, and none for
+            other tags; `all` takes every part of speech (Yoo et al. 2020), the senses of nouns
             before those of verbs, adjectives and adverbs.
+        tagset: which tag that is; None: a sentence's Penn tags, or else its universal ones.
+        language: of the words, by its code of three letters (ISO 639-3, `fra`). Other words than
+            English ones are looked up as they are, since WordNet's rules find only English base
+            forms.
 
     Raises:
-        InputError: when first used: NLTK's WordNet is missing.
+        InputError: when first used: NLTK's WordNet is missing, or its words of the language.
     """
 
     draws = False
 
-    def __init__(self, *, parts: Literal["slot", "all"] = "slot") -> None:
+    def __init__(
+        self,
+        *,
+        parts: Literal["slot", "all"] = "slot",
+        tagset: Tagset | None = None,
+        language: str = "eng",
+    ) -> None:
         check_choice("WordNet: parts", parts, ("slot", "all"))
-        self.parts = parts
+        check_tagset("WordNet", tagset)
+        self.parts, self.tagset, self.language = parts, tagset, language
         self.reads_tags = parts == "slot"
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""
         if not slots:
             return []
-        wordnet = load_wordnet()
-        everything = self.parts == "all"
-        keys = [(slot.word.lower(), "nvar" if everything else part_of(slot.tag)) for slot in slots]
-        known = {key: _synonyms(wordnet, *key) for key in set(keys)}
+        wordnet = load_wordnet(self.language)
+        parts = [
+            "nvar" if self.parts == "all" else part_of(slot.tagged(self.tagset)[1])
+            for slot in slots
+        ]
+        keys = [(slot.word.lower(), some) for slot, some in zip(slots, parts, strict=True)]
+        known = {key: _synonyms(wordnet, *key, self.language) for key in set(keys)}
         return [list(known[key]) for key in keys]
 
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""
-        return f"WordNetSynonyms {load_wordnet().get_version()} {self.parts}"
+        settings = f"{self.parts} {self.tagset} {self.language}"
+        return f"WordNetSynonyms {load_wordnet(self.language).get_version()} {settings}"
 
 
 def part_of(tag: str) -> str:
-    """Map a Penn tag to WordNet's part of speech: n, v, a or r; "" for others, such as RP."""
-    return _PARTS.get(tag[:2], "")
+    """Map a tag to WordNet's part of speech: n, v, a or r; "" for others, such as RP."""
+    return _PARTS.get(class_of(tag), "")
 
 
 @cache
-def load_wordnet() -> Any:
-    """Load NLTK's WordNet."""
+def load_wordnet(language: str = "eng") -> Any:
+    """Load NLTK's WordNet with the words of a language."""
     from nltk.corpus import wordnet
+    from nltk.corpus.reader.wordnet import WordNetError
 
     with nltk_data("WordNet", "corpora/wordnet"):
         wordnet.ensure_loaded()
+    if language != "eng":
+        try:
+            with nltk_data("WordNet: language", "corpora/omw-2.0"):
+                wordnet.synsets("", lang=language)
+        except WordNetError as error:
+            raise InputError(
+                f"the Open Multilingual WordNet has no words of {language!r}",
+                key="WordNet: language",
+                expected=f"one of {', '.join(sorted(wordnet.langs()))}",
+            ) from error
     return wordnet
 
 
@@ -73,11 +101,13 @@ def base_form(wordnet: Any, word: str, part: str) -> str:
     return str(min(forms, key=len)) if forms else word
 
 
-def _synonyms(wordnet: Any, word: str, parts: str) -> list[str]:
-    own = {word, "be", *(form for part in parts for form in wordnet._morphy(word, part))}
+def _synonyms(wordnet: Any, word: str, parts: str, language: str) -> list[str]:
+    own = {word, "be"}
+    if language == "eng":
+        own.update(form for part in parts for form in wordnet._morphy(word, part))
     found: dict[str, None] = {}
     # The adjectives of a cluster and their satellites both count as "a" here.
-    senses = [sense for part in parts for sense in wordnet.synsets(word, part)]
+    senses = [sense for part in parts for sense in wordnet.synsets(word, part, language)]
     for sense in senses:
-        found.update(dict.fromkeys(sense.lemma_names()))
+        found.update(dict.fromkeys(sense.lemma_names(language)))
     return [name for name in found if "_" not in name and name.lower() not in own]

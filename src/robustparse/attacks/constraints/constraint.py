@@ -31,10 +31,6 @@ class Constraint(Part):
         """Tell which candidates of each slot are accepted."""
         return [np.ones(len(words), dtype=np.bool_) for words in candidates]
 
-    def warnings(self, examples: Sequence[Example]) -> Iterator[str]:
-        """Yield what a user should know of the data, such as listed tags that no word has."""
-        return iter(())
-
 
 def absent(what: str, listed: Set[str], present: Set[str], default: bool) -> Iterator[str]:
     """Warn of listed names that the data do not have.

@@ -5,7 +5,6 @@ nothing but the sentence and add up however sentences are divided over batches, 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,38 +18,18 @@ PROPOSED, JUDGED = "proposed", "judged"
 ALL = "all"
 
 
-@dataclass(frozen=True)
-class CandidateCounts:
-    """Candidates of one sentence, by what they passed and by who proposed them.
+CandidateCounts = dict[str, Any]
+"""Candidates of one sentence: `slots`, the words for which they were made, and `sums`, by who
+proposed them and by stage. `all` counts a word once, a generator each of its own."""
+
+
+class CandidateFunnel:
+    """Counts candidates while generators propose them and constraints thin them out.
 
     Stages are `proposed` (in the original's casing, without repeats and the word itself), then
     every constraint that looks at candidates, each with what it left of the stage before. Where
     constraints judge changed sentences, `judged` follows (changes the search considered, each once
     for every sentence it would have changed), then every such constraint.
-
-    Args:
-        generators: names of those that proposed. A word that several proposed counts for each.
-        stages: their names.
-        slots: words for which candidates were made.
-        sums: a row of stages each for all and for every generator; the first counts a word once.
-    """
-
-    generators: tuple[str, ...] = ()
-    stages: tuple[str, ...] = ()
-    slots: int = 0
-    sums: tuple[tuple[int, ...], ...] = ()
-
-    def record(self) -> dict[str, Any]:
-        """As a line of ``examples.jsonl`` holds it: slots, and sums by generator and stage."""
-        rows = zip((ALL, *self.generators), self.sums, strict=False)
-        return {
-            "slots": self.slots,
-            "sums": {name: dict(zip(self.stages, row, strict=True)) for name, row in rows},
-        }
-
-
-class CandidateFunnel:
-    """Counts candidates while generators propose them and constraints thin them out.
 
     Args:
         generators: those that propose, several of them in a union.
@@ -67,8 +46,8 @@ class CandidateFunnel:
         names = _numbered([type(one).__name__ for one in (*on_words, *on_sentences)])
         judged = [JUDGED, *names[len(on_words) :]] if on_sentences else []
         self._stages = (PROPOSED, *names[: len(on_words)], *judged)
-        self._generators = tuple(_numbered([one.name() for one in generators]))
-        self._shape = (1 + len(generators), len(self._stages))
+        self._proposing = (ALL, *_numbered([one.name() for one in generators]))
+        self._shape = (len(self._proposing), len(self._stages))
         # By sentence: how many slots, the counts, and who proposed each word of each position.
         self._slots: dict[int, int] = {}
         self._sums: dict[int, Indices] = {}
@@ -100,11 +79,9 @@ class CandidateFunnel:
 
     def _count(self) -> None:
         self._stage += 1
-        rows, size = self._owners, len(self._ids)
-        self._added[:, 0, self._stage] = np.bincount(rows, minlength=size)
         for column, proposed in enumerate(self._sources.T):
-            counts = np.bincount(rows[proposed], minlength=size)
-            self._added[:, 1 + column, self._stage] = counts
+            counts = np.bincount(self._owners[proposed], minlength=len(self._ids))
+            self._added[:, column, self._stage] = counts
 
     def accepted(self, words: Sequence[Sequence[str]]) -> None:
         """Add the counts to the sentences'; `words` are the candidates left of each slot."""
@@ -126,31 +103,33 @@ class CandidateFunnel:
         `passed` says whether each passed the first N constraints, `(constraints, edits)`.
         """
         reached = np.vstack([np.ones((1, len(edits)), dtype=np.int64), passed])
-        sources = np.ones((len(edits), len(self._generators)), dtype=np.bool_)
+        sources = np.ones((len(edits), len(self._proposing)), dtype=np.bool_)
         if self._remembers:
             for row, edit in enumerate(edits):
                 rows, proposed = self._proposers[id_][edit.position]
                 sources[row] = proposed[rows[edit.word]]
-        sums = self._sums[id_]
-        sums[0, -len(reached) :] += reached.sum(axis=1)
-        sums[1:, -len(reached) :] += (reached @ sources).T
+        self._sums[id_][:, -len(reached) :] += (reached @ sources).T
 
     def finished(self, id_: int) -> CandidateCounts:
         """Return the counts of a sentence, and forget them."""
         self._proposers.pop(id_, None)
         sums = self._sums.pop(id_, np.zeros(self._shape, dtype=np.int64)).tolist()
-        slots = self._slots.pop(id_, 0)
-        return CandidateCounts(self._generators, self._stages, slots, tuple(map(tuple, sums)))
+        rows = [dict(zip(self._stages, row, strict=True)) for row in sums]
+        sums_of = dict(zip(self._proposing, rows, strict=True))
+        return {"slots": self._slots.pop(id_, 0), "sums": sums_of}
 
 
 def _proposers(
     words: Sequence[Sequence[str]], proposals: Sequence[Sequence[Sequence[str]]]
 ) -> Mask:
-    """Which generators proposed each candidate, whatever its casing, `(candidates, generators)`."""
-    sources = np.ones((sum(map(len, words)), len(proposals)), dtype=np.bool_)
+    """Who proposed each candidate, whatever its casing, `(candidates, 1 + generators)`.
+
+    The first column is of all together.
+    """
+    sources = np.ones((sum(map(len, words)), 1 + len(proposals)), dtype=np.bool_)
     if len(proposals) == 1:
         return sources
-    for column, proposed in enumerate(proposals):
+    for column, proposed in enumerate(proposals, start=1):
         known = [{word.lower() for word in some} for some in proposed]
         found = (
             word.lower() in own for some, own in zip(words, known, strict=True) for word in some

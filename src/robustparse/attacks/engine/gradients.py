@@ -1,12 +1,10 @@
 """Takes the gradients that white-box searches ask for, those of many sentences in one pass."""
 
-import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.engine.texts import read
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.requests import Gradient
@@ -22,10 +20,8 @@ from robustparse.errors import InputError
 class GradientPasses:
     """Answers requests for gradients; `capacity`: texts of a pass, by words of the longest."""
 
-    def __init__(
-        self, victim: Victim, capacity: Callable[[int], int], statistics: Statistics
-    ) -> None:
-        self._victim, self._capacity, self._statistics = victim, capacity, statistics
+    def __init__(self, victim: Victim, capacity: Callable[[int], int]) -> None:
+        self._victim, self._capacity = victim, capacity
         self._embeddings: Embeddings | None = None
 
     def take(
@@ -48,7 +44,6 @@ class GradientPasses:
         for row in sorted(range(len(requests)), key=lambda row: -len(problems[row])):
             kinds[requests[row].loss, requests[row].characters].append(row)
         found: dict[int, WordGradients] = {}
-        begin = time.perf_counter()
         self._embeddings = self._embeddings or Embeddings(victim.vectors)
         for rows in kinds.values():
             while rows:
@@ -56,7 +51,6 @@ class GradientPasses:
                 batch, rows = rows[:size], rows[size:]
                 asked = [(problems[row], requests[row]) for row in batch]
                 found.update(zip(batch, _gradients(victim, asked, self._embeddings), strict=True))
-        self._statistics.victim_seconds += time.perf_counter() - begin
         return [found[row] for row in range(len(requests))]
 
 

@@ -6,7 +6,6 @@ kind of thing are served together: their needs are gathered, answered in one go,
 handed back. States are predicted in batches of similar length, up to a word budget.
 """
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from operator import attrgetter
@@ -15,15 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robustparse.attacks.engine.admissible_states import Admit
 from robustparse.attacks.engine.gradients import GradientPasses
 from robustparse.attacks.engine.problem_builder import ProblemBuilder
-from robustparse.attacks.engine.search_run import (
-    Admit,
-    Candidates,
-    Measure,
-    Predict,
-    SearchRun,
-)
+from robustparse.attacks.engine.search_run import Candidates, Measure, Predict, SearchRun
 from robustparse.attacks.engine.texts import read
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.requests import Gradient, Search
@@ -66,7 +60,7 @@ class Scheduler:
         self._budget, self._reported = budget, reported
         self._live, self._batch_words, self._batch_queries = live, batch_words, batch_queries
         self._statistics = builder.statistics
-        self._gradients = GradientPasses(builder.victim, self._capacity, builder.statistics)
+        self._gradients = GradientPasses(builder.victim, self._capacity)
 
     def run(self, problems: Iterable[Problem]) -> Iterator[SearchRun]:
         """Attack all problems; sentences come as they finish."""
@@ -154,9 +148,7 @@ class Scheduler:
     def _predicted(self, batch: Sequence[_Piece]) -> Iterator[Predictions]:
         """Make one forward pass; yield the predictions of each piece."""
         texts = read([(sentence.problem, states) for sentence, states in batch])
-        begin = time.perf_counter()
         predictions = self._builder.victim.predict(texts.words, texts.tags, texts.lengths)
-        self._statistics.victim_seconds += time.perf_counter() - begin
         closing = sum(sentence.length for sentence, _ in batch if sentence.closing)
         self._statistics.count_pass(texts.lengths, closing)
         at = 0
@@ -170,10 +162,7 @@ class Scheduler:
 
     def _record(self, sentence: SearchRun) -> None:
         sentence.counts = self._builder.funnel.finished(sentence.problem.id)
-        place = self._statistics.sampled()
-        if place is not None:
-            states = np.concatenate([sentence.problem.start()[None][:0], *sentence.queries.asked])
-            self._statistics.keep(place, (sentence.problem, states))
+        self._statistics.add_sentence(sentence.problem, sentence.queries.asked)
 
 
 _BEFORE_PREDICTIONS = (Candidates, Admit, Measure, Gradient)

@@ -11,13 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robustparse.attacks.constraints.sentence_constraint import Edit
-from robustparse.attacks.engine.admissible_states import AdmissibleStates
+from robustparse.attacks.engine.admissible_states import AdmissibleStates, Admit
 from robustparse.attacks.engine.funnel import CandidateCounts
 from robustparse.attacks.engine.problem_builder import ProblemBuilder
 from robustparse.attacks.engine.queries import NOTHING, QueryCounter
 from robustparse.attacks.goals.goal import Verdict
 from robustparse.attacks.problem import Problem, State
-from robustparse.attacks.results import Status
 from robustparse.attacks.search.requests import (
     Answer,
     Compare,
@@ -43,12 +42,6 @@ class Candidates(NamedTuple):
     """Needs the problem with candidates at more positions, `(positions,)`, rising."""
 
     positions: Indices
-
-
-class Admit(NamedTuple):
-    """Needs to know which edits the constraints on sentences admit, `bool (edits,)`."""
-
-    edits: list[Edit]
 
 
 class Measure(NamedTuple):
@@ -78,6 +71,8 @@ class SearchRun:
         closing: whether its outcome is settled.
         clean, attacked: the predictions for the original sentence and for the outcome.
         verdict: on the outcome.
+        skipped: whether the sentence reaches the goal as it is.
+        queries: charged so far.
         targeted: whether the goal finds anything to attack in the sentence (`Goal.applies`).
         counts: of the sentence's candidates, once it is done.
     """
@@ -100,7 +95,7 @@ class SearchRun:
         self.problem, self.length = problem, len(problem)
         self.queries = QueryCounter(budget)
         self.targeted = builder.goal.applies(problem)
-        self.closing = self._skipped = False
+        self.closing = self.skipped = False
         self._builder, self._search, self._reported = builder, search, reported
         self._admission = AdmissibleStates()
         self._proposed = ~problem.eligible
@@ -109,28 +104,16 @@ class SearchRun:
         self.answer(None)
 
     @property
-    def charged(self) -> int:
-        """Queries so far, the clean prediction included."""
-        return self.queries.charged
-
-    @property
-    def unique(self) -> int:
-        """See `QueryCounter.unique`."""
-        return self.queries.unique
-
-    @property
     def words(self) -> tuple[str, ...]:
         """The sentence as the search leaves it, once it is done."""
         return self.problem.text(self.outcome)
 
     @property
-    def status(self) -> Status:
-        """What became of the sentence, once it is done."""
-        if self._skipped:
-            return Status.SKIPPED
-        # An unchanged sentence is no adversary, whatever rounding does to its second prediction.
-        reached = bool(self.outcome.any()) and bool(self.verdict.success[0])
-        return Status.SUCCEEDED if reached else Status.FAILED
+    def success(self) -> bool:
+        """Whether a change reaches the goal, once it is done; no adversary is an unchanged one,
+        whatever rounding does to its second prediction.
+        """
+        return not self.skipped and bool(self.outcome.any()) and bool(self.verdict.success[0])
 
     def answer(self, answer: Any) -> None:
         """Send the answer to what it waits for; None starts it."""
@@ -147,15 +130,15 @@ class SearchRun:
             self.clean = yield Predict(start[None])
             verdict = self._judged(start[None], self.clean)
             self.queries.add(verdict)
-            self._skipped = bool(verdict.success[0])
+            self.skipped = bool(verdict.success[0])
         outcome = start
         spent = self.queries.left == 0 and self._search.asks
-        if self.targeted and not self._skipped and not spent:
+        if self.targeted and not self.skipped and not spent:
             known = start[None] if len(verdict.scores) else self._no_states
             clean = self._answer(known, verdict, np.zeros(1, dtype=np.int64))
             outcome = yield from self._searched(clean)
         if self._builder.constrained and not self._admission.admissible(outcome):
-            outcome = yield from self._admitted(self._admission.rebuilt(self.problem, outcome))
+            outcome = yield from self._admission.rebuilt(self.problem, outcome)
         self.outcome, self.closing = outcome, True
         if self._reported:
             self.attacked = yield Predict(outcome[None])
@@ -175,7 +158,7 @@ class SearchRun:
         """Answer one request."""
         if isinstance(request, Expand | Score):
             if self._builder.constrained:
-                asked = yield from self._admitted(self._admission.asked(self.problem, request))
+                asked = yield from self._admission.asked(self.problem, request)
             else:
                 asked = request.asked(self.problem)
             return (yield from self._scored(*asked))
@@ -200,16 +183,6 @@ class SearchRun:
         wanted = np.unique(positions[~self._proposed[positions]])
         self._proposed[positions] = True
         self.problem = yield Candidates(wanted)
-
-    def _admitted(self, judging: Generator[list[Edit], None, Any]) -> Waiting:
-        """Have edits judged as long as there are any; return what admission makes of them."""
-        try:
-            edits = next(judging)
-            while True:
-                self._admission.take((yield Admit(edits)))
-                edits = next(judging)
-        except StopIteration as stop:
-            return stop.value
 
     def _scored(self, states: States, places: Indices) -> Waiting:
         """Charge states, cut to the budget; have those predicted that are new."""

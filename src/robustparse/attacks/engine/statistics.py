@@ -2,13 +2,15 @@
 
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from robustparse.attacks.engine.texts import Asked, read
+from robustparse.attacks.problem import Problem
 from robustparse.attacks.victim import Victim
-from robustparse.types import Ids
+from robustparse.types import Ids, States
 
 
 @dataclass(eq=False)
@@ -21,7 +23,6 @@ class Statistics:
         words: words of those texts, without padding.
         unique_words: words of the distinct states asked about, closing predictions not included.
         seconds: the run's wall-clock time, without what its consumer does between two results.
-        victim_seconds: of these, spent in the victim's forward passes.
         model_seconds: of these, spent in other models (candidates, constraints), by class name.
         sample_size: sentences whose states are kept for `victim_seconds_alone`.
         sample: the distinct states asked about of a uniform sample of the sentences.
@@ -33,7 +34,6 @@ class Statistics:
     words: int = 0
     unique_words: int = 0
     seconds: float = 0.0
-    victim_seconds: float = 0.0
     model_seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     sample_size: int = 32
     sample: list[Asked] = field(default_factory=list)
@@ -55,20 +55,16 @@ class Statistics:
         self.words += words
         self.unique_words += words - closing
 
-    def sampled(self) -> int | None:
-        """Where the next sentence goes in the sample, or None (reservoir sampling)."""
+    def add_sentence(self, problem: Problem, asked: Sequence[States]) -> None:
+        """Count a sentence; it may enter the sample (reservoir sampling)."""
         self.seen += 1
         if self.seen <= self.sample_size:
-            return self.seen - 1
-        place = int(self._draws.integers(self.seen))
-        return place if place < self.sample_size else None
-
-    def keep(self, place: int, asked: Asked) -> None:
-        """Put what was asked about a sentence into the sample."""
-        if place < len(self.sample):
-            self.sample[place] = asked
+            place = self.seen - 1
         else:
-            self.sample.append(asked)
+            place = int(self._draws.integers(self.seen))
+        if place < self.sample_size:
+            states = np.concatenate([problem.start()[None][:0], *asked])
+            self.sample[place : place + 1] = [(problem, states)]
 
 
 def victim_seconds_alone(victim: Victim, statistics: Statistics) -> float:
@@ -94,20 +90,14 @@ def victim_seconds_alone(victim: Victim, statistics: Statistics) -> float:
 
 def _full_batches(sample: list[Asked], batch_words: int) -> list[tuple[Ids, Ids, Ids]]:
     """Words, tags `(n, length)` and lengths `(n,)` of each batch, longest first."""
-    texts = [
-        (words[:length], tags[:length])
-        for kept in (read([asked]) for asked in sample)
-        for words, tags, length in zip(kept.words, kept.tags, kept.lengths.tolist(), strict=True)
-    ]
-    texts.sort(key=lambda text: -len(text[0]))
+    if not any(len(states) for _, states in sample):
+        return []
+    texts = read(sample)
+    order = np.argsort(-texts.lengths, kind="stable")
     batches = []
-    while texts:
-        longest = max(1, len(texts[0][0]))
-        rows = max(1, batch_words // longest)
-        part, texts = texts[:rows], texts[rows:]
-        words = np.zeros((len(part), longest), dtype=np.int32)
-        tags = np.zeros_like(words)
-        for index, (row, tag) in enumerate(part):
-            words[index, : len(row)], tags[index, : len(row)] = row, tag
-        batches.append((words, tags, np.array([len(row) for row, _ in part], dtype=np.int32)))
+    while len(order):
+        longest = texts.lengths[order[0]]
+        rows, order = np.split(order, [max(1, batch_words // longest)])
+        part = (texts.words[rows, :longest], texts.tags[rows, :longest], texts.lengths[rows])
+        batches.append(part)
     return batches

@@ -61,7 +61,8 @@ class AttachmentDrop(TreeGoal):
             nothing is left out.
         least: further wrong arcs that make a success.
         punctuation: which words count: `none` excludes nothing (Universal Dependencies), `penn`
-            excludes by tag (Wang et al. 2021), `unicode` by form (Zheng et al. 2020).
+            excludes by Penn tag (Wang et al. 2021), `upos` by universal tag, `unicode` by form
+            (Zheng et al. 2020).
     """
 
     def __init__(

@@ -52,6 +52,7 @@ class TargetedArc(_Named):
 
     def __init__(self, arcs: dict[int, tuple[int, int]]) -> None:
         super().__init__("arcs", arcs)
+        self.arcs = arcs
         for number, (dependent, head) in arcs.items():
             if dependent < 1 or head < 0 or dependent == head:
                 raise InputError(
@@ -90,6 +91,7 @@ class TargetedSubtree(_Named):
         self, spans: dict[int, tuple[int, int]], *, punctuation: PunctuationPolicy = "none"
     ) -> None:
         super().__init__("spans", spans)
+        self.spans = spans
         for number, (first, last) in spans.items():
             if not 1 <= first <= last:
                 raise InputError(

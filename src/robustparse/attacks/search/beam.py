@@ -6,7 +6,7 @@ changed once at most. The score of the best member may fall from round to round:
 that it rises.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class Beam(Search):
         check_choice("search: members", members, ("unite", "concatenate"))
         self.width, self.members = width, members
 
-    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Any]:
         """See `Search.run`."""
         best = problem.start()
         beam = best[None]

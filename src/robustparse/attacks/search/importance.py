@@ -7,8 +7,7 @@ highest score. PWWS as its authors describe it (Ren et al. 2019, algorithm 1) ta
 that were the best in the original sentence, and puts them in one after the other.
 """
 
-from collections.abc import Generator
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,7 +18,6 @@ from robustparse.attacks.search.requests import (
     Compare,
     Expand,
     Propose,
-    Request,
     Score,
     Search,
     Searching,
@@ -39,37 +37,47 @@ class GreedyByImportance(Search):
             `score` (Yoo et al. 2020), or the most `similar` one (Jin et al. 2020, algorithm 1), by
             the first constraint that measures a similarity, and by the score where no constraint
             does.
+
+    Attributes:
+        to_success: whether a success ends the search and is taken before a higher score.
     """
+
+    to_success = True
 
     def __init__(self, ranking: Ranking, winner: Literal["score", "similar"] = "score") -> None:
         check_choice("search: winner", winner, ("score", "similar"))
         self.ranking, self.winner = ranking, winner
 
-    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Any]:
         """See `Search.run`."""
         state, score = problem.start(), float(clean.scores[0])
         ranked = yield from self.ranking.rank(problem, clean, rng)
         if ranked.over:
             return state
-        most = problem.most_edits
+        most = self.most_edits(problem)
         for place, position in enumerate(ranked.positions[:, None]):
             if np.count_nonzero(state) == most:
-                break  # constraints would refuse whatever comes
+                break
             yield Propose(position, soon=ranked.positions[place:])
             answer = yield Expand(state, position)
             if not len(answer.scores):
                 continue
-            best = answer.best()
-            if self.winner == "similar" and answer.success[best]:
+            best = answer.best() if self.to_success else int(answer.scores.argmax())
+            reached = self.to_success and answer.success[best]
+            if reached and self.winner == "similar":
                 best = yield from _most_similar(state, answer)
-            if answer.success[best] or answer.scores[best] > score:
+            if reached or answer.scores[best] > score:
                 state, score = answer.states[best], float(answer.scores[best])
-            if answer.success[best] or answer.over:
+            if reached or answer.over:
                 break
         return state
 
+    def most_edits(self, problem: Problem) -> int:
+        """Return how many words may be changed: as many as constraints let differ."""
+        return problem.most_edits
 
-def _most_similar(state: State, answer: Answer) -> Generator[Request, Answer, int]:
+
+def _most_similar(state: State, answer: Answer) -> Searching[int]:
     """Yield the row of the most similar success, the first one on ties."""
     rows = np.flatnonzero(answer.success)
     if len(rows) > 1:
@@ -87,7 +95,7 @@ class PWWS(Search):
     `WeightedSaliency(gain="score")`.
     """
 
-    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Any]:
         """See `Search.run`."""
         state = problem.start()
         ranked = yield from WeightedSaliency().rank(problem, clean, rng)

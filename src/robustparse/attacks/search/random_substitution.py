@@ -5,6 +5,8 @@ be cheap, as in training, changing many words at random and asking about the who
 twice teaches more for its queries than choosing each word with care.
 """
 
+from typing import Any
+
 import numpy as np
 
 from robustparse.attacks.edit_budget import check_gamma, edit_budget
@@ -29,7 +31,7 @@ class RandomSubstitution(Search):
         self.gamma, self.trials = gamma, trials
         self.asks = trials > 1
 
-    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Any]:
         """See `Search.run`."""
         kappa = edit_budget(self.gamma, len(problem))
         shuffled = rng.permutation(np.flatnonzero(problem.eligible))

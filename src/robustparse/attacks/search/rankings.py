@@ -11,14 +11,13 @@ new class's probability rises, which a score does not tell.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from robustparse.attacks.problem import DELETED, UNKNOWN, Problem, one_changed
-from robustparse.attacks.search.requests import Answer, Expand, Gradient, Propose, Request, Score
+from robustparse.attacks.search.requests import Answer, Expand, Gradient, Propose, Score, Searching
 from robustparse.errors import check_choice
 from robustparse.types import Indices
 
@@ -39,21 +38,18 @@ class Ranked:
     choices: Indices | None = None
 
 
-Rankings = Generator[Request, Answer, Ranked]
-
-
 class Ranking(ABC):
     """Ranks the eligible positions of one sentence."""
 
     @abstractmethod
-    def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Rankings:
+    def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Ranked]:
         """Rank; arguments as in `Search.run`."""
 
 
 class UnknownWord(Ranking):
     """By the score with the unknown word in the word's place (UNK)."""
 
-    def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Rankings:
+    def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Ranked]:
         """See `Ranking.rank`."""
         return (yield from _by_score(problem, UNKNOWN))
 
@@ -61,7 +57,7 @@ class UnknownWord(Ranking):
 class DeletedWord(Ranking):
     """By the score without the word (DEL)."""
 
-    def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Rankings:
+    def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Ranked]:
         """See `Ranking.rank`."""
         return (yield from _by_score(problem, DELETED))
 
@@ -81,7 +77,7 @@ class WeightedSaliency(Ranking):
         check_choice("ranking: gain", gain, ("increase", "score"))
         self.gain = gain
 
-    def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Rankings:
+    def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Ranked]:
         """See `Ranking.rank`."""
         start, positions = problem.start(), np.flatnonzero(problem.eligible)
         if not len(positions):
@@ -117,7 +113,7 @@ class GradientNorm(Ranking):
         check_choice("ranking: norm", norm, ("l1", "l2"))
         self.norm = norm
 
-    def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Rankings:
+    def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Ranked]:
         """See `Ranking.rank`."""
         gradients = (yield Gradient(problem.start(), loss="cross_entropy")).gradients
         norms = np.abs(gradients.at_words).sum(axis=1) if self.norm == "l1" else gradients.norms
@@ -129,13 +125,13 @@ class GradientNorm(Ranking):
 class RandomOrder(Ranking):
     """In random order; nothing is asked (RAND)."""
 
-    def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Rankings:
+    def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Ranked]:
         """See `Ranking.rank`."""
         yield from ()
         return Ranked(rng.permutation(np.flatnonzero(problem.eligible)), clean.over)
 
 
-def _by_score(problem: Problem, choice: int) -> Rankings:
+def _by_score(problem: Problem, choice: int) -> Searching[Ranked]:
     """Rank by the score with one choice at the position."""
     positions = np.flatnonzero(problem.eligible)
     answer = yield Score(one_changed(problem.start(), positions, choice))

@@ -8,7 +8,7 @@ that the scheduler can answer hundreds of searches with one forward pass.
 from abc import ABC, abstractmethod
 from collections.abc import Generator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -63,8 +63,7 @@ class Expand:
         """Return the states asked about, `(n, words)`, and which of `positions` each changes,
         rising.
         """
-        _, states, places = self.changes(problem)
-        return self.first(states, places)
+        return self.first(*self.changes(problem)[1:])
 
     def first(self, states: States, places: Indices) -> tuple[States, Indices]:
         """Return what is asked about of the changes that are left, and their places."""
@@ -247,8 +246,10 @@ def _changes(values: Indices) -> Mask:
     return changes
 
 
-Searching = Generator[Request, Answer, Any]  # rows of states have no type of their own
-"""A search of one sentence; it returns the state that it settles on, which is predicted again."""
+T = TypeVar("T")
+
+Searching = Generator[Request, Answer, T]
+"""Yields requests, is sent their answers, and returns what was searched for."""
 
 
 class Search(ABC):
@@ -264,8 +265,8 @@ class Search(ABC):
     asks: bool = True
 
     @abstractmethod
-    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
-        """Search one sentence.
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Any]:
+        """Search one sentence; return the state to settle on, which is predicted again.
 
         Args:
             problem: the search space, without candidates as yet.

@@ -11,16 +11,14 @@ fluency is 0 as published and left out here.
 
 from typing import Literal
 
-import numpy as np
-
 from robustparse.attacks.edit_budget import check_gamma, edit_budget
 from robustparse.attacks.problem import Problem
+from robustparse.attacks.search.importance import GreedyByImportance
 from robustparse.attacks.search.rankings import Ranking, UnknownWord
-from robustparse.attacks.search.requests import Answer, Expand, Propose, Search, Searching
 from robustparse.errors import check_choice
 
 
-class Wang2021(Search):
+class Wang2021(GreedyByImportance):
     """Rank once, then substitute one after the other, as long as it does harm.
 
     The search does not stop at the first success. Ties break by position, then by candidate index.
@@ -33,6 +31,8 @@ class Wang2021(Search):
         ranking: in which order words are visited; by default by the unknown word.
     """
 
+    to_success = False
+
     def __init__(
         self,
         *,
@@ -42,29 +42,11 @@ class Wang2021(Search):
     ) -> None:
         check_gamma(gamma)
         check_choice("search: length", length, ("words", "rooted"))
+        super().__init__(ranking or UnknownWord())
         self.gamma, self.length = gamma, length
-        self.ranking = ranking or UnknownWord()
 
-    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
-        """See `Search.run`."""
-        state, score = problem.start(), float(clean.scores[0])
-        ranked = yield from self.ranking.rank(problem, clean, rng)
-        if ranked.over:
-            return state
-        budget = self._budget(len(problem))
-        for place, position in enumerate(ranked.positions[:, None]):
-            if np.count_nonzero(state) == budget:
-                break
-            yield Propose(position, soon=ranked.positions[place:])
-            answer = yield Expand(state, position)
-            if len(answer.scores) and answer.scores.max() > score:
-                best = answer.scores.argmax()
-                state, score = answer.states[best], float(answer.scores[best])
-            if answer.over:
-                break
-        return state
-
-    def _budget(self, words: int) -> int:
+    def most_edits(self, problem: Problem) -> int:
+        """Return the budget."""
         if self.length == "words":
-            return edit_budget(self.gamma, words, up=True)
-        return edit_budget(self.gamma, words + 1)
+            return edit_budget(self.gamma, len(problem), up=True)
+        return edit_budget(self.gamma, len(problem) + 1)

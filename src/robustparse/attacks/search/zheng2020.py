@@ -9,12 +9,12 @@ evaluates psi + 1 candidates a word (set `psi: 51`), and for character models ta
 (set `length: words`).
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from robustparse.attacks.edit_budget import check_gamma, edit_budget
-from robustparse.attacks.problem import UNKNOWN, Problem, State, one_changed
+from robustparse.attacks.problem import UNKNOWN, Problem, one_changed
 from robustparse.attacks.search.requests import Answer, Expand, Propose, Score, Search, Searching
 from robustparse.errors import check_choice, check_least
 from robustparse.types import Floats, Indices, Mask
@@ -63,31 +63,35 @@ class Zheng2020(Search):
         self.harmless = harmless
         self.share_budget = share_budget
 
-    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Any]:
         """See `Search.run`."""
         start = problem.start()
         if not problem.eligible.any():
             return start
-        left = clean.left
+        left, counted = clean.left, problem.counted
+        length = int(counted.sum()) if self.length == "counted" else len(counted)
+        kappa = edit_budget(self.gamma, length)
         if self.ranking == "random":
             shuffled = rng.permutation(np.flatnonzero(problem.eligible))
-            ranked: Indices = shuffled[: self._kappa(problem.counted)]
+            ranked: Indices = shuffled[:kappa]
         else:
-            asked = np.flatnonzero(problem.counted)
+            asked = np.flatnonzero(counted)
             answer = yield Score(one_changed(start, asked, UNKNOWN))
             if answer.over:
                 return start
             left = answer.left
-            kappa = self._kappa(problem.counted)
             ranked = _by_errors(asked, answer.scores, problem.eligible, rng)[:kappa]
         problem = (yield Propose(ranked)).problem
         limits = self._limits(problem, ranked, left)
         answer = yield Expand(start, ranked, limits)
-        return self._choose(start, answer, float(clean.scores[0]))
-
-    def _kappa(self, counted: Mask) -> int:
-        length = int(counted.sum()) if self.length == "counted" else len(counted)
-        return edit_budget(self.gamma, length)
+        places, best = answer.best_of_each()
+        harmful = answer.scores[best] > clean.scores[0]
+        chosen = np.where(harmful, best, np.searchsorted(answer.places, places))
+        put = harmful | (self.harmless == "first")
+        where = ranked[places[put]]
+        state = start.copy()
+        state[where] = answer.states[chosen[put], where]
+        return state
 
     def _limits(self, problem: Problem, ranked: Indices, left: int | None) -> Indices:
         """How many candidates of each position to evaluate, `(positions,)`."""
@@ -101,19 +105,6 @@ class Zheng2020(Search):
             limits[index] = min(int(limits[index]), share)
             left -= int(limits[index])
         return limits
-
-    def _choose(self, start: State, answer: Answer, clean_score: float) -> State:
-        """Return the best candidate of each position evaluated, the first one on ties."""
-        state = start.copy()
-        where, chosen = np.nonzero(answer.states)[1], answer.states.max(axis=1, initial=0)
-        for position in np.unique(where).tolist():
-            mine = where == position
-            scores, choices = answer.scores[mine], chosen[mine]
-            if scores.max() > clean_score:
-                state[position] = choices[scores.argmax()]
-            elif self.harmless == "first":
-                state[position] = choices[0]
-        return state
 
 
 def _by_errors(asked: Indices, scores: Floats, eligible: Mask, rng: np.random.Generator) -> Indices:

@@ -6,22 +6,14 @@ ends the sentence; without one it stays as it is. Where constraints on sentences
 of the changes of a trial, it is asked about without them.
 """
 
-from collections.abc import Generator
-from typing import Literal, get_args
+from copy import deepcopy
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from robustparse.attacks.goals.phrases import PhraseParse
 from robustparse.attacks.problem import Problem, State
-from robustparse.attacks.search.requests import (
-    Answer,
-    Gradient,
-    Propose,
-    Request,
-    Score,
-    Search,
-    Searching,
-)
+from robustparse.attacks.search.requests import Answer, Gradient, Propose, Score, Search, Searching
 from robustparse.attacks.search.white_box.substitutions import NearestWord, Substitution
 from robustparse.attacks.search.white_box.zheng2020_whitebox import by_norm, replaced, within_budget
 from robustparse.attacks.victim import Loss
@@ -58,7 +50,7 @@ class PhraseBlackBox(Search):
         check_choice("search: edits", edits, ("up_to", "exactly"))
         self.trials, self.kappa, self.edits, self.at_once = trials, kappa, edits, at_once
 
-    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Any]:
         """See `Search.run`."""
         start, gold = problem.start(), _phrases_of(problem)
         for source in dict.fromkeys(source for source, _ in gold.pairs):
@@ -126,7 +118,7 @@ class PhraseWhiteBox(Search):
         self.loss: Loss = loss
         self.substitution = substitution or NearestWord()
 
-    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Any]:
         """See `Search.run`."""
         gold = _phrases_of(problem)
         norms = {}
@@ -144,13 +136,11 @@ class PhraseWhiteBox(Search):
                 break
         return problem.start()
 
-    def _attack(
-        self, problem: Problem, source: int, target: int
-    ) -> Generator[Request, Answer, Answer | None]:
+    def _attack(self, problem: Problem, source: int, target: int) -> Searching[Answer | None]:
         """Attack one pair; the last answer, None if nothing was asked."""
         state = problem.start()
         answer: Answer | None = None
-        substitutes = self.substitution.start()
+        substitutes = deepcopy(self.substitution)
         kappa = min(self.kappa, problem.most_edits)
         for _ in range(self.trials):
             gradients = (yield self._gradient(problem, state, target)).gradients

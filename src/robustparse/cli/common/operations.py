@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from inspect import isabstract
 
 from robustparse import perturbations
-from robustparse.cli.common.class_paths import each_option
 from robustparse.errors import InputError
 from robustparse.perturbations.perturbation import Perturbation, plain_name
+from robustparse.recipes.class_paths import each_option
 
 _OPTIONS = ("--operations", "--perturbed")
 

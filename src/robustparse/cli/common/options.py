@@ -4,48 +4,20 @@ import json
 from collections.abc import Callable, Collection, Sequence
 from difflib import get_close_matches
 from itertools import pairwise
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from jsonargparse import ArgumentError, ArgumentParser, Namespace
-from pytorch_lightning.utilities.exceptions import (  # type: ignore[attr-defined]
-    MisconfigurationException,
-)
 
 from robustparse import trust
-from robustparse.attacks.attack import Attack
-from robustparse.cli.common.class_paths import checked, refusal
 from robustparse.cli.common.operations import with_operations
-from robustparse.cli.common.yaml_files import read_yaml
 from robustparse.errors import InputError
+from robustparse.recipes.class_paths import checked, refusal
+from robustparse.recipes.mistakes import mistake_in, shorten
+from robustparse.recipes.recipe import Recipe, check_recipe
 
 _UNKNOWN = "unrecognized arguments: "
-# What jsonargparse says of every union of types, in addition to what is wrong.
-_HEADINGS = ("Does not validate", "Subtypes:", "Errors:", "Given value type:", "Subclass types")
-_NEITHER = "Expected a <class 'NoneType'>"
-_VALUE = "Given value: "
-_NESTED = "NestedArg(key='"
-_LONGEST_VALUE = 100
-_NO_OPTIONS = ("recipe", "split", "unit", "check")  # parameters that callers in Python give
-
-
-class Recipe(NamedTuple):
-    """What an attack was made of.
-
-    Args:
-        name: of the recipe's file without its ending, or of the search's class.
-        settings: ``class_path`` and ``init_args``, plain values.
-    """
-
-    name: str
-    settings: dict[str, Any]
-
-    def attack(self) -> Attack:
-        """Make the attack again, as in another process."""
-        parser = _attack_parser()
-        made = parser.instantiate(parser.parse_object({"attack": self.settings}))
-        attack: Attack = made.attack
-        return attack
+# Parameters that are no options of their own.
+_NO_OPTIONS = ("recipe", "victim_settings", "split", "unit", "check")
 
 
 def run_command(
@@ -57,7 +29,8 @@ def run_command(
     """Parse the options of a command and call its function.
 
     Args:
-        function: the command; its parameter ``recipe``, if any, gets the attack's.
+        function: the command; its parameter ``recipe``, if any, gets what the attack is made of,
+            and ``victim_settings`` what the victim is.
         arguments: of the command line.
         name: of the command, if it is not the function's.
         positional: help of the parameters that are given without an option's name; one that is a
@@ -69,9 +42,11 @@ def run_command(
     parser = _parser_of(function, name or function.__name__, positional or {})
     arguments = _listed(checked(with_operations(arguments)), "--checkpoint")
     options = _parsed(parser, arguments)
-    given = {}
+    given: dict[str, Any] = {}
     if options.get("attack") is not None:
-        given["recipe"] = _recipe(parser, options)
+        given["recipe"] = Recipe.parsed(parser, options)
+    if options.get("victim") is not None:
+        given["victim_settings"] = json.loads(parser.dump(options, format="json"))["victim"]
     function(**_instantiated(parser, options), **given)
 
 
@@ -99,7 +74,7 @@ def _parsed(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
     try:
         options: Namespace = parser.parse_args(list(arguments))
     except ArgumentError as error:
-        _check_recipe(arguments)
+        check_recipe(arguments)
         if (refused := refusal(str(error), arguments)) is not None:
             raise refused from None
         known = [f"--{name}" for name in vars(parser.get_defaults())]
@@ -117,34 +92,6 @@ def _instantiated(parser: ArgumentParser, options: Namespace) -> dict[str, Any]:
             raise mistake from error
         raise
     return {key: arguments[key] for key in arguments if key not in ("config", "trust")}
-
-
-def _recipe(parser: ArgumentParser, options: Namespace) -> Recipe:
-    settings = json.loads(parser.dump(options, format="json"))["attack"]
-    path = options.attack.get("__path__")
-    if path is not None:
-        return Recipe(Path(str(path)).stem, settings)
-    search = str(options.attack.init_args.search.class_path).rpartition(".")[2]
-    return Recipe(search.lower(), settings)
-
-
-def _check_recipe(arguments: Sequence[str]) -> None:
-    """Say what is wrong with a recipe's file, which jsonargparse then reads as a class path."""
-    for name, value in pairwise(arguments):
-        path = Path(value)
-        if name == "--attack" and path.is_file():
-            try:
-                _attack_parser().parse_object({"attack": read_yaml(path)})
-            except ArgumentError as error:
-                if (refused := refusal(str(error), (), path)) is not None:
-                    raise refused from None
-                raise InputError(shorten(str(error)), path=path) from None
-
-
-def _attack_parser() -> ArgumentParser:
-    parser = ArgumentParser(exit_on_error=False)
-    parser.add_argument("--attack", type=Attack)
-    return parser
 
 
 def files_of(arguments: Sequence[str]) -> str | None:
@@ -178,49 +125,3 @@ def _with_nearest(message: str, options: Collection[str]) -> str:
     unknown = message.partition(_UNKNOWN)[2].partition("=")[0].split()
     nearest = get_close_matches(unknown[0], options, n=1) if unknown else []
     return f"{message}; did you mean {nearest[0]}?" if nearest else message
-
-
-def shorten(message: str) -> str:
-    """Return a message of jsonargparse on one line, with the keys and the reasons only."""
-    kept, value = [], ""
-    for line in message.splitlines():
-        text = line.strip().removeprefix("- ")
-        if text.startswith(_VALUE):
-            given = text.removeprefix(_VALUE)
-            if given.startswith(_NESTED):
-                given = given.removeprefix(_NESTED).removesuffix(")").replace("', val=", ": ", 1)
-            value = given if len(given) <= _LONGEST_VALUE else value
-        elif text and text != _NEITHER and not text.startswith(_HEADINGS):
-            kept.append(text)
-    reasons = " ".join(dict.fromkeys(kept))
-    for typing, plain in (("a typing.Literal[", "one of ["), ("a <class '", "")):
-        reasons = reasons.replace(typing, plain)
-    return reasons.replace("'>", "") + (f"; got {value}" if value else "")
-
-
-def mistake_in(error: BaseException) -> InputError | None:
-    """Return what the user did wrong, where an exception comes of that; None where it is our fault.
-
-    jsonargparse wraps what constructors raise, and Lightning checks some settings only when a run
-    has begun.
-    """
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, InputError):
-            return cause
-        # A class that was named may need a library that is not there.
-        missing = isinstance(cause, ModuleNotFoundError) and cause is not error
-        if missing or isinstance(cause, MisconfigurationException):
-            return InputError(" ".join(str(cause).split()))
-        cause = cause.__cause__
-    if isinstance(error, RuntimeError | ValueError) and _raised_by_lightning(error):
-        return InputError(" ".join(str(error).split()), key="trainer")
-    return None
-
-
-def _raised_by_lightning(error: BaseException) -> bool:
-    place = error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    name = "" if place is None else str(place.tb_frame.f_globals.get("__name__", ""))
-    return name.startswith("pytorch_lightning.")

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytorch_lightning as pl
-import torch
 
-from robustparse.data.datamodule import DataModule
+from robustparse.data.datamodule import SAMPLE, DataModule
+from robustparse.devices import gathered
 from robustparse.errors import InputError
 from robustparse.evaluation.clean import write_answers
 from robustparse.models.base import Model
@@ -42,32 +42,18 @@ class PredictionFile(pl.Callback):
             raise InputError("is 0: nothing would be answered", key="trainer.limit_predict_batches")
 
     def on_predict_batch_end(
-        self,
-        trainer: pl.Trainer,
-        pl_module: pl.LightningModule,
-        outputs: Any,
-        batch: Any,
-        batch_idx: int,
-        dataloader_idx: int = 0,
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, *_: Any, **__: Any
     ) -> None:
         """Collect."""
         self._own += outputs
 
     def on_predict_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Gather the predictions of all processes, write them on the first."""
-        predictions = _gather(self._own)
+        predictions = gathered(self._own)
         if trainer.is_global_zero:
             data: DataModule = trainer.datamodule  # type: ignore[attr-defined]
             task, examples = cast(Model, pl_module).task, data.examples("test", gold=False)
-            self.path = self.folder / f"predictions{task.ending(data.path('test') or '')}"
+            self.path = self.folder / f"predictions{task.ending(data.path('test') or SAMPLE)}"
             if left_out := write_answers(self.path, task, examples, predictions):
                 told = f"{left_out} of {len(examples)} sentences were not read and are left out"
                 print(f"robustparse: {told} (limit_predict_batches)", file=sys.stderr)
-
-
-def _gather(own: list[Prediction]) -> list[Prediction]:
-    if not torch.distributed.is_available() or not torch.distributed.is_initialized():
-        return own
-    parts: list[list[Prediction]] = [[] for _ in range(torch.distributed.get_world_size())]
-    torch.distributed.all_gather_object(parts, own)
-    return [prediction for part in parts for prediction in part]

@@ -10,25 +10,11 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
+from robustparse.data.sample.generator import Rule, Rules, read_rules
 from robustparse.data.sample.rules import RULES
 from robustparse.data.sample.words import CLOSED, OPEN
 from robustparse.errors import InputError
 from robustparse.types import DependencyTree
-
-
-class Child(NamedTuple):
-    """One child of a rule: a phrase (upper case) or a lexical class, `label` empty on the head."""
-
-    symbol: str
-    label: str
-    decisive: bool
-
-
-class Rule(NamedTuple):
-    """One way to build a phrase."""
-
-    weight: float
-    children: tuple[Child, ...]
 
 
 class Entry(NamedTuple):
@@ -49,20 +35,9 @@ class Span(NamedTuple):
 
 
 @cache
-def rules() -> dict[str, tuple[Rule, ...]]:
+def rules() -> Rules:
     """Read the rules, by the phrase they build."""
-    table: dict[str, list[Rule]] = defaultdict(list)
-    for line in RULES.strip().splitlines():
-        if line:
-            left, right = line.split(":", 1)
-            parent, weight = left.split()
-            table[parent].append(Rule(float(weight), tuple(map(_child, right.split()))))
-    return {parent: tuple(options) for parent, options in table.items()}
-
-
-def _child(text: str) -> Child:
-    name, _, label = text.partition("/")
-    return Child(name.rstrip("!"), label, name.endswith("!"))
+    return read_rules(RULES)
 
 
 @cache

@@ -20,7 +20,7 @@ class WordClass(NamedTuple):
     words: tuple[str, ...]
 
 
-def _read(name: str) -> Mapping[str, WordClass]:
+def read_words(name: str) -> Mapping[str, WordClass]:
     """Read a file: indented lines hold the words of the class that is named before them."""
     found: dict[str, WordClass] = {}
     word_class = ""
@@ -36,6 +36,6 @@ def _read(name: str) -> Mapping[str, WordClass]:
 
 
 # Substitutes come from the same class.
-OPEN = _read("content_words.txt")
+OPEN = read_words("content_words.txt")
 # They are never substituted.
-CLOSED = _read("function_words.txt")
+CLOSED = read_words("function_words.txt")

@@ -10,18 +10,14 @@ without ROOT, and the one word r that hangs from ROOT is chosen at the end,
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+
+from robustparse.types import Floats, Indices, Mask, States
 
 OPEN_LEFT, OPEN_RIGHT, CLOSED_LEFT, CLOSED_RIGHT = 0, 1, 2, 3
 
 
 @njit(cache=True, nogil=True)
-def decode_batch(
-    values: NDArray[np.float64],
-    forbidden: NDArray[np.bool_],
-    lengths: NDArray[np.int64],
-    heads: NDArray[np.int16],
-) -> None:
+def decode_batch(values: Floats, forbidden: Mask, lengths: Indices, heads: States) -> None:
     """Write the best projective tree of each sentence into `heads`; arguments as of `mst`'s."""
     for b in range(lengths.shape[0]):
         n = lengths[b]
@@ -39,70 +35,46 @@ def decode_batch(
 
 @njit(cache=True, nogil=True)
 def _fill(
-    n: int,
-    scores: NDArray[np.float64],
-    forbidden: NDArray[np.bool_],
-    value: NDArray[np.float64],
-    penalty: NDArray[np.int64],
-    split: NDArray[np.int64],
+    n: int, scores: Floats, forbidden: Mask, value: Floats, penalty: Indices, split: Indices
 ) -> None:
     for width in range(1, n):
         for i in range(1, n + 1 - width):
             j = i + width
-            best = _best_split(CLOSED_RIGHT, CLOSED_LEFT, i, j, 1, value, penalty)
-            v = value[CLOSED_RIGHT, i, best] + value[CLOSED_LEFT, best + 1, j]
-            p = penalty[CLOSED_RIGHT, i, best] + penalty[CLOSED_LEFT, best + 1, j]
-            value[OPEN_RIGHT, i, j] = v + scores[j, i]
-            penalty[OPEN_RIGHT, i, j] = p + forbidden[j, i]
-            split[OPEN_RIGHT, i, j] = best
-            value[OPEN_LEFT, i, j] = v + scores[i, j]
-            penalty[OPEN_LEFT, i, j] = p + forbidden[i, j]
-            split[OPEN_LEFT, i, j] = best
-            best = _best_split(OPEN_RIGHT, CLOSED_RIGHT, i, j, 0, value, penalty)
-            value[CLOSED_RIGHT, i, j] = value[OPEN_RIGHT, i, best] + value[CLOSED_RIGHT, best, j]
-            penalty[CLOSED_RIGHT, i, j] = (
-                penalty[OPEN_RIGHT, i, best] + penalty[CLOSED_RIGHT, best, j]
-            )
-            split[CLOSED_RIGHT, i, j] = best
-            best = _best_split(CLOSED_LEFT, OPEN_LEFT, i, j, 0, value, penalty)
-            value[CLOSED_LEFT, i, j] = value[CLOSED_LEFT, i, best] + value[OPEN_LEFT, best, j]
-            penalty[CLOSED_LEFT, i, j] = penalty[CLOSED_LEFT, i, best] + penalty[OPEN_LEFT, best, j]
-            split[CLOSED_LEFT, i, j] = best
+            best, p, v = _best_split(CLOSED_RIGHT, CLOSED_LEFT, i, j, 1, value, penalty)
+            for kind, dependent, head in ((OPEN_RIGHT, j, i), (OPEN_LEFT, i, j)):
+                value[kind, i, j] = v + scores[dependent, head]
+                penalty[kind, i, j] = p + forbidden[dependent, head]
+                split[kind, i, j] = best
+            for kind, left, right in (
+                (CLOSED_RIGHT, OPEN_RIGHT, CLOSED_RIGHT),
+                (CLOSED_LEFT, CLOSED_LEFT, OPEN_LEFT),
+            ):
+                best, p, v = _best_split(left, right, i, j, 0, value, penalty)
+                split[kind, i, j], penalty[kind, i, j], value[kind, i, j] = best, p, v
 
 
 @njit(cache=True, nogil=True)
 def _best_split(
-    left: int,
-    right: int,
-    i: int,
-    j: int,
-    gap: int,
-    value: NDArray[np.float64],
-    penalty: NDArray[np.int64],
-) -> int:
-    """Find the k whose cells `left[i, k]`, `right[k + gap, j]` weigh most, the lowest on ties."""
+    left: int, right: int, i: int, j: int, gap: int, value: Floats, penalty: Indices
+) -> tuple[int, int, float]:
+    """Find the k whose cells `left[i, k]`, `right[k + gap, j]` weigh most, the lowest on ties.
+
+    Returns:
+        It, and what the cells weigh together.
+    """
     # Closing to the right needs a dependent (k > i), joining two closed spans leaves room for one.
     start = i + 1 if left == OPEN_RIGHT else i
-    best = start
-    for k in range(start + 1, j + 1 if left == OPEN_RIGHT else j):
+    best, best_p, best_v = -1, 0, 0.0
+    for k in range(start, start + j - i):
         p = penalty[left, i, k] + penalty[right, k + gap, j]
-        best_p = penalty[left, i, best] + penalty[right, best + gap, j]
-        if p > best_p:
-            continue
         v = value[left, i, k] + value[right, k + gap, j]
-        if p < best_p or v > value[left, i, best] + value[right, best + gap, j]:
-            best = k
-    return best
+        if best < 0 or p < best_p or (p == best_p and v > best_v):
+            best, best_p, best_v = k, p, v
+    return best, best_p, best_v
 
 
 @njit(cache=True, nogil=True)
-def _best_root(
-    n: int,
-    scores: NDArray[np.float64],
-    forbidden: NDArray[np.bool_],
-    value: NDArray[np.float64],
-    penalty: NDArray[np.int64],
-) -> int:
+def _best_root(n: int, scores: Floats, forbidden: Mask, value: Floats, penalty: Indices) -> int:
     best, best_p, best_v = -1, 0, 0.0
     for root in range(1, n + 1):
         p = penalty[CLOSED_LEFT, 1, root] + penalty[CLOSED_RIGHT, root, n] + forbidden[root, 0]
@@ -113,7 +85,7 @@ def _best_root(
 
 
 @njit(cache=True, nogil=True)
-def _trace(kind: int, i: int, j: int, split: NDArray[np.int64], heads: NDArray[np.int16]) -> None:
+def _trace(kind: int, i: int, j: int, split: Indices, heads: States) -> None:
     """Write the arcs of the best derivation of one chart cell into `heads`."""
     stack = [(kind, i, j)]
     while len(stack) > 0:

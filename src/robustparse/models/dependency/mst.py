@@ -13,7 +13,8 @@ high bits and forbidden arcs in its low bits.
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+
+from robustparse.types import Floats, Indices, Mask, States
 
 ROOT_ARC = 1 << 32
 
@@ -22,11 +23,7 @@ NEW, ON_PATH, IN_CYCLE, CONNECTED, MERGED = 0, 1, 2, 3, 4
 
 @njit(cache=True, nogil=True)
 def decode_batch(
-    values: NDArray[np.float64],
-    forbidden: NDArray[np.bool_],
-    lengths: NDArray[np.int64],
-    single_root: bool,
-    heads: NDArray[np.int16],
+    values: Floats, forbidden: Mask, lengths: Indices, single_root: bool, heads: States
 ) -> None:
     """Write the best tree of each sentence into `heads`, shape `(batch, length)`.
 
@@ -40,19 +37,14 @@ def decode_batch(
     for b in range(lengths.shape[0]):
         n = lengths[b]
         value = values[b, : n + 1, : n + 1].copy()
-        penalty = np.zeros((n + 1, n + 1), dtype=np.int64)
-        for dependent in range(1, n + 1):
-            for head in range(n + 1):
-                penalty[dependent, head] = forbidden[b, dependent, head]
-            if single_root:
-                penalty[dependent, 0] += ROOT_ARC
+        penalty = forbidden[b, : n + 1, : n + 1].astype(np.int64)
+        if single_root:
+            penalty[1:, 0] += ROOT_ARC
         _decode(penalty, value, heads[b, :n])
 
 
 @njit(cache=True, nogil=True)
-def _decode(
-    penalty: NDArray[np.int64], value: NDArray[np.float64], heads: NDArray[np.int16]
-) -> None:
+def _decode(penalty: Indices, value: Floats, heads: States) -> None:
     n = heads.shape[0]
     # A slot is a row and column of the shrinking graph; `node` names the word or contracted cycle
     # that stands in it, and `arcs[slot, from]` is the arc between words that joins two slots.
@@ -92,7 +84,7 @@ def _decode(
 
 
 @njit(cache=True, nogil=True)
-def _word_arcs(n: int) -> NDArray[np.int64]:
+def _word_arcs(n: int) -> Indices:
     arcs = np.empty((n + 1, n + 1, 2), dtype=np.int64)
     for dependent in range(n + 1):
         for head in range(n + 1):
@@ -102,35 +94,20 @@ def _word_arcs(n: int) -> NDArray[np.int64]:
 
 
 @njit(cache=True, nogil=True)
-def _best_head(
-    slot: int,
-    penalty: NDArray[np.int64],
-    value: NDArray[np.float64],
-    state: NDArray[np.int64],
-) -> int:
-    best = -1
+def _best_head(slot: int, penalty: Indices, value: Floats, state: Indices) -> int:
+    best, best_p, best_v = -1, 0, 0.0
     for other in range(state.shape[0]):
         if other == slot or state[other] == MERGED:
             continue
-        if best < 0 or (
-            penalty[slot, other] < penalty[slot, best]
-            or (
-                penalty[slot, other] == penalty[slot, best]
-                and value[slot, other] > value[slot, best]
-            )
-        ):
-            best = other
+        p, v = penalty[slot, other], value[slot, other]
+        if best < 0 or p < best_p or (p == best_p and v > best_v):
+            best, best_p, best_v = other, p, v
     return best
 
 
 @njit(cache=True, nogil=True)
 def _contract(
-    cycle: NDArray[np.int64],
-    before: NDArray[np.int64],
-    penalty: NDArray[np.int64],
-    value: NDArray[np.float64],
-    arcs: NDArray[np.int64],
-    state: NDArray[np.int64],
+    cycle: Indices, before: Indices, penalty: Indices, value: Floats, arcs: Indices, state: Indices
 ) -> None:
     """Merge the slots of a cycle into its first: arcs in cost what they displace, arcs out stay."""
     home = cycle[0]
@@ -152,10 +129,8 @@ def _contract(
             v = value[slot, other] - kept_value[i]
             if into < 0 or p < into_penalty or (p == into_penalty and v > into_value):
                 into, into_penalty, into_value = slot, p, v
-            if penalty[other, slot] < penalty[other, out] or (
-                penalty[other, slot] == penalty[other, out]
-                and value[other, slot] > value[other, out]
-            ):
+            p, v = penalty[other, slot], value[other, slot]
+            if p < penalty[other, out] or (p == penalty[other, out] and v > value[other, out]):
                 out = slot
         penalty[home, other], value[home, other] = into_penalty, into_value
         arcs[home, other] = arcs[into, other]
@@ -167,12 +142,7 @@ def _contract(
 
 
 @njit(cache=True, nogil=True)
-def _expand(
-    n_nodes: int,
-    parent: NDArray[np.int64],
-    entering: NDArray[np.int64],
-    heads: NDArray[np.int16],
-) -> None:
+def _expand(n_nodes: int, parent: Indices, entering: Indices, heads: States) -> None:
     """Open the contracted cycles, last first: the arc into a cycle replaces one arc inside it."""
     n = heads.shape[0]
     for cycle in range(n_nodes - 1, n, -1):

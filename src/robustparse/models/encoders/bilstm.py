@@ -1,8 +1,6 @@
 """The LSTM encoder: words, characters, tags and static vectors, read by a stacked BiLSTM."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import torch
@@ -11,9 +9,9 @@ from torch import Tensor, nn
 
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_least
-from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.dropout import shared_dropout, word_dropout
 from robustparse.models.encoders.lstm import BiLSTM
+from robustparse.models.encoders.word_embeddings import WordEncoder
 from robustparse.models.encoders.word_table import (
     PADDING,
     RESERVED,
@@ -24,10 +22,9 @@ from robustparse.models.encoders.word_table import (
     trimmed,
 )
 from robustparse.types import Sentence
-from robustparse.vectors import read_vectors
 
 
-class LSTMEncoder(Encoder):
+class LSTMEncoder(WordEncoder):
     """Word, character and tag embeddings, read by a stacked BiLSTM (Dozat and Manning 2017).
 
     Zheng et al. (2020) call their parsers word (the default without characters), word + POS
@@ -56,6 +53,8 @@ class LSTMEncoder(Encoder):
             without vectors; or, in ``build``, the vectors cannot be used.
     """
 
+    table: WordTable
+
     def __init__(
         self,
         word_dim: int = 100,
@@ -70,9 +69,9 @@ class LSTMEncoder(Encoder):
         tune_vectors: bool = False,
         vector_words: list[str] | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(word_dim, vectors, max_vectors, tune_vectors, vector_words)
         owner = "LSTMEncoder"
-        check_least(owner, hidden=hidden, layers=layers, max_vectors=max_vectors)
+        check_least(owner, hidden=hidden, layers=layers)
         check_least(owner, 0, word_dim=word_dim, character_dim=character_dim, tag_dim=tag_dim)
         if not word_dim and not character_dim:
             found = "word_dim and character_dim are both 0: nothing tells words apart"
@@ -85,15 +84,9 @@ class LSTMEncoder(Encoder):
         if vectors is not None and not word_dim:
             found = "vectors are added to word embeddings, and word_dim is 0"
             raise InputError(found, key=f"{owner}: vectors", remedy="set word_dim to their width")
-        if vectors is None and (max_vectors is not None or tune_vectors):
-            name = "tune_vectors" if max_vectors is None else "max_vectors"
-            found, remedy = "has no effect without vectors", "set vectors, or leave it out"
-            raise InputError(found, key=f"{owner}: {name}", remedy=remedy)
-        self.word_dim, self.hidden, self.layers = word_dim, hidden, layers
+        self.hidden, self.layers, self.dropout = hidden, layers, dropout
         self.character_dim, self.character_out = character_dim, character_out
-        self.dropout, self.tag_dim = dropout, tag_dim
-        self.vectors, self.max_vectors, self.tune_vectors = vectors, max_vectors, tune_vectors
-        self.vector_words, self.reads_tags = vector_words, tag_dim > 0
+        self.tag_dim, self.reads_tags = tag_dim, tag_dim > 0
         self.form_dim = word_dim + (character_out if character_dim else 0)
         self.dim, self.out_dim = self.form_dim + tag_dim, 2 * hidden
 
@@ -116,35 +109,15 @@ class LSTMEncoder(Encoder):
         self.table = WordTable(vocabulary, self.vector_words or ())
 
     def _add_vectors(self, path: str) -> None:
-        matrix: NDArray[np.float32] = np.zeros((0, self.word_dim), dtype=np.float32)
-        if self.vector_words is None:
-            self.vector_words, matrix = read_vectors(Path(path), self.max_vectors)
-            if matrix.shape[1] != self.word_dim:
-                raise InputError(
-                    f"vectors of {matrix.shape[1]} numbers, and word_dim is {self.word_dim}",
-                    path=path,
-                    remedy=f"set word_dim to {matrix.shape[1]}",
-                )
+        matrix = self.read_vectors()
+        if len(matrix):
             matrix = _divided_by_deviation(matrix, path)
-        self.static = nn.Embedding(1 + len(self.vector_words), self.word_dim, padding_idx=0)
+        words = self.vector_words or ()
+        self.static = nn.Embedding(1 + len(words), self.word_dim, padding_idx=0)
         with torch.no_grad():
             self.static.weight[1 : 1 + len(matrix)] = torch.from_numpy(matrix)
         self.static.requires_grad_(self.tune_vectors)
         nn.init.zeros_(self.words.weight)
-
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Restore the words of the vectors; the vectors themselves are among the weights."""
-        if self.vectors is not None:
-            self.vector_words = saved.get("vector_words")
-
-    def differences(self, saved: Mapping[str, Any]) -> list[str]:
-        """Name vectors of other words, or in another order."""
-        same = saved.get("vector_words") == self.vector_words
-        return [] if same else [f"the words of its vectors (vectors: {self.vectors})"]
-
-    def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
-        """See ``Encoder.intern``."""
-        return self.table.intern(words)
 
     def embedded(self, words: Sequence[str]) -> NDArray[np.bool_] | None:
         """Tell words of the vocabulary or the vector file; None where only characters are read."""

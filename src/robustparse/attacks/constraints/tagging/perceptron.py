@@ -7,7 +7,6 @@ whole changed sentence, exactly, as weights are added in NLTK's order.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +19,10 @@ _CONTEXT = ("-START-", "-START2-", "-END-", "-END2-")
 _DATA = "averaged_perceptron_tagger_eng"
 _ROWS_AT_ONCE = 4096  # rows whose scores stay in the processor's cache
 
-# The tagger's features of words and suffixes, by name, and the neighbour (its offset) each reads.
-_OFFSETS = {
-    **{"i word": 0, "i-1 word": -1, "i-2 word": -2, "i+1 word": 1, "i+2 word": 2},
-    **{"i-1 suffix": -1, "i+1 suffix": 1},
+# The tagger's features of a neighbour, in NLTK's order: its word or suffix, and its offset.
+_NEIGHBOURS = {
+    **{"i-1 word": -1, "i-1 suffix": -1, "i-2 word": -2},
+    **{"i+1 word": 1, "i+1 suffix": 1, "i+2 word": 2},
 }
 
 
@@ -120,7 +119,6 @@ class PerceptronTags:
     def _predict(self, text: "_Text", window: Sequence[Ids], before: Ids, before2: Ids) -> Ids:
         """Tag words, given two neighbours on either side and the two tags before, `(rows,)`."""
         word = window[2]
-        row = partial(text.rows_of, window)
         features = (
             text.bias,
             text.suffix[word],
@@ -128,14 +126,9 @@ class PerceptronTags:
             self._tag_rows[before],
             self._tag2_rows[before2],
             self._pair_rows[before, before2],
-            row("i word"),
+            text.context["i word"][word],
             text.tag_word_rows(before, word),
-            row("i-1 word"),
-            row("i-1 suffix"),
-            row("i-2 word"),
-            row("i+1 word"),
-            row("i+1 suffix"),
-            row("i+2 word"),
+            *(text.context[name][window[2 + at]] for name, at in _NEIGHBOURS.items()),
         )
         scores = np.zeros((len(word), len(self._classes)))
         for rows in features:
@@ -169,9 +162,9 @@ class _Text:
         self.suffix = rows([f"i suffix {word[-3:]}" for word in plain])
         self.prefix = rows([f"i pref1 {word[:1]}" for word in plain])
         suffixes = [word[-3:] for word in self._normal]
-        self._context = {
+        self.context = {
             name: rows([f"{name} {part}" for part in (suffixes if "suf" in name else self._normal)])
-            for name in _OFFSETS
+            for name in ("i word", *_NEIGHBOURS)
         }
         self.offsets: list[int] = []
         self.lengths = [len(words) for words in sentences]
@@ -184,10 +177,6 @@ class _Text:
     def ids(self, words: Sequence[str]) -> Ids:
         """Return the numbers of words, `(words,)`."""
         return np.array([self._number[word] for word in words], dtype=np.int64)
-
-    def rows_of(self, window: Sequence[Ids], name: str) -> Ids:
-        """Find the weight rows of a feature in windows of five words."""
-        return self._context[name][window[2 + _OFFSETS[name]]]
 
     def tag_word_rows(self, before: Ids, word: Ids) -> Ids:
         """Find the weight rows of the feature that joins the tag before with the word."""

@@ -14,10 +14,12 @@ from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.constraints.constraint import Constraint, Masks, Words
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice, check_least, optional_library
+from robustparse.tagsets import Tagset, check_tagset
+from robustparse.types import Sentence
 
 
 class PipelineTag(Constraint):
-    """A neural tagger gives the candidate, in the changed sentence, the Penn tag of the slot.
+    """A neural tagger gives the candidate, in the changed sentence, the tag of the slot.
 
     The sentence tagged is the original with the one word changed.
 
@@ -27,6 +29,7 @@ class PipelineTag(Constraint):
             whose model must have been downloaded.
         reference: compares with the `corpus` tag of the original word, or with the tag the `tagger`
             gives it in the original sentence.
+        tagset: which tags are compared; None: those that a sentence has, Penn or else universal.
         window: words on either side of the change that the tagger sees; None is the whole sentence.
 
     Raises:
@@ -41,15 +44,17 @@ class PipelineTag(Constraint):
         model: str = "",
         *,
         reference: Literal["corpus", "tagger"] = "corpus",
+        tagset: Tagset | None = None,
         window: int | None = None,
     ) -> None:
         check_choice("tagger: library", library, _DEFAULT_MODELS)
         check_choice("tagger: reference", reference, ("corpus", "tagger"))
+        check_tagset("tagger", tagset)
         check_least("tagger", 0, window=window)
-        self.package = library
+        self.library = library
         self.model = model or _DEFAULT_MODELS[library]
         self.reference = reference
-        self.reads_tags = reference == "corpus"
+        self.reads_tags, self.tagset = reference == "corpus", tagset
         self.window = window
 
     def accept(self, slots: Sequence[Slot], candidates: Words, victim: Victim) -> Masks:
@@ -63,11 +68,14 @@ class PipelineTag(Constraint):
         by_tagger = self.reference == "tagger"
         texts = dict.fromkeys(text for text, _ in places + (originals if by_tagger else []))
         tags = dict(zip(texts, self._tag(list(texts)), strict=True)) if texts else {}
-        found = iter([tags[text][at] for text, at in places])
+        found = iter([Slot(0, tags[text], at) for text, at in places])
         masks = []
         for slot, (text, at), words in zip(slots, originals, candidates, strict=True):
-            expected = tags[text][at] if by_tagger else slot.tag
-            masks.append(np.array([next(found) == expected for _ in words], dtype=np.bool_))
+            original = Slot(0, tags[text], at) if by_tagger else slot
+            tagset, expected = original.tagged(self.tagset)
+            masks.append(
+                np.array([next(found).tagged(tagset)[1] == expected for _ in words], dtype=np.bool_)
+            )
         return masks
 
     def _place(self, slot: Slot, word: str) -> tuple[tuple[str, ...], int]:
@@ -77,22 +85,27 @@ class PipelineTag(Constraint):
         end = len(words) if self.window is None else at + self.window + 1
         return (*words[begin:at], word, *words[at + 1 : end]), at - begin
 
-    def _tag(self, texts: Sequence[tuple[str, ...]]) -> list[list[str]]:
-        """Return the Penn tag of every word of every text."""
+    def _tag(self, texts: Sequence[tuple[str, ...]]) -> list[Sentence]:
+        """Return every text with the tags of its words in both sets."""
         pipeline = self._pipeline
-        if self.package == "stanza":
+        if self.library == "stanza":
             sentences = pipeline([list(text) for text in texts]).sentences
-            return [[word.xpos for word in sentence.words] for sentence in sentences]
-        doc = import_module("spacy.tokens").Doc
-        docs = pipeline.pipe(doc(pipeline.vocab, words=list(text)) for text in texts)
-        return [[token.tag_ for token in tagged] for tagged in docs]
+            rows = [[(word.upos, word.xpos) for word in one.words] for one in sentences]
+        else:
+            doc = import_module("spacy.tokens").Doc
+            docs = pipeline.pipe(doc(pipeline.vocab, words=list(text)) for text in texts)
+            rows = [[(token.pos_, token.tag_) for token in tagged] for tagged in docs]
+        return [
+            Sentence(text, *(tags if any(tags) else () for tags in zip(*row, strict=True)))
+            for text, row in zip(texts, rows, strict=True)
+        ]
 
     @cached_property
     def _pipeline(self) -> Any:
-        remedy = f"run `pip install {self.package}`, or use TaggerTag, which needs only NLTK"
-        library = optional_library(self.package, "tagger: library", remedy)
+        remedy = f"run `pip install {self.library}`, or use TaggerTag, which needs only NLTK"
+        library = optional_library(self.library, "tagger: library", remedy)
         try:
-            if self.package == "stanza":
+            if self.library == "stanza":
                 return library.Pipeline(
                     self.model,
                     processors="tokenize,pos",
@@ -104,11 +117,11 @@ class PipelineTag(Constraint):
         except Exception as error:  # each library raises types of its own for a missing model
             command = (
                 f"python -m spacy download {self.model}"
-                if self.package == "spacy"
+                if self.library == "spacy"
                 else f"python -c \"import stanza; stanza.download('{self.model}')\""
             )
             raise InputError(
-                f"{self.package} cannot load {self.model!r} ({error})",
+                f"{self.library} cannot load {self.model!r} ({error})",
                 key="tagger: model",
                 remedy=f"run `{command}`, or give the folder of a model",
             ) from error

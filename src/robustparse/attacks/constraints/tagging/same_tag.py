@@ -14,25 +14,26 @@ import numpy as np
 from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.constraints.constraint import Constraint, Masks, Words
 from robustparse.attacks.constraints.tagging.perceptron import PerceptronTags
-from robustparse.attacks.tagged import tag_dictionary
+from robustparse.attacks.tagged import tags_of, training_tags
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice
+from robustparse.tagsets import Tagset, check_tagset
 
-# The twelve universal parts of speech of Petrov, Das and McDonald 2012.
-_PENN_TAGS = {
-    "NOUN": "NN NNS NNP NNPS",
-    "VERB": "MD VB VBD VBG VBN VBP VBZ",
-    "ADJ": "JJ JJR JJS",
-    "ADV": "RB RBR RBS WRB",
-    "PRON": "PRP PRP$ WP WP$",
-    "DET": "DT EX PDT WDT",
-    "ADP": "IN",
-    "NUM": "CD",
-    "CONJ": "CC",
-    "PRT": "POS RP TO",
-    ".": ". , : ! ? ( ) -LRB- -RRB- `` '' # $",
+# The twelve parts of speech of Petrov, Das and McDonald 2012, by Penn tags and universal ones.
+_TAGS = {
+    "NOUN": "NN NNS NNP NNPS NOUN PROPN",
+    "VERB": "MD VB VBD VBG VBN VBP VBZ VERB AUX",
+    "ADJ": "JJ JJR JJS ADJ",
+    "ADV": "RB RBR RBS WRB ADV",
+    "PRON": "PRP PRP$ WP WP$ PRON",
+    "DET": "DT EX PDT WDT DET",
+    "ADP": "IN ADP SCONJ",
+    "NUM": "CD NUM",
+    "CONJ": "CC CCONJ",
+    "PRT": "POS RP TO PART",
+    ".": ". , : ! ? ( ) -LRB- -RRB- `` '' # $ PUNCT",
 }
-_UNIVERSAL = {tag: part for part, tags in _PENN_TAGS.items() for tag in tags.split()}
+_PARTS = {tag: part for part, tags in _TAGS.items() for tag in tags.split()}
 
 
 class DictionaryTag(Constraint):
@@ -40,17 +41,25 @@ class DictionaryTag(Constraint):
 
     Compares with the corpus tag of the original word. Candidates seen less than twice in training
     have no tag and are rejected; sentences without corpus tags are refused.
+
+    Args:
+        tagset: which tags; None: a sentence's Penn tags, or else its universal ones.
     """
 
     reads_tags = True
 
+    def __init__(self, *, tagset: Tagset | None = None) -> None:
+        check_tagset("dictionary tag", tagset)
+        self.tagset = tagset
+
     def accept(self, slots: Sequence[Slot], candidates: Words, victim: Victim) -> Masks:
         """See `Constraint.accept`."""
-        tag_of = tag_dictionary(victim, "DictionaryTag").get
-        return [
-            np.array([tag_of(word.lower()) == slot.tag for word in words], dtype=np.bool_)
-            for slot, words in zip(slots, candidates, strict=True)
-        ]
+        known, masks = training_tags(victim, self), []
+        for slot, words in zip(slots, candidates, strict=True):
+            tagset, tag = slot.tagged(self.tagset)
+            tag_of = tags_of(known, tagset, self).get
+            masks.append(np.array([tag_of(word.lower()) == tag for word in words], dtype=np.bool_))
+        return masks
 
 
 class TaggerTag(Constraint):
@@ -61,10 +70,11 @@ class TaggerTag(Constraint):
     Sentences without corpus tags are refused.
 
     Args:
-        tagset: what must be equal: the `penn` tags (Zheng et al. 2020), or the `universal` ones
-            they map to (Jin et al. 2020).
+        tagset: what must be equal: `xpos`, the Penn tags (Zheng et al. 2020), or `upos`, the parts
+            of speech that Penn and universal tags map to (Jin et al. 2020). None compares Penn tags
+            where a sentence has them. `penn` and `universal` are other names of the two.
         noun_verb: whether a noun may replace a verb and a verb a noun too, as Jin et al. 2020 have
-            it; needs the universal tags.
+            it; needs parts of speech.
 
     Raises:
         InputError: when first used: NLTK's tagger data is missing.
@@ -73,16 +83,21 @@ class TaggerTag(Constraint):
     is_model = reads_tags = True
 
     def __init__(
-        self, *, tagset: Literal["penn", "universal"] = "penn", noun_verb: bool = False
+        self,
+        *,
+        tagset: Literal["xpos", "upos", "penn", "universal"] | None = None,
+        noun_verb: bool = False,
     ) -> None:
-        check_choice("tagger: tagset", tagset, ("penn", "universal"))
-        if noun_verb and tagset != "universal":
+        check_choice("tagger: tagset", tagset or "xpos", ("xpos", "upos", "penn", "universal"))
+        self.by_part = tagset in ("upos", "universal")
+        if noun_verb and not self.by_part:
             raise InputError(
-                f"compares universal tags, got tagset: {tagset}",
+                f"compares parts of speech, got tagset: {tagset}",
                 key="tagger: noun_verb",
-                remedy="set `tagset: universal`, or leave noun_verb out",
+                remedy="set `tagset: upos`, or leave noun_verb out",
             )
-        self.tagset = tagset
+        # Parts of speech follow from the tags of either set: a sentence has its own.
+        self.tagset = "xpos" if tagset in ("xpos", "penn") else None
         self.noun_verb = noun_verb
 
     def accept(self, slots: Sequence[Slot], candidates: Words, victim: Victim) -> Masks:
@@ -91,16 +106,16 @@ class TaggerTag(Constraint):
             [(slot.sentence.words, slot.position) for slot in slots], candidates
         )
         return [
-            np.array([self._kept(slot.tag, tag) for tag in found], dtype=np.bool_)
+            np.array([self._kept(*slot.tagged(self.tagset), tag) for tag in found], dtype=np.bool_)
             for slot, found in zip(slots, tags, strict=True)
         ]
 
-    def _kept(self, tag: str, found: str) -> bool:
-        """Tell whether a candidate of this tag may replace a word of that one."""
-        if self.tagset == "penn" or not tag:
+    def _kept(self, tagset: Tagset, tag: str, found: str) -> bool:
+        """Tell whether a candidate with the Penn tag found may replace a word of this tag."""
+        if not tag or (tagset == "xpos" and not self.by_part):
             return found == tag
         # X stands for FW, LS, SYM and UH, as in NLTK, and for any other tag.
-        parts = {_UNIVERSAL.get(tag, "X"), _UNIVERSAL.get(found, "X")}
+        parts = {_PARTS.get(tag, "X"), _PARTS.get(found, "X")}
         return len(parts) == 1 or (self.noun_verb and parts == {"NOUN", "VERB"})
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Attackable words by their Penn tag: lists of what may be changed, or of what may not."""
+"""Attackable words by their tag: lists of what may be changed, or of what may not."""
 
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -7,42 +7,45 @@ import numpy as np
 
 from robustparse.attacks.constraints.constraint import Constraint, absent
 from robustparse.errors import InputError
+from robustparse.tagsets import CLASSES, Tagset, check_tagset
 from robustparse.types import Example, Mask
 
-ZHENG_2020_TAGS = frozenset(
-    {"JJ", "JJR", "JJS"}
-    | {"NN", "NNS", "NNP", "NNPS"}
-    | {"VB", "VBD", "VBG", "VBN", "VBP", "VBZ"}
-    | {"RB", "RBR", "RBS"}
-)
+ZHENG_2020_TAGS = CLASSES["JJ"] | CLASSES["NN"] | CLASSES["VB"] | CLASSES["RB"]
 """Adjectives, nouns, verbs and adverbs. The paper only lists what is forbidden; the code's list
 also forbids IN, TO, MD, EX, PDT, POS, RP, FW, LS, SYM, $ and #."""
 
-NEVER_ATTACKED = frozenset(["HYPH", "NFP", "ADD", "GW", "AFX", "XX"])
-"""Tags that the English Web Treebank adds for what is no word of its own: hyphens, decoration,
-addresses, parts of words, and unknown matter. No attack changes them, whatever its constraints."""
-
+NEVER_ATTACKED = frozenset(["HYPH", "NFP", "ADD", "GW", "AFX", "XX", "X"])
+"""Tags of the English Web Treebank for what is no word of its own: hyphens, decoration, addresses,
+parts of words, and unknown matter; and the universal tag of what is no word of the language. No
+attack changes them, whatever its constraints."""
 
 WANG_2021_FORBIDDEN = frozenset(
     {"PRP", "PRP$", "DT", "CC", "IN", "CD", "UH", "WDT", "WP", "WP$"}
     | {"-LRB-", "-RRB-", ".", "``", "''", ":", ",", "?", ";"}
+    | {"PRON", "DET", "CCONJ", "SCONJ", "ADP", "NUM", "INTJ", "PUNCT"}
 )
-"""What Wang et al. 2021's released code skips; unlike the paper's list it names IN."""
+"""What Wang et al. 2021's released code skips, and universal tags for the same words; unlike the
+paper's list it names IN."""
 
 
 class AttackableTags(Constraint):
     """Only words with one of these tags may be changed.
 
     Args:
-        tags: Penn tags; by default those of Zheng et al. 2020. Their experiment on prepositions
-            (Table 3) is `tags: [IN]`. `any` allows every tag but `NEVER_ATTACKED`, and all words of
-            a sentence without tags.
+        tags: names of either set; by default those of Zheng et al. 2020. Their experiment on
+            prepositions (Table 3) is `tags: [IN]`. `any` allows every tag but `NEVER_ATTACKED`, and
+            all words of a sentence without tags.
+        tagset: which tags of a sentence are looked at; None: its Penn tags, or else universal ones.
 
     Raises:
         InputError: the list is empty or holds a tag that is never attacked.
     """
 
-    def __init__(self, tags: list[str] | Literal["any"] | None = None) -> None:
+    def __init__(
+        self, tags: list[str] | Literal["any"] | None = None, *, tagset: Tagset | None = None
+    ) -> None:
+        check_tagset("attackable tags", tagset)
+        self.tagset = tagset
         self.any = tags == "any"
         self.reads_tags = not self.any
         self._default = tags is None
@@ -51,7 +54,7 @@ class AttackableTags(Constraint):
             raise InputError(
                 f"got {tags!r}",
                 key="attackable tags: tags",
-                expected="`any`, or a list of at least one Penn tag",
+                expected="`any`, or a list of at least one tag",
             )
         if never := sorted(self.tags & NEVER_ATTACKED):
             raise InputError(
@@ -63,24 +66,29 @@ class AttackableTags(Constraint):
     def attackable(self, example: Example) -> Mask:
         """See `Constraint.attackable`."""
         self.check([example])
-        return ~never_attacked(example) if self.any else _tagged(example, self.tags)
+        return ~never_attacked(example) if self.any else _tagged(example, self.tags, self.tagset)
 
     def warnings(self, examples: Sequence[Example]) -> Iterator[str]:
         """See `Constraint.warnings`."""
+        yield from super().warnings(examples)
         listed = frozenset[str]() if self.any else self.tags
-        return absent("attackable tags", listed, _present(examples), self._default)
+        yield from absent("attackable tags", listed, _present(examples, self.tagset), self._default)
 
 
 class ForbiddenTags(Constraint):
     """Words with one of these tags, and those of `NEVER_ATTACKED`, may not be changed.
 
     Args:
-        tags: Penn tags; by default those that the released code of Wang et al. 2021 skips.
+        tags: names of either set; by default those that the released code of Wang et al. 2021
+            skips.
+        tagset: which tags of a sentence are looked at; None: its Penn tags, or else universal ones.
     """
 
     reads_tags = True
 
-    def __init__(self, tags: list[str] | None = None) -> None:
+    def __init__(self, tags: list[str] | None = None, *, tagset: Tagset | None = None) -> None:
+        check_tagset("forbidden tags", tagset)
+        self.tagset = tagset
         listed = WANG_2021_FORBIDDEN if tags is None else frozenset(tags)
         self.tags = listed | NEVER_ATTACKED
         self._default = tags is None
@@ -88,12 +96,13 @@ class ForbiddenTags(Constraint):
     def attackable(self, example: Example) -> Mask:
         """See `Constraint.attackable`."""
         self.check([example])
-        return ~_tagged(example, self.tags)
+        return ~_tagged(example, self.tags, self.tagset)
 
     def warnings(self, examples: Sequence[Example]) -> Iterator[str]:
         """See `Constraint.warnings`."""
+        yield from super().warnings(examples)
         listed = self.tags - NEVER_ATTACKED
-        return absent("forbidden tags", listed, _present(examples), self._default)
+        yield from absent("forbidden tags", listed, _present(examples, self.tagset), self._default)
 
 
 def never_attacked(example: Example) -> Mask:
@@ -101,11 +110,12 @@ def never_attacked(example: Example) -> Mask:
     return _tagged(example, NEVER_ATTACKED)
 
 
-def _tagged(example: Example, tags: frozenset[str]) -> Mask:
+def _tagged(example: Example, tags: frozenset[str], tagset: Tagset | None = None) -> Mask:
     """Tell which words have one of the tags, `(words,)`."""
-    xpos = example.sentence.xpos or ("",) * len(example.sentence)
-    return np.array([tag in tags for tag in xpos], dtype=np.bool_)
+    own = example.sentence.tagged(tagset) or ("",) * len(example.sentence)
+    return np.array([tag in tags for tag in own], dtype=np.bool_)
 
 
-def _present(examples: Sequence[Example]) -> set[str]:
-    return {tag for example in examples for tag in example.sentence.xpos}
+def _present(examples: Sequence[Example], tagset: Tagset | None) -> set[str]:
+    """Return the tags of a set that words of the sentences have."""
+    return {tag for example in examples for tag in example.sentence.tagged(tagset)}

@@ -10,23 +10,14 @@ those that do not pass. One that keeps none of its words is, as TextAttack's tha
 constraint, one of its parents.
 """
 
-from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.population.population import Population, draw, redraw_repeats
-from robustparse.attacks.search.requests import (
-    Answer,
-    Expand,
-    Propose,
-    Request,
-    Score,
-    Search,
-    Searching,
-)
+from robustparse.attacks.search.requests import Answer, Expand, Propose, Score, Search, Searching
 from robustparse.errors import InputError, check_choice, check_least
 from robustparse.types import Floats, Indices, Mask
 
@@ -78,7 +69,7 @@ class Genetic(Search):
         self.selection, self.temperature = selection, temperature
         self.repeats, self.give_up = repeats, give_up
 
-    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Any]:
         """See `Search.run`."""
         problem = (yield Propose(np.flatnonzero(problem.eligible))).problem
         if not len(problem.rows) and self.repeats == "ask":
@@ -113,7 +104,7 @@ class Genetic(Search):
 
     def _perturb(
         self, problem: Problem, members: _Members, rng: np.random.Generator
-    ) -> Generator[Request, Answer, bool]:
+    ) -> Searching[bool]:
         """Change one word of every member for the better, if one is found; whether all is over.
 
         A member tries as many picks as it has words with a weight; a word whose candidates do not
@@ -143,7 +134,7 @@ class Genetic(Search):
 
     def _crossover(
         self, problem: Problem, members: _Members, rng: np.random.Generator
-    ) -> Generator[Request, Answer, tuple[_Members, bool]]:
+    ) -> Searching[tuple[_Members, bool]]:
         """One child less than there are members; and whether all is over.
 
         One that is not asked about is a parent, and no better than the elite.

@@ -11,7 +11,6 @@ sentences judge the words of a turned particle from left to right in the origina
 without those that do not pass. One that would keep none of its words stays where it was.
 """
 
-from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -24,7 +23,6 @@ from robustparse.attacks.search.requests import (
     Expand,
     Judged,
     Propose,
-    Request,
     Score,
     Search,
     Searching,
@@ -95,7 +93,7 @@ class ParticleSwarm(Search):
         check_choice("search: direction", direction, ("paper", "textattack"))
         self.population, self.iterations, self.direction = population, iterations, direction
 
-    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Any]:
         """See `Search.run`."""
         start = problem.start()
         problem = (yield Propose(np.flatnonzero(problem.eligible))).problem
@@ -156,8 +154,8 @@ class ParticleSwarm(Search):
     ) -> States:
         """Where the particles turn to, `(particles, words)`; velocities change in place."""
         done = iteration / self.iterations
-        inertia = _FAST - (_FAST - _SLOW) * done
-        own, common = _FAST - (_FAST - _SLOW) * done, _SLOW + (_FAST - _SLOW) * done
+        inertia = own = _FAST - (_FAST - _SLOW) * done
+        common = _SLOW + (_FAST - _SLOW) * done
         states = particles.states.copy()
         pull = _pull(states, elites.states) + _pull(states, leader[None])
         velocities[:] = inertia * velocities + (1 - inertia) * pull
@@ -195,9 +193,7 @@ def _pull(states: States, elites: States) -> Floats:
     return np.where(states == elites, -_FASTEST, _FASTEST)
 
 
-def _neighbourhood(
-    problem: Problem, states: Population
-) -> Generator[Request, Answer, tuple[_Neighbourhood, bool]]:
+def _neighbourhood(problem: Problem, states: Population) -> Searching[tuple[_Neighbourhood, bool]]:
     """Yield the best change at every word of each state; and whether the budget is spent."""
     bases, positions = np.nonzero(problem.changeable(states.states))
     answer = yield Expand(states.states, positions, bases=bases)

@@ -9,9 +9,8 @@ step is taken at the character whose gradient is the largest.
 from abc import ABC, abstractmethod
 from collections import defaultdict, deque
 from collections.abc import Collection
-from copy import copy
 from functools import partial
-from typing import Literal, Self, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -28,6 +27,8 @@ _ROUNDING = 1e-9  # relative, far above that of a product of a few thousand numb
 class Substitution(ABC):
     """Chooses substitutes in one sentence, and remembers those that were put in.
 
+    For every sentence a search takes a copy, `deepcopy`, of one that remembers nothing.
+
     Args:
         alpha: length of the step.
         distance: to the target vector.
@@ -43,16 +44,6 @@ class Substitution(ABC):
             raise InputError(f"must be above 0, got {alpha}", key="substitution: alpha")
         check_choice("substitution: distance", distance, get_args(Distance))
         self.alpha, self.distance = alpha, distance
-
-    def start(self) -> Self:
-        """Begin a sentence: the same substitution, which remembers nothing."""
-        fresh = copy(self)
-        fresh.forget()
-        return fresh
-
-    @abstractmethod
-    def forget(self) -> None:
-        """Forget all that was put in."""
 
     @abstractmethod
     def choose(
@@ -105,9 +96,6 @@ class NearestWord(Substitution):
 
     def __init__(self, *, alpha: float = 15.0, distance: Distance = "euclidean") -> None:
         super().__init__(alpha, distance)
-
-    def forget(self) -> None:
-        """See `Substitution.forget`."""
         self._replaced: set[str] = set()
         self._chosen: dict[int, str] = {}  # by position, what would be replaced
 
@@ -182,9 +170,6 @@ class NearestCharacter(Substitution):
         super().__init__(alpha, distance)
         check_least("substitution", 0, recent=recent)
         self.recent = recent
-
-    def forget(self) -> None:
-        """See `Substitution.forget`."""
         self._places: dict[int, int] = {}
         self._tried: dict[int, deque[int]] = defaultdict(partial(deque, maxlen=self.recent))
         self._chosen: dict[int, int] = {}

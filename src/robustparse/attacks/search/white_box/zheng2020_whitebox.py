@@ -11,27 +11,16 @@ substitution (10). The code leaves sentences of fewer than four words out of its
 stay in.
 """
 
-from collections.abc import Generator
-from typing import Literal, get_args
+from copy import deepcopy
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from robustparse.attacks.edit_budget import check_gamma, edit_budget
 from robustparse.attacks.problem import Problem, State
-from robustparse.attacks.search.requests import (
-    Answer,
-    Gradient,
-    Propose,
-    Request,
-    Score,
-    Search,
-    Searching,
-)
+from robustparse.attacks.search.requests import Answer, Gradient, Propose, Score, Search, Searching
 from robustparse.attacks.search.white_box.gradients import WordGradients
-from robustparse.attacks.search.white_box.substitutions import (
-    NearestWord,
-    Substitution,
-)
+from robustparse.attacks.search.white_box.substitutions import NearestWord, Substitution
 from robustparse.attacks.victim import Loss
 from robustparse.errors import InputError, check_choice, check_least
 from robustparse.types import Indices, Mask
@@ -81,12 +70,13 @@ class Zheng2020WhiteBox(Search):
         self.loss: Loss = loss
         self.substitution = substitution or NearestWord()
 
-    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Any]:
         """See `Search.run`."""
         state = best = problem.start()
         clean_score = highest = float(clean.scores[0])
-        substitutes = self.substitution.start()
-        kappa, spent = min(self._kappa(len(problem)), problem.most_edits), 0
+        substitutes = deepcopy(self.substitution)
+        budget = edit_budget(self.gamma, len(problem) + (self.length == "rooted"))
+        kappa, spent = min(budget, problem.most_edits), 0
         while spent < self.trials:
             request = Gradient(state, self.loss, characters=self.substitution.characters)
             gradients = (yield request).gradients
@@ -103,10 +93,6 @@ class Zheng2020WhiteBox(Search):
             if answer.over or highest - clean_score > self.drop * problem.counted.sum():
                 break
         return best
-
-    def _kappa(self, words: int) -> int:
-        length = words + (self.length == "rooted")
-        return edit_budget(self.gamma, length)
 
 
 def by_norm(gradients: WordGradients, among: Mask) -> Indices:
@@ -133,7 +119,7 @@ def replaced(
     positions: Indices,
     gradients: WordGradients,
     substitutes: Substitution,
-) -> Generator[Request, Answer, Answer | None]:
+) -> Searching[Answer | None]:
     """Yield the verdict on the state with substitutes at the positions, as far as there are any.
 
     Where constraints on sentences admit none of the changes, the next nearest substitutes are

@@ -1,0 +1,1 @@
+"""What commands and notebooks run: models and sentences in, attacks and scores out."""

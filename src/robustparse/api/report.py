@@ -1,0 +1,32 @@
+"""``robustparse.report``: one HTML page about attacks."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from robustparse.api.results import AttackResults
+from robustparse.reports.page import build_report
+
+Attacked = AttackResults | str | Path
+"""Results, or the folder of an attack or of a training run."""
+
+
+def report(attacked: Attacked | Sequence[Attacked], out: str | Path = "report.html") -> Path:
+    """Write a page about the results of attacks; the clean model's come first.
+
+    Args:
+        attacked: results, folders that ``attack`` or ``fit`` wrote, or a list of them.
+        out: the page.
+
+    Returns:
+        Its path.
+
+    Raises:
+        InputError: a folder is missing or malformed, or the page cannot be written.
+    """
+    one = isinstance(attacked, AttackResults | str | Path)
+    found: list[Attacked] = [attacked] if one else list(attacked)  # type: ignore[arg-type, list-item]
+    folders = [each.folder if isinstance(each, AttackResults) else Path(each) for each in found]
+    names = [each.name if isinstance(each, AttackResults) else "" for each in found]
+    named = all(names) and len(set(names)) == len(names)
+    build_report(folders, Path(out), names if named else None)
+    return Path(out)

@@ -1,0 +1,183 @@
+"""What became of an attack: a table when printed, pictures in a notebook, rows for pandas."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, overload
+
+from robustparse.api.tables import as_text, heading, score_table, summary_table
+from robustparse.errors import optional_library
+from robustparse.evaluation.lines import EXAMPLES, read_lines
+from robustparse.evaluation.pairs import read_summary
+from robustparse.reports.notebook import example_html, results_html, scores_html
+from robustparse.tasks.task import Task, named
+from robustparse.types import Prediction
+
+SHOWN = 3  # sentences that a notebook draws with the scores
+
+
+class AttackedExample:
+    """One sentence before and after an attack.
+
+    Attributes:
+        line: all that is known of it, as a line of ``examples.jsonl``.
+    """
+
+    def __init__(self, task: Task, line: Mapping[str, Any]) -> None:
+        self.task, self.line = task, line
+
+    @property
+    def id(self) -> int:
+        """The example's id."""
+        return int(self.line["id"])
+
+    @property
+    def words(self) -> list[str]:
+        """The words of the original sentence."""
+        return list(self.line["tokens"])
+
+    @property
+    def adversarial(self) -> list[str]:
+        """The words after the attack."""
+        return list(self.line["adversarial_tokens"])
+
+    @property
+    def edited(self) -> list[int]:
+        """Positions of the changed words, from 0."""
+        return list(self.line["edited"])
+
+    @property
+    def success(self) -> bool:
+        """Whether a change reached the attack's goal."""
+        return bool(self.line["success"])
+
+    @property
+    def gold(self) -> Any:
+        """The gold answer."""
+        return self.task.from_record(self.line["gold"])
+
+    @property
+    def clean(self) -> Any:
+        """The victim's answer to the original sentence."""
+        return self.task.from_record(self.line["clean"])
+
+    @property
+    def attacked(self) -> Any:
+        """The victim's answer to the sentence after the attack."""
+        return self.task.from_record(self.line["attacked"])
+
+    def __repr__(self) -> str:
+        after = [
+            f"[{word} -> {new}]" if at in self.edited else word
+            for at, (word, new) in enumerate(zip(self.words, self.adversarial, strict=True))
+        ]
+        scores = []
+        for score in self.task.scores:
+            values = [self.line[when][score] for when in ("clean", "attacked")]
+            before, now = ("-" if value is None else f"{value:.1f}" for value in values)
+            scores.append(f"{heading(score)} {before} -> {now}")
+        return f"{self.id}: {' '.join(after)} ({', '.join(scores)})"
+
+    def _repr_html_(self) -> str:
+        return example_html(self.task, self.line)
+
+
+class AttackResults(Sequence[AttackedExample]):
+    """The sentences and scores of an attack, from the folder that it wrote.
+
+    Printed it is a table; in a notebook also the sentences that show best what the attack does.
+
+    Args:
+        folder: of an attack that has finished, by the command or by `attack`.
+        name: of the victim, in tables; by default the folder's.
+
+    Attributes:
+        task: the kind of answers.
+        summary: as ``summary.json``.
+        lines: as ``examples.jsonl``, in the order of ids.
+
+    Raises:
+        InputError: the folder is missing or malformed.
+    """
+
+    def __init__(self, folder: str | Path, name: str = "") -> None:
+        self.folder = Path(folder)
+        self.name = name or self.folder.resolve().name
+        self.summary: dict[str, Any] = read_summary(self.folder)
+        self.lines = read_lines(self.folder / EXAMPLES)
+        self.task = named(self.summary["task"])
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def __iter__(self) -> Iterator[AttackedExample]:
+        return (AttackedExample(self.task, line) for line in self.lines)
+
+    @overload
+    def __getitem__(self, index: int) -> AttackedExample: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[AttackedExample]: ...
+
+    def __getitem__(self, index: int | slice) -> AttackedExample | list[AttackedExample]:
+        if isinstance(index, slice):
+            return [AttackedExample(self.task, line) for line in self.lines[index]]
+        return AttackedExample(self.task, self.lines[index])
+
+    @property
+    def successes(self) -> list[AttackedExample]:
+        """The sentences on which the attack reached its goal."""
+        return [example for example in self if example.success]
+
+    def to_pandas(self) -> Any:
+        """Return a ``DataFrame`` with a row a sentence; its index are the ids.
+
+        Raises:
+            InputError: pandas is not installed.
+        """
+        pandas = optional_library("pandas", "to_pandas", "run `pip install pandas`")
+        scored = [(when, score) for when in ("clean", "attacked") for score in self.task.scores]
+        rows = [
+            {
+                "original": " ".join(line["tokens"]),
+                "adversarial": " ".join(line["adversarial_tokens"]),
+                "edits": len(line["edited"]),
+                "skipped": line["skipped"],
+                "success": line["success"],
+                "queries": line["queries"]["charged"],
+                **{f"{when}_{score}": line[when][score] for when, score in scored},
+            }
+            for line in self.lines
+        ]
+        index = pandas.Index([line["id"] for line in self.lines], name="id")
+        return pandas.DataFrame(rows, index=index)
+
+    def __repr__(self) -> str:
+        title = f"{self.summary['attack']}, {len(self)} sentences"
+        return as_text(summary_table({self.name: self.summary}, title))
+
+    def _repr_html_(self) -> str:
+        return results_html(self.folder, self.name, SHOWN)
+
+
+class Scores(dict[str, float | None]):
+    """Scores by name, in percent; None where nothing was counted.
+
+    Attributes:
+        name: of the victim.
+        predictions: the answers that were scored.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        scores: Mapping[str, float | None],
+        predictions: Sequence[Prediction] = (),
+    ) -> None:
+        super().__init__(scores)
+        self.name, self.predictions = name, list(predictions)
+
+    def __repr__(self) -> str:
+        return as_text(score_table({self.name: self}))
+
+    def _repr_html_(self) -> str:
+        return scores_html(self.name, {heading(name): value for name, value in self.items()})

@@ -1,0 +1,246 @@
+"""Where an attack's victim and sentences come from: files, a class that is named, or Python.
+
+Each source can be opened, in another process too where it consists of plain values, and says what
+tells it from others in ``run.json``.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+
+from robustparse.api.inputs import Paths, as_list, digest, load_examples, load_models
+from robustparse.attacks.attack import Attack
+from robustparse.data.datamodule import MAX_LENGTH
+from robustparse.data.fractions import FractionOf
+from robustparse.errors import InputError, check_least
+from robustparse.evaluation.clean import AnsweringVictim
+from robustparse.metrics import PunctuationPolicy
+from robustparse.models.base import Model
+from robustparse.models.load import Decoder
+from robustparse.models.victim import ModelVictim, Precision
+from robustparse.recipes.recipe import made
+from robustparse.recipes.recipe_files import recipe_digests
+from robustparse.tasks.task import Task
+from robustparse.types import Example
+from robustparse.victims.black_box import BlackBox
+
+
+class VictimSource(Protocol):
+    """Gives a victim."""
+
+    @property
+    def names(self) -> list[str]:
+        """What ``run.json`` calls it: one name, or those of an ensemble."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How it is used, for ``run.json``."""
+
+    def digests(self) -> dict[str, Any]:
+        """Return what tells it from others of its names, for ``run.json``."""
+
+    def open(self, device: str) -> AnsweringVictim:
+        """Return it on a device."""
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """One checkpoint or several, which answer together."""
+
+    paths: list[str]
+    decoder: Decoder | None = None
+    precision: Precision = "32-true"
+
+    @property
+    def names(self) -> list[str]:
+        """The paths."""
+        return self.paths
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Decoder and precision."""
+        return {"decoder": self.decoder, "precision": self.precision}
+
+    def digests(self) -> dict[str, Any]:
+        """SHA-256 of the files."""
+        return {"checkpoint": [digest(path) for path in self.paths]}
+
+    def open(self, device: str) -> ModelVictim:
+        """Load the models."""
+        models = load_models(self.paths, self.decoder, device)
+        if models[0].device.type == "cuda":
+            torch.cuda.set_device(models[0].device)  # where other models go that take a GPU
+        return ModelVictim(models, self.precision)
+
+
+@dataclass(frozen=True)
+class NamedVictim:
+    """A victim of a class that is named, as by ``--victim``."""
+
+    part: dict[str, Any]
+
+    @property
+    def names(self) -> list[str]:
+        """The class's own name."""
+        return [str(self.part["class_path"]).rpartition(".")[2]]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Class and arguments."""
+        return {"victim": self.part}
+
+    def digests(self) -> dict[str, Any]:
+        """SHA-256 of the files that its arguments name."""
+        return {"victim": recipe_digests(self.part)}
+
+    def open(self, device: str) -> BlackBox:
+        """Make it."""
+        victim: BlackBox = made(BlackBox, self.part)
+        return victim
+
+
+@dataclass(frozen=True)
+class GivenVictim:
+    """A victim that was made in Python; two functions of one name are not told apart."""
+
+    victim: AnsweringVictim
+
+    @property
+    def names(self) -> list[str]:
+        """Classes of models, or what a black box calls itself."""
+        if isinstance(self.victim, ModelVictim):
+            return [type(model).__name__ for model in self.victim.models]
+        return [str(getattr(self.victim, "name", type(self.victim).__name__))]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Nothing."""
+        return {}
+
+    def digests(self) -> dict[str, Any]:
+        """SHA-256 of the weights of models."""
+        if not isinstance(self.victim, ModelVictim):
+            return {}
+        return {"checkpoint": [_weights_digest(model) for model in self.victim.models]}
+
+    def open(self, device: str) -> AnsweringVictim:
+        """Return it, where it is."""
+        return self.victim
+
+
+def command_source(
+    checkpoint: Paths | None,
+    part: dict[str, Any] | None,
+    decoder: Decoder | None,
+    precision: Precision,
+) -> Checkpoints | NamedVictim:
+    """Return the victim of a command, which names checkpoints or a class.
+
+    Raises:
+        InputError: it names both or neither, or says how to decode with a victim that is no model.
+    """
+    if (checkpoint is None) == (part is None):
+        found = "neither is given" if part is None else "both are given"
+        raise InputError(found, key="--checkpoint, --victim", expected="exactly one of them")
+    if checkpoint is not None:
+        return Checkpoints(as_list(checkpoint), decoder, precision)
+    if decoder is not None or precision != "32-true":
+        key = "--precision" if decoder is None else "--decoder"
+        raise InputError("is of models, not of a --victim", key=key, remedy="leave it out")
+    return NamedVictim(part or {})
+
+
+class DataSource(Protocol):
+    """Gives sentences."""
+
+    @property
+    def name(self) -> str:
+        """What ``run.json`` calls it."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Which part of it is taken, for ``run.json``."""
+
+    def digest(self) -> str:
+        """Return what tells it from others of its name."""
+
+    def examples(self, victim: AnsweringVictim, punctuation: PunctuationPolicy) -> list[Example]:
+        """Return the sentences, which the victim can read."""
+
+    def check(self, examples: Sequence[Example], task: Task, attack: Attack) -> None:
+        """Refuse sentences that an attack cannot use."""
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file, or a split of the sample; fields are options of ``attack``."""
+
+    name: str
+    seed: int = 0
+    limit: int | None = None
+    fraction: float = 1.0
+    unit: FractionOf = "sentences"
+    max_length: int = MAX_LENGTH
+    columns: list[str] | None = None
+    split: str = "test"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Limit, fraction and columns."""
+        named = {} if self.columns is None else {"columns": self.columns}
+        return {"limit": self.limit, "fraction": self.fraction, **named, "fraction_of": self.unit}
+
+    def digest(self) -> str:
+        """SHA-256 of the file."""
+        return digest(self.name)
+
+    def examples(self, victim: AnsweringVictim, punctuation: PunctuationPolicy) -> list[Example]:
+        """Read the file."""
+        return load_examples(
+            *(self.name, self.limit, self.seed, victim, self.max_length),
+            *(self.fraction, self.unit, self.split, punctuation, self.columns),
+        )
+
+    def check(self, examples: Sequence[Example], task: Task, attack: Attack) -> None:
+        """Name the line."""
+        task.check(examples, self.name, attack.check)
+
+
+@dataclass(frozen=True)
+class GivenExamples:
+    """Sentences that are in memory, the first ``limit`` of them."""
+
+    given: Sequence[Example]
+    limit: int | None = None
+    name: str = "examples"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The limit."""
+        return {"limit": self.limit}
+
+    def digest(self) -> str:
+        """SHA-256 of all that they hold."""
+        return hashlib.sha256(repr(list(self.given)).encode()).hexdigest()
+
+    def examples(self, victim: AnsweringVictim, punctuation: PunctuationPolicy) -> list[Example]:
+        """Take and check them."""
+        check_least("attack", limit=self.limit)
+        examples = list(self.given)[: self.limit]
+        victim.check(examples)
+        return examples
+
+    def check(self, examples: Sequence[Example], task: Task, attack: Attack) -> None:
+        """Name the sentence."""
+        attack.check(examples)
+
+
+def _weights_digest(model: Model) -> str:
+    found = hashlib.sha256()
+    for name, weight in model.state_dict().items():
+        found.update(name.encode())
+        found.update(weight.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+    return found.hexdigest()

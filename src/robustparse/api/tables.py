@@ -1,0 +1,71 @@
+"""The tables that commands print, and notebooks without pictures."""
+
+from collections.abc import Callable, Mapping
+from io import StringIO
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+Value = Callable[[Mapping[str, Any]], float | None]
+
+COLUMNS: tuple[tuple[str, Value], ...] = (
+    ("success", lambda s: s["success_rate"]),
+    ("edits", lambda s: s["edits_per_sentence"]),
+    ("queries", lambda s: s["queries_per_sentence"]["charged"]),
+)
+
+
+def summary_table(summaries: Mapping[str, Mapping[str, Any]], title: str = "") -> Table:
+    """One row a system, from its ``summary.json``."""
+    rows = {}
+    for name, summary in summaries.items():
+        scores = {
+            f"{when} {heading(score)}": value
+            for when in ("clean", "attacked")
+            for score, value in summary[when].items()
+        }
+        rows[name] = {**scores, **{column: value(summary) for column, value in COLUMNS}}
+    # Headings stand on two lines, so that the table fits into 80 columns.
+    table = _table(rows, title, "\n", 1)
+    skipped = {name: summary.get("n_skipped", 0) for name, summary in summaries.items()}
+    if any(skipped.values()):
+        counts = ", ".join(f"{name} {count}" for name, count in skipped.items() if count)
+        table.caption = f"skipped, as they reach the goal unchanged: {counts}"
+    return table
+
+
+def score_table(scores: Mapping[str, Mapping[str, float | None]], title: str = "") -> Table:
+    """One row a system, its scores in percent."""
+    rows = {
+        name: {heading(score): value for score, value in values.items()}
+        for name, values in scores.items()
+    }
+    return _table(rows, title, "\n", 2)
+
+
+def heading(score: str) -> str:
+    """Return what a table calls a score: short names in capitals."""
+    return score.upper() if len(score) <= 3 else score.replace("_", " ")
+
+
+def _table(
+    rows: Mapping[str, Mapping[str, float | None]], title: str, blank: str, digits: int
+) -> Table:
+    table = Table(title=title or None)
+    table.add_column("system", overflow="fold")
+    columns = list(dict.fromkeys(column for row in rows.values() for column in row))
+    for column in columns:
+        table.add_column(column.replace(" ", blank), justify="right", no_wrap=True)
+    for name, row in rows.items():
+        values = [row.get(column) for column in columns]
+        table.add_row(name, *("-" if value is None else f"{value:.{digits}f}" for value in values))
+    return table
+
+
+def as_text(table: Table) -> str:
+    """Return a table as plain text, as wide as it needs to be."""
+    console = Console(file=StringIO(), width=160, color_system=None, legacy_windows=False)
+    with console.capture() as captured:
+        console.print(table)
+    return captured.get().rstrip()

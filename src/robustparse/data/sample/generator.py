@@ -1,0 +1,188 @@
+"""Texts drawn from a grammar whose lexical classes have a few frequent words and a long rare tail.
+
+Rules are text: `PHRASE weight: child child ...`, where upper-case children are phrases and
+lower-case ones lexical classes; `/label` is for what a grammar says of a child. `!` marks a
+decisive slot: the answer hangs on the class of the word that fills it. Such slots take mostly
+frequent words, so that a model can learn them; rare words turn up elsewhere, where their class does
+not matter.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from robustparse.data.sample.words import WordClass
+from robustparse.types import Example
+
+SPLITS = {"train": 1400, "dev": 200, "test": 400}
+LENGTHS = range(5, 21)
+FREQUENT = 7
+FREQUENT_FROM = 20
+RARE = 14
+RARE_IF_DECISIVE = 0.02
+RARE_ELSEWHERE = 0.1
+RARE_UNTIL_DEALT = 0.9
+RULE_JITTER = 0.2
+KNOWN_FROM = 2
+
+Words = Mapping[str, WordClass]
+
+
+class Child(NamedTuple):
+    """One child of a rule: a phrase (upper case) or a lexical class; its label, empty without."""
+
+    symbol: str
+    label: str
+    decisive: bool
+
+
+class Rule(NamedTuple):
+    """One way to build a phrase."""
+
+    weight: float
+    children: tuple[Child, ...]
+
+
+Rules = Mapping[str, tuple[Rule, ...]]
+
+
+def read_rules(text: str) -> Rules:
+    """Read the rules of a grammar, by the phrase they build."""
+    table: dict[str, list[Rule]] = defaultdict(list)
+    for line in text.strip().splitlines():
+        if line:
+            left, right = line.split(":", 1)
+            parent, weight = left.split()
+            table[parent].append(Rule(float(weight), tuple(map(_child, right.split()))))
+    return {parent: tuple(options) for parent, options in table.items()}
+
+
+def _child(text: str) -> Child:
+    name, _, label = text.partition("/")
+    return Child(name.rstrip("!"), label, name.endswith("!"))
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The three splits; ids count from 0 in each, and no text stands in two."""
+
+    train: list[Example]
+    dev: list[Example]
+    test: list[Example]
+
+    @classmethod
+    def of(cls, draw: Callable[[int], Example]) -> "Sample":
+        """Draw examples, each given its id, until the splits are full of different texts."""
+        seen: set[tuple[str, ...]] = set()
+        splits: dict[str, list[Example]] = {}
+        for split, size in SPLITS.items():
+            examples: list[Example] = []
+            while len(examples) < size:
+                example = draw(len(examples))
+                if example.sentence.words not in seen:
+                    seen.add(example.sentence.words)
+                    examples.append(example)
+            splits[split] = examples
+        return cls(**splits)
+
+
+class Lexicon:
+    """The words of each class under one seed, frequent and rare, and how to draw them.
+
+    Args:
+        seed: chooses them.
+        content: classes whose words may replace each other.
+        function: classes whose words are never replaced.
+    """
+
+    def __init__(self, seed: int, content: Words, function: Words) -> None:
+        self.rng = rng = stream(seed, 0)
+        self.content, self.function = content, function
+        self.frequent: dict[str, list[str]] = {}
+        self.rare: dict[str, list[str]] = {}
+        for word_class, (_, words) in content.items():
+            common = _shuffled(rng, words[:FREQUENT_FROM])
+            self.frequent[word_class] = common[:FREQUENT]
+            rest = [*common[FREQUENT:], *words[FREQUENT_FROM:]]
+            self.rare[word_class] = _shuffled(rng, rest)[:RARE]
+        self.deck = {
+            word_class: _shuffled(rng, words) + _shuffled(rng, words)
+            for word_class, words in self.rare.items()
+        }
+
+    def draw(self, word_class: str, decisive: bool) -> str:
+        """Draw a word of a class: frequent (by Zipf's law) or rare (dealt from a shuffled deck)."""
+        if word_class in self.function:
+            return self._zipf(self.function[word_class].words)
+        if self.rng.random() >= self._rare_share(word_class, decisive):
+            return self._zipf(self.frequent[word_class])
+        if not decisive and self.deck[word_class]:
+            return self.deck[word_class].pop()
+        rare = self.rare[word_class]
+        return rare[self.rng.integers(len(rare))]
+
+    def substitutes(self, train: Sequence[Example]) -> dict[str, list[str]]:
+        """Return the words of each class that training holds twice or more, in a fixed order."""
+        counts = Counter(word.lower() for example in train for word in example.sentence.words)
+        return {
+            word_class: [
+                word
+                for word in (*self.rare[word_class], *self.frequent[word_class])
+                if counts[word.lower()] >= KNOWN_FROM
+            ]
+            for word_class in self.content
+        }
+
+    def _rare_share(self, word_class: str, decisive: bool) -> float:
+        if decisive:
+            return RARE_IF_DECISIVE
+        return RARE_UNTIL_DEALT if self.deck[word_class] else RARE_ELSEWHERE
+
+    def _zipf(self, words: Sequence[str]) -> str:
+        weights = 1.0 / np.arange(1, len(words) + 1)
+        return words[self.rng.choice(len(words), p=weights / weights.sum())]
+
+
+class Generator:
+    """Draws texts from a grammar under one seed."""
+
+    def __init__(self, seed: int, rules: Rules, content: Words, function: Words) -> None:
+        self.rng = stream(seed, 1)
+        self.rules, self.lexicon = rules, Lexicon(seed, content, function)
+        self.weights = {
+            parent: self._jittered(options) for parent, options in sorted(rules.items())
+        }
+
+    def _jittered(self, options: Sequence[Rule]) -> np.ndarray:
+        weights = np.array([option.weight for option in options])
+        weights *= np.exp(RULE_JITTER * self.rng.standard_normal(len(options)))
+        jittered: np.ndarray = weights / weights.sum()
+        return jittered
+
+    def words(self, symbol: str, decisive: bool = False) -> list[str]:
+        """Draw the words of one phrase."""
+        if symbol not in self.rules:
+            return [self.lexicon.draw(symbol.split(".")[0], decisive)]
+        rule = self.rules[symbol][
+            self.rng.choice(len(self.weights[symbol]), p=self.weights[symbol])
+        ]
+        return [w for child in rule.children for w in self.words(child.symbol, child.decisive)]
+
+    def text(self, symbol: str = "TOP") -> tuple[str, ...]:
+        """Draw a text of admissible length; its first letter is a capital."""
+        while True:
+            words = self.words(symbol)
+            if len(words) in LENGTHS:
+                return (words[0][0].upper() + words[0][1:], *words[1:])
+
+
+def stream(seed: int, number: int) -> np.random.Generator:
+    """Return one of the random streams of a seed."""
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence((seed, number))))
+
+
+def _shuffled(rng: np.random.Generator, words: Sequence[str]) -> list[str]:
+    return [words[i] for i in rng.permutation(len(words))]

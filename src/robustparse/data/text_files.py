@@ -1,0 +1,228 @@
+"""Files of labelled texts: one line a text, blanks separate words.
+
+``text TAB label`` without a header; JSON lines with columns of any name; or a dataset of the
+``datasets`` library, saved in a folder (``FOLDER/SPLIT``) or on the hub
+(``datasets:NAME:SPLIT``). Every text is checked, and every error names file and line, or in a
+dataset the row, from 1.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from robustparse.errors import InputError, optional_library, reason
+from robustparse.files import read_text
+from robustparse.types import Example, Sentence
+
+COLUMNS = ("text", "label")
+HUB = "datasets:"
+ENDINGS = (".tsv", ".jsonl")
+
+
+class Row(NamedTuple):
+    """A text of a file, its label or None, and the line that it can be written back as."""
+
+    text: object
+    label: object
+    block: str
+
+
+def read_texts(
+    path: str | Path,
+    columns: Sequence[str] | None = None,
+    max_length: int | None = None,
+    labelled: bool = True,
+    limit: str = "max_length",
+) -> list[Example]:
+    """Read the texts of a file; see the module's docstring.
+
+    Args:
+        path: JSON lines if it ends in ``.jsonl`` or ``.json``, a dataset if it is a folder or
+            begins with ``datasets:``, otherwise lines of text, tab and label.
+        columns: where a row's columns have names, those of the text and of the label.
+        max_length: longest allowed text in words; None allows any.
+        labelled: every text has a label; otherwise one may have none, and its gold answer is "".
+        limit: the setting by which a user raises ``max_length``, for the message.
+
+    Raises:
+        InputError: the file or a row of it cannot be used.
+    """
+    path = Path(path)
+    text, label = _checked(columns)
+    if is_dataset(path):
+        rows = _dataset_rows(path, text, label)
+    elif ending_of(path) == ".jsonl":
+        rows = _json_rows(path, text, label)
+    elif columns is not None and tuple(columns) != COLUMNS:
+        raise InputError(
+            f"{list(columns)}, and the columns of {path.name} have no names",
+            path=path,
+            key="columns",
+            remedy="leave it out: text, tab, label; or convert the file to JSON lines",
+        )
+    else:
+        rows = _tab_rows(path)
+    examples = []
+    for line, row in enumerate(rows, start=1):
+        try:
+            example = _example(line - 1, row, labelled)
+            _check_length(example.sentence, max_length, limit)
+        except InputError as error:
+            raise InputError(
+                error.found, path=path, line=line, expected=error.expected, remedy=error.remedy
+            ) from None
+        examples.append(example)
+    if not examples:
+        raise InputError("no text in it", path=path)
+    return examples
+
+
+def is_dataset(path: Path) -> bool:
+    """Tell whether a path names a dataset of the ``datasets`` library."""
+    saved = any((path / name).exists() for name in ("state.json", "dataset_dict.json"))
+    return saved or str(path).startswith(HUB)
+
+
+def ending_of(path: str | Path) -> str:
+    """Return the ending of files made from this one: ``.jsonl``, or ``.tsv``."""
+    named = Path(path).suffix.lower() in (".jsonl", ".json") or is_dataset(Path(path))
+    return ".jsonl" if named else ".tsv"
+
+
+def line_of(example: Example, words: Sequence[str] | None, label: str | None) -> str:
+    """Return an example as a line of its file's format, with other words and another label."""
+    text = " ".join(example.sentence.words if words is None else words)
+    label = example.gold if label is None else label
+    if not example.block or "\t" in example.block:  # JSON escapes tabs
+        return f"{text}\t{label}"
+    row = json.loads(example.block)
+    row |= dict(zip(row, (text, label), strict=False))  # its columns of text and label come first
+    return json.dumps(row, ensure_ascii=False)
+
+
+def _checked(columns: Sequence[str] | None) -> tuple[str, str]:
+    names = COLUMNS if columns is None else tuple(columns)
+    if len(names) != 2 or len(set(names)) != 2:
+        raise InputError(
+            f"got {list(names)}", key="columns", expected="the column of the text and of the label"
+        )
+    return names[0], names[1]
+
+
+def _tab_rows(path: Path) -> Iterator[Row]:
+    for number, line in enumerate(read_text(path).rstrip("\r\n").split("\n"), start=1):
+        columns = line.rstrip("\r").split("\t")
+        if len(columns) > 2:
+            raise InputError(
+                f"{len(columns)} columns in {line[:60]!r}",
+                path=path,
+                line=number,
+                expected="a text, a tab and a label: one text, not two",
+            )
+        text, label = columns[0], columns[1] if len(columns) == 2 else None
+        yield Row(text, label, f"{text}\t{label or ''}")
+
+
+def _json_rows(path: Path, text: str, label: str) -> Iterator[Row]:
+    for number, line in enumerate(read_text(path).rstrip("\r\n").split("\n"), start=1):
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InputError(
+                f"not JSON ({reason(error)})", path=path, line=number, expected="an object a line"
+            ) from None
+        if not isinstance(found, dict):
+            raise InputError(f"got {line[:60]!r}", path=path, line=number, expected="an object")
+        if text not in found:
+            raise _no_column(text, found, path, number)
+        row = {text: found.pop(text), label: found.pop(label, None), **found}
+        yield Row(row[text], row[label], json.dumps(row, ensure_ascii=False))
+
+
+def _dataset_rows(path: Path, text: str, label: str) -> Iterator[Row]:
+    library = optional_library(
+        "datasets", str(path), "install it: pip install 'robustparse[datasets]'"
+    )
+    try:
+        if str(path).startswith(HUB):
+            name, _, split = str(path).removeprefix(HUB).rpartition(":")
+            data = library.load_dataset(name, split=split)
+        else:
+            data = library.load_from_disk(str(path))
+    except (OSError, ValueError, RuntimeError) as error:
+        raise InputError(f"is no dataset ({reason(error)})", path=path) from None
+    if not isinstance(data, library.Dataset):
+        splits = ", ".join(data)
+        raise InputError(f"holds the splits {splits}", path=path, remedy=f"name one: {path}/SPLIT")
+    for name in (text, label):
+        if name not in data.column_names:
+            raise _no_column(name, data.column_names, path)
+    names = getattr(data.features[label], "names", None)  # of a ClassLabel, whose values are ids
+    for row in data.select_columns([text, label]):
+        value = row[label]
+        if names is not None and isinstance(value, int):
+            value = names[value] if value >= 0 else None
+        yield Row(row[text], value, json.dumps({text: row[text], label: value}))
+
+
+def _no_column(name: str, there: Any, path: Path, line: int | None = None) -> InputError:
+    return InputError(
+        f"no column {name!r}",
+        path=path,
+        line=line,
+        expected=f"one of {', '.join(there)}",
+        remedy="name the columns of text and label: columns [TEXT, LABEL]",
+    )
+
+
+def _example(index: int, row: Row, labelled: bool) -> Example:
+    if not isinstance(row.text, str) or not (words := tuple(row.text.split())):
+        found = "an empty text" if not row.text else f"the text is {row.text!r:.40}"
+        raise InputError(found, expected="words, separated by blanks")
+    if row.label is None and not labelled:
+        return Example(index, Sentence(words), "", row.block)
+    if row.label is None or isinstance(row.label, float) or not (label := str(row.label).strip()):
+        found = "no label" if row.label in (None, "") else f"the label is {row.label!r:.40}"
+        raise InputError(found, expected="a text and its label")
+    return Example(index, Sentence(words), label, row.block)
+
+
+def _check_length(sentence: Sentence, most: int | None, limit: str) -> None:
+    if most is not None and len(sentence) > most:
+        raise InputError(
+            f"the text has {len(sentence)} words, over the limit of {most}",
+            remedy=f"raise {limit} or take the text out of the file",
+        )
+
+
+def find_split(folder: str | Path, split: str) -> Path:
+    """Find the texts of ``train``, ``dev`` or ``test`` in a folder or a dataset.
+
+    That is ``*SPLIT.tsv`` or ``*SPLIT.jsonl``; of a dataset its split, ``validation`` for dev.
+
+    Raises:
+        InputError: there is none, or several.
+    """
+    of_dataset = "validation" if split == "dev" else split
+    if str(folder).startswith(HUB):
+        return Path(f"{folder}:{of_dataset}")
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise InputError("no such folder", path=folder, expected=f"one with {split}.tsv in it")
+    found = [
+        path
+        for path in sorted(folder.iterdir())
+        if re.fullmatch(rf".*{split}\.(tsv|jsonl)", path.name)
+        or (path.name in (split, of_dataset) and is_dataset(path))
+    ]
+    if len(found) != 1:
+        names = ", ".join(path.name for path in found) or "none"
+        raise InputError(
+            f"{len(found)} files end in {split}.tsv or {split}.jsonl ({names})",
+            path=folder,
+            expected="one",
+            remedy=f"name it with {split}_file",
+        )
+    return found[0]

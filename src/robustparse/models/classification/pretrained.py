@@ -1,0 +1,60 @@
+"""A linear layer on a whole text's vector, as BERT is fine-tuned (Devlin et al. 2019)."""
+
+from typing import Literal, get_args
+
+from torch import Tensor
+
+from robustparse.data.vocab import Vocabulary
+from robustparse.errors import check_choice
+from robustparse.models.classification.classifier import TextClassifier, padded_words
+from robustparse.models.encoders.base import Encoder
+from robustparse.models.optimization import Optimization
+
+TextPooling = Literal["first", "mean"]
+
+
+class EncoderClassifier(TextClassifier):
+    """An encoder, usually a pretrained ``TransformerEncoder``, and a linear layer.
+
+    Args:
+        encoder: gives a vector a word and, before them, one for ROOT.
+        pooling: a text's vector is the ``first``, ROOT's, which is [CLS] to a Transformer (Devlin
+            et al. 2019), or the ``mean`` over its words.
+        dropout: of that vector (0.1, Devlin et al. 2019).
+        optimization: by default Adam, constant, at 5e-5 in a pretrained encoder (Jin et al. 2020)
+            and 1e-3 elsewhere.
+        seed: of initialisation and dropout.
+        init_from: a checkpoint to start from: its weights, its vocabulary and what its encoder had
+            read from files, with a new optimiser.
+        vocabulary: given by the data module or a checkpoint.
+
+    Raises:
+        InputError: there is no such pooling, a number out of range, or see ``initialize``.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        pooling: TextPooling = "first",
+        dropout: float = 0.1,
+        optimization: Optimization | None = None,
+        seed: int = 0,
+        init_from: str | None = None,
+        vocabulary: Vocabulary | None = None,
+    ) -> None:
+        super().__init__(encoder, dropout, optimization, seed)
+        check_choice("EncoderClassifier: pooling", pooling, get_args(TextPooling))
+        self.pooling = pooling
+        self.initialize(vocabulary, init_from)
+
+    @property
+    def pooled_dim(self) -> int:
+        """See ``TextClassifier``."""
+        return self.encoder.out_dim
+
+    def pool(self, states: Tensor, lengths: Tensor) -> Tensor:
+        """See ``TextClassifier``."""
+        if self.pooling == "first":
+            return states[:, 0]
+        words, sizes = padded_words(states, lengths)
+        return words.sum(1) / sizes.unsqueeze(1)

@@ -1,0 +1,134 @@
+"""The page's tables about the adversarial examples themselves: effort, fluency, words, candidates.
+
+They show what ``summary.json`` holds and leave out what it does not: measures that
+`robustparse measure` was not asked for.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from robustparse.evaluation.lines import SUMMARY
+from robustparse.files import as_written
+from robustparse.reports.folders import AttackFolder, Json, number
+from robustparse.reports.plots import score_label
+
+# A summary holds one of them if there is anything to show; `robustparse measure` adds the second.
+MEASURED = ("edits_per_success", "word_similarity")
+MISSING = "\N{EN DASH}"
+ARROW = " \N{RIGHTWARDS ARROW} "
+
+EFFORT = (
+    *("System", "Edits\nall", "Edits\nsuccess", "Queries\nall", "Queries\nsuccess"),
+    *("Perplexity", "Words\nalike", "Sentences\nalike"),
+    *("Changed\nwords", "Out of\nvocabulary", "Out of\ntraining"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of rows, each its name and its other cells.
+
+    The label is for screen readers; a line break in a heading is one on the page.
+    """
+
+    label: str
+    heads: tuple[str, ...]
+    rows: list[tuple[str, list[str]]]
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading, tables and the note of this name below them; which models gave perplexities."""
+
+    title: str
+    note: str
+    tables: list[Table]
+    models: str = ""
+
+
+def details(systems: Sequence[AttackFolder]) -> list[Section]:
+    """Make the sections; there are none where no summary holds anything to show.
+
+    Raises:
+        InputError: a summary is not as `attack` and `measure` write it.
+    """
+    known = [system for system in systems if any(key in system.summary for key in MEASURED)]
+    if not known:
+        return []
+    named = len(known) > 1
+    rows, tags, candidates = [], [], []
+    for system in known:
+        with as_written(system.path / SUMMARY, "attack"):
+            rows.append((system.name, _effort(system.summary)))
+            tags += [_tags(system, named)] if system.summary.get("by_tag") else []
+            candidates += [_candidates(system, named)] if system.summary.get("candidates") else []
+    models = "; ".join(dict.fromkeys(filter(None, (_model(one.summary) for one in known))))
+    effort = [Table("Adversarial examples", EFFORT, rows)]
+    sections = (
+        Section("The adversarial examples", "effort", effort, models),
+        Section("Parts of speech", "tags", tags),
+        Section("Candidates", "candidates", candidates),
+    )
+    return [section for section in sections if section.tables]
+
+
+def _effort(one: Json) -> list[str]:
+    return [
+        _cell(one, ".1f", "edits_per_sentence"),
+        _cell(one, ".1f", "edits_per_success"),
+        _cell(one, ".1f", "queries_per_sentence", "charged"),
+        _cell(one, ".1f", "queries_per_success", "charged"),
+        _change(one, ".1f", ("perplexity", "clean"), ("perplexity", "attacked")),
+        _cell(one, ".2f", "word_similarity", "changed"),
+        _cell(one, ".2f", "sentence_similarity", "changed"),
+        _cell(one, ",.0f", "unseen", "changed"),
+        _change(one, ",.0f", ("unseen", "oov", "before"), ("unseen", "oov", "after")),
+        _change(one, ",.0f", ("unseen", "oot", "before"), ("unseen", "oot", "after")),
+    ]
+
+
+def _model(summary: Json) -> str:
+    """Name the language model that gave the perplexities by the last part of its path."""
+    found = summary.get("perplexity") or {}
+    if not found.get("model"):
+        return ""
+    masked = " (masked: pseudo-perplexity)" if found.get("kind") == "masked" else ""
+    return str(found["model"]).rstrip("/").rpartition("/")[2] + masked
+
+
+def _tags(system: AttackFolder, named: bool) -> Table:
+    tags, scores = system.summary["by_tag"], system.task.scores
+    lost = [f"{score_label(score)} lost" for score in scores]
+    heads = ("Class", "Sentences", "Words", "Success\nrate, %", *lost)
+    columns = {"sentences": ",.0f", "changed": ",.0f", "success_rate": ".1f"}
+    columns |= {f"{score}_drop": ".1f" for score in scores}
+    rows = [(tag, [_cell(tags, form, tag, key) for key, form in columns.items()]) for tag in tags]
+    return Table("Parts of speech", heads, rows, system.name if named else "")
+
+
+def _candidates(system: AttackFolder, named: bool) -> Table:
+    counts = system.summary["candidates"]
+    means = counts["means"]
+    generators = list(means)
+    stages = [stage for each in generators[:1] for stage in means[each]]
+    # A single generator's row would repeat that of all.
+    shown = generators[1:] if len(generators) == 2 else generators
+    rows = [(each, [_cell(means, ".2f", each, stage) for stage in stages]) for each in shown]
+    slots = f"{counts.get('slots', 0):,} words tried"
+    title = f"{system.name}: {slots}" if named else slots
+    return Table("Candidates per word", ("Generator", *stages), rows, title)
+
+
+def _change(record: Json, form: str, before: Sequence[str], after: Sequence[str]) -> str:
+    shown = [_cell(record, form, *keys) for keys in (before, after)]
+    return MISSING if shown == [MISSING] * 2 else ARROW.join(shown)
+
+
+def _cell(record: Json, form: str, *keys: str) -> str:
+    found: Any = record
+    for key in keys:
+        found = None if found is None else found.get(key)
+    value = number(found)
+    return MISSING if value is None else format(value, form)

@@ -1,0 +1,191 @@
+"""Read what `robustparse attack` wrote: scores, curves and the sentences worth showing.
+
+A folder holds ``summary.json``, ``examples.jsonl`` and, optionally, ``run.json`` (what the attack
+was run with) and ``curves.json``. Every `InputError` names the file and the line or key.
+"""
+
+import json
+import math
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from robustparse.evaluation.lines import EXAMPLES, RUN, SUMMARY, each_line
+from robustparse.evaluation.pairs import REMEDY, pair_of, read_summary
+from robustparse.files import as_written, read_json
+from robustparse.reports.plots import Curve, Plot
+from robustparse.tasks.task import Task, named
+
+Json = dict[str, Any]
+
+CURVES = "curves.json"
+# How a parser decodes belongs to the parser, which is what is compared; data are known by their
+# content, not by their path.
+_COMPARED = ("attack", "settings", "seed", "limit", "fraction", "fraction_of")
+
+
+@dataclass(frozen=True, slots=True)
+class AttackedSentence:
+    """One sentence on which an attack succeeded.
+
+    Args:
+        line: its line of ``examples.jsonl``.
+        changed: parts of the answer that the attack changed, those of substituted words left out.
+        wrong_before: wrong parts of the answer to the original sentence.
+        wrong_after: wrong parts of the answer to the perturbed sentence.
+    """
+
+    line: Json
+    changed: int
+    wrong_before: int
+    wrong_after: int
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of the original sentence."""
+        return tuple(self.line["tokens"])
+
+    @property
+    def swaps(self) -> list[tuple[str, str]]:
+        """The substituted words and what became of them."""
+        return [(self.words[i], self.line["adversarial_tokens"][i]) for i in self.line["edited"]]
+
+
+@dataclass(frozen=True, slots=True)
+class AttackFolder:
+    """What one folder holds: the scores of one system, and its sentences.
+
+    Args:
+        name: of the system in the report.
+        task: what the system answers.
+        summary: all of ``summary.json``; a score that was not computed is None.
+        path: the folder.
+        run: ``run.json``; empty where there is none.
+        plots: the plot of ``curves.json``, or none.
+        sentences: those that the attack succeeded on.
+        compared: what the attack was run with, except for the model; None where that is not known.
+        model: identifies the model by its weights; None where they are not known.
+    """
+
+    name: str
+    task: Task
+    summary: Json
+    path: Path
+    run: Json = field(default_factory=dict)
+    plots: tuple[Plot, ...] = ()
+    sentences: tuple[AttackedSentence, ...] = ()
+    compared: str | None = None
+    model: str | None = None
+
+    @property
+    def before(self) -> float | None:
+        """The headline score on the original sentences."""
+        score: float | None = self.summary["clean"][self.task.headline]
+        return score
+
+    @property
+    def after(self) -> float | None:
+        """The headline score on the perturbed sentences."""
+        score: float | None = self.summary["attacked"][self.task.headline]
+        return score
+
+
+def read_folder(folder: Path, name: str) -> AttackFolder:
+    """Read one attack's output folder.
+
+    The report calls the system by ``name``.
+
+    Raises:
+        InputError: the folder or a file is missing or is not as `attack` writes it.
+    """
+    summary = read_summary(folder)
+    run = read_json(folder / RUN, dict, REMEDY) if (folder / RUN).exists() else {}
+    with as_written(folder / SUMMARY, "attack"):
+        task = named(summary["task"])
+        summary |= _checked(summary, task)
+        digests = run.get("sha256", {})
+        compared = json.dumps([digests.get("data"), *map(run.get, _COMPARED)], sort_keys=True)
+        weights = digests.get("checkpoint")
+    sentences = [
+        sentence
+        for line in each_line(folder / EXAMPLES)
+        if (sentence := _sentence(line, folder, task)) is not None
+    ]
+    curves = folder / CURVES
+    return AttackFolder(
+        name=name,
+        task=task,
+        summary=summary,
+        path=folder,
+        run=run,
+        plots=(_read_plot(curves),) if curves.exists() else (),
+        sentences=tuple(sentences),
+        compared=compared if run else None,
+        model=None if weights is None else json.dumps([weights, run.get("decoder")]),
+    )
+
+
+def most_telling(sentences: Sequence[AttackedSentence], count: int = 3) -> list[AttackedSentence]:
+    """Choose the sentences that show best what an attack does.
+
+    Sentences of 6 to 14 words with one or two edits come first; among those, the ones in which the
+    attack changed most besides the substituted words, then the ones with fewest edits and words.
+    Each original sentence is shown once.
+    """
+
+    def rank(sentence: AttackedSentence) -> tuple[bool, int, int, int]:
+        length, edits = len(sentence.words), len(sentence.line["edited"])
+        return not (edits in (1, 2) and 6 <= length <= 14), -sentence.changed, edits, length
+
+    best: dict[tuple[str, ...], AttackedSentence] = {}
+    for sentence in sorted(sentences, key=rank):
+        best.setdefault(sentence.words, sentence)
+    return list(best.values())[:count]
+
+
+def number(value: Any) -> float | None:
+    """Check a number that a file holds; None stays None.
+
+    Raises:
+        TypeError, OverflowError: it is no number, or none that a page can show.
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool) or not math.isfinite(value):
+        raise TypeError(f"{value} is not a number")
+    return float(value)
+
+
+def _checked(summary: Json, task: Task) -> Json:
+    """Return what the report computes with, of the right types."""
+    sides = ("clean", "attacked")
+    return {
+        "attack": summary["attack"],
+        **{side: {score: number(summary[side][score]) for score in task.scores} for side in sides},
+        **{key: operator.index(summary[key]) for key in ("n_sentences", "n_words")},
+        **{key: number(summary[key]) for key in ("success_rate", "edits_per_sentence")},
+    }
+
+
+def _sentence(line: Json, folder: Path, task: Task) -> AttackedSentence | None:
+    """Read the sentence of a line; None where the attack failed."""
+    pair = pair_of(line, folder)
+    line = {**line, "edited": pair.changed}
+    with as_written(folder / EXAMPLES, "attack", key=f"sentence {pair.id}"):
+        return AttackedSentence(line, *task.changes(line)) if pair.success else None
+
+
+def _read_plot(path: Path) -> Plot:
+    found = read_json(path, dict)
+    with as_written(path, "quickstart"):
+        curves = tuple(map(_curve, found["curves"]))
+        return Plot(found["title"], found["x_label"], found["y_label"], curves)
+
+
+def _curve(fields: Json) -> Curve:
+    """Make a curve of the points that were computed."""
+    both = zip(map(number, fields["x"]), map(number, fields["y"]), strict=True)
+    xs, ys = zip(*[(x, y) for x, y in both if x is not None and y is not None], strict=True)
+    return Curve(fields["name"], xs, ys)

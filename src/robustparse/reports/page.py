@@ -1,0 +1,170 @@
+"""Self-contained HTML pages: the report on attacked models, and adversarial examples of a training.
+
+A page opens offline: no script, no font, picture or style from elsewhere (its content policy
+forbids them). It is readable in light and dark mode and on a narrow screen, and is well-formed XML.
+What stands on it is decided here, how it is written in ``templates/`` and ``style.css``.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from robustparse import __version__
+from robustparse.errors import InputError
+from robustparse.evaluation.lines import SUMMARY
+from robustparse.files import write_text
+from robustparse.reports.curves import NamedPlots, merge_plots, with_budget_curves
+from robustparse.reports.details import MISSING, details
+from robustparse.reports.folders import (
+    AttackedSentence,
+    AttackFolder,
+    most_telling,
+    read_folder,
+)
+from robustparse.reports.plots import EPOCH, Plot, draw_plot, score_label
+from robustparse.reports.summary import summarize
+from robustparse.reports.training import FILE as METRICS
+from robustparse.reports.training import read_training
+from robustparse.tasks.task import Task
+
+_FALL = (10.0, 110.0)  # left end and width, in pixels, of the picture of a score's fall
+
+
+def build_report(folders: Sequence[Path], out: Path, names: Sequence[str] | None = None) -> None:
+    """Write a page about any number of attacked systems; the first is the one compared with.
+
+    Training runs among the folders, or in an attack's folder, add their curves.
+
+    Args:
+        folders: folders that `robustparse attack` or `fit` wrote, at least one.
+        out: the HTML file, written whole or not at all.
+        names: what the page calls them; by default as much of each path as tells it from others.
+
+    Raises:
+        InputError: a folder is missing or malformed, or `out` cannot be written.
+    """
+    if not folders:
+        raise InputError("no folders given", expected="one at least that `attack` or `fit` wrote")
+    systems, runs = [], []
+    for folder, name in zip(folders, names or _names(folders), strict=True):
+        trained = (folder / METRICS).exists()
+        if (folder / SUMMARY).exists() or not trained:
+            systems.append(read_folder(folder, name))
+        if trained:
+            runs.append((name, read_training(folder, name)))
+    tasks = sorted({system.task.name for system in systems})
+    if len(tasks) > 1:
+        raise InputError(
+            f"the folders hold attacks on {' and '.join(tasks)}", expected="those of one task"
+        )
+    write_text(out, render_report(with_budget_curves(systems), runs))
+
+
+def render_report(systems: Sequence[AttackFolder], runs: Sequence[NamedPlots] = ()) -> str:
+    """Render the page about attacked systems and training runs, as HTML text."""
+    own: list[NamedPlots] = [(system.name, system.plots) for system in systems]
+    all_names = list(dict.fromkeys(name for name, _ in [*own, *runs]))
+    names = ", ".join(all_names) if len(all_names) < 5 else f"{len(all_names)} systems"
+    return _render(
+        "report",
+        title=f"Robustness report: {names}",
+        version=__version__,
+        rows=systems,
+        task=systems[0].task if systems else None,
+        lead=summarize(systems) if systems else "",
+        falls=falls_of(systems),
+        plots=[(plot, _points(plot)) for plot in merge_plots([*own, *runs])],
+        sentences=_drawn_sentences(systems),
+        sections=details(systems),
+    )
+
+
+def render_examples(task: Task, lines: Iterable[Mapping[str, Any]], step: int) -> str:
+    """Render a page about adversarial examples that a training run's evaluation found.
+
+    Args:
+        task: draws them.
+        lines: as of ``examples.jsonl``.
+        step: the training step.
+    """
+    drawn = [(line, Markup(task.draw(line))) for line in lines]
+    title = f"Adversarial examples after step {step}"
+    return _render("examples", title=title, task=task, examples=drawn)
+
+
+def render_example(task: Task, line: Mapping[str, Any]) -> str:
+    """Render one adversarial example for a page that has no style sheet of ours."""
+    return _render("example", line=line, picture=Markup(task.draw(line)))
+
+
+@cache
+def environment() -> Environment:
+    """Return what renders the templates."""
+    environment = Environment(
+        loader=PackageLoader("robustparse.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "score": lambda value: MISSING if value is None else f"{value:.1f}",
+        "label": score_label,
+    }
+    style = Path(__file__).with_name("style.css").read_text("utf-8")
+    environment.globals |= {"style": Markup(style), "missing": MISSING}
+    return environment
+
+
+def _render(template: str, **values: Any) -> str:
+    return environment().get_template(f"{template}.html.j2").render(values)
+
+
+def _names(folders: Sequence[Path]) -> list[str]:
+    """Give each folder its own name: as much of its path as tells it from the others."""
+    whole = [folder.resolve().parts for folder in folders]
+    for depth in range(1, max(len(parts) for parts in whole)):
+        names = ["/".join(parts[-depth:]) for parts in whole]
+        if len(set(names)) == len(names):
+            return names
+    raise InputError("the same folder is given twice", remedy="give each folder once")
+
+
+def falls_of(rows: Sequence[AttackFolder]) -> list[tuple[float, float] | None]:
+    """Place the headline scores before and after on one scale for all rows, in pixels."""
+    scores = [s for row in rows for s in (row.before, row.after) if s is not None]
+    low, high = min(scores, default=0.0), max(scores, default=0.0)
+
+    def place(score: float) -> float:
+        start, width = _FALL
+        return start + width * (score - low) / ((high - low) or 1.0)
+
+    return [
+        None if row.before is None or row.after is None else (place(row.before), place(row.after))
+        for row in rows
+    ]
+
+
+def _points(plot: Plot) -> dict[str, Any]:
+    """Draw a plot, and list its points for the table below it."""
+    with_epochs = any(curve.epochs for curve in plot.curves)
+    points = []
+    for curve in plot.curves:
+        epochs = [f"{epoch:g}" for epoch in curve.epochs] or [MISSING] * len(curve.x)
+        for x, epoch, y in zip(curve.x, epochs, curve.y, strict=True):
+            cells = [f"{x:g}", epoch, f"{y:.2f}"] if with_epochs else [f"{x:g}", f"{y:.2f}"]
+            points.append((curve.name, cells))
+    heads = [plot.x_label, *([EPOCH] if with_epochs else []), plot.y_label]
+    return {"picture": Markup(draw_plot(plot)), "heads": heads, "points": points}
+
+
+def _drawn_sentences(systems: Sequence[AttackFolder]) -> list[tuple[str, AttackedSentence, Markup]]:
+    """Choose the sentences to show; give the system, the sentence and its picture."""
+    found = {id(one): system for system in systems for one in system.sentences}
+    chosen = most_telling([one for system in systems for one in system.sentences])
+    pairs = [(found[id(one)], one) for one in chosen]
+    return [(system.name, one, Markup(system.task.draw(one.line))) for system, one in pairs]

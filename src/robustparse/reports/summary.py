@@ -1,0 +1,76 @@
+"""A report's opening paragraph: what was done to the models, and what it cost them."""
+
+from collections.abc import Sequence
+
+from robustparse.reports.folders import AttackFolder
+from robustparse.reports.plots import score_label
+
+_FEW = ("One model", "Two models", "Three models", "Four models", "Five models")
+
+
+def summarize(rows: Sequence[AttackFolder]) -> str:
+    """Write one paragraph about the systems, the first of which is compared with the others.
+
+    A score that was not computed leaves its sentence out. The share won back is
+    (best attacked - first attacked) / (first clean - first attacked), in the task's headline score.
+    """
+    first = rows[0]
+    sentences = [_what_was_done(rows), _what_it_cost(first)]
+    scored = [row for row in rows if row.after is not None]
+    if len(rows) > 1 and comparable(rows) and len(scored) == len(rows):
+        best = max(scored, key=lambda row: row.after or 0.0)
+        if best is first:
+            others = "The other one does not do" if len(rows) == 2 else "None of the others does"
+            sentences.append(f"{others} better under attack.")
+        else:
+            sentences += [_what_it_cost(best), _won_back(first, best)]
+    elif len(rows) > 1:
+        sentences.append(
+            "The systems were not all scored on the same sentences under the same attack, with the "
+            "same settings and seed, so their scores cannot be compared."
+        )
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def comparable(rows: Sequence[AttackFolder]) -> bool:
+    """Tell whether all rows come from the same attack on as many sentences and words.
+
+    Where it is known what they were run with, that must be the same except for the model.
+    """
+    keys = ("attack", "n_sentences", "n_words")
+    same = len({tuple(row.summary[key] for key in keys) for row in rows}) == 1
+    return same and len({row.compared for row in rows if row.compared is not None}) < 2
+
+
+def _what_was_done(rows: Sequence[AttackFolder]) -> str:
+    models = len({row.model or row.name for row in rows})
+    count = _FEW[models - 1] if models <= len(_FEW) else f"{models} models"
+    done = f"{count} {'was' if models == 1 else 'were'} attacked by substituting words"
+    means = [row.summary["edits_per_sentence"] for row in rows]
+    edits = [mean for mean in means if mean is not None]
+    if not edits:
+        return f"{done}."
+    low, high = f"{min(edits):.1f}", f"{max(edits):.1f}"
+    mean = low if low == high else f"{low} to {high}"
+    return f"{done}, {mean} per sentence on average, chosen so that the answer goes wrong."
+
+
+def _what_it_cost(row: AttackFolder) -> str:
+    if row.before is None or row.after is None:
+        return ""
+    rate = row.summary["success_rate"]
+    worse = "" if rate is None else f"; {rate:.0f} % of the sentences got worse"
+    return (
+        f"On the original sentences “{row.name}” has {score_label(row.task.headline)} "
+        f"{row.before:.1f}, on the perturbed ones {row.after:.1f}{worse}."
+    )
+
+
+def _won_back(first: AttackFolder, best: AttackFolder) -> str:
+    if first.before is None or first.after is None or best.after is None:
+        return ""
+    lost = first.before - first.after
+    if lost <= 0:
+        return ""
+    share = 100 * (best.after - first.after) / lost
+    return f"So “{best.name}” wins back {share:.0f} % of what “{first.name}” loses to the attack."

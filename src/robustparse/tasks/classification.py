@@ -1,0 +1,155 @@
+"""Text classification: one label a text, scored by accuracy."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, Template
+from numpy.typing import NDArray
+
+from robustparse.data.text_files import ending_of, line_of, read_texts
+from robustparse.errors import InputError
+from robustparse.metrics import PunctuationPolicy, percent
+from robustparse.tasks.task import Record, Task
+from robustparse.types import Example, Label, Sentence
+
+
+class ClassificationTask(Task):
+    """Answers are labels: `str`, from a model `Label`; see `Task` for the methods."""
+
+    name = "classification"
+    headline = "accuracy"
+    scores = ("accuracy",)
+    further_scores = ()
+    sums = ("correct",)
+    legend = (
+        '<ul class="legend"><li><mark>word</mark>substituted</li><li>Bars are probabilities; '
+        "wrong labels have another color. The most probable label, the answer, is bold.</li></ul>"
+    )
+
+    def read(
+        self,
+        path: str | Path,
+        max_length: int | None = None,
+        gold: bool = True,
+        limit: str = "max_length",
+        columns: Sequence[str] | None = None,
+    ) -> list[Example]:
+        """See `read_texts`."""
+        return read_texts(path, columns, max_length, gold, limit)
+
+    def sample(self, seed: int, split: str) -> list[Example]:
+        """See `Task.sample`."""
+        from robustparse.data.sample.reviews import sample_reviews
+
+        examples: list[Example] = getattr(sample_reviews(seed), split)
+        return examples
+
+    def ending(self, path: str | Path) -> str:
+        """Return ``.tsv`` or ``.jsonl``."""
+        return ending_of(path)
+
+    def write(
+        self, example: Example, words: Sequence[str] | None = None, answer: str | None = None
+    ) -> str:
+        """Return the line of a text."""
+        return f"{line_of(example, words, answer)}\n"
+
+    def check(
+        self,
+        examples: Sequence[Example],
+        path: str | Path,
+        check: Callable[[Sequence[Example]], None],
+        punctuation: PunctuationPolicy = "none",
+    ) -> None:
+        """See `Task.check`; punctuation has no say in accuracy."""
+        for example in examples:
+            try:
+                check([example])
+            except InputError as error:
+                line = example.id + 1 if example.block else None
+                raise InputError(str(error), path=path, line=line) from None
+
+    def warnings(
+        self,
+        examples: Sequence[Example],
+        path: str | Path,
+        known: Collection[str],
+        punctuation: PunctuationPolicy = "none",
+        training: bool = False,
+    ) -> Iterator[str]:
+        """Warn of labels that a classifier never saw."""
+        unknown = [example for example in examples if example.gold not in known]
+        if unknown:
+            first = unknown[0]
+            yield (
+                f"{path}:{first.id + 1}: label {first.gold!r}, which the classifier never saw in "
+                f"training: texts with this or other such labels, {len(unknown)} in all, "
+                f"{'are not learnt' if training else 'count as wrong'}"
+            )
+
+    def counted(self, sentence: Sentence, punctuation: PunctuationPolicy) -> NDArray[np.bool_]:
+        """Return ``(1,)``: the label counts."""
+        return np.ones(1, dtype=np.bool_)
+
+    def correct(self, answer: str, example: Example, counted: NDArray[np.bool_]) -> dict[str, int]:
+        """Return 1 for a text, and whether its label is right."""
+        return {"counted": 1, "correct": int(answer == example.gold)}
+
+    def score(self, sums: Mapping[str, int]) -> dict[str, float | None]:
+        """Compute the accuracy."""
+        whole = sums.get("counted", 0)
+        return {"accuracy": percent(sums.get("correct", 0), whole) if whole else None}
+
+    def to_record(self, answer: str) -> dict[str, Any]:
+        """Return the label, and the probabilities of all labels where they are known."""
+        known = answer.probabilities if isinstance(answer, Label) else {}
+        rounded = {name: round(value, 4) for name, value in known.items()}
+        return {"label": str(answer), **({"probabilities": rounded} if rounded else {})}
+
+    def from_record(self, record: Record) -> Label:
+        """See `Task.from_record`."""
+        label, probabilities = record.get("label"), record.get("probabilities")
+        if not isinstance(label, str):
+            raise InputError(f"got {label!r}", key="label", expected="a string")
+        known = {} if probabilities is None else probabilities
+        if not isinstance(known, dict) or not all(_is_share(one) for one in known.values()):
+            expected = "an object: label -> number from 0 to 1"
+            raise InputError(f"got {known!r}", key="probabilities", expected=expected)
+        return Label(label, known)
+
+    def draw(self, record: Record) -> str:
+        """Draw both texts, and the probability of each label before and after."""
+        gold, before, after = self._answers(record)
+        labels = dict.fromkeys([gold, *before.probabilities, before, after])
+        return _template().render(
+            record=record, gold=gold, before=before, after=after, labels=labels
+        )
+
+    def changes(self, record: Record) -> tuple[int, int, int]:
+        """See `Task.changes`; the answer to a text has one part."""
+        gold, before, after = self._answers(record)
+        return int(before != after), int(before != gold), int(after != gold)
+
+    def _answers(self, record: Record) -> list[Label]:
+        """Return the gold label, the one before the attack and the one after it."""
+        answers = []
+        for which in ("gold", "clean", "attacked"):
+            try:
+                answers.append(self.from_record(record[which]))
+            except InputError as error:
+                key = f"{which}: {error.key}"
+                raise InputError(error.found, key=key, expected=error.expected) from None
+        return answers
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, int | float) and 0 <= value <= 1
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(Path(__file__).with_name("labels.html.j2").read_text("utf-8"))

@@ -1,0 +1,4 @@
+from .black_box import BlackBox, FunctionVictim
+from .pipeline import Spacy
+
+__all__ = ["BlackBox", "FunctionVictim", "Spacy"]

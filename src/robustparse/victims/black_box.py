@@ -1,0 +1,181 @@
+"""Any function from texts to answers as a victim; nothing more is asked of it.
+
+Searches and goals that need no probabilities work as they are: those of trees count heads, and a
+classifier that gives only a label is one that is sure of it.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robustparse.attacks.victim import Predictions
+from robustparse.data.vocab import Vocabulary
+from robustparse.errors import InputError, check_least, reason
+from robustparse.tasks.task import Task, named
+from robustparse.types import Example, Ids
+from robustparse.victims.answers import answer_code
+
+Texts = list[list[str]]
+"""Texts as a victim is asked about them: lists of words."""
+
+
+class BlackBox(ABC):
+    """Fulfils `attacks.Victim` with one method, `answer`.
+
+    Answers are a `DependencyTree` of a text's words each or, from a classifier, a label or the pair
+    of a label and the probabilities of all labels. They must follow from the text: a run that was
+    stopped asks again.
+
+    Args:
+        task: of the answers, or its name.
+        labels: of a classifier, all that it may answer.
+        training: the sentences it learnt from, as far as they are known, for parts of an attack
+            that go by them (`DictionaryTag`, `TrainingWords`).
+        batch_texts: texts of one call, at most.
+        unknown_word: what stands for the unknown word, by which some searches rank words.
+    """
+
+    unknown = 1  # row 0 is padding
+    batch_words = 100_000  # of the engine's passes, which are cut into calls
+
+    def __init__(
+        self,
+        task: Task | str = "dependency",
+        *,
+        labels: Sequence[str] | None = None,
+        training: Sequence[Example] = (),
+        batch_texts: int = 256,
+        unknown_word: str = "[UNK]",
+    ) -> None:
+        check_least("victim", batch_texts=batch_texts)
+        self.task = named(task) if isinstance(task, str) else task
+        self.labels, self.training, self.batch_texts = labels, training, batch_texts
+        self._code = answer_code(self.task, labels)
+        self._words = ["", unknown_word]
+        self._rows: dict[str, int] = {}
+
+    @abstractmethod
+    def answer(self, texts: Texts) -> Sequence[Any]:
+        """Return the answer to each text, in their order."""
+
+    @property
+    def name(self) -> str:
+        """What messages and folders call it."""
+        return type(self).__name__
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        return Vocabulary.from_examples(self.training)
+
+    @property
+    def training_tags(self) -> Mapping[str, Mapping[str, str]]:
+        """See ``Victim``; empty where its training data are not known."""
+        return self._vocabulary.training_tags
+
+    @property
+    def training_words(self) -> Set[str]:
+        """See ``Victim``; empty where its training data are not known."""
+        return self._vocabulary.training_words
+
+    def intern(self, words: Sequence[str]) -> Ids:
+        """See ``Victim``."""
+        for word in words:
+            if self._rows.setdefault(word, len(self._words)) == len(self._words):
+                self._words.append(word)
+        return np.array([self._rows[word] for word in words], np.int32)
+
+    def intern_tags(self, tags: Sequence[str]) -> Ids:
+        """Return zeros: a black box reads no tags."""
+        return np.zeros(len(tags), np.int32)
+
+    def name_ids(self, names: Sequence[str]) -> Ids:
+        """See ``Victim``."""
+        return self._code.name_ids(names)
+
+    def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[Any]:
+        """See ``Victim``."""
+        return self._code.answers(predictions, lengths)
+
+    def predict(self, words: Ids, tags: Ids, lengths: Ids) -> Predictions:
+        """See ``Victim``; one call for at most ``batch_texts`` texts.
+
+        Raises:
+            InputError: it fails, or gives another number of answers or none that fit the texts.
+        """
+        pairs = zip(words.tolist(), lengths.tolist(), strict=True)
+        texts = [[self._words[row] for row in rows[:length]] for rows, length in pairs]
+        found: list[Any] = []
+        for begin in range(0, len(texts), self.batch_texts):
+            found += self._asked(texts[begin : begin + self.batch_texts])
+        return self._code.arrays(found, words.shape[1])
+
+    def evaluating(self) -> AbstractContextManager[None]:
+        """See ``Victim``; nothing is switched."""
+        return nullcontext()
+
+    def check(self, examples: Sequence[Example]) -> None:  # noqa: B027 - a default
+        """Accept all: what it cannot read, it says when it is asked."""
+
+    def warnings(self, examples: Sequence[Example], path: str | Path, *_: object) -> Iterator[str]:
+        """Yield nothing: what it learnt is not known."""
+        return iter(())
+
+    def _asked(self, texts: Texts) -> list[Any]:
+        """Ask once; return the answers, encoded."""
+        remedy = "mend it; the same command resumes, what was finished is kept"
+        try:
+            given = self.answer([[*text] for text in texts])
+        except InputError:
+            raise
+        except Exception as error:
+            found = f"{self.name} failed: {type(error).__name__}: {reason(error)}"
+            raise InputError(found, key="victim", remedy=remedy) from error
+        if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str):
+            found = f"{self.name} gave {repr(given)[:60]} for {len(texts)} texts"
+            raise InputError(found, key="victim", expected="a list of answers", remedy=remedy)
+        if len(given) != len(texts):
+            found = f"{self.name} gave {len(given)} answers to {len(texts)} texts"
+            raise InputError(found, key="victim", expected="one answer a text", remedy=remedy)
+        return [self._encoded(answer, text) for answer, text in zip(given, texts, strict=True)]
+
+    def _encoded(self, answer: Any, text: Sequence[str]) -> Any:
+        try:
+            return self._code.row(answer, text)
+        except InputError as error:
+            found = f"{self.name} on {' '.join(text)[:60]!r}: {error.found}"
+            raise InputError(found, key="victim", expected=error.expected) from None
+
+
+class FunctionVictim(BlackBox):
+    """Asks a function that was written in Python.
+
+    >>> victim = FunctionVictim(lambda texts: ["long" if len(words) > 9 else "short"
+    ...     for words in texts], "classification", labels=["short", "long"])  # doctest: +SKIP
+
+    Args:
+        function: takes a list of texts, each a list of words, and returns as many answers.
+        task, settings: see `BlackBox`.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[Texts], Sequence[Any]],
+        task: Task | str = "dependency",
+        **settings: Any,
+    ) -> None:
+        super().__init__(task, **settings)
+        self.function = function
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return str(getattr(self.function, "__qualname__", type(self.function).__name__))
+
+    def answer(self, texts: Texts) -> Sequence[Any]:
+        """Call the function."""
+        return self.function(texts)

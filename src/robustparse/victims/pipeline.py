@@ -1,0 +1,68 @@
+"""The parser of a spaCy pipeline, as it is, on sentences that are split into words already."""
+
+from functools import cached_property
+from typing import Any
+
+from robustparse.errors import InputError, optional_library
+from robustparse.types import DependencyTree
+from robustparse.victims.black_box import BlackBox, Texts
+
+
+class Spacy(BlackBox):
+    """A spaCy pipeline with a parser, on the CPU.
+
+    Words are handed over as they are, and a text stays one sentence. spaCy's label ``ROOT`` becomes
+    ``root``, as in Universal Dependencies. Its English pipelines have labels of another scheme
+    otherwise, so that only unlabelled scores say something on a treebank of that.
+
+    Args:
+        model: a pipeline's name or folder, as ``en_core_web_sm``.
+        training: a file of sentences that it learnt from; see `BlackBox`.
+        batch_texts: sentences of one call, at most.
+    """
+
+    def __init__(self, model: str, *, training: str | None = None, batch_texts: int = 256) -> None:
+        super().__init__(batch_texts=batch_texts)
+        self.model = model
+        self.training = [] if training is None else self.task.read(training)
+
+    @property
+    def name(self) -> str:
+        """The class's name and the pipeline's."""
+        return f"Spacy {self.model}"
+
+    def answer(self, texts: Texts) -> list[DependencyTree]:
+        """Parse sentences."""
+        pipeline, doc = self._pipeline
+        # The first word begins a sentence, no other does.
+        docs = [doc(pipeline.vocab, words=words, sent_starts=_one(words)) for words in texts]
+        return [_tree(parsed) for parsed in pipeline.pipe(docs)]
+
+    @cached_property
+    def _pipeline(self) -> tuple[Any, type[Any]]:
+        """The pipeline and the class of its documents."""
+        remedy = "run `pip install robustparse[spacy]`"
+        library = optional_library("spacy", "victim: model", remedy)
+        try:
+            pipeline = library.load(self.model)
+        except Exception as error:  # spaCy raises types of its own for what it cannot load
+            raise InputError(
+                f"spaCy cannot load {self.model!r} ({' '.join(str(error).split())[:120]})",
+                key="victim: model",
+                remedy=f"run `python -m spacy download {self.model}`, or give a pipeline's folder",
+            ) from error
+        if "parser" not in pipeline.pipe_names:
+            found = f"{self.model!r} has no parser, only {', '.join(pipeline.pipe_names)}"
+            raise InputError(found, key="victim: model", expected="a pipeline with a parser")
+        return pipeline, library.tokens.Doc
+
+
+def _one(words: list[str]) -> list[bool]:
+    return [index == 0 for index in range(len(words))]
+
+
+def _tree(doc: Any) -> DependencyTree:
+    """Return a parse; a token that is its own head is the root."""
+    heads = tuple(0 if token.head.i == token.i else token.head.i + 1 for token in doc)
+    labels = tuple("root" if token.dep_ == "ROOT" else token.dep_ for token in doc)
+    return DependencyTree(heads, labels)

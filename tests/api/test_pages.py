@@ -1,0 +1,64 @@
+"""The notebook and the page on Python run as they stand, and show what they say."""
+
+import json
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import robustparse as rp
+from sample_runs import save_checkpoint, sentences, trained_parser, write_sample
+
+DOCS = Path(__file__).parents[2] / "docs"
+# Recipes that need models and lexicons; a test makes do with what it has.
+RECIPE = """
+candidates: {class_path: robustparse.attacks.TrainingWords, init_args: {sample: 4}}
+search: {class_path: robustparse.attacks.Zheng2020}
+"""
+
+
+def run(cells: list[str]) -> dict[str, Any]:
+    """The names that cells leave; the last line of each may be an expression, which is shown."""
+    names: dict[str, Any] = {}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=r"pytorch_lightning\..*")  # advice on loaders
+        for cell in cells:
+            exec(cell, names)
+    return names
+
+
+@pytest.mark.slow
+def test_the_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    cells = json.loads((DOCS / "notebook.ipynb").read_text())["cells"]
+    codes = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert all(not cell["outputs"] and cell["execution_count"] is None for cell in codes)
+    names = run(["".join(cell["source"]) for cell in codes])
+    before, after = (names[name].summary for name in ("results", "defended"))
+    assert before["clean"]["las"] > 70
+    assert before["attacked"]["las"] < before["clean"]["las"] - 5
+    assert after["attacked"]["las"] > before["attacked"]["las"]
+    assert [line["adversarial_tokens"] for line in names["black_box"].lines] == [
+        line["adversarial_tokens"] for line in names["results"].lines
+    ]
+    assert "wins back" in names["page"].read_text()
+
+
+def test_the_page_on_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("words.yaml").write_text(RECIPE)
+    Path("runs/ewt_biaffine").mkdir(parents=True)
+    save_checkpoint(trained_parser().float(), Path("runs/ewt_biaffine/best.ckpt"))
+    write_sample(Path("en_ewt-ud-test.conllu"), sentences(12, "test"))
+    blocks = re.findall(r"```python\n(.*?)```", (DOCS / "python.md").read_text(), re.DOTALL)
+    first, changed, training, victim = (
+        re.sub('"(zheng2020_blackbox|pwws)"', '"words.yaml"', block) for block in blocks
+    )
+    assert sum(bool(line) for line in training.splitlines()) <= 15
+    names = run([first + changed + training.replace("max_epochs=3", "max_steps=2") + victim])
+    assert Path("report.html").exists()
+    assert len(names["results"]) == 20
+    assert rp.load("parser.ckpt").predict([["a", "b"]])

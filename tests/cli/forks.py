@@ -1,0 +1,99 @@
+"""Functions in processes of their own, forked from one that has imported everything once.
+
+Importing takes longer than most of what such a process does in a test.
+"""
+
+import multiprocessing
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+# It pickles what a process gets, as "spawn" does.
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(
+    [
+        "robustparse.cli.lightning",
+        "robustparse.cli.attack",
+        "robustparse.cli.augment",
+        "robustparse.models.dependency.biaffine",
+        "robustparse.data.sample.treebank",
+        "torch.distributed.run",
+        "pytest",
+    ]
+)
+
+
+class Forked:
+    """A process that calls a function, with the methods of ``subprocess.Popen`` that tests need.
+
+    Args:
+        work: the function; `SystemExit` is its exit code.
+        arguments: its own.
+        environment: variables over those of this process.
+    """
+
+    def __init__(self, work: Callable[..., None], *arguments: Any, **environment: str) -> None:
+        self._ended, end = FORKS.Pipe(duplex=False)
+        given = (end, Path.cwd(), work, arguments, {**os.environ, **environment})
+        self._process = FORKS.Process(target=_call, args=given)
+        self._process.start()
+        end.close()  # so that the other end is closed when the process and all its own have ended
+
+    @property
+    def returncode(self) -> int | None:
+        """Its exit code, -9 if it was killed; none while it runs."""
+        return self._process.exitcode
+
+    poll = returncode.fget
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self._process.kill()
+
+    def communicate(self, timeout: float = 600.0) -> tuple[str, str]:
+        """Wait for its end, and that of the processes it started; what it printed if not killed."""
+        printed = ("", "")
+        while True:
+            assert self._ended.poll(timeout), "it hangs"
+            try:
+                printed = self._ended.recv()
+            except EOFError:
+                break
+        self._process.join()
+        return printed
+
+
+def _call(
+    end: Any,
+    folder: Path,
+    work: Callable[..., None],
+    arguments: tuple[Any, ...],
+    environment: dict[str, str],
+) -> None:
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    torch.set_num_threads(1)
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        os.dup2(output.fileno(), 1)
+        os.dup2(errors.fileno(), 2)
+        status = 0
+        try:
+            work(*arguments)
+        except SystemExit as stop:
+            status = int(stop.code or 0)
+        except BaseException:
+            traceback.print_exc()
+            status = 1
+        sys.stdout.flush()
+        sys.stderr.flush()
+        output.seek(0)
+        errors.seek(0)
+        end.send((output.read(), errors.read()))
+    os._exit(status)

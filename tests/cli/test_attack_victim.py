@@ -1,0 +1,137 @@
+"""Victims that are named by their class: attacked, scored, stopped and resumed."""
+
+import json
+import pickle
+import sys
+from pathlib import Path
+
+import pytest
+from command_runs import mistake, table
+
+import robustparse as rp
+from robustparse import trust
+from robustparse.api.sources import NamedVictim
+from robustparse.cli.main import main
+from robustparse.evaluation.lines import read_lines
+from sample_runs import sentences, write_sample
+
+MODULE = "somebody_elses"
+CODE = '''
+from pathlib import Path
+
+import robustparse as rp
+from robustparse.victims import BlackBox
+
+
+class Parser(BlackBox):
+    """A checkpoint behind a function; it breaks once after so many calls."""
+
+    def __init__(self, path: str, breaks: bool = False, after: int = 4, skip: int = 0) -> None:
+        super().__init__(training=rp.sample(split="train")[:300])
+        self.path, self.breaks, self.calls, self.skip = path, breaks, after, skip
+        self.model = rp.load(path)
+
+    def answer(self, texts):
+        self.calls -= 1
+        if self.breaks and self.calls < 0 and not Path("broken").exists():
+            Path("broken").touch()
+            raise ConnectionError("no route to host")
+        return self.model.predict(texts)[self.skip :]
+'''
+
+
+@pytest.fixture(autouse=True)
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The victim's module, in the current folder."""
+    (tmp_path / f"{MODULE}.py").write_text(CODE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, MODULE, raising=False)
+
+
+def arguments(made: Path, command: str, *more: object) -> list[str]:
+    """Those of a command on the victim."""
+    victim = ("--victim", f"{MODULE}.Parser", "--victim.path", made / "tiny.ckpt")
+    recipe = ("--attack", made / "words.yaml") if command == "attack" else ()
+    given = (command, *recipe, *victim, "--data", made / "test.conllu", "--trust", MODULE, *more)
+    return [str(part) for part in given]
+
+
+def test_it_is_attacked_as_the_checkpoint_behind_it(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(arguments(made, "attack", "--out", "out", "--limit", "6"))
+    printed = table(capsys.readouterr().out)
+    data = ["--data", str(made / "test.conllu"), "--limit", "6", "--device", "cpu"]
+    checkpoint = ["--checkpoint", str(made / "tiny.ckpt"), "--out", "own"]
+    main(["attack", "--attack", str(made / "words.yaml"), *data, *checkpoint])
+    found, own = (
+        [{**line, "unseen": None} for line in read_lines(Path(folder, "examples.jsonl"))]
+        for folder in ("out", "own")
+    )
+    assert found == own
+    assert printed["Parser"] == table(capsys.readouterr().out)["tiny"]
+    run = json.loads(Path("out/run.json").read_text())
+    assert run["victim"]["init_args"]["path"] == str(made / "tiny.ckpt")
+    assert list(run["sha256"]["victim"]) == [str(made / "tiny.ckpt")]
+    assert run["victims"] == ["Parser"]
+    main(["report", "out", "own", "--out", "report.html"])
+    # Other arguments are another victim.
+    error = mistake(capsys, *arguments(made, "attack", "--out", "out", "--victim.after", 9))
+    assert "holds another run" in error
+
+
+def test_it_dies_midway_and_the_same_command_resumes(
+    made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dies = arguments(made, "attack", "--out", "out", "--attack.live", 2, "--victim.breaks", "true")
+    dies += ["--victim.after", "16"]
+    error = mistake(capsys, *dies)
+    assert "Parser failed: ConnectionError: no route to host" in error
+    assert "the same command resumes" in error
+    finished = read_lines(Path("out/examples.jsonl"))
+    assert 0 < len(finished) < 12
+    main(dies)
+    main(arguments(made, "attack", "--out", "whole"))
+    lines = read_lines(Path("out/examples.jsonl"))
+    assert lines == read_lines(Path("whole/examples.jsonl"))
+    assert all(line in lines for line in finished)
+
+
+def test_another_process_can_be_given_it(made: Path) -> None:
+    trust.trust([MODULE])
+    settings = {"class_path": f"{MODULE}.Parser", "init_args": {"path": str(made / "tiny.ckpt")}}
+    source = pickle.loads(pickle.dumps(NamedVictim(settings)))
+    words = [["The", "cat", "sleeps"]]
+    assert source.open("cpu").answer(words) == rp.load(made / "tiny.ckpt").predict(words)
+
+
+def test_it_is_scored_as_the_checkpoint_behind_it(
+    made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(arguments(made, "evaluate", "--out", "scores"))
+    printed = table(capsys.readouterr().out)["Parser"]
+    data = ["--data", str(made / "test.conllu"), "--device", "cpu"]
+    main(["evaluate", "--checkpoint", str(made / "tiny.ckpt"), *data])
+    assert printed == table(capsys.readouterr().out)["tiny"]
+    assert json.loads(Path("scores/scores.json").read_text())["checkpoints"] == ["Parser"]
+
+
+def test_mistakes_are_named(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = arguments(made, "attack", "--out", "out")
+    trusted = whole.index("--trust")
+    assert f"--trust {MODULE}" in mistake(capsys, *whole[:trusted], *whole[trusted + 2 :])
+    assert "exactly one" in mistake(capsys, *whole, "--checkpoint", made / "tiny.ckpt")
+    victim = whole.index("--victim")
+    assert "exactly one" in mistake(capsys, *whole[:victim], *whole[victim + 4 :])
+    assert "--decoder" in mistake(capsys, *whole, "--decoder", "eisner")
+    assert "--precision" in mistake(capsys, *whole, "--precision", "bf16-mixed")
+    assert "no such checkpoint" in mistake(capsys, *whole, "--victim.path", "missing.ckpt")
+    assert "nonsense" in mistake(capsys, *whole, "--victim.nonsense", "1")
+
+
+def test_an_answer_too_few(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_sample(tmp_path / "one.conllu", sentences(1, "test"))
+    whole = arguments(made, "attack", "--out", "out", "--victim.skip", 1)
+    error = mistake(capsys, *whole, "--data", "one.conllu")
+    assert "Parser gave 0 answers to 1 texts; expected one answer a text" in error

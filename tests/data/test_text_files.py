@@ -1,0 +1,144 @@
+"""Labelled texts in TSV, JSON lines and datasets: read, written back, and refused by line."""
+
+import json
+from pathlib import Path
+
+import datasets
+import pytest
+
+from robustparse.data.text_files import find_split, read_texts
+from robustparse.data.texts import TextDataModule
+from robustparse.errors import InputError
+from robustparse.tasks.classification import ClassificationTask
+from robustparse.types import Example
+
+TASK = ClassificationTask()
+ROWS = [("a fine  film .", "pos", 1), ("dull", "neg", 2), ("é\u00a0{ü} \u2028 !", "pos", 3)]
+WORDS = [("a", "fine", "film", "."), ("dull",), ("é", "{ü}", "!")]
+NAMED = ["review", "verdict"]
+
+
+def tsv(path: Path) -> Path:
+    path.write_text("".join(f"{text}\t{label}\r\n" for text, label, _ in ROWS), encoding="utf-8")
+    return path
+
+
+def jsonl(path: Path) -> Path:
+    rows = [{"id": id_, "verdict": label, "review": text} for text, label, id_ in ROWS]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return path
+
+
+def saved(path: Path) -> Path:
+    features = {"review": datasets.Value("string"), "id": datasets.Value("int64")}
+    features["verdict"] = datasets.ClassLabel(names=["neg", "pos"])
+    rows = [{"review": text, "verdict": label, "id": id_} for text, label, id_ in ROWS]
+    data = datasets.Dataset.from_list(rows, features=datasets.Features(features))
+    datasets.DatasetDict({"train": data, "validation": data}).save_to_disk(path)
+    return path / "train"
+
+
+SOURCES = {"x.tsv": (tsv, None), "x.jsonl": (jsonl, NAMED), "x": (saved, NAMED)}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_format_gives_the_same_examples_and_takes_them_back(name: str, tmp_path: Path):
+    make, columns = SOURCES[name]
+    path = make(tmp_path / name)
+    found = read_texts(path, columns)
+    assert [example.sentence.words for example in found] == WORDS
+    assert [(example.id, example.gold) for example in found] == [(0, "pos"), (1, "neg"), (2, "pos")]
+    # As they stand there, and with other words or another label, in a file that is read again.
+    out = tmp_path / f"out{TASK.ending(path)}"
+    for words, answer in ((None, None), (("new",), None), (None, "neg")):
+        out.write_text("".join(TASK.write(one, words, answer) for one in found), encoding="utf-8")
+        again = read_texts(out, columns)
+        assert [one.sentence.words for one in again] == ([words] * 3 if words else WORDS)
+        assert [one.gold for one in again] == ([answer] * 3 if answer else ["pos", "neg", "pos"])
+    if name == "x.jsonl":
+        assert [json.loads(line)["id"] for line in out.read_text().splitlines()] == [1, 2, 3]
+
+
+def test_texts_made_in_memory_are_written_as_tsv():
+    example = Example(0, TASK.sample(0, "test")[0].sentence, "mixed")
+    assert TASK.write(example) == " ".join(example.sentence.words) + "\tmixed\n"
+
+
+MISTAKES = {
+    "no label": ("x.tsv", "good\tpos\nbad\n", None, 2, "no label", "a text and its label"),
+    "blank label": ("x.tsv", "good\tpos\nbad\t \n", None, 2, "the label is ' '", None),
+    "empty text": ("x.tsv", "good\tpos\n \tneg\n", None, 2, "the text is ' '", "words,"),
+    "empty line": ("x.tsv", "good\tpos\n\nbad\tneg\n", None, 2, "an empty text", None),
+    "two texts": ("x.tsv", "a\tb\tpos\n", None, 1, "3 columns in 'a\\tb\\tpos'", "one text, not"),
+    "names for none": ("x.tsv", "a\tpos\n", NAMED, None, "the columns of x.tsv have no", None),
+    "no column": ("x.jsonl", '{"text": "a"}', NAMED, 1, "no column 'review'", "one of text"),
+    "no label there": ("x.jsonl", '{"review": "a"}', NAMED, 1, "no label", None),
+    "a number": ("x.jsonl", '{"text": 3, "label": 1}', None, 1, "the text is 3", None),
+    "a fraction": ("x.jsonl", '{"text": "a", "label": 0.5}', None, 1, "the label is 0.5", None),
+    "a list": ("x.jsonl", '{"text": "a", "label": 1}\n[1]', None, 2, "got '[1]'", "an object"),
+    "torn": ("x.jsonl", '{"text": "a", "la', None, 1, "not JSON", "an object a line"),
+    "one name": ("x.jsonl", "{}", ["text"], None, "got ['text']", "the column of the text and"),
+    "long": ("x.tsv", "a b\tpos\na b c d\tneg", None, 2, "the text has 4 words, over", None),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_are_named_by_file_and_line(name: str, tmp_path: Path):
+    file, content, columns, line, found, expected = MISTAKES[name]
+    path = tmp_path / file
+    path.write_text(content)
+    with pytest.raises(InputError) as error:
+        read_texts(path, columns, max_length=3, limit="--max_length")
+    assert error.value.line == line
+    assert error.value.path == (None if name == "one name" else str(path))
+    assert found in error.value.found
+    assert (expected or "") in (error.value.expected or "")
+    if name == "long":
+        assert error.value.remedy.startswith("raise --max_length")
+
+
+def test_a_dataset_without_the_named_columns_or_split_is_refused(tmp_path: Path):
+    split = saved(tmp_path / "x")
+    with pytest.raises(InputError) as error:
+        read_texts(split)
+    assert (error.value.path, error.value.found) == (str(split), "no column 'text'")
+    assert error.value.expected == "one of review, verdict, id"
+    with pytest.raises(InputError) as error:
+        read_texts(split.parent, NAMED)
+    assert error.value.found == "holds the splits train, validation"
+    with pytest.raises(InputError) as error:  # offline, as tests are
+        read_texts("datasets:nobody/nothing:train")
+    assert error.value.found.startswith("is no dataset")
+
+
+def test_labels_may_be_missing_where_nobody_looks_at_them(tmp_path: Path):
+    path = tmp_path / "x.tsv"
+    path.write_text("good\nbad\tneg\n")
+    found = read_texts(path, labelled=False)
+    assert [example.gold for example in found] == ["", "neg"]
+    assert TASK.write(found[0], answer="pos") == "good\tpos\n"
+
+
+def test_splits_are_found_by_the_end_of_their_names(tmp_path: Path):
+    tsv(tmp_path / "mr-train.tsv")
+    jsonl(tmp_path / "dev.jsonl")
+    assert find_split(tmp_path, "train").name == "mr-train.tsv"
+    assert find_split(tmp_path, "dev").name == "dev.jsonl"
+    assert str(find_split("datasets:imdb", "dev")) == "datasets:imdb:validation"
+    assert find_split(saved(tmp_path / "x").parent, "dev") == tmp_path / "x" / "validation"
+    (tmp_path / "train.jsonl").write_text("{}")
+    for split, count in (("train", 2), ("test", 0)):
+        with pytest.raises(InputError) as error:
+            find_split(tmp_path, split)
+        assert error.value.found.startswith(f"{count} files end in {split}.tsv")
+        assert error.value.remedy == f"name it with {split}_file"
+
+
+def test_copies_with_an_unknown_label_are_refused(tmp_path: Path):
+    train, copies = tsv(tmp_path / "train.tsv"), tmp_path / "copies.tsv"
+    copies.write_text("a\tpos\nb\tgreat\n")
+    data = TextDataModule(train_file=str(train), augmented_files=[str(copies)])
+    with pytest.raises(InputError) as error:
+        data.augmented_examples  # noqa: B018
+    assert (error.value.path, error.value.line) == (str(copies), 2)
+    assert error.value.expected == "one of neg, pos"

@@ -1,0 +1,114 @@
+"""The page's tables about the adversarial examples: what is there is shown, the rest left out."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report_pages import Page, summary
+
+from robustparse.errors import InputError
+from robustparse.reports.folders import AttackFolder
+from robustparse.reports.page import render_report
+from robustparse.tasks.task import named
+
+MORE = {
+    "queries_per_sentence": {"charged": 96.25, "unique": 90.0},
+    "edits_per_success": 2.5,
+    "queries_per_success": {"charged": 71.5, "unique": 70.0},
+    "unseen": {
+        "changed": 1812,
+        "oov": {"before": 24, "after": 1285},
+        "oot": {"before": 25, "after": 1300},
+    },
+    "by_tag": {
+        "NN": {
+            "sentences": 700,
+            "changed": 911,
+            "success_rate": 24.25,
+            "uas_drop": 2.06,
+            "las_drop": 3.17,
+        },
+        "mixed": {
+            "sentences": 80,
+            "changed": 0,
+            "success_rate": 44.0,
+            "uas_drop": None,
+            "las_drop": None,
+        },
+    },
+    "candidates": {
+        "slots": 2215,
+        "sums": {},
+        "means": {
+            "all": {"proposed": 59.5, "Tag<er>": 3.25},
+            "MaskedLM": {"proposed": 28.64, "Tag<er>": 0.54},
+            "Sememes": {"proposed": 8.57, "Tag<er>": 0.46},
+        },
+    },
+    "perplexity": {"clean": 127.67, "attacked": 139.99, "model": "gpt2", "kind": "causal"},
+    "word_similarity": {"changed": 0.812, "success": 0.7},
+    "sentence_similarity": None,
+}
+
+
+def page(**summaries: dict[str, Any]) -> Page:
+    task = named("dependency")
+    systems = [
+        AttackFolder(name, task, {**summary(90.0, 70.0), **one}, Path(name))
+        for name, one in summaries.items()
+    ]
+    return Page(render_report(systems))
+
+
+def test_all_values_are_on_the_page():
+    found = page(one={**summary(90.0, 70.0), **MORE})
+    for value in (
+        *("1.7", "2.5", "96.2", "71.5", "127.7 → 140.0", "0.81", "1,812", "24 → 1,285"),
+        *("25 → 1,300", "700", "911", "24.2", "2.1", "3.2", "2,215 words tried"),
+        "Perplexity by gpt2.",
+        *("28.64", "0.54", "8.57", "0.46", "59.50", "3.25", "Tag<er>"),
+    ):
+        assert value in found.text, value
+    assert found.tags.count("table") == 4
+
+
+def test_a_single_generator_has_one_row():
+    means = {"all": {"proposed": 5.0}, "MaskedLM": {"proposed": 5.0}}
+    found = page(one={**MORE, "candidates": {"slots": 3, "means": means}})
+    assert "MaskedLM" in found.text
+    assert found.text.count("5.00") == 1
+
+
+def test_what_was_not_computed_is_left_out():
+    old = summary(90.0, 70.0)
+    nothing = page(old=old)
+    assert nothing.tags.count("table") == 1
+    bare = {**old, "edits_per_success": None, "by_tag": None, "candidates": None, "unseen": None}
+    found = page(bare=bare)
+    assert found.tags.count("table") == 2
+    assert "Parts of speech" not in found.text
+    assert "Candidates" not in found.text
+    measured = page(measured={**old, "perplexity": MORE["perplexity"], "word_similarity": None})
+    assert "127.7" in measured.text
+    assert page(old=old, new=MORE).texts.count("old") == 1  # in the table of systems only
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"edits_per_success": "2"},
+        {"unseen": {"changed": True}},
+        {"by_tag": {"NN": {"sentences": []}}},
+        {"by_tag": [3]},
+        {"by_tag": {"NN": 3}},
+        {"candidates": {"means": {"all": 3}}},
+        {"edits_per_success": 10**400},
+        {"unseen": {"changed": math.nan}},
+    ],
+)
+def test_mistakes_are_named(change):
+    with pytest.raises(InputError) as error:
+        page(one={**MORE, **change})
+    assert error.value.path == "one/summary.json"
+    assert error.value.found.startswith("not as `robustparse attack` writes it")

@@ -1,0 +1,178 @@
+"""The page from output folders: right scores, telling sentences, self-contained, clear errors."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from report_pages import Json, curves, example, parse, summary, write
+
+from robustparse.errors import InputError
+from robustparse.reports.curves import NamedPlots, merge_plots
+from robustparse.reports.folders import AttackedSentence, most_telling, read_folder
+from robustparse.reports.page import build_report
+from robustparse.reports.plots import Curve, Plot
+
+
+def test_page_of_two_systems(tmp_path: Path) -> None:
+    two = {**example(1), "adversarial_tokens": ["Cats", "<b>", "fish1"]}
+    base = write(
+        tmp_path / "clean",
+        summary(90.0, 70.0),
+        [*map(example, range(5)), example(9, success=False)],
+        curves("clean"),
+    )
+    other = write(tmp_path / "robust", summary(89.5, 75.0), [two], curves("robust"))
+    out = tmp_path / "new" / "report.html"
+    build_report([base, other], out)
+    page = parse(out)
+    for value in ("90.0", "70.0", "75.0", "83.2", "45.3", "2,077", "zheng2020_blackbox"):
+        assert value in page.text
+    # (75 - 70) / (90 - 70) of the loss is won back
+    assert "“robust” wins back 25 % of what “clean” loses" in page.text
+    assert page.tags.count("table") == 2  # the systems, and the values of one merged plot
+    # Three sentences, each with its caption, the title of its picture and its word.
+    assert page.text.count("<b>") == 3 * 3
+    assert "b" not in page.tags
+    caption = "ate became <b> . With it, “clean” changed 2 other parts of its answer: 0 of all"
+    assert page.text.count(caption) == 3
+    assert all(address.startswith("#") for address in page.addresses)
+    assert not {"script", "link", "img", "iframe"} & set(page.tags)
+    style = next(t for t in page.texts if "prefers-color-scheme:dark" in t)
+    assert not re.search(r"url\(|@import", style)
+    assert [p.name for p in out.parent.iterdir()] == ["report.html"]  # nothing left aside
+    first = out.read_bytes()
+    build_report([other], out)
+    assert "With them, “robust” changed 1 other part of its answer" in parse(out).text
+    build_report([base, other], out)
+    assert out.read_bytes() == first
+
+
+def test_page_without_curves_successes_or_scores(tmp_path: Path) -> None:
+    folder = write(tmp_path / "a", summary(90.0, None), [example(0, success=False)])
+    build_report([folder], tmp_path / "r.html")
+    text = parse(tmp_path / "r.html").text
+    assert "lowered the score of no sentence" in text
+    assert "Curves" not in text
+    assert not re.search("nan|None", text)
+    assert "On the original" not in text.partition("Systems")[0]  # it needs both scores
+
+
+def test_curves_of_the_same_axes_share_a_plot(tmp_path: Path) -> None:
+    folders = [
+        read_folder(write(tmp_path / n, summary(90, 80), [example(0)], curves(c)), n)
+        for n, c in [("a", "x"), ("b", "y"), ("c", "x")]
+    ]
+    systems = [(folder.name, folder.plots) for folder in folders]
+    (plot,) = merge_plots(systems[:2])
+    assert [curve.name for curve in plot.curves] == ["x", "y"]
+    assert plot.curves[0].x == (0, 10)  # what was not computed is left out
+    (plot,) = merge_plots(systems)
+    assert [curve.name for curve in plot.curves] == ["a: x", "b: y", "c: x"]
+    many = merge_plots(systems * 3)
+    assert [len(plot.curves) for plot in many] == [6, 3]
+    assert len({plot.title for plot in many}) == 2
+
+
+def test_lines_of_a_system_stay_together() -> None:
+    def system(name: str, count: int) -> NamedPlots:
+        lines = (Curve(f"{budget} %", (0, 1), (80, 70)) for budget in range(count))
+        return name, (Plot("t", "x", "y", tuple(lines)),)
+
+    plots = merge_plots([system("a", 2), system("b", 4), system("c", 5), system("d", 8)])
+    drawn = [[curve.name[0] for curve in plot.curves] for plot in plots]
+    assert drawn == [[*"aabbbb"], [*"ccccc"], [*"dddddd"], [*"dd"]]
+    assert [plot.title for plot in plots] == ["t (1)", "t (2)", "t (3)", "t (4)"]
+
+
+def sentence(length: int, edited: list[int], changed: int) -> AttackedSentence:
+    words = [f"w{length}{edited}{changed}{i}" for i in range(length)]
+    return AttackedSentence({"tokens": words, "edited": edited}, changed, 0, 0)
+
+
+def test_the_most_telling_sentences() -> None:
+    plain = sentence(8, [0], changed=1)
+    best = sentence(14, [0, 3], changed=3)
+    short = sentence(6, [0], changed=1)
+    too_long = sentence(15, [0], changed=14)
+    too_short = sentence(5, [0], changed=4)
+    too_many = sentence(9, [0, 1, 2], changed=6)
+    every = [too_long, plain, too_short, short, too_many, best]
+    assert most_telling(every) == [best, short, plain]  # both change one word, short has 6
+    assert most_telling(every + every, 4)[3] == too_long
+    assert most_telling([]) == []
+
+
+def test_edited_words_are_where_the_texts_differ(tmp_path: Path) -> None:
+    line = {**example(0, word="saw\u2028it"), "edited": []}  # U+2028 is no new line
+    folder = read_folder(write(tmp_path / "a", summary(90, 80), [line]), "a")
+    (found,) = folder.sentences
+    assert found.swaps == [("saw\u2028it", "<b>")]
+    assert (found.changed, found.wrong_before, found.wrong_after) == (2, 0, 3)
+
+
+def test_names_tell_folders_apart(tmp_path: Path) -> None:
+    folders = [
+        write(tmp_path / x / "attack", summary(90, 80), [example(0)]) for x in ("one", "two")
+    ]
+    build_report(folders, tmp_path / "r.html")
+    assert "one/attack, two/attack" in parse(tmp_path / "r.html").text
+    with pytest.raises(InputError, match="twice"):
+        build_report([folders[0], folders[0]], tmp_path / "r.html")
+
+
+def changed(record: Json, **changes: object) -> str:
+    return json.dumps({**record, **changes})
+
+
+SUMMARY, LINE, PLOT = summary(90, 80), example(0), curves("a")
+HUGE = 10**400
+WRITTEN = "not as `robustparse attack` writes it"
+BAD = [
+    ("summary.json", None, "no such file"),
+    ("summary.json", "{", "not JSON"),
+    ("summary.json", "[]", "found list"),
+    ("summary.json", changed(SUMMARY, task="baking"), "'baking'"),
+    ("summary.json", changed(SUMMARY, n_words="x"), WRITTEN),
+    ("summary.json", changed(SUMMARY, clean={"uas": 1}), WRITTEN),
+    ("summary.json", json.dumps(summary(float("nan"), 8)), WRITTEN),
+    ("summary.json", json.dumps(summary(HUGE, 8)), WRITTEN),
+    ("examples.jsonl", None, "no such file"),
+    ("examples.jsonl", json.dumps(LINE) + "\nx\n", "no sentence"),
+    ("examples.jsonl", changed(LINE, tokens=["a"]), "not as an attack writes it"),
+    ("examples.jsonl", changed(LINE, tokens=[1]), "not as an attack writes it"),
+    ("examples.jsonl", changed(LINE, success=1), "not as an attack writes it"),
+    ("examples.jsonl", changed(LINE, gold=[]), WRITTEN),
+    ("examples.jsonl", changed(LINE, gold={"heads": [2, 0, 4], "labels": ["a"] * 3}), WRITTEN),
+    ("curves.json", json.dumps({"title": "t"}), "'curves'"),
+    ("curves.json", json.dumps([3]), "found list"),
+    ("curves.json", changed(PLOT, curves=[3]), "not as `robustparse quickstart` writes it"),
+    ("curves.json", changed(PLOT, curves=[{"name": "a", "x": [1], "y": []}]), "not as"),
+    ("curves.json", changed(PLOT, curves=[{"name": "a", "x": [1], "y": [None]}]), "not as"),
+    ("curves.json", changed(PLOT, curves=[{"name": "a", "x": [HUGE], "y": [1]}]), "not as"),
+    ("curves.json", "[" + "1" * 5000 + "]", "not JSON"),
+]
+
+
+@pytest.mark.parametrize(("file", "content", "found"), BAD)
+def test_bad_folders_are_named_and_nothing_is_written(
+    tmp_path: Path, file: str, content: str | None, found: str
+) -> None:
+    folder = write(tmp_path / "a", SUMMARY, [LINE])
+    out = tmp_path / "r.html"
+    out.write_text("as it was")
+    (folder / file).unlink(missing_ok=True)
+    if content is not None:
+        (folder / file).write_text(content + "\n")
+    with pytest.raises(InputError) as error:
+        build_report([folder], out)
+    assert error.value.path == str(folder / file)
+    assert found in error.value.found
+    assert out.read_text() == "as it was"
+
+
+def test_missing_folder_and_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such folder"):
+        build_report([tmp_path / "nothing"], tmp_path / "r.html")
+    with pytest.raises(InputError, match="no folders given"):
+        build_report([], tmp_path / "r.html")

@@ -1,0 +1,59 @@
+"""A small classifier trained for a few steps on sample reviews, and attacks that can fool it."""
+
+import copy
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from robustparse.attacks.attack import Attack
+from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.attacks.search.zheng2020 import Zheng2020
+from robustparse.data.sample.reviews import review_lexicon, sample_reviews
+from robustparse.data.vocab import Vocabulary
+from robustparse.models.classification.cnn import WordCNN
+from robustparse.models.encoders.word_embeddings import WordEmbeddings
+from robustparse.tasks.classification import ClassificationTask
+from robustparse.types import Example
+
+
+def texts(count: int, split: str = "train") -> list[Example]:
+    """The first texts of a split of the sample."""
+    return getattr(sample_reviews(0), split)[:count]
+
+
+@lru_cache(maxsize=1)
+def _trained() -> WordCNN:
+    data = texts(200)
+    encoder = WordEmbeddings(word_dim=12, dropout=0.1)
+    known = Vocabulary.from_examples(data, min_count=1)
+    model = WordCNN(encoder, filters=8, dropout=0.1, seed=3, vocabulary=known).double()
+    adam = torch.optim.Adam(model.parameters(), 0.02)
+    encoded = model.encode(data)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        for step in range(60):
+            batch = encoded.batch(range(50 * (step % 4), 50 * (step % 4) + 50), 1.0)
+            adam.zero_grad()
+            model.loss(model(batch), batch).mean().backward()
+            adam.step()
+    model.zero_grad(set_to_none=True)
+    return model.eval()
+
+
+def trained_classifier() -> WordCNN:
+    """A copy of it, in float64 and evaluation mode; most of its answers are right."""
+    return copy.deepcopy(_trained())
+
+
+def write_texts(path: Path, examples: list[Example]) -> Path:
+    """Texts as a file of text, tab, label."""
+    path.write_text("".join(map(ClassificationTask().write, examples)), encoding="utf-8")
+    return path
+
+
+def review_attack(search: dict[str, Any] | None = None, **settings: Any) -> Attack:
+    """Words of the sample's lexicon, which keep every label, with the task's usual goal."""
+    searching = Zheng2020(**(search or {}))
+    return Attack(candidates=Lexicon(review_lexicon(0)), search=searching, **settings)

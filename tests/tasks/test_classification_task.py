@@ -1,0 +1,105 @@
+"""Classification as a task: scores, records, drawings, warnings."""
+
+import pickle
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from robustparse.errors import InputError
+from robustparse.tasks.classification import ClassificationTask
+from robustparse.tasks.task import named
+from robustparse.types import Example, Label, Sentence
+
+TASK = ClassificationTask()
+SURE = Label("pos", {"neg": 0.12344, "pos": 0.87656})
+RECORD = {
+    "tokens": ["a", "<fine>", "film"],
+    "adversarial_tokens": ["a", "<b>", "film"],
+    "edited": [1],
+    "gold": {"label": "pos"},
+    "clean": {"label": "pos", "probabilities": {"neg": 0.1, "pos": 0.9}, "correct": 1},
+    "attacked": {"label": "neg", "probabilities": {"neg": 0.8, "pos": 0.2}, "correct": 0},
+}
+
+
+def example(gold: str, block: str = "x") -> Example:
+    return Example(4, Sentence(("a", "b")), gold, block)
+
+
+def test_sums_add_up_to_accuracy():
+    counted = np.ones(2, dtype=bool)  # one a word, as attacks keep them
+    sums = [TASK.correct(SURE, example(gold), counted) for gold in ("pos", "neg", "odd", "pos")]
+    total = {name: sum(one[name] for one in sums) for name in ("counted", "correct")}
+    assert TASK.score(total) == {"accuracy": 50.0}
+    assert TASK.score({"counted": 0, "correct": 0}) == {"accuracy": None}
+    assert TASK.counted(example("pos").sentence, "penn").tolist() == [True]
+    assert named("classification").name == TASK.name
+
+
+def test_answers_survive_as_records_and_between_processes():
+    assert TASK.to_record("pos") == {"label": "pos"}
+    record = TASK.to_record(SURE)
+    assert record == {"label": "pos", "probabilities": {"neg": 0.1234, "pos": 0.8766}}
+    again = TASK.from_record(record)
+    assert again == "pos"
+    assert again.probabilities == record["probabilities"]
+    moved = pickle.loads(pickle.dumps(SURE))
+    assert (moved, moved.probabilities) == (SURE, SURE.probabilities)
+
+
+@pytest.mark.parametrize(
+    ("record", "key"),
+    [
+        ({}, "label"),
+        ({"label": 1}, "label"),
+        ({"label": "pos", "probabilities": [1]}, "probabilities"),
+        ({"label": "pos", "probabilities": {"pos": "<script>"}}, "probabilities"),
+        ({"label": "pos", "probabilities": {"pos": 1.5}}, "probabilities"),
+    ],
+)
+def test_what_is_no_record_is_refused(record, key):
+    with pytest.raises(InputError) as error:
+        TASK.from_record(record)
+    assert error.value.key == key
+    for draw in (TASK.draw, TASK.changes):
+        with pytest.raises(InputError) as error:
+            draw({**RECORD, "attacked": record})
+        assert error.value.key == f"attacked: {key}"
+
+
+def test_a_drawing_holds_both_texts_and_all_probabilities():
+    picture = ElementTree.fromstring(TASK.draw(RECORD))
+    text = ["".join(cell.itertext()) for cell in picture.iter("td")]
+    assert text[:2] == ["a <fine> film", "a <b> film"]
+    assert [mark.text for mark in picture.iter("mark")] == ["<fine>", "<b>"]
+    heads = ["".join(cell.itertext()) for cell in picture.iter("th")]
+    assert heads[-2:] == ["pos (gold)", "neg"]
+    assert [bold.text for bold in picture.iter("b")] == ["90.0 %", "80.0 %"]
+    bars = [float(bar.get("width")) for bar in picture.iter("rect")]
+    assert bars == [90.0, 20.0, 10.0, 80.0]
+    assert TASK.changes(RECORD) == (1, 0, 1)
+    ElementTree.fromstring(TASK.legend)
+    # Of a model that gives no probabilities, and of a label that it never saw.
+    plain = {**RECORD, "gold": {"label": "odd"}, "clean": {"label": "pos"}}
+    assert "odd (gold)" in TASK.draw({**plain, "attacked": {"label": "neg"}})
+
+
+def test_labels_that_a_classifier_never_saw_are_warned_of_by_line_and_number():
+    examples = [example("pos"), example("odd"), example("even")]
+    (warning,) = TASK.warnings(examples, "x.tsv", ["neg", "pos"])
+    assert warning.startswith("x.tsv:5: label 'odd'")
+    assert "2 in all, count as wrong" in warning
+    (warning,) = TASK.warnings(examples, "x.tsv", ["neg", "pos"], training=True)
+    assert warning.endswith("are not learnt")
+    assert not list(TASK.warnings(examples[:1], "x.tsv", ["pos"]))
+
+
+def test_what_a_model_cannot_read_is_refused_by_line():
+    def check(examples):
+        raise InputError("cannot be read")
+
+    for block, line in (("x", 5), ("", None)):
+        with pytest.raises(InputError) as error:
+            TASK.check([example("pos", block)], "x.tsv", check)
+        assert (error.value.path, error.value.line) == ("x.tsv", line)
