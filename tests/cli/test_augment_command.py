@@ -216,3 +216,20 @@ def test_either_an_attack_or_operations(made, capsys, given):
     assert "an attack and a checkpoint, or operations" in mistake(
         capsys, "augment", *options, *given, *attack
     )
+
+
+def test_a_text_keeps_its_label_however_many_words_it_has(tmp_path):
+    """A file's other columns are kept too."""
+    lines = {
+        "texts.tsv": ("don't go .\tbad\nI do not know\t1\n", "do not go .\tbad\nI don't know\t1\n"),
+        "texts.jsonl": (
+            '{"id": 7, "text": "I am late", "label": "a"}\n',
+            '{"text": "I\'m late", "label": "a", "id": 7}\n',
+        ),
+    }
+    operations = "[{class_path: Contractions, init_args: {joined: true}}]"
+    for name, (before, after) in lines.items():
+        data, out = tmp_path / name, tmp_path / f"copies{Path(name).suffix}"
+        data.write_text(before)
+        main(["augment", "--data", str(data), "--out", str(out), "--operations", operations])
+        assert out.read_text() == after

@@ -88,7 +88,9 @@ DEFENSES: dict[str, Defense] = {
 
 PARSER = (trained_parser, treebank, lexicon_attack, "arc_attn.weight")
 CLASSIFIER = (trained_classifier, reviews, review_attack, "output.weight")
-CASES = {name: (name, PARSER) for name in DEFENSES} | {"both on texts": ("both", CLASSIFIER)}
+CASES = {name: (name, PARSER) for name in DEFENSES} | {
+    f"{name} on texts": (name, CLASSIFIER) for name in ("both", "noise")
+}
 
 
 @pytest.mark.slow
