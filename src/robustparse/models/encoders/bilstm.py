@@ -70,6 +70,7 @@ class LSTMEncoder(WordEncoder):
         vector_words: list[str] | None = None,
     ) -> None:
         super().__init__(word_dim, vectors, max_vectors, tune_vectors, vector_words)
+        self.refuse_unless_read(tune_vectors=tune_vectors)
         owner = "LSTMEncoder"
         check_least(owner, hidden=hidden, layers=layers)
         check_least(owner, 0, word_dim=word_dim, character_dim=character_dim, tag_dim=tag_dim)

@@ -33,7 +33,7 @@ class WordEncoder(Encoder):
             read again.
 
     Raises:
-        InputError: settings of vectors are given without vectors.
+        InputError: ``max_vectors`` is below 1, or given without vectors.
     """
 
     table: FormTable
@@ -48,12 +48,20 @@ class WordEncoder(Encoder):
     ) -> None:
         super().__init__()
         check_least(type(self).__name__, max_vectors=max_vectors)
-        if vectors is None and (max_vectors is not None or tune_vectors):
-            name = "tune_vectors" if max_vectors is None else "max_vectors"
-            found, remedy = "has no effect without vectors", "set vectors, or leave it out"
-            raise InputError(found, key=f"{type(self).__name__}: {name}", remedy=remedy)
         self.word_dim, self.vector_words = word_dim, vector_words
         self.vectors, self.max_vectors, self.tune_vectors = vectors, max_vectors, tune_vectors
+        self.refuse_unless_read(max_vectors=max_vectors is not None)
+
+    def refuse_unless_read(self, **settings: bool) -> None:
+        """Refuse settings of vectors, by name whether one was given, where none are read.
+
+        Raises:
+            InputError: names the setting.
+        """
+        for name, given in settings.items():
+            if given and self.vectors is None:
+                found, remedy = "has no effect without vectors", "set vectors, or leave it out"
+                raise InputError(found, key=f"{type(self).__name__}: {name}", remedy=remedy)
 
     def read_vectors(self) -> NDArray[np.float32]:
         """Return the vectors of ``vector_words``, ``(words, word_dim)``, which are noted.
@@ -101,7 +109,8 @@ class WordEmbeddings(WordEncoder):
         dropout: of single numbers of the embeddings (0.3, released code of Jin et al. 2020).
         vectors: a text file of word vectors, plain or .gz.
         max_vectors: how many are read from the start of the file; None reads all.
-        tune_vectors: train them; otherwise they stay as they are (Jin et al. 2020).
+        tune_vectors: train them (Yoo et al. 2020); otherwise they stay as they are (Jin et al.
+            2020).
         unit_length: scale every embedding to length 1 before training (Jin et al. 2020).
         vector_words: the words of the vectors, where a checkpoint holds them; the file is then not
             read again.
@@ -119,11 +128,12 @@ class WordEmbeddings(WordEncoder):
         dropout: float = 0.3,
         vectors: str | None = None,
         max_vectors: int | None = None,
-        tune_vectors: bool = False,
+        tune_vectors: bool = True,
         unit_length: bool = False,
         vector_words: list[str] | None = None,
     ) -> None:
         super().__init__(word_dim, vectors, max_vectors, tune_vectors, vector_words)
+        self.refuse_unless_read(tune_vectors=not tune_vectors)
         check_least("WordEmbeddings", word_dim=word_dim)
         if not 0.0 <= dropout < 1.0:
             raise InputError(f"must be in [0, 1), got {dropout}", key="WordEmbeddings: dropout")
