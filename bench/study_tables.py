@@ -159,7 +159,7 @@ def _perplexities(row: dict) -> str:
 
 
 def _sides(baseline: dict, *rows: dict) -> tuple[list[np.ndarray], np.ndarray]:
-    """Return the baseline's correct parts, attacked and clean, the rows' attacked; and all parts."""
+    """Return the baseline's correct parts, attacked and clean, the rows' attacked, and all."""
     counts = baseline["counts"]
     columns = [counts["attacked"], counts["clean"], *(row["counts"]["attacked"] for row in rows)]
     return list(map(np.array, columns)), np.array(counts["words"])
