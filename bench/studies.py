@@ -105,7 +105,7 @@ def universal(language: str, steps: int | None = None) -> tuple[Row, ...]:
 REVIEWS = partial(Row, task="classification", word_vectors=True, gammas=(None,))
 WORD_CNN, WORD_LSTM = "mr_cnn", "mr_lstm"
 # A training step with each defense in steps without, in processor time on one thread.
-REVIEW_COSTS = {"fgm": 2.0, "substitution": 2.0}
+REVIEW_COSTS = {"fgm": 1.5, "substitution": 3.0}
 SWAP = "textfooler"  # attacks on reviews; with one filter, without tagger and sentence encoder
 
 
@@ -154,8 +154,8 @@ def review_defenses(steps: int) -> tuple[Row, ...]:
 
 
 STUDIES = {
-    "mr_attacks": Study(reviews(), share=0.5),
-    "mr_defenses": Study(review_defenses(steps=1464), measured=False),
+    "mr_attacks": Study(reviews(), share=0.2),
+    "mr_defenses": Study(review_defenses(steps=1464), share=0.5, measured=False),
     "universal_french": Study(universal("french"), sentences=300, measured=False),
     "universal_english": Study(universal("english", 600), sentences=150, measured=False),
     "ewt_blackbox": Study(
