@@ -134,4 +134,4 @@ def test_an_answer_too_few(made: Path, tmp_path: Path, capsys: pytest.CaptureFix
     write_sample(tmp_path / "one.conllu", sentences(1, "test"))
     whole = arguments(made, "attack", "--out", "out", "--victim.skip", 1)
     error = mistake(capsys, *whole, "--data", "one.conllu")
-    assert "Parser gave 0 answers to 1 texts; expected one answer a text" in error
+    assert "Parser returned 0 answers for 1 texts; expected one answer per text" in error
