@@ -13,17 +13,18 @@ FILES = {path.relative_to(SOURCE).as_posix(): path for path in sorted(SOURCE.rgl
 # "" is the package root, which holds the version and, lazily, the public functions.
 LEAVES = {
     *("", "types", "tagsets", "errors", "files", "metrics", "devices", "vectors", "pretrained"),
-    *("lightning", "trust"),
+    *("lightning", "trust", "randomness"),
 }
 # What each room may import in addition to the leaves; leaves import leaves only.
 ROOMS: dict[str, set[str]] = {
     "data": set(),
     "attacks": {"data"},
+    "perturbations": {"data"},
     "tasks": {"data"},
     "models": {"data", "tasks"},
-    "evaluation": {"data", "attacks", "tasks", "models"},
+    "evaluation": {"data", "attacks", "perturbations", "tasks", "models"},
     "annotation": {"attacks", "evaluation"},
-    "defenses": {"data", "attacks", "tasks", "models", "evaluation"},
+    "defenses": {"data", "attacks", "perturbations", "tasks", "models", "evaluation"},
     "victims": {"data", "attacks", "tasks"},
     "reports": {"evaluation", "annotation", "tasks"},
     "tracking": {"evaluation", "tasks", "reports"},
@@ -129,7 +130,9 @@ ONE_TASK = {
     *("attachment", "las", "uas", "lcm", "ucm", "eisner", "mst"),
     *("parse", "parses", "parsed", "parser", "parsers", "parsing"),
 }
-SERVING = ("attacks", "defenses", "cli", "tracking", "evaluation", "api", "recipes")
+SERVING = (
+    *("attacks", "perturbations", "defenses", "cli", "tracking", "evaluation", "api", "recipes"),
+)
 READING = {"parse", "parses", "parsed", "parser", "parsers", "parsing"}
 # Words that a file, or all of a folder, may use all the same.
 SPOKEN = {

@@ -6,7 +6,7 @@ from importlib import import_module
 from os import PathLike
 from typing import Any
 
-_SEEDS = 1 << 64  # that random streams tell apart, see `attacks.randomness`
+_SEEDS = 1 << 64  # that random streams tell apart, see `randomness`
 
 
 class InputError(ValueError):

@@ -182,7 +182,7 @@ def test_a_classifier_is_served_alike(tmp_path: Path) -> None:
     assert rp.sample("classification") == rp.sample(model.task)
     path = write_texts(tmp_path / "texts.tsv", examples)
     assert [one.gold for one in rp.read(path, "classification")] == [one.gold for one in examples]
-    assert "accuracy" in rp.report(results, tmp_path / "report.html").read_text()
+    assert "Accuracy" in rp.report(results, tmp_path / "report.html").read_text()
 
 
 class Forgetful(Search):

@@ -8,7 +8,6 @@ the word itself, 1 and 2 its candidates, U unknown, D deleted.
 import pytest
 from search_fakes import TableClassifier, Trace, trace
 
-from robustparse.attacks.randomness import stream
 from robustparse.attacks.search.beam import Beam, Greedy
 from robustparse.attacks.search.importance import PWWS, GreedyByImportance
 from robustparse.attacks.search.rankings import (
@@ -20,6 +19,7 @@ from robustparse.attacks.search.rankings import (
 )
 from robustparse.attacks.search.requests import Search
 from robustparse.errors import InputError
+from robustparse.randomness import stream
 
 LEXICON = {"p": ["a", "b"], "q": ["c"]}
 TABLE = {

@@ -11,6 +11,7 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.constraints.sentence_constraint import Edit
 from robustparse.attacks.engine.problem_builder import ProblemBuilder
 from robustparse.attacks.engine.statistics import Statistics
+from robustparse.attacks.goals.usual import usual_goal
 from robustparse.models.victim import ModelVictim
 from sample_runs import sentences, trained_parser
 
@@ -24,7 +25,7 @@ def admissible(attack: Attack, count: int) -> set[tuple[int, int, str]]:
         ModelVictim([trained_parser()]),
         attack.candidates,
         attack.constraints[:count],
-        attack.goal,
+        attack.goal or usual_goal(EXAMPLES[0].gold),
         attack.seed,
         Statistics(),
     )

@@ -206,16 +206,17 @@ def test_candidates_are_made_for_the_chosen_words_only(victim: TableVictim, rank
 
 
 @pytest.mark.parametrize(
-    ("setting", "message"),
+    ("setting", "found"),
     [
-        ({"gamma": 0.0}, "gamma must be in"),
-        ({"gamma": 15}, "gamma must be in"),
-        ({"psi": 0}, "psi must be >= 1"),
-        ({"length": "all"}, "length must be one of counted, words"),
-        ({"ranking": "gradient"}, "ranking must be one of"),
-        ({"harmless": "last"}, "harmless must be one of"),
+        ({"gamma": 0.0}, "must be in (0, 1], got 0.0"),
+        ({"gamma": 15}, "must be in (0, 1], got 15"),
+        ({"psi": 0}, "must be >= 1, got 0"),
+        ({"length": "all"}, "must be one of counted, words, got 'all'"),
+        ({"ranking": "gradient"}, "must be one of unknown, random, got 'gradient'"),
+        ({"harmless": "last"}, "must be one of first, skip, got 'last'"),
     ],
 )
-def test_bad_settings(setting: dict, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_bad_settings(setting: dict, found: str) -> None:
+    with pytest.raises(InputError) as error:
         Zheng2020(**setting)
+    assert (error.value.key, error.value.found) == (f"search: {next(iter(setting))}", found)

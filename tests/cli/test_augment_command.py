@@ -182,3 +182,54 @@ def test_copies_are_given_behind_an_experiment(made, tmp_path, monkeypatch):
     Path("copies.conllu").unlink()
     with pytest.raises(SystemExit, match="2"):
         main([*fit(config, tmp_path / "new"), "--config", str(CONFIGS / "defense" / "copies.yaml")])
+
+
+def test_operations_need_no_model(made, tmp_path, capsys):
+    path, data = tmp_path / "copies.conllu", made / "train.conllu"
+    options = ["augment", "--data", str(data), "--out", str(path), "--fraction", "0.5"]
+    main([*options, "--operations", "final_stop,keyboard_slips", "--seed", "2"])
+    originals = read_treebank(data)
+    drawn = draw_fraction([len(one.sentence) for one in originals], 0.5, "sentences", 2)
+    copies, shorter = read_treebank(path), 0
+    for index, copy in zip(drawn, copies, strict=True):
+        original = originals[index]
+        kept = len(copy.sentence)
+        assert len(original.sentence) - kept in (0, 1)
+        assert copy.gold.labels == original.gold.labels[:kept]
+        assert copy.sentence.words != original.sentence.words
+        shorter += kept < len(original.sentence)
+    assert 0 < shorter < len(copies)
+    found = summary(path)
+    assert (found["n_copies"], found["n_changed"], found["task"]) == (7, 7, "dependency")
+    assert found["operations"] == ["final_stop", "keyboard_slips"]
+    assert not path.with_suffix(".attack").exists()
+    sample = ["augment", "--data", "sample", "--out", str(path), "--operations", "typos"]
+    main([*sample, "--task", "dependency", "--limit", "3"])
+    assert len(read_treebank(path)) == 3
+    assert "give --task" in mistake(capsys, *sample)
+
+
+@pytest.mark.parametrize("given", [["--operations", "typos"], ["--checkpoint", "tiny.ckpt"], []])
+def test_either_an_attack_or_operations(made, capsys, given):
+    attack = ["--attack", str(made / "words.yaml")] if given[:1] == ["--operations"] else []
+    options = ["--data", str(made / "train.conllu"), "--out", str(made / "copies.conllu")]
+    assert "an attack and a checkpoint, or operations" in mistake(
+        capsys, "augment", *options, *given, *attack
+    )
+
+
+def test_a_text_keeps_its_label_however_many_words_it_has(tmp_path):
+    """A file's other columns are kept too."""
+    lines = {
+        "texts.tsv": ("don't go .\tbad\nI do not know\t1\n", "do not go .\tbad\nI don't know\t1\n"),
+        "texts.jsonl": (
+            '{"id": 7, "text": "I am late", "label": "a"}\n',
+            '{"text": "I\'m late", "label": "a", "id": 7}\n',
+        ),
+    }
+    operations = "[{class_path: Contractions, init_args: {joined: true}}]"
+    for name, (before, after) in lines.items():
+        data, out = tmp_path / name, tmp_path / f"copies{Path(name).suffix}"
+        data.write_text(before)
+        main(["augment", "--data", str(data), "--out", str(out), "--operations", operations])
+        assert out.read_text() == after

@@ -166,3 +166,58 @@ def test_the_version_is_told(capsys):
         main(["--version"])
     assert end.value.code == 0
     assert capsys.readouterr().out == f"robustparse {__version__}\n"
+
+
+def test_scores_under_operations_are_those_of_their_copies(made, tmp_path, capsys):
+    """Written by `augment` with the same seed and scored as a file of its own."""
+    data, checkpoint = str(made / "test.conllu"), str(made / "tiny.ckpt")
+    options = ["evaluate", "--checkpoint", checkpoint, "--seed", "4"]
+    names = "typos,final_stop,casing"
+    main([*options, "--data", data, "--perturbed", names, "--out", str(tmp_path / "out")])
+    shown = table(capsys.readouterr().out)
+    report = json.loads((tmp_path / "out" / "scores.json").read_text())
+    assert list(report["perturbed"]) == names.split(",")
+    clean = {name: report[name] for name in ("uas", "las", "ucm", "lcm")}
+    assert shown["tiny"] == [*(f"{value:.2f}" for value in clean.values()), "-", "-"]
+    for name, scores in report["perturbed"].items():
+        assert shown[name] == [f"{value:.2f}" for value in scores.values()]
+        copies = tmp_path / f"{name}.conllu"
+        copied = ["--data", data, "--out", str(copies), "--seed", "4", "--keep", "all"]
+        main(["augment", "--operations", name, *copied])
+        main([*options, "--data", str(copies), "--out", str(tmp_path / name)])
+        again = json.loads((tmp_path / name / "scores.json").read_text())
+        assert {score: scores[score] for score in clean} == pytest.approx(
+            {score: again[score] for score in clean}
+        )
+        counts = json.loads(copies.with_suffix(".json").read_text())
+        assert scores["changed_sentences"] == pytest.approx(100 * counts["n_changed"] / 25)
+    pairs = [
+        (old, new)
+        for one, other in zip(
+            read_treebank(data), read_treebank(tmp_path / "typos.conllu"), strict=True
+        )
+        for old, new in zip(one.sentence.words, other.sentence.words, strict=True)
+    ]
+    changed = sum(old != new for old, new in pairs)
+    assert report["perturbed"]["typos"]["changed_words"] == pytest.approx(
+        100 * changed / len(pairs)
+    )
+    dropped = read_treebank(tmp_path / "final_stop.conllu")
+    assert all(example.sentence.words[-1] != "." for example in dropped)
+
+
+def test_operations_may_change_nothing_or_have_settings(made, capsys):
+    options = ["evaluate", "--checkpoint", str(made / "tiny.ckpt"), "--data"]
+    options += [str(made / "test.conllu"), "--limit", "3"]
+    main([*options, "--perturbed", "[{class_path: Casing, init_args: {to: upper}}, Contractions]"])
+    shown = table(capsys.readouterr().out)
+    assert shown["casing(to=upper)"][-1] == "100.00"
+    assert shown["contractions"] == [*shown["tiny"][:4], "0.00", "0.00"]
+
+
+def test_an_unknown_operation_is_refused(made, capsys):
+    options = ["evaluate", "--checkpoint", str(made / "tiny.ckpt"), "--data", "sample"]
+    message = mistake(capsys, *options, "--perturbed", "typos,typoss")
+    assert "--perturbed" in message
+    assert "'typoss'" in message
+    assert "casing, contractions, doubled_letters, final_stop" in message

@@ -115,6 +115,22 @@ def test_augment_takes_them(made: Path) -> None:
     assert len(read_treebank("copies.conllu")) == 4
 
 
+def test_an_operation(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["augment", "--operations", f"{MODULE}.Leet", "--data", str(made / "test.conllu")]
+    options += ["--out", "copies.conllu", "--keep", "all"]
+    assert f"--trust {MODULE}" in mistake(capsys, *options)
+    main([*options, "--trust", MODULE])
+    copies, originals = read_treebank("copies.conllu"), read_treebank(made / "test.conllu")
+    changes = {
+        pair
+        for copy, original in zip(copies, originals, strict=True)
+        for pair in zip(copy.sentence.words, original.sentence.words, strict=True)
+        if pair[0] != pair[1]
+    }
+    assert len(changes) > 5
+    assert all(new == old.translate(str.maketrans("aeio", "4310")) for new, old in changes)
+
+
 def test_a_defense_and_an_encoder(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The checkpoint names the encoder, and is read with trust only."""
     Path("encoder.yaml").write_text(block("An encoder", "yaml"))

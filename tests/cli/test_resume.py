@@ -16,7 +16,7 @@ import yaml
 from tiny_runs import Forks, Settings, differences, fit, forks, metrics, same, write_config
 
 KILLS = 2
-DEFENSE = Path(__file__).parents[2] / "configs" / "defense" / "substitution.yaml"
+DEFENSES = Path(__file__).parents[2] / "configs" / "defense"
 
 GRADIENT: Settings = {
     "class_path": "robustparse.defenses.FGM",
@@ -47,7 +47,10 @@ SUBSTITUTION: Settings = {
     "init_args": {"fraction": 0.5, "budget": 12, "attack": ATTACK},
 }
 # As it is shipped, in place of the originals.
-(REPLACEMENT,) = yaml.safe_load(DEFENSE.read_text())["trainer"]["callbacks+"]
+(REPLACEMENT,), (NOISE,) = (
+    yaml.safe_load((DEFENSES / f"{name}.yaml").read_text())["trainer"]["callbacks+"]
+    for name in ("substitution", "noise")
+)
 MONITOR: Settings = {
     "class_path": "robustparse.defenses.RobustnessEvaluation",
     "init_args": {"attack": ATTACK, "sentences": 10},
@@ -86,6 +89,7 @@ RUNS: dict[str, dict[str, Any]] = {
         "callbacks": [REPLACEMENT, SUBSTITUTION, MONITOR],
         "max_steps": 38,
     },
+    "surface noise": {"callbacks": [SUBSTITUTION, NOISE], "max_steps": 38},
     "early stopping": {"callbacks": [STOPPING], "val_check_interval": 10, "max_steps": 80},
 }
 

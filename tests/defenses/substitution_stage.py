@@ -1,4 +1,4 @@
-"""A substitution adversary on its own, without the rest of a Trainer."""
+"""An adversary that copies sentences, on its own, without the rest of a Trainer."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,7 +9,10 @@ import torch
 
 from robustparse.data.batch import Batch
 from robustparse.data.treebank import TreebankDataModule
+from robustparse.defenses.copying import CopyingAdversary
+from robustparse.defenses.perturbation import PerturbationAdversary
 from robustparse.defenses.substitution import SubstitutionAdversary
+from robustparse.perturbations import Perturbation
 from sample_runs import lexicon_attack, sentences, trained_parser, write_sample
 
 SENTENCES = 40
@@ -23,13 +26,25 @@ def sample_data(folder: Path) -> TreebankDataModule:
 
 
 class Stage:
-    """A parser, and a batch start without the rest of a Trainer."""
+    """A parser, and a batch start without the rest of a Trainer.
 
-    def __init__(self, data: TreebankDataModule, **settings: Any) -> None:
+    The adversary substitutes words, or perturbs sentences where ``operations`` are given.
+    """
+
+    def __init__(
+        self,
+        data: TreebankDataModule,
+        operations: list[Perturbation] | None = None,
+        **settings: Any,
+    ) -> None:
         self.parser = trained_parser().train()
         self.logged: dict[str, float] = {}
         self.parser.log = lambda name, value, **_: self.logged.update({name: value})
-        self.adversary = SubstitutionAdversary(lexicon_attack(CHEAP), **settings)
+        self.adversary: CopyingAdversary = (
+            SubstitutionAdversary(lexicon_attack(CHEAP), **settings)
+            if operations is None
+            else PerturbationAdversary(operations, **settings)
+        )
         self.trainer: Any = SimpleNamespace(
             current_epoch=0, precision_plugin=pl.plugins.Precision(), datamodule=data
         )

@@ -11,8 +11,7 @@ from robustparse.attacks.results import AttackResult
 from robustparse.data.treebank import TreebankDataModule
 from robustparse.defenses.monitor import RobustnessEvaluation, at_budgets, percent_name
 from robustparse.errors import InputError
-from robustparse.evaluation.record import RobustnessRecord
-from robustparse.evaluation.tally import result_line
+from robustparse.evaluation.tally import RobustnessRecord, result_line
 from robustparse.models.victim import ModelVictim
 from robustparse.tasks.dependency import DependencyTask
 from sample_runs import lexicon_attack, sentences, trained_parser, trainer, write_sample

@@ -13,8 +13,16 @@ from robustparse.attacks.attack import Attack
 from robustparse.data.datamodule import DataModule
 from robustparse.data.texts import TextDataModule
 from robustparse.data.treebank import TreebankDataModule
-from robustparse.defenses import FGM, PGD, FreeLB, RobustnessEvaluation, SubstitutionAdversary
+from robustparse.defenses import (
+    FGM,
+    PGD,
+    FreeLB,
+    PerturbationAdversary,
+    RobustnessEvaluation,
+    SubstitutionAdversary,
+)
 from robustparse.models.base import Model
+from robustparse.perturbations import Casing, FinalStop, Typos
 from robustparse.tracking.csv import CsvLogger
 from robustparse.tracking.examples import FOLDER
 from sample_runs import lexicon_attack, sentences, trained_parser, trainer, write_sample
@@ -53,6 +61,10 @@ def substitution(attack: Callable[..., Attack], **settings: Any) -> Substitution
     return SubstitutionAdversary(attack(CHEAP), fraction=0.4, seed=2, **settings)
 
 
+def noise(**settings: Any) -> PerturbationAdversary:
+    return PerturbationAdversary([Typos(), FinalStop(), Casing()], **settings)
+
+
 def monitor(attack: Callable[..., Attack]) -> RobustnessEvaluation:
     return RobustnessEvaluation(attack(), every_n_epochs=2, sentences=9, gammas=[0.0, 0.3])
 
@@ -65,6 +77,7 @@ DEFENSES: dict[str, Defense] = {
     "freelb": lambda _: [FreeLB(epsilon=1.5, seed=4)],
     "substitution": lambda attack: [substitution(attack, budget=6)],
     "replacing": lambda attack: [substitution(attack, mode="replace")],
+    "noise": lambda _: [noise(seed=1, mode="replace"), noise(seed=2, fraction=0.3)],
     "both": lambda attack: [
         substitution(attack, budget=6),
         PGD(epsilon=1.5, random_start=True),
@@ -75,7 +88,9 @@ DEFENSES: dict[str, Defense] = {
 
 PARSER = (trained_parser, treebank, lexicon_attack, "arc_attn.weight")
 CLASSIFIER = (trained_classifier, reviews, review_attack, "output.weight")
-CASES = {name: (name, PARSER) for name in DEFENSES} | {"both on texts": ("both", CLASSIFIER)}
+CASES = {name: (name, PARSER) for name in DEFENSES} | {
+    f"{name} on texts": (name, CLASSIFIER) for name in ("both", "noise")
+}
 
 
 @pytest.mark.slow

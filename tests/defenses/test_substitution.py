@@ -18,6 +18,7 @@ from robustparse.data.treebank import TreebankDataModule
 from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.errors import InputError
 from robustparse.models.dependency.biaffine import BiaffineParser
+from robustparse.perturbations import Casing, FinalStop, Perturbation, Typos
 from sample_runs import lexicon_attack, trained_parser, trainer
 
 
@@ -29,6 +30,12 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> TreebankDataModule:
 @pytest.fixture
 def stage(data: TreebankDataModule) -> Stage:
     return Stage(data, fraction=0.5, budget=12, seed=5)
+
+
+NOISE: list[Perturbation] = [Typos(), FinalStop(), Casing()]
+both_kinds = pytest.mark.parametrize(
+    "settings", [{"budget": 12}, {"operations": NOISE}], ids=["substitution", "noise"]
+)
 
 
 def test_copies_have_the_ids_and_trees_of_their_originals(stage):
@@ -68,7 +75,9 @@ def test_only_eligible_words_change_into_words_of_the_lexicon(stage, data):
     assert changes > 10
 
 
-def test_outcomes_depend_on_the_seed_the_epoch_and_the_id_alone(stage, data):
+@both_kinds
+def test_outcomes_depend_on_the_seed_the_epoch_and_the_id_alone(data, settings):
+    stage = Stage(data, fraction=0.5, seed=5, **settings)
     whole = stage.words(stage.attacked(epoch=2))
     first, second = range(0, SENTENCES, 2), range(1, SENTENCES, 2)
     halves = stage.words(stage.attacked(first, 2)) | stage.words(stage.attacked(second, 2))
@@ -77,21 +86,24 @@ def test_outcomes_depend_on_the_seed_the_epoch_and_the_id_alone(stage, data):
     for id_ in reversed(range(SENTENCES)):
         singles |= stage.words(stage.attacked([id_], 2))
     assert singles == whole
-    fresh = Stage(data, fraction=0.5, budget=12, seed=5)
+    fresh = Stage(data, fraction=0.5, seed=5, **settings)
     assert fresh.words(fresh.attacked(epoch=2)) == whole
 
 
-def test_epochs_and_seeds_choose_anew(stage, data):
+@both_kinds
+def test_epochs_and_seeds_choose_anew(data, settings):
+    stage = Stage(data, fraction=0.5, seed=5, **settings)
     runs = [stage.words(stage.attacked(epoch=epoch)) for epoch in range(3)]
-    other = Stage(data, fraction=0.5, budget=12, seed=6)
+    other = Stage(data, fraction=0.5, seed=6, **settings)
     runs.append(other.words(other.attacked()))
     assert len({frozenset(run) for run in runs}) == 4
     both = set(runs[0]) & set(runs[1])
     assert any(runs[0][id_] != runs[1][id_] for id_ in both)
 
 
-def test_every_process_divides_by_the_same_weight(data):
-    stage = Stage(data, fraction=0.3)
+@both_kinds
+def test_every_process_divides_by_the_same_weight(data, settings):
+    stage = Stage(data, fraction=0.3, **settings)
     # The lone sentences are mostly not chosen: their process must not weigh its share up for it.
     batches = [stage.attacked([id_]) for id_ in range(8)]
     assert {len(batch) for batch in batches} == {1, 2}

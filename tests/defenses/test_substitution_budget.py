@@ -47,7 +47,7 @@ def test_the_budget_is_respected(data, budget):
 
     def counting(*arguments: Any, **named: Any) -> list[Any]:
         results = list(run(*arguments, **named))
-        charged.extend(result.charged for result in results)
+        charged.extend(result.queries.charged for result in results)
         return results
 
     stage.adversary.attack.sentences = counting

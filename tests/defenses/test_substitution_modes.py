@@ -70,7 +70,7 @@ def test_two_that_replace_are_refused(data):
     def adversary(mode: Any) -> SubstitutionAdversary:
         return SubstitutionAdversary(lexicon_attack(), budget=1, mode=mode)
 
-    with pytest.raises(InputError, match="several substitution adversaries") as error:
+    with pytest.raises(InputError, match="several adversaries") as error:
         trainer(adversary("replace"), adversary("replace")).fit(trained_parser(), datamodule=data)
     assert error.value.key == "trainer.callbacks"
     trainer(adversary("replace"), adversary("append"), max_steps=1).fit(

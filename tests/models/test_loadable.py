@@ -89,8 +89,7 @@ def test_no_other_file_is_read_for_a_checkpoint(
     tmp_path: Path, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nor is anything fetched, whatever it names."""
-    from robustparse.models.encoders import bilstm as encoders
-    from robustparse.models.encoders import transformer
+    from robustparse.models.encoders import transformer, word_embeddings
 
     def refuse(*_: object) -> None:
         raise AssertionError("read")
@@ -101,7 +100,7 @@ def test_no_other_file_is_read_for_a_checkpoint(
     lstm = LSTMEncoder(**SIZES)
     saved = save_checkpoint(BiaffineParser(lstm, 3, 3, vocabulary=vocabulary), tmp_path / "l")
     monkeypatch.setattr(transformer, "load_encoder", refuse)
-    monkeypatch.setattr(encoders, "read_vectors", refuse)
+    monkeypatch.setattr(word_embeddings, "read_vectors", refuse)
     load(bert_saved)
     with pytest.raises(InputError, match=r"b: a checkpoint names model 'x' without the stored"):
         load(changed(bert_saved, model="x", download=True, stored=None))

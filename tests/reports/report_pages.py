@@ -29,6 +29,7 @@ def example(number: int, *, success: bool = True, word: str = "ate") -> Json:
         "tokens": ["Dogs", word, f"fish{number}"],
         "adversarial_tokens": ["Dogs", "<b>", f"fish{number}"],
         "edited": [1],
+        "counted": 3,
         "gold": tree,
         "clean": tree,
         "attacked": wrong,

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from robustparse.errors import InputError
-from robustparse.evaluation.record import RobustnessRecord
+from robustparse.evaluation.tally import RobustnessRecord
 from robustparse.tasks.dependency import DependencyTask
 from robustparse.tracking.csv import CsvLogger, MetricsTable, read_table
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from robustparse.evaluation.record import RecordLogger, RobustnessRecord
+from robustparse.evaluation.tally import RecordLogger, RobustnessRecord
 from robustparse.reports.page import render_examples
 from robustparse.tasks.task import named
 from robustparse.tracking.csv import CsvLogger

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import wandb
 
-from robustparse.evaluation.record import RobustnessRecord
+from robustparse.evaluation.tally import RobustnessRecord
 from robustparse.tasks.dependency import DependencyTask
 from robustparse.tracking.wandb import STEP, WandbLogger
 from wandb_runs import Run, Runs, wandb_runs

@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from robustparse.attacks.randomness import stream
 from robustparse.errors import InputError, check_seed
 from robustparse.evaluation.pairs import Pair
 from robustparse.files import as_written, read_json, read_text, write_text
+from robustparse.randomness import stream
 
 ITEM = "item"
 QUESTIONS = {

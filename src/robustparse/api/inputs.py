@@ -72,23 +72,42 @@ def load_examples(
     ``punctuation`` says which words count.
 
     Raises:
-        InputError: the file cannot be used, or holds a sentence that the model cannot read or one
-            whose words cannot be counted, or a number is out of range.
+        InputError: see `read_examples`; or the file holds a sentence that the model cannot read, or
+            one whose words cannot be counted.
+    """
+    task = model.task
+    examples = read_examples(task, data, limit, seed, max_length, fraction, unit, split, columns)
+    task.check(examples, data, model.check, punctuation)
+    return examples
+
+
+def read_examples(
+    task: Task,
+    data: str,
+    limit: int | None,
+    seed: int,
+    max_length: int = MAX_LENGTH,
+    fraction: float = 1.0,
+    unit: FractionOf = "sentences",
+    split: str = "test",
+    columns: list[str] | None = None,
+) -> list[Example]:
+    """Return the sentences of a file, or of a split of the sample; see `load_examples`.
+
+    Raises:
+        InputError: the file cannot be used, or a number is out of range.
     """
     check_seed("--seed", seed)
     for name, value in (("--limit", limit), ("--max_length", max_length)):
         if value is not None and value < 1:
             raise InputError(f"must be >= 1, got {value}", key=name)
     check_fraction("--tokens" if unit == "tokens" else "--fraction", fraction)
-    task = model.task
     if data == SAMPLE:
         whole = task.sample(seed, split)
     else:
         whole = task.read(data, max_length, limit="--max_length", columns=columns)
     kept = draw_fraction([len(example.sentence) for example in whole], fraction, unit, seed)
-    examples = [whole[index] for index in kept][:limit]
-    task.check(examples, data, model.check, punctuation)
-    return examples
+    return [whole[index] for index in kept][:limit]
 
 
 def digest(path: str) -> str:

@@ -41,7 +41,7 @@ def score_table(scores: Mapping[str, Mapping[str, float | None]], title: str = "
         name: {heading(score): value for score, value in values.items()}
         for name, values in scores.items()
     }
-    return _table(rows, title, " ", 2)
+    return _table(rows, title, "\n", 2)
 
 
 def heading(score: str) -> str:

@@ -1,18 +1,20 @@
-"""``robustparse augment``: adversarial copies of training sentences, to train on as well.
+"""``robustparse augment``: changed copies of training sentences, to train on as well.
 
-Zheng et al. (2020, section 3.4) attack a random half of the training sentences and add every copy,
-the unchanged ones too (``--fraction 0.5 --keep all``); Wang et al. (2021) attack all and add the
-changed ones. The attack runs in a folder next to the copies, where it resumes after a stop.
+Operations that need no model change them, as surface noise, or an attack does. Zheng et al. (2020,
+section 3.4) attack a random half of the training sentences and add every copy, the unchanged ones
+too (``--fraction 0.5 --keep all``); Wang et al. (2021) attack all and add the changed ones. The
+attack runs in a folder next to the copies, where it resumes after a stop.
 """
 
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from rich.console import Console
 
-from robustparse.api.inputs import Paths
+from robustparse.api.inputs import Paths, read_examples
 from robustparse.attacks.attack import Attack
 from robustparse.cli import attack as attack_command
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
@@ -20,20 +22,25 @@ from robustparse.data.fractions import FractionOf
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_folder import Summary
 from robustparse.evaluation.lines import EXAMPLES, each_line
+from robustparse.evaluation.perturbed import perturbed
 from robustparse.files import write_text, written
 from robustparse.models.load import Decoder
 from robustparse.models.victim import Precision
+from robustparse.perturbations.perturbation import Perturbation
 from robustparse.recipes.recipe import Recipe
-from robustparse.tasks.task import Task, named
+from robustparse.tasks.task import Task, named, task_of
+from robustparse.types import Example
 
 Keep = Literal["changed", "all"]
 
 
 def augment(
-    attack: Attack,
-    checkpoint: Paths,
     data: str,
     out: str,
+    attack: Attack | None = None,
+    checkpoint: Paths | None = None,
+    operations: list[Perturbation] | None = None,
+    task: str | None = None,
     fraction: float | None = None,
     tokens: float | None = None,
     keep: Keep = "changed",
@@ -47,19 +54,22 @@ def augment(
     columns: list[str] | None = None,
     recipe: Recipe | None = None,
 ) -> Summary | None:
-    """Write adversarial copies of training sentences; run again with the same --out, it resumes.
+    """Write changed copies of training sentences; run again, an attack resumes.
 
     Args:
-        attack: a recipe: the name of one that is installed, as ``pwws``, or a file.
-        checkpoint: the model to attack; several are one ensemble.
         data: a data file, or ``sample`` for the embedded training sentences.
         out: file of the copies, in the data's format and with its gold answers; a summary goes
-            into a .json file next to it, the attack into an .attack folder.
+            into a .json file next to it, an attack into an .attack folder.
+        attack: a recipe: the name of one that is installed, as ``pwws``, or a file.
+        checkpoint: the model to attack; several are one ensemble.
+        operations: instead of an attack: one of these, as ``typos,casing``, drawn for each
+            sentence.
+        task: of the data that operations change, where their name does not end as its files do.
         fraction: copy only this fraction of the sentences, drawn at random from the seed.
         tokens: instead: sentences drawn until they hold this fraction of the words.
-        keep: copies that the attack changed, or all.
-        limit: attack only the first sentences, as many as this.
-        seed: of the attack's random choices, and of the sample's grammar; by default the recipe's
+        keep: copies that are changed, or all.
+        limit: take only the first sentences, as many as this.
+        seed: of all random choices, and of the sample's grammar; by default the recipe's
             own (0 if it has none).
         decoder: instead of the one the model was trained with.
         device: where the model computes: auto, cpu or cuda.
@@ -74,52 +84,67 @@ def augment(
         What the .json file holds; None in a process that another one writes for.
     """
     copies, (drawn, unit) = Path(out), _drawn(fraction, tokens)
-    attacked = attack_command.attack(
-        attack,
-        data,
-        str(copies.with_suffix(".attack")),
-        checkpoint,
-        limit=limit,
-        seed=seed,
-        decoder=decoder,
-        fraction=drawn,
-        device=device,
-        devices=devices,
-        precision=precision,
-        max_length=max_length,
-        columns=columns,
-        recipe=recipe,
-        split="train",
-        unit=unit,
-        check=partial(_check_out, copies, data),
-    )
     how = {"data": data, "fraction": drawn, "fraction_of": unit, "keep": keep}
-    return None if attacked is None else _write_report(copies, attacked | how, columns)
+    if attack is None and operations is not None:
+        kind = task_of(data) if task is None else named(task)
+        _check_out(copies, data, kind)
+        size = (limit, seed or 0, max_length, drawn, unit)
+        how |= {"task": kind.name, "operations": [one.name for one in operations], "seed": size[1]}
+        examples = read_examples(kind, data, *size, split="train", columns=columns)
+        return _write_report(copies, how, _perturbed(kind, operations, examples, seed or 0, keep))
+    if attack is None or checkpoint is None or operations is not None:
+        raise InputError("takes an attack and a checkpoint, or operations", key="augment")
+    check = partial(_check_out, copies, data)
+    begun = partial(attack_command.attack, attack, data, recipe=recipe, check=check)
+    sized = partial(begun, limit=limit, fraction=drawn, unit=unit, max_length=max_length)
+    placed = partial(sized, decoder=decoder, device=device, devices=devices, precision=precision)
+    where = str(copies.with_suffix(".attack"))
+    attacked = placed(where, checkpoint, seed=seed, columns=columns, split="train")
+    if attacked is None:
+        return None
+    return _write_report(copies, attacked | how, _attacked(attacked["task"], copies, keep, columns))
 
 
-def _write_report(copies: Path, how: Summary, columns: list[str] | None) -> Summary:
-    """Write the copies, and what they are into the .json file next to them; return that."""
-    report = {**how, **_write_copies(copies, how["task"], how["keep"], columns)}
-    write_text(copies.with_suffix(".json"), json.dumps(report, indent=2) + "\n")
-    Console().print(f"{report['n_copies']} copies in {copies}", soft_wrap=True)
-    return report
+Copies = Iterable[tuple[Example, bool]]  # with whether it is changed
 
 
-def _write_copies(
-    out: Path, task_name: str, keep: Keep, columns: list[str] | None
-) -> dict[str, int]:
-    """Write the copies; count them, their words, and those that are changed."""
+def _perturbed(
+    task: Task,
+    operations: Sequence[Perturbation],
+    examples: Sequence[Example],
+    seed: int,
+    keep: Keep,
+) -> Copies:
+    """Yield copies that one of some operations changed, or all."""
+    changed = {copy.id: copy for copy, _ in perturbed(task, operations, examples, seed)}
+    for example in examples:
+        if example.id in changed or keep == "all":
+            yield changed.get(example.id, example), example.id in changed
+
+
+def _attacked(task_name: str, out: Path, keep: Keep, columns: list[str] | None) -> Copies:
+    """Yield copies that an attack changed, or all."""
     task, folder = named(task_name), out.with_suffix(".attack")
     adversarial = task.read(folder / f"adversarial{task.ending(out)}", columns=columns)
-    both = zip(each_line(folder / EXAMPLES), adversarial, strict=True)
-    kept = [(line, copy) for line, copy in both if line["edited"] or keep == "all"]
+    for line, copy in zip(each_line(folder / EXAMPLES), adversarial, strict=True):
+        if line["edited"] or keep == "all":
+            yield copy, bool(line["edited"])
+
+
+def _write_report(out: Path, how: Mapping[str, Any], copies: Copies) -> Summary:
+    """Write the copies, and what they are into the .json file next to them; return that."""
+    task = named(how["task"])
+    counts = {"n_copies": 0, "n_copied_words": 0, "n_changed": 0}
     with written(out) as file:
-        file.writelines(task.write(copy) for _, copy in kept)
-    return {
-        "n_copies": len(kept),
-        "n_copied_words": sum(len(copy.sentence) for _, copy in kept),
-        "n_changed": sum(bool(line["edited"]) for line, _ in kept),
-    }
+        for copy, changed in copies:
+            file.write(task.write(copy))
+            counts["n_copies"] += 1
+            counts["n_copied_words"] += len(copy.sentence)
+            counts["n_changed"] += changed
+    report = {**how, **counts}
+    write_text(out.with_suffix(".json"), json.dumps(report, indent=2) + "\n")
+    Console().print(f"{report['n_copies']} copies in {out}", soft_wrap=True)
+    return report
 
 
 def _drawn(fraction: float | None, tokens: float | None) -> tuple[float, FractionOf]:

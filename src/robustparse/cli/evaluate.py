@@ -1,4 +1,4 @@
-"""``robustparse evaluate``: clean scores of a checkpoint or another victim on a data file."""
+"""``robustparse evaluate``: scores of a checkpoint or another victim, also under perturbations."""
 
 import json
 import sys
@@ -14,10 +14,12 @@ from robustparse.api.sources import DataFile, command_source
 from robustparse.api.tables import score_table
 from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.evaluation.clean import predictions, scores_of, write_answers
+from robustparse.evaluation.perturbed import perturbed_scores
 from robustparse.files import make_folder, write_text
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.load import Decoder
 from robustparse.models.victim import Precision
+from robustparse.perturbations.perturbation import Perturbation
 from robustparse.victims.black_box import BlackBox
 
 
@@ -34,6 +36,7 @@ def evaluate(
     precision: Precision = "32-true",
     max_length: int = MAX_LENGTH,
     columns: list[str] | None = None,
+    perturbed: list[Perturbation] | None = None,
     victim_settings: dict[str, Any] | None = None,
 ) -> None:
     """Score a checkpoint, or a --victim, on a data file.
@@ -46,13 +49,14 @@ def evaluate(
         punctuation: which words count; ``none`` leaves none out. For files of an attack take none
             or penn: unicode would judge the forms that were put in.
         limit: score only the first sentences, as many as this.
-        seed: of the sample's grammar.
+        seed: of the sample's grammar, and of what perturbations draw.
         decoder: instead of the one the model was trained with.
         device: where the model computes: auto, cpu or cuda.
         precision: of the model's passes; bf16-mixed is faster on processors with bfloat16
             products, and may change an answer here and there.
         max_length: longest allowed sentence of the data, in words; a longer one is an error.
         columns: names of the data's columns, of the text and of its answer, where they have names.
+        perturbed: score the data under each of these operations too, as ``typos,final_stop``.
         victim_settings: what the victim was made of, which a command knows.
     """
     source = command_source(checkpoint, victim_settings, decoder, precision)
@@ -64,19 +68,17 @@ def evaluate(
     folder = None if out is None else make_folder(Path(out))
     answers, task = list(predictions(opened, examples)), opened.task
     scores = scores_of(task, answers, examples, punctuation)
+    noisy = perturbed_scores(opened, examples, answers, perturbed or [], seed, punctuation)
     if folder is not None:
         write_answers(folder / f"predictions{task.ending(data)}", task, examples, answers)
         report = {
-            "task": task.name,
-            "checkpoints": names,
-            "data": data,
-            "punctuation": punctuation,
-            "decoder": decoder,
-            "precision": precision,
+            **{"task": task.name, "checkpoints": names, "data": data},
+            **{"punctuation": punctuation, "decoder": decoder, "precision": precision},
             "n_sentences": len(examples),
             "n_words": sum(len(example.sentence) for example in examples),
             **scores,
+            **({"seed": seed, "perturbed": noisy} if noisy else {}),
             "versions": {"robustparse": __version__, "torch": str(torch.__version__)},
         }
         write_text(folder / "scores.json", json.dumps(report, indent=2) + "\n")
-    Console().print(score_table({Path(names[0]).stem: scores}))
+    Console().print(score_table({Path(names[0]).stem: scores, **noisy}))

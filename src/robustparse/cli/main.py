@@ -56,12 +56,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     command, rest = arguments[0], arguments[1:]
     try:
         _run(command, rest)
-    except InputError as error:
+    except (InputError, ProcessDiedError) as error:
         print(f"robustparse: {error}", file=sys.stderr)
-        sys.exit(2)
-    except ProcessDiedError as error:
-        print(f"robustparse: {error}", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(2 if isinstance(error, InputError) else 1)
     except (KeyboardInterrupt, SystemExit) as end:
         # Lightning's trainer makes a failure of it, without a word.
         if not any(isinstance(one, KeyboardInterrupt) for one in (end, end.__context__)):

@@ -127,6 +127,14 @@ class EncodedCorpus:
         )
 
 
+def select(batch: Batch, rows: Sequence[int]) -> Batch:
+    """Return the texts of these rows, in this order, of the same weight."""
+    chosen = torch.tensor(rows, dtype=torch.long, device=batch.words.device)
+    texts = {name: getattr(batch, name)[chosen] for name in ("ids", "words", "marks", "lengths")}
+    gold = {name: column[chosen] for name, column in batch.gold.items()}
+    return replace(batch, **texts, gold=gold)
+
+
 def join(first: Batch, second: Batch, weight: float) -> Batch:
     """Return a batch with another one's texts appended, its weight grown by ``weight``."""
 

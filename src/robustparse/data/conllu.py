@@ -276,6 +276,25 @@ def with_parse(block: str, tree: DependencyTree, words: Sequence[str] | None = N
     return "\n".join(lines)
 
 
+def with_words(block: str, positions: Sequence[int]) -> str:
+    """Keep some words of a sentence's lines, in this order, numbered anew; their heads are not.
+
+    Ranges and empty nodes are left out where the order is not that of all words: they name words by
+    their numbers.
+
+    Args:
+        block: as in ``with_parse``.
+        positions: of words, from 0.
+    """
+    lines = block.split("\n")
+    rows = [line for line in lines if is_word(line)]
+    if list(positions) == list(range(len(rows))):
+        return block
+    comments = [line for line in lines if line.startswith("#")]
+    columns = (rows[position].split("\t", 1)[1] for position in positions)
+    return "\n".join([*comments, *(f"{id_}\t{rest}" for id_, rest in enumerate(columns, start=1))])
+
+
 def block_of(sentence: Sentence, tree: DependencyTree) -> str:
     """Make the CoNLL-U lines of a sentence made in memory."""
     blank = ("_",) * len(sentence)

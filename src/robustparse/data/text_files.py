@@ -18,7 +18,6 @@ from robustparse.types import Example, Sentence
 
 COLUMNS = ("text", "label")
 HUB = "datasets:"
-ENDINGS = (".tsv", ".jsonl")
 
 
 class Row(NamedTuple):

@@ -13,8 +13,7 @@ from robustparse.data.datamodule import SAMPLE
 from robustparse.defenses.requirements import data_of, model_of, warn_unmatched
 from robustparse.devices import gathered
 from robustparse.errors import InputError, check_least, check_seed
-from robustparse.evaluation.record import RecordLogger, RobustnessRecord
-from robustparse.evaluation.tally import Line, Tally, result_lines
+from robustparse.evaluation.tally import Line, RecordLogger, RobustnessRecord, Tally, result_lines
 from robustparse.models.base import Model
 from robustparse.models.victim import ModelVictim
 from robustparse.types import Example

@@ -99,6 +99,7 @@ def predictions(
     examples: Sequence[Example],
     batch_words: int | None = None,
     precision: Precision = "32-true",
+    checked: bool = True,
 ) -> Iterator[Prediction]:
     """Yield the answer for each example, shortest first; models are then left as they were found.
 
@@ -107,13 +108,15 @@ def predictions(
         examples: sentences with distinct ids.
         batch_words: padded words of a forward pass; None leaves them to the victim.
         precision: of the models' passes, see `ModelVictim`.
+        checked: refuse sentences that the victim cannot read.
 
     Raises:
         InputError: see `ModelVictim`, or the victim cannot read the examples.
     """
     victim = ModelVictim(models, precision) if isinstance(models, Sequence) else models
     check_least("predictions", batch_words=batch_words)
-    victim.check(examples)
+    if checked:
+        victim.check(examples)
     if batch_words is None:
         batch_words = victim.batch_words
     with victim.evaluating():

@@ -1,7 +1,8 @@
-"""One line a sentence, and the sums over lines from which every reported score comes."""
+"""One line a sentence, the sums over lines from which every reported score comes, their record."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Self
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -77,15 +78,14 @@ class Tally:
 
     Args:
         task: of the victim.
-        sums: those of a tally; none, all are 0.
 
     Attributes:
         sums: by the names in `names`.
     """
 
-    def __init__(self, task: Task, sums: Mapping[str, int] | None = None) -> None:
+    def __init__(self, task: Task) -> None:
         self.task = task
-        self.sums = {name: (sums or {}).get(name, 0) for name in self.names(task)}
+        self.sums = dict.fromkeys(self.names(task), 0)
 
     @classmethod
     def of(cls, task: Task, lines: Iterable[Line]) -> Self:
@@ -163,3 +163,28 @@ class Tally:
 
 def _rate(part: int, whole: int) -> float | None:
     return percent(part, whole) if whole else None
+
+
+@dataclass(frozen=True, slots=True)
+class RobustnessRecord:
+    """One evaluation.
+
+    Args:
+        task: of the model that was attacked.
+        curve: budget (fraction of the words that may be changed, 0 is clean) -> the task's scores
+            and ``success`` in percent, by rising budget; empty if budgets were not compared.
+        examples: lines as of ``examples.jsonl``, of some sentences that the attack succeeded on.
+    """
+
+    task: Task
+    curve: Mapping[float, Mapping[str, float]]
+    examples: Sequence[Line]
+
+
+@runtime_checkable
+class RecordLogger(Protocol):
+    """A logger that keeps records."""
+
+    def log_robustness(self, record: RobustnessRecord, step: int) -> None:
+        """Keep the record of an evaluation after a step; whatever goes wrong ends no run."""
+        ...

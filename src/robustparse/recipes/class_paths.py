@@ -37,11 +37,11 @@ def checked(arguments: Sequence[str]) -> list[str]:
     """
     kept = [
         _with_path(name, value) if name in _FILES else tokens
-        for name, value, tokens in _options(_without_trust(arguments))
+        for name, value, tokens in each_option(_without_trust(arguments))
     ]
     result = [token for tokens in kept for token in tokens]
     walk = Walk()
-    for name, value, _ in _options(result):
+    for name, value, _ in each_option(result):
         if value is not None:
             walk.option(name, value)
     _allow(walk.named)
@@ -148,7 +148,7 @@ def refusal(message: str, arguments: Sequence[str], path: Path | None = None) ->
     if not denied:
         return None
     name = rest.partition("'")[0]
-    keys = [option for option, value, _ in _options(arguments) if value == name]
+    keys = [option for option, value, _ in each_option(arguments) if value == name]
     try:
         trust.check_class(name, path=path, key=keys[0] if keys else _last_quoted(message))
     except InputError as error:
@@ -196,7 +196,7 @@ def _allow(named: set[str]) -> None:
     )
 
 
-def _options(arguments: Sequence[str]) -> Iterator[tuple[str, str | None, list[str]]]:
+def each_option(arguments: Sequence[str]) -> Iterator[tuple[str, str | None, list[str]]]:
     """Yield name, value and tokens of every option; what stands without one has no name."""
     index = 0
     while index < len(arguments):
@@ -216,7 +216,7 @@ def _options(arguments: Sequence[str]) -> Iterator[tuple[str, str | None, list[s
 
 def _without_trust(arguments: Sequence[str]) -> list[str]:
     kept: list[str] = []
-    for name, value, tokens in _options(arguments):
+    for name, value, tokens in each_option(arguments):
         if name != trust.OPTION:
             kept += tokens
         elif value is None:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from robustparse.data.conllu import (
     read_treebank,
     warn_of_labels,
     with_parse,
+    with_words,
 )
 from robustparse.data.sample.treebank import sample_treebank
 from robustparse.errors import InputError
@@ -26,7 +28,7 @@ from robustparse.metrics import (
     tree_sums,
     unmatched_punctuation,
 )
-from robustparse.tasks.task import Record, Task
+from robustparse.tasks.task import Record, Task, reworded
 from robustparse.tasks.tree_drawing import LEGEND, draw_pair
 from robustparse.types import DependencyTree, Example, Sentence
 
@@ -75,6 +77,27 @@ class DependencyTask(Task):
         if words is not None or answer is not None:
             block = with_parse(block, answer or example.gold, words)
         return f"{block}\n\n"
+
+    def project(
+        self, example: Example, words: Sequence[str], origins: Sequence[int]
+    ) -> Example | None:
+        """Return the words with the arcs between those that they stand for.
+
+        None if one has no arc, being new or the half of another, or if a dropped word is a head.
+        """
+        places = {origin: place for place, origin in enumerate(origins, start=1)}
+        if len(places) < len(words) or -1 in places:
+            return None
+        heads = [example.gold.heads[origin] for origin in origins]
+        if not places.keys() >= {head - 1 for head in heads if head}:
+            return None
+        tree = DependencyTree(
+            tuple(places[head - 1] if head else 0 for head in heads),
+            tuple(example.gold.labels[origin] for origin in origins),
+        )
+        sentence = reworded(example.sentence, words, origins)
+        block = example.block and with_parse(with_words(example.block, origins), tree, words)
+        return replace(example, sentence=sentence, gold=tree, block=block)
 
     def check(
         self,

@@ -4,6 +4,7 @@ Commands, evaluation, defenses, tracking and the report ask a task and know none
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -80,6 +81,20 @@ class Task(Protocol):
             answer: instead of the gold one.
         """
         ...
+
+    def project(
+        self, example: Example, words: Sequence[str], origins: Sequence[int]
+    ) -> Example | None:
+        """Return an example reworded, with the gold answer of the original; None if it has none.
+
+        By default the gold answer stays: it is one of the whole text.
+
+        Args:
+            example: the original.
+            words: the new words.
+            origins: for each the position of the original word that it stands for, or -1.
+        """
+        return replace(example, sentence=reworded(example.sentence, words, origins))
 
     def check(
         self,
@@ -178,17 +193,46 @@ class Task(Protocol):
         ...
 
 
+def reworded(sentence: Sentence, words: Sequence[str], origins: Sequence[int]) -> Sentence:
+    """Return a sentence of other words with the tags of those that they stand for."""
+
+    def of_words(tags: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple("_" if origin < 0 else tags[origin] for origin in origins) if tags else ()
+
+    return replace(
+        sentence, words=tuple(words), upos=of_words(sentence.upos), xpos=of_words(sentence.xpos)
+    )
+
+
+def all_tasks() -> list[Task]:
+    """Return every task there is."""
+    from robustparse.tasks.classification import ClassificationTask
+    from robustparse.tasks.dependency import DependencyTask
+
+    return [DependencyTask(), ClassificationTask()]
+
+
 def named(name: str) -> Task:
     """Find a task by its name.
 
     Raises:
         InputError: there is none of this name.
     """
-    from robustparse.tasks.classification import ClassificationTask
-    from robustparse.tasks.dependency import DependencyTask
-
-    tasks: list[Task] = [DependencyTask(), ClassificationTask()]
-    for task in tasks:
+    for task in all_tasks():
         if task.name == name:
             return task
-    raise InputError(repr(name), key="task", expected=", ".join(task.name for task in tasks))
+    expected = ", ".join(task.name for task in all_tasks())
+    raise InputError(repr(name), key="task", expected=expected)
+
+
+def task_of(path: str | Path) -> Task:
+    """Find the task whose files end as this one does.
+
+    Raises:
+        InputError: there is none.
+    """
+    for task in all_tasks():
+        if task.ending(path) == Path(path).suffix:
+            return task
+    names = ", ".join(task.name for task in all_tasks())
+    raise InputError("does not say its task", path=path, remedy=f"give --task, one of {names}")

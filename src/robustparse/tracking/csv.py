@@ -18,7 +18,7 @@ from pytorch_lightning.loggers.logger import Logger
 from pytorch_lightning.utilities import rank_zero_only
 
 from robustparse.errors import InputError
-from robustparse.evaluation.record import RobustnessRecord
+from robustparse.evaluation.tally import RobustnessRecord
 from robustparse.files import write_text
 from robustparse.reports.training import FILE, HEADER
 from robustparse.tracking.examples import ExamplePages

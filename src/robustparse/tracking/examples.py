@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from robustparse.evaluation.record import RobustnessRecord
-from robustparse.evaluation.tally import Line
+from robustparse.evaluation.tally import Line, RobustnessRecord
 from robustparse.files import write_text
 from robustparse.reports.page import render_example, render_examples
 from robustparse.reports.plots import BUDGET, score_label

@@ -17,7 +17,7 @@ from pytorch_lightning.loggers.logger import Logger
 from pytorch_lightning.utilities import rank_zero_only
 
 from robustparse.errors import reason
-from robustparse.evaluation.record import RobustnessRecord
+from robustparse.evaluation.tally import RobustnessRecord
 from robustparse.files import write_text
 from robustparse.tracking.examples import example_media
 

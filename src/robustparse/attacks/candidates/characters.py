@@ -8,9 +8,9 @@ import string
 from collections.abc import Callable, Sequence
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
-from robustparse.attacks.randomness import stream
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_least
+from robustparse.randomness import stream
 
 ALPHANUMERIC = string.ascii_letters + string.digits
 

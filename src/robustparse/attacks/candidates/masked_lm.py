@@ -16,10 +16,10 @@ import torch
 from transformers import PreTrainedTokenizerBase
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
-from robustparse.attacks.randomness import stream
 from robustparse.errors import InputError, check_least
 from robustparse.files import folder_digest
 from robustparse.pretrained import LoadedModel, Precision, batches, model_folder
+from robustparse.randomness import stream
 from robustparse.types import Floats, Indices
 
 

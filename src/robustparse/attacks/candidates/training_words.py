@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
-from robustparse.attacks.randomness import stream
 from robustparse.attacks.tagged import TrainingTags, tags_of, training_tags
 from robustparse.attacks.victim import Victim
 from robustparse.errors import check_least
+from robustparse.randomness import stream
 from robustparse.tagsets import Tagset, check_tagset
 
 

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
-from robustparse.attacks.randomness import stream
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_least
 from robustparse.files import read_text
+from robustparse.randomness import stream
 
 
 class VocabularyWords(CandidateGenerator):

@@ -17,7 +17,6 @@ from robustparse.attacks.engine.problem_builder import ProblemBuilder
 from robustparse.attacks.engine.queries import NOTHING, QueryCounter
 from robustparse.attacks.goals.goal import Verdict
 from robustparse.attacks.problem import Problem, State
-from robustparse.attacks.randomness import stream
 from robustparse.attacks.search.requests import (
     Answer,
     Compare,
@@ -29,6 +28,7 @@ from robustparse.attacks.search.requests import (
     Search,
 )
 from robustparse.attacks.victim import Predictions
+from robustparse.randomness import stream
 from robustparse.types import Indices, States
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from jsonargparse import ArgumentError, ArgumentParser, Namespace
 
 from robustparse import trust
+from robustparse.cli.common.operations import with_operations
 from robustparse.errors import InputError
 from robustparse.recipes.class_paths import checked, refusal
 from robustparse.recipes.mistakes import mistake_in, shorten
@@ -39,10 +40,10 @@ def run_command(
         InputError: names the option or the key of a file that cannot be used.
     """
     parser = _parser_of(function, name or function.__name__, positional or {})
-    arguments = _listed(checked(arguments), "--checkpoint")
+    arguments = _listed(checked(with_operations(arguments)), "--checkpoint")
     options = _parsed(parser, arguments)
     given: dict[str, Any] = {}
-    if "attack" in options:
+    if options.get("attack") is not None:
         given["recipe"] = Recipe.parsed(parser, options)
     if options.get("victim") is not None:
         given["victim_settings"] = json.loads(parser.dump(options, format="json"))["victim"]

@@ -15,3 +15,8 @@ def stream(seed: int, sentence: int, part: int = 0) -> np.random.Generator:
     key = np.array([seed & _WORD, sentence & _WORD], dtype=np.uint64)
     counter = np.array([0, 0, 0, part], dtype=np.uint64)
     return np.random.Generator(np.random.Philox(key=key, counter=counter))
+
+
+def mixed_seed(*numbers: int) -> int:
+    """Return one seed that follows from several numbers, as a seed and an epoch."""
+    return int(np.random.SeedSequence(numbers).generate_state(1, np.uint32)[0])

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from robustparse.attacks.randomness import stream
+from robustparse.randomness import stream
 
 
 def test_streams_are_distinct_and_repeatable() -> None:

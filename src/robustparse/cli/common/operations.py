@@ -1,0 +1,50 @@
+"""The operations that ``--perturbed`` and ``--operations`` name, as ``typos,final_stop``."""
+
+import json
+from collections.abc import Sequence
+from inspect import isabstract
+
+from robustparse import perturbations
+from robustparse.errors import InputError
+from robustparse.perturbations.perturbation import Perturbation, plain_name
+from robustparse.recipes.class_paths import each_option
+
+_OPTIONS = ("--operations", "--perturbed")
+
+
+def with_operations(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments of a command with the names of operations as classes.
+
+    A name is ``final_stop`` for the public class `FinalStop`, or the class path of the user's own.
+    A list in YAML or JSON, which may hold settings, stays as it is.
+
+    Raises:
+        InputError: a name is none of these.
+    """
+    kept: list[str] = []
+    for name, value, tokens in each_option(arguments):
+        named = name in _OPTIONS and value is not None and not value.lstrip().startswith("[")
+        kept += [f"{name}={_classes(name, str(value))}"] if named else tokens
+    return kept
+
+
+def _classes(option: str, value: str) -> str:
+    """Return the classes of names that commas separate, as JSON."""
+    public = _public_operations()
+    names = [name.strip() for name in value.split(",")]
+    unknown = [name for name in names if name not in public and "." not in name]
+    if unknown:
+        raise InputError(
+            f"got {unknown[0]!r}",
+            key=option,
+            expected=f"some of {', '.join(sorted(public))}, separated by commas",
+            remedy="name a class of your own with its module, as my_package.MyOperation",
+        )
+    return json.dumps([{"class_path": public.get(name, name)} for name in names])
+
+
+def _public_operations() -> dict[str, str]:
+    """Return the names of the package's classes by their plain names."""
+    public = (getattr(perturbations, name) for name in perturbations.__all__)
+    operations = [one for one in public if issubclass(one, Perturbation) and not isabstract(one)]
+    return {plain_name(one): one.__name__ for one in operations}

@@ -1,0 +1,76 @@
+"""Perturbed copies of examples, and the scores of a victim on them."""
+
+from collections.abc import Iterator, Sequence
+
+from robustparse.evaluation.clean import AnsweringVictim, predictions, scores_of
+from robustparse.metrics import PunctuationPolicy, percent
+from robustparse.perturbations.perturbation import Perturbation, draw_rewordings
+from robustparse.tasks.task import Task
+from robustparse.types import Example, Prediction
+
+
+def perturbed(
+    task: Task, operations: Sequence[Perturbation], examples: Sequence[Example], seed: int
+) -> Iterator[tuple[Example, int]]:
+    """Yield the copies that one of the operations changed, each with how many words it affected.
+
+    A copy has the id of its original, and its gold answer as far as `Task.project` carries it over;
+    where it does not, there is no copy.
+
+    Args:
+        task: of the gold answers.
+        operations: of which one is drawn for each example, see `draw_rewordings`.
+        examples: the originals.
+        seed: with an example's id, of all that is drawn.
+
+    Raises:
+        InputError: an operation of the user's gives what is no rewording.
+    """
+    rewordings = draw_rewordings(operations, examples, seed)
+    for example, rewording in zip(examples, rewordings, strict=True):
+        words = example.sentence.words
+        if rewording.words != words and (copy := task.project(example, *rewording)) is not None:
+            yield copy, rewording.affected(words)
+
+
+Scores = dict[str, float | None]
+
+
+def perturbed_scores(
+    victim: AnsweringVictim,
+    examples: Sequence[Example],
+    clean: Sequence[Prediction],
+    operations: Sequence[Perturbation],
+    seed: int,
+    punctuation: PunctuationPolicy = "none",
+) -> dict[str, Scores]:
+    """Compute the scores on examples that an operation perturbs where it can, one by one.
+
+    Args:
+        victim: that gave the clean answers.
+        examples: with distinct ids.
+        clean: the answers to the examples as they are.
+        operations: each perturbs the examples as they are.
+        seed: see `perturbed`.
+        punctuation: which words count, of the perturbed sentences.
+
+    Returns:
+        For the name of each operation what `scores_of` does for all examples, changed or not; and
+        ``changed_words`` and ``changed_sentences``, how many of them it changed, in percent.
+    """
+    found: dict[str, Scores] = {}
+    for operation in operations:
+        copies, affected = {}, 0
+        for copy, words in perturbed(victim.task, [operation], examples, seed):
+            copies[copy.id] = copy
+            affected += words
+        # Nobody wrote them: one over an encoder's limit is read in windows, as under attack.
+        new = predictions(victim, [*copies.values()], checked=False) if copies else ()
+        answers = {each.id: each for each in (*clean, *new)}
+        now = [copies.get(example.id, example) for example in examples]
+        found[operation.name] = {
+            **scores_of(victim.task, answers.values(), now, punctuation),
+            "changed_words": percent(affected, sum(len(each.sentence) for each in examples)),
+            "changed_sentences": percent(len(copies), len(examples)),
+        }
+    return found

@@ -1,0 +1,46 @@
+"""Casing as people type it: none, all capitals, or a capital at the start of every word."""
+
+from collections.abc import Callable
+from typing import Literal, get_args
+
+import numpy as np
+
+from robustparse.errors import check_choice
+from robustparse.perturbations.perturbation import Perturbation, Rewording
+from robustparse.types import Sentence
+
+Case = Literal["lower", "upper", "capitalized"]
+
+
+def _capitalized(word: str) -> str:
+    """Return a word with a capital first; the second half of a contraction is no word."""
+    return word if word.lower() in ("n't", "n’t") else word[:1].upper() + word[1:]
+
+
+_CASES: dict[str, Callable[[str], str]] = {
+    "lower": str.lower,
+    "upper": str.upper,
+    "capitalized": _capitalized,
+}
+
+
+class Casing(Perturbation):
+    """Writes every word of a sentence in one casing.
+
+    Args:
+        to: ``lower``, ``upper``, or ``capitalized`` (as a headline: all other letters stay as they
+            are); by default one of them is drawn for each sentence.
+
+    Raises:
+        InputError: there is no such casing.
+    """
+
+    def __init__(self, *, to: Case | None = None) -> None:
+        if to is not None:
+            check_choice("casing: to", to, get_args(Case))
+        self.to = to
+
+    def reword(self, sentence: Sentence, rng: np.random.Generator) -> Rewording:
+        """See `Perturbation.reword`."""
+        case = self.to or get_args(Case)[int(rng.integers(len(_CASES)))]
+        return Rewording.of([_CASES[case](word) for word in sentence.words])

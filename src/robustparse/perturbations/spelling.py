@@ -1,0 +1,136 @@
+"""Slips of the fingers: letters swapped, lost, added, hit next to the right key, or held too long.
+
+A word keeps its casing, letter by letter. Words of fewer than three letters, numbers and words with
+other characters in them stay as they are: a slip there often makes another word.
+"""
+
+import string
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Literal, get_args
+
+import numpy as np
+
+from robustparse.errors import InputError, check_choice
+from robustparse.perturbations.perturbation import WordPerturbation
+
+Edit = Literal["swap", "drop", "insert"]
+Layout = Literal["qwerty", "qwertz", "azerty"]
+
+_ROWS: dict[str, tuple[str, str, str]] = {
+    "qwerty": ("qwertyuiop", "asdfghjkl", "zxcvbnm"),
+    "qwertz": ("qwertzuiopü", "asdfghjklöä", "yxcvbnm"),
+    "azerty": ("azertyuiop", "qsdfghjklm", "wxcvbn"),
+}
+
+
+class Typos(WordPerturbation):
+    """Makes one typing error in each drawn word.
+
+    Args:
+        edits: the kinds to draw from: ``swap`` two different neighbouring letters, ``drop`` one, or
+            ``insert`` one of a to z; by default all three.
+        fraction: see `WordPerturbation`.
+
+    Raises:
+        InputError: an unknown kind, or none; or see `WordPerturbation`.
+    """
+
+    def __init__(self, *, edits: list[Edit] | None = None, fraction: float = 0.15) -> None:
+        for edit in get_args(Edit) if edits is None else edits:
+            check_choice("typos: edits", edit, get_args(Edit))
+        if edits == []:
+            raise InputError("names none", key="typos: edits", expected="at least one kind")
+        self.edits = edits
+        super().__init__(fraction=fraction)
+
+    def change(self, word: str, rng: np.random.Generator) -> str:
+        """See `WordPerturbation.change`; a word of one repeated letter cannot be swapped."""
+        made = [_EDITS[edit](word, rng) for edit in self.edits or get_args(Edit)]
+        changed = [one for one in made if one != word]
+        return changed[int(rng.integers(len(changed)))] if changed else word
+
+
+def _swap(word: str, rng: np.random.Generator) -> str:
+    places = [at for at, (one, other) in enumerate(pairwise(word)) if one != other]
+    if not places:
+        return word
+    at = places[int(rng.integers(len(places)))]
+    return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+
+
+def _drop(word: str, rng: np.random.Generator) -> str:
+    at = int(rng.integers(len(word)))
+    return word[:at] + word[at + 1 :]
+
+
+def _insert(word: str, rng: np.random.Generator) -> str:
+    at = int(rng.integers(len(word) + 1))
+    letter = string.ascii_lowercase[int(rng.integers(26))]
+    return word[:at] + (letter.upper() if word.isupper() else letter) + word[at:]
+
+
+_EDITS: dict[str, Callable[[str, np.random.Generator], str]] = {
+    "swap": _swap,
+    "drop": _drop,
+    "insert": _insert,
+}
+
+
+class KeyboardSlips(WordPerturbation):
+    """Hits a key next to the right one, once in each drawn word.
+
+    Args:
+        layout: of the keyboard, ``qwerty``, ``qwertz`` or ``azerty``.
+        fraction: see `WordPerturbation`.
+
+    Raises:
+        InputError: there is no such layout; or see `WordPerturbation`.
+    """
+
+    def __init__(self, *, layout: Layout = "qwerty", fraction: float = 0.15) -> None:
+        check_choice("keyboard_slips: layout", layout, get_args(Layout))
+        self.layout = layout
+        self._near = neighbouring_keys(_ROWS[layout])
+        super().__init__(fraction=fraction)
+
+    def can_change(self, word: str) -> bool:
+        """Tell whether a word has at least three letters, one of them on the keyboard."""
+        return super().can_change(word) and not self._near.keys().isdisjoint(word.lower())
+
+    def change(self, word: str, rng: np.random.Generator) -> str:
+        """See `WordPerturbation.change`."""
+        places = [at for at, letter in enumerate(word) if letter.lower() in self._near]
+        at = places[int(rng.integers(len(places)))]
+        near = self._near[word[at].lower()]
+        key = near[int(rng.integers(len(near)))]
+        return word[:at] + (key.upper() if word[at].isupper() else key) + word[at + 1 :]
+
+
+def neighbouring_keys(rows: tuple[str, ...]) -> dict[str, str]:
+    """Return the letters around each letter of a keyboard.
+
+    Each row stands half a key to the right of the one above it: a key touches two keys there, the
+    one over it and the next, and two below.
+    """
+    near: dict[str, str] = {}
+    for at, row in enumerate(rows):
+        above, below = (rows[index] if 0 <= index < len(rows) else "" for index in (at - 1, at + 1))
+        for place, letter in enumerate(row):
+            before = max(0, place - 1)
+            sides = row[before:place] + row[place + 1 : place + 2]
+            near[letter] = sides + above[place : place + 2] + below[before : place + 1]
+    return near
+
+
+class DoubledLetters(WordPerturbation):
+    """Writes one letter of each drawn word twice.
+
+    Args:
+        fraction: see `WordPerturbation`.
+    """
+
+    def change(self, word: str, rng: np.random.Generator) -> str:
+        """See `WordPerturbation.change`."""
+        at = int(rng.integers(len(word)))
+        return word[: at + 1] + word[at:]

@@ -1,0 +1,225 @@
+"""Every operation on sentences by hand, its draws scripted; and what holds of all of them."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from robustparse import perturbations
+from robustparse.errors import InputError
+from robustparse.perturbations import (
+    Casing,
+    Contractions,
+    DoubledLetters,
+    FinalStop,
+    KeyboardSlips,
+    Perturbation,
+    Punctuation,
+    Rewording,
+    Typos,
+)
+from robustparse.perturbations.perturbation import draw_rewordings, plain_name
+from robustparse.types import Example, Sentence
+from sample_runs import sentences
+
+
+class Script:
+    """Stands for a random stream: draws what it is told, then always the first; keeps orders."""
+
+    def __init__(self, draws: Sequence[int]) -> None:
+        self.draws = list(draws)
+
+    def integers(self, below: int) -> int:
+        drawn = self.draws.pop(0) if self.draws else 0
+        assert drawn < below
+        return drawn
+
+    def permutation(self, count: int) -> np.ndarray:
+        return np.arange(count)
+
+
+EVERY = {"fraction": 1.0}
+SPLIT, JOINED = Contractions(), Contractions(joined=True)
+# Operation, what it draws, the sentence, the sentence afterwards.
+CASES: list[tuple[Perturbation, list[int], str, str]] = [
+    (Casing(to="lower"), [], "The DOG is n't Here", "the dog is n't here"),
+    (Casing(to="upper"), [], "The dog is n't", "THE DOG IS N'T"),
+    (Casing(to="capitalized"), [], "the dOG is n't élan", "The DOG Is n't Élan"),
+    (Casing(), [1], "The dog", "THE DOG"),
+    (Typos(edits=["swap"], **EVERY), [2], "a letter", "a letetr"),  # no swap of "tt"
+    (Typos(edits=["swap"], **EVERY), [], "aaa Zzz", "aaa zZz"),
+    (Typos(edits=["drop"], **EVERY), [5, 0, 0], "letter to cat", "lette to at"),
+    (Typos(edits=["insert"], **EVERY), [0, 25, 0, 3, 1], "cat DOG", "zcat DOGB"),
+    (Typos(**EVERY), [0, 0, 0, 0, 1], "cat", "at"),  # the second of act, at, acat
+    (Typos(**EVERY), [], "it 's 1st e-mail", "it 's 1st e-mail"),
+    (Typos(edits=["drop"], fraction=0.5), [], "aaa bbb ccc ddd eee", "aa bb ccc ddd eee"),
+    (Typos(edits=["drop"], fraction=0.1), [], "of bbb ccc", "of bb ccc"),
+    (KeyboardSlips(**EVERY), [0, 1, 1, 3], "Cat DOG", "Vat DLG"),
+    (KeyboardSlips(layout="azerty", **EVERY), [0, 0], "aube", "zube"),
+    (KeyboardSlips(**EVERY), [], "мир été", "мир éré"),
+    (DoubledLetters(**EVERY), [1, 2], "Cats DOG", "Caats DOGG"),
+    (FinalStop(), [], "He left .", "He left"),
+    (FinalStop(), [], "Did he ? !", "Did he ?"),
+    (FinalStop(), [], "great fun!!", "great fun"),
+    (FinalStop(), [], "He left . ''", "He left . ''"),
+    (FinalStop(), [], "...", "..."),
+    (Punctuation(how="drop"), [], "Well , ( yes ) 5 % !", "Well yes 5 %"),
+    (Punctuation(how="drop"), [], ", .", ", ."),
+    (Punctuation(how="change"), [2, 0, 2], "Well , ( 5 % .", "Well - [ 5 % ;"),
+    (Punctuation(), [1, 2], "Go .", "Go ;"),
+    (Punctuation(), [0], "Go .", "Go"),
+    (SPLIT, [], "I do not know .", "I do n't know ."),
+    (SPLIT, [], "You CAN NOT , they ca n't", "You CA N'T , they can not"),
+    (SPLIT, [], "Wo n't you ? Won't you ?", "Wo n't you ? Won't you ?"),
+    (SPLIT, [], "I am here , it 's what it is .", "I 'm here , it 's what it is ."),
+    (SPLIT, [], "They 're not late ; I 'VE been", "They are not late ; I HAVE been"),
+    (SPLIT, [], "it is not so", "it is n't so"),
+    (SPLIT, [], "Don't go , I'm late", "Do not go , I am late"),
+    (SPLIT, [], "I don’t know", "I do not know"),  # a typographic apostrophe
+    (JOINED, [], "Do not go , he will wait", "Don't go , he'll wait"),
+    (JOINED, [], "they ca n't , it's", "they can not , it's"),
+]  # fmt: skip
+
+
+def _id(one: object) -> str:
+    return one.name if isinstance(one, Perturbation) else str(one)
+
+
+@pytest.mark.parametrize(("operation", "draws", "before", "after"), CASES, ids=_id)
+def test_by_hand(operation: Perturbation, draws: list[int], before: str, after: str) -> None:
+    script: Any = Script(draws)
+    found = operation.reword(Sentence(tuple(before.split())), script)
+    assert " ".join(found.words) == after
+    assert not script.draws
+
+
+ALL = [
+    Casing(),
+    Contractions(),
+    Contractions(joined=True),
+    DoubledLetters(fraction=0.4),
+    FinalStop(),
+    KeyboardSlips(),
+    Punctuation(),
+    Typos(),
+]
+DRAWING = [one for one in ALL if not isinstance(one, Contractions | FinalStop)]
+
+
+def texts(count: int = 60) -> list[Example]:
+    """Sample sentences, some of them with contractions and without a stop."""
+    made = sentences(count)
+    for at, ending in ((3, "I do not care ."), (5, "it ca n't be"), (7, "don't go")):
+        made[at] = Example(at, Sentence(tuple(ending.split())), None)
+    return made
+
+
+@pytest.mark.parametrize("operation", ALL, ids=lambda one: one.name)
+def test_origins_say_how_words_map(operation: Perturbation) -> None:
+    changed = 0
+    for example, found in zip(texts(), operation.rewordings(texts(), 4), strict=True):
+        words = example.sentence.words
+        assert list(found.origins) == sorted(found.origins)
+        same = [at for new, at in zip(*found, strict=True) if new == words[at]]
+        assert found.affected(words) == len(words) - len(set(same))
+        assert (found.affected(words) == 0) == (found.words == words)
+        changed += found.words != words
+        if isinstance(operation, Typos | KeyboardSlips | DoubledLetters | Casing):
+            assert found.origins == tuple(range(len(words)))
+    assert changed >= 3
+
+
+@pytest.mark.parametrize("operation", ALL, ids=lambda one: one.name)
+def test_draws_follow_from_seed_and_id(operation: Perturbation) -> None:
+    whole = operation.rewordings(texts(), 4)
+    halves = [operation.rewordings(texts()[first::2], 4) for first in (1, 0)]
+    assert halves == [whole[1::2], whole[::2]]
+    assert (operation.rewordings(texts(), 5) != whole) == (operation in DRAWING)
+
+
+def test_a_fraction_of_the_words_changes() -> None:
+    (found,) = Typos(fraction=0.25).rewordings(
+        [Example(0, Sentence(("word",) * 10 + (".",) * 10), None)], 0
+    )
+    assert found.affected(("word",) * 10 + (".",) * 10) == 5
+
+
+def test_one_operation_is_drawn_and_the_next_where_it_changes_nothing() -> None:
+    operations = [FinalStop(), Casing(to="upper")]
+    examples = texts(200)
+    stops, capitals = (one.rewordings(examples, 1) for one in operations)
+    drawn = draw_rewordings(operations, examples, 1)
+    assert all(
+        found in (stop, capital)
+        for found, stop, capital in zip(drawn, stops, capitals, strict=True)
+    )
+    without_stop = [
+        at for at, stop in enumerate(stops) if stop.words == examples[at].sentence.words
+    ]
+    assert without_stop
+    assert all(drawn[at] == capitals[at] for at in without_stop)
+    others = [at for at in range(200) if at not in without_stop]
+    assert 0.35 < sum(drawn[at] == stops[at] for at in others) / len(others) < 0.65
+    halves = [draw_rewordings(operations, examples[first::2], 1) for first in (0, 1)]
+    assert halves == [drawn[::2], drawn[1::2]]
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        (Rewording((), ()), "gives []"),
+        (Rewording(("so", ""), (0, 1)), "gives ['so', '']"),
+        (Rewording(("so",), (0, 1)), "gives 1 words with the origins [0, 1]"),
+        (Rewording(("so",), (2,)), "gives 1 words with the origins [2]"),
+    ],
+)
+def test_what_is_no_rewording_is_refused(given: Rewording, found: str) -> None:
+    class MyOwn(Perturbation):
+        def reword(self, sentence: Sentence, rng: np.random.Generator) -> Rewording:
+            return given
+
+    with pytest.raises(InputError) as error:
+        draw_rewordings([MyOwn()], [Example(0, Sentence(("So", "?")), None)], 0)
+    assert error.value.found == f"{found} for 'So ?'"
+    assert error.value.key == "my_own"
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "key"),
+    [
+        (Typos, {"fraction": 0.0}, "typos: fraction"),
+        (Typos, {"edits": []}, "typos: edits"),
+        (Typos, {"edits": ["add"]}, "typos: edits"),
+        (KeyboardSlips, {"layout": "dvorak"}, "keyboard_slips: layout"),
+        (Casing, {"to": "title"}, "casing: to"),
+        (Punctuation, {"how": "double"}, "punctuation: how"),
+    ],
+)
+def test_settings_out_of_range(kind: Any, settings: dict[str, Any], key: str) -> None:
+    with pytest.raises(InputError) as error:
+        kind(**settings)
+    assert error.value.key == key
+
+
+def test_names_say_what_differs_from_the_defaults() -> None:
+    assert FinalStop().name == "final_stop"
+    assert Typos(edits=["swap"], fraction=0.15).name == "typos(edits=['swap'])"
+    assert Casing(to="lower").name == "casing(to=lower)"
+
+
+def test_the_page_shows_what_they_do() -> None:
+    """A row: a name, a class with a setting, and the sentence at the head with seed and id 0."""
+    page = (Path(__file__).parents[2] / "docs" / "perturbations.md").read_text("utf-8")
+    (before,) = re.findall(r"\| `([^`]*)` becomes \|", page)
+    example = Example(0, Sentence(tuple(before.split())), None)
+    rows = re.findall(r"^\| (?:`(\w+)`)? ?\| `(\w+)(?:\((\w+)=(\S+)\))?` \| (.*) \|$", page, re.M)
+    assert len(rows) == 12
+    for plain, kind, setting, value, after in rows:
+        cls = getattr(perturbations, kind)
+        settings = {setting: [value[1:-1]] if value[0] == "[" else value} if setting else {}
+        (found,) = cls(**settings).rewordings([example], 0)
+        assert " ".join(found.words) == after
+        assert plain in ("", plain_name(cls))
