@@ -83,10 +83,14 @@ def defenses(clean: Row, steps: int, twice: tuple[str, ...] = ()) -> tuple[Row, 
     return tuple(one for pair in zip(rows, unseen, strict=True) for one in pair)
 
 
-def universal(language: str, steps: int | None = None) -> tuple[Row, ...]:
+def universal(language: str, defended: int, steps: int | None = None) -> tuple[Row, ...]:
     """Return a small parser of a language, and ways to go on from it, under the same attack.
 
-    A step with online substitution takes 3.2 without: of a small network the attack is the most.
+    Args:
+        language: the folder of its runs.
+        defended: steps with online substitution that take the time of 640 without; of a small
+            network the attack takes most of it.
+        steps: of clean training, instead of the configuration's.
     """
     name, start = "ud_biaffine", "experiment/ud_biaffine_finetuning"
     way = partial(Row, recipe="zheng2020_universal", home=RUNS / language)
@@ -97,7 +101,7 @@ def universal(language: str, steps: int | None = None) -> tuple[Row, ...]:
             f"{name}_substitution",
             TITLES["substitution"],
             configs=(start, "defense/substitution"),
-            steps=200,
+            steps=defended,
         ),
     )
 
@@ -159,8 +163,8 @@ def review_defenses(steps: int) -> tuple[Row, ...]:
 STUDIES = {
     "mr_attacks": Study(reviews(), share=0.2, measured=False),
     "mr_defenses": Study(review_defenses(steps=1464), share=0.5, measured=False),
-    "universal_french": Study(universal("french"), sentences=300, measured=False),
-    "universal_english": Study(universal("english", 600), sentences=150, measured=False),
+    "universal_french": Study(universal("french", 200), sentences=300, measured=False),
+    "universal_english": Study(universal("english", 290, steps=600), sentences=150, measured=False),
     "ewt_blackbox": Study(
         (
             Row("ewt_biaffine", "clean training", BEST),
