@@ -88,7 +88,7 @@ def test_it_dies_midway_and_the_same_command_resumes(
     dies += ["--victim.after", "16"]
     error = mistake(capsys, *dies)
     assert "Parser failed: ConnectionError: no route to host" in error
-    assert "the same command resumes" in error
+    assert "run again; an attack with a folder resumes there" in error
     finished = read_lines(Path("out/examples.jsonl"))
     assert 0 < len(finished) < 12
     main(dies)

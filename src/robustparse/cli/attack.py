@@ -63,7 +63,7 @@ def attack(
         precision: precision of all passes of the model; bf16-mixed is faster on processors with
             bfloat16 products, and may change a few answers.
         max_length: words in the longest allowed sentence; a longer one is an error.
-        columns: for texts in JSON lines or datasets, the columns of text and label, such as
+        columns: for texts in JSON lines or datasets, the columns of text and answer, such as
             '[review, stars]'.
         recipe, victim_settings: what the attack and the victim were made of, which a command knows.
         split: of the sample.
