@@ -106,8 +106,10 @@ def universal(language: str, steps: int | None = None) -> tuple[Row, ...]:
 REVIEWS = partial(Row, task="classification", word_vectors=True, gammas=(None,))
 WORD_CNN, WORD_LSTM = "mr_cnn", "mr_lstm"
 # A training step with each defense in steps without, in processor time on one thread.
-REVIEW_COSTS = {"fgm": 1.5, "substitution": 3.0}
-SWAP = "textfooler"  # attacks on reviews; with one filter, without tagger and sentence encoder
+REVIEW_COSTS = {"fgm": 1.9, "substitution": 3.0}
+SWAP = (
+    "textfooler"  # with one filter without tagger and sentence encoder, with two without the latter
+)
 
 
 def reviews() -> tuple[Row, ...]:
@@ -120,10 +122,11 @@ def reviews() -> tuple[Row, ...]:
             configs=(f"experiment/{name}",),
             seed=seed or None,
             recipe=recipe,
+            filters=filters,
         )
         for name, title in ((WORD_CNN, "WordCNN"), (WORD_LSTM, "WordLSTM"))
         for seed in range(3)
-        for recipe in (SWAP, UNSEEN)
+        for recipe, filters in ((SWAP, 2), (UNSEEN, None))
     )
 
 
@@ -155,7 +158,7 @@ def review_defenses(steps: int) -> tuple[Row, ...]:
 
 
 STUDIES = {
-    "mr_attacks": Study(reviews(), share=0.2),
+    "mr_attacks": Study(reviews(), share=0.2, measured=False),
     "mr_defenses": Study(review_defenses(steps=1464), share=0.5, measured=False),
     "universal_french": Study(universal("french"), sentences=300, measured=False),
     "universal_english": Study(universal("english", 600), sentences=150, measured=False),

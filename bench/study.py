@@ -155,16 +155,12 @@ def attack_command(row: Row, inputs: Inputs, gamma: float | None = None) -> list
 
 
 def with_files(node: Any, inputs: Inputs) -> Any:
-    """Return a recipe with this machine's masked language model and vectors in it.
-
-    The former, its states averaged, stands in for a sentence encoder.
-    """
+    """Return a recipe with this machine's masked language model and vectors in it."""
     if isinstance(node, list):
         return [with_files(part, inputs) for part in node]
     if isinstance(node, dict):
         return {key: with_files(value, inputs) for key, value in node.items()}
     here = {"bert-base-uncased": inputs.masked_lm, "counter-fitted-vectors.txt": inputs.vectors}
-    here["sentence-transformers/all-MiniLM-L6-v2"] = inputs.masked_lm
     return here.get(node, node) if isinstance(node, str) else node
 
 

@@ -6,8 +6,9 @@ import numpy as np
 
 from robustparse.evaluation.significance import (
     Interval,
+    Scores,
+    paired_bootstrap,
     recovered_share,
-    recovered_share_difference,
 )
 from robustparse.tasks import task as tasks
 from study_figures import kept
@@ -116,7 +117,7 @@ def defence_table(
         first, second = finished.get((baseline, attack)), finished.get((control, attack))
         back = over = steps = spent = speed = "-"
         if name != baseline and first:
-            back = shown(recovered_share(*_sides(first, row), seed=0))
+            back = shown(paired_bootstrap(recovered_share, *_sides(first, row), seed=0))
             steps, spent = str(row["steps"]), minutes(row)
             speed = relative_speed(row, second) if second else "-"
         if name not in (baseline, control) and first and second:
@@ -157,16 +158,18 @@ def _perplexities(row: dict) -> str:
     return ", ".join(f"{row['perplexity'][when]['median']:.0f}" for when in WHEN)
 
 
-def _sides(baseline: dict, row: dict) -> tuple[np.ndarray, ...]:
-    counts, own = baseline["counts"], row["counts"]
-    columns = (counts["attacked"], counts["clean"], own["attacked"], counts["words"])
-    return tuple(np.array(column) for column in columns)
+def _sides(baseline: dict, *rows: dict) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return the baseline's correct parts, attacked and clean, the rows' attacked, and all."""
+    counts = baseline["counts"]
+    columns = [counts["attacked"], counts["clean"], *(row["counts"]["attacked"] for row in rows)]
+    return list(map(np.array, columns)), np.array(counts["words"])
 
 
 def _over_control(baseline: dict, row: dict, control: dict) -> Interval:
-    attacked, clean, defended, words = _sides(baseline, row)
-    other = np.array(control["counts"]["attacked"])
-    return recovered_share_difference(attacked, clean, defended, other, words, seed=0)
+    def difference(scores: Scores) -> Scores:
+        return recovered_share(scores[[0, 1, 2]]) - recovered_share(scores[[0, 1, 3]])
+
+    return paired_bootstrap(difference, *_sides(baseline, row, control), seed=0)
 
 
 def shown(interval: Interval) -> str:

@@ -14,6 +14,7 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Ids = NDArray[np.int32]  # rows and tags of a victim
 States = NDArray[np.int16]  # of searches, (n, words)
+Heads = NDArray[np.int16]  # of parses, (n, words), 0 is ROOT
 
 
 @dataclass(frozen=True, slots=True)

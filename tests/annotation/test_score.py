@@ -79,7 +79,7 @@ def test_the_order_of_rows_and_a_mark_before_them_do_not_matter(tmp_path):
         ("more_fluent", "C", "'C'", "one of A, B, same"),
         ("same_structure", "  ", "no answer", "one of yes, no"),
         ("same_structure", "maybe", "'maybe'", "one of yes, no"),
-        ("item", "p0-1-001", "item 'p0-1-001' is none of those in ", None),
+        ("item", "p0-1-001", "item 'p0-1-001' is not among those in ", None),
     ],
 )
 def test_answers_that_are_wrong_are_named_with_their_line(tmp_path, column, value, found, expected):
@@ -138,7 +138,7 @@ def test_the_key_of_another_export(tmp_path):
     other, _ = exported(tmp_path / "other", seed=1)
     for path in files:
         answer(path, first)
-    with pytest.raises(InputError, match=r"is none of those in .*other/key\.json"):
+    with pytest.raises(InputError, match=r"is not among those in .*other/key\.json"):
         score(other, files)
     good = json.loads(key.read_text())
     item = next(iter(good["items"].values()))

@@ -213,6 +213,12 @@ def test_the_tagger_by_parts_of_speech(
         assert mask.tolist() == [alike(tag, other) for other in tags]
     untagged = TaggerTag(**settings).accept([Slot(0, Sentence(words), 0)], [tags], HashVictim())
     assert not untagged[0].any()
+    # By the tagger, a word named as a tag has that tag: the corpus' is not asked for.
+    named = [Slot(0, Sentence(tuple(tags)), at) for at in range(len(tags))]
+    by_tagger = TaggerTag(reference="tagger", **settings)
+    assert not by_tagger.reads_tags
+    found = by_tagger.accept(named, [tags] * len(tags), HashVictim())
+    assert [mask.tolist() for mask in found] == [mask.tolist() for mask in masks]
 
 
 def tag(words: list[str]) -> list[str]:

@@ -88,7 +88,7 @@ def test_it_dies_midway_and_the_same_command_resumes(
     dies += ["--victim.after", "16"]
     error = mistake(capsys, *dies)
     assert "Parser failed: ConnectionError: no route to host" in error
-    assert "the same command resumes" in error
+    assert "run again; an attack with a folder resumes there" in error
     finished = read_lines(Path("out/examples.jsonl"))
     assert 0 < len(finished) < 12
     main(dies)
@@ -134,4 +134,4 @@ def test_an_answer_too_few(made: Path, tmp_path: Path, capsys: pytest.CaptureFix
     write_sample(tmp_path / "one.conllu", sentences(1, "test"))
     whole = arguments(made, "attack", "--out", "out", "--victim.skip", 1)
     error = mistake(capsys, *whole, "--data", "one.conllu")
-    assert "Parser gave 0 answers to 1 texts; expected one answer a text" in error
+    assert "Parser returned 0 answers for 1 texts; expected one answer per text" in error

@@ -14,7 +14,7 @@ from broken_files import GOOD, TREEBANKS, broken_checkpoints
 from command_runs import RECIPE, ROOM, attack_by, constrained, mistake
 from tiny_runs import fit, write_config
 
-from robustparse.attacks.constraints.tagging import pipeline_tag
+from robustparse import errors
 from robustparse.cli.main import main
 from robustparse.evaluation.lines import read_lines
 
@@ -205,7 +205,7 @@ def test_an_extra_that_is_not_installed(
         raise ImportError(f"no module named {name}")
 
     if library in ("spacy", "stanza"):  # other libraries look for spaCy too
-        monkeypatch.setattr(pipeline_tag, "import_module", missing)
+        monkeypatch.setattr(errors, "import_module", missing)
     else:
         monkeypatch.setitem(sys.modules, library, None)
     error = mistake(capsys, *attack_by(made, tmp_path, constrained(name, settings)))

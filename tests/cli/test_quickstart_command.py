@@ -16,6 +16,7 @@ from robustparse.data.sample import treebank as sample
 from robustparse.evaluation.clean import evaluate
 from robustparse.evaluation.lines import read_lines
 from robustparse.models.load import load
+from sample_grammar import read
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +53,7 @@ def test_every_figure_printed_is_in_the_files(tmp_path: Path, capsys):
         lines = read_lines(folder / "examples.jsonl")
         test = sample.sample_treebank(2).test
         for line in lines:  # the grammar still derives the gold tree of every changed sentence
-            tree = sample.read(line["adversarial_tokens"]).tree
+            tree = read(line["adversarial_tokens"]).tree
             assert [*tree.heads] == line["gold"]["heads"]
             assert [*tree.labels] == line["gold"]["labels"]
         assert [line["tokens"] for line in lines] == [list(e.sentence.words) for e in test]

@@ -8,10 +8,10 @@ import pytest
 
 from robustparse.data.sample import treebank as sample
 from robustparse.data.sample.generator import Sample
-from robustparse.data.sample.grammar import read
 from robustparse.data.sample.treebank import attack_lexicon, sample_treebank
 from robustparse.data.sample.words import CLOSED, OPEN
 from robustparse.types import Example
+from sample_grammar import read
 
 SEEDS = (0, 20250)
 

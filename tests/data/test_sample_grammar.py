@@ -2,10 +2,10 @@
 
 import pytest
 
-from robustparse.data.sample.grammar import lexicon, read, rules
 from robustparse.data.sample.words import CLOSED, OPEN
 from robustparse.errors import InputError
 from robustparse.types import DependencyTree
+from sample_grammar import lexicon, read, rules
 
 
 def test_every_rule_has_one_head_and_known_children() -> None:

@@ -13,7 +13,6 @@ from robustparse.evaluation.significance import (
     Interval,
     paired_bootstrap,
     recovered_share,
-    recovered_share_difference,
 )
 
 Counts = NDArray[np.int64]
@@ -60,12 +59,18 @@ def test_recovered_share_on_all_resamples() -> None:
         return float(100 * sum(defended[s] - A_CLEAN[s]) / sum(C_CLEAN[s] - A_CLEAN[s]))
 
     single = [share(FIRST, s) for s in every_resample()]
-    found = recovered_share(A_CLEAN, C_CLEAN, FIRST, WORDS, seed=1, draws=100_000)
+    found = paired_bootstrap(
+        recovered_share, [A_CLEAN, C_CLEAN, FIRST], WORDS, seed=1, draws=100_000
+    )
     assert found.estimate == pytest.approx(100 * 3 / 7)
     assert (found.lower, found.upper) == pytest.approx(exact(single, 0.95))
     both = [share(FIRST, s) - share(SECOND, s) for s in every_resample()]
-    found = recovered_share_difference(
-        A_CLEAN, C_CLEAN, FIRST, SECOND, WORDS, seed=1, draws=100_000
+    found = paired_bootstrap(
+        lambda scores: recovered_share(scores[[0, 1, 2]]) - recovered_share(scores[[0, 1, 3]]),
+        [A_CLEAN, C_CLEAN, FIRST, SECOND],
+        WORDS,
+        seed=1,
+        draws=100_000,
     )
     assert found.estimate == pytest.approx(100 * (3 - 2) / 7)
     assert (found.lower, found.upper) == pytest.approx(exact(both, 0.95))
@@ -147,9 +152,9 @@ def test_as_many_draws_lie_outside_on_each_side(monkeypatch: pytest.MonkeyPatch)
 
 def test_equal_systems_differ_by_nothing() -> None:
     assert score_difference(FIRST, FIRST, WORDS, seed=0) == Interval(0.0, 0.0, 0.0)
-    full = recovered_share(A_CLEAN, C_CLEAN, C_CLEAN, WORDS, seed=0)
+    full = paired_bootstrap(recovered_share, [A_CLEAN, C_CLEAN, C_CLEAN], WORDS, seed=0)
     assert (full.lower, full.upper) == pytest.approx((100.0, 100.0))
-    none = recovered_share(A_CLEAN, C_CLEAN, A_CLEAN, WORDS, seed=0)
+    none = paired_bootstrap(recovered_share, [A_CLEAN, C_CLEAN, A_CLEAN], WORDS, seed=0)
     assert (none.lower, none.upper) == (0.0, 0.0)
 
 
@@ -165,10 +170,10 @@ def test_an_uncertain_loss_gives_no_bound() -> None:
     words, c_clean = np.full(20, 10), np.full(20, 5)
     a_clean = c_clean.copy()
     a_clean[0] -= 1  # 36 % of the resamples miss the one sentence that lost
-    found = recovered_share(a_clean, c_clean, c_clean, words, seed=0)
+    found = paired_bootstrap(recovered_share, [a_clean, c_clean, c_clean], words, seed=0)
     assert found == Interval(100.0, -math.inf, math.inf)
     with pytest.raises(ValueError, match="nothing was lost"):
-        recovered_share(c_clean, c_clean, c_clean, words, seed=0)
+        paired_bootstrap(recovered_share, [c_clean, c_clean, c_clean], words, seed=0)
 
 
 @pytest.mark.parametrize(

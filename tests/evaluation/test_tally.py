@@ -196,7 +196,8 @@ def test_shards_added_up_equal_the_whole(processes):
     whole = lines(1, 50)
     shards = [tally(whole[rank::processes]) for rank in range(processes)]
     names = Tally.names(TASK)
-    added = Tally(TASK, {name: sum(shard.sums[name] for shard in shards) for name in names})
+    added = Tally(TASK)
+    added.sums = {name: sum(shard.sums[name] for shard in shards) for name in names}
     assert added.scores() == tally(whole).scores()
     order = np.random.default_rng(0).permutation(50)
     assert tally([whole[index] for index in order]).scores() == added.scores()

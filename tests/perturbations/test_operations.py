@@ -84,7 +84,11 @@ CASES: list[tuple[Perturbation, list[int], str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("operation", "draws", "before", "after"), CASES, ids=str)
+def _id(one: object) -> str:
+    return one.name if isinstance(one, Perturbation) else str(one)
+
+
+@pytest.mark.parametrize(("operation", "draws", "before", "after"), CASES, ids=_id)
 def test_by_hand(operation: Perturbation, draws: list[int], before: str, after: str) -> None:
     script: Any = Script(draws)
     found = operation.reword(Sentence(tuple(before.split())), script)

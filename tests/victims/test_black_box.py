@@ -96,10 +96,10 @@ def test_a_label_alone_is_flipped_too(certain: bool) -> None:
 @pytest.mark.parametrize(
     ("task", "answers", "found", "expected"),
     [
-        ("dependency", [CHAIN, CHAIN], "gave 2 answers to 1 texts", "one answer a text"),
-        ("dependency", [], "gave 0 answers", "one answer a text"),
-        ("dependency", None, "gave None", "a list of answers"),
-        ("dependency", "abc", "gave 'abc'", "a list of answers"),
+        ("dependency", [CHAIN, CHAIN], "returned 2 answers for 1 texts", "one answer per text"),
+        ("dependency", [], "returned 0 answers", "one answer per text"),
+        ("dependency", None, "returned None", "a list of answers"),
+        ("dependency", "abc", "returned 'abc'", "a list of answers"),
         ("dependency", ["neg"], "got 'neg'", "a DependencyTree"),
         ("dependency", [DependencyTree((0, 1), ("a", "b"))], "2 heads and 2 labels for 3", "word"),
         ("dependency", [DependencyTree((0, 1, 1), ("a", "b"))], "3 heads and 2 labels", "word"),

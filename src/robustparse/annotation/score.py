@@ -75,7 +75,7 @@ def _read_answers(
     for line, row in read_rows(path):
         name = row[ITEM].strip()
         if name not in items:
-            raise InputError(f"item {name!r} is none of those in {key}", path=path, line=line)
+            raise InputError(f"item {name!r} is not among those in {key}", path=path, line=line)
         if name in lines:
             found = f"item {name} stands in line {lines[name]} already"
             raise InputError(found, path=path, line=line)

@@ -47,7 +47,7 @@ class Part:
                     expected=expected,
                     remedy="leave out `tagset`"
                     if self.tagset and sentence.tagged()
-                    else "tag the data, or leave out the parts of the recipe that go by tags",
+                    else "tag the data, or leave out the parts of the recipe that read tags",
                 )
 
     def warnings(self, examples: Sequence[Example]) -> Iterator[str]:
@@ -60,7 +60,7 @@ class Part:
             if universal:
                 yield (
                     f"{universal} of {len(examples)} sentences have no Penn tags in column 5: the "
-                    "attack goes by their universal tags in column 4 (`tagset: upos`)"
+                    "attack reads their universal tags in column 4 (`tagset: upos`)"
                 )
 
 

@@ -45,24 +45,26 @@ def attack(
     """Attack a checkpoint, or a --victim, on a data file; run again on the same folder, it resumes.
 
     Args:
-        attack: a recipe: the name of one that is installed, as ``pwws``, or a file.
+        attack: a recipe: an installed one by name, such as ``pwws``, or the path of a file.
         data: a data file, or ``sample`` for the embedded test sentences.
-        out: folder for examples.jsonl, the adversarial data file and summary.json.
-        checkpoint: the model to attack; several are one ensemble.
-        victim: instead: a class that answers texts, as robustparse.victims.Spacy or one of yours.
-        limit: attack only the first sentences, as many as this.
-        seed: of the attack's random choices, and of the sample's grammar; by default the recipe's
-            own (0 if it has none).
-        decoder: instead of the one the model was trained with.
+        out: the folder to write: examples.jsonl, the adversarial data file, summary.json.
+        checkpoint: the model to attack: a path; several paths make one ensemble.
+        victim: what to attack instead of a checkpoint: a class that answers texts, such as
+            robustparse.victims.Spacy or one of yours.
+        limit: attack only the first LIMIT sentences.
+        seed: seed of the attack's random choices and of the embedded sample; by default the
+            recipe's own (0 if it has none).
+        decoder: the decoder of a parser, instead of the one it was trained with.
         fraction: attack only this fraction of the sentences, drawn at random from the seed.
         device: where the model computes: auto, cpu or cuda.
-        devices: over how many processes the sentences are dealt: GPUs if device takes one,
-            else processes on the CPU. Results do not depend on it. Under torchrun the processes
-            are those it has started.
-        precision: of the model's passes, those that are scored too; bf16-mixed is faster on
-            processors with bfloat16 products, and may change an answer here and there.
-        max_length: longest allowed sentence of the data, in words; a longer one is an error.
-        columns: names of the data's columns, of the text and of its answer, where they have names.
+        devices: the number of processes that share the sentences: one per GPU if device is a
+            GPU, otherwise on the CPU. Results do not depend on it. Under torchrun the
+            processes are those that it starts.
+        precision: precision of all passes of the model; bf16-mixed is faster on processors with
+            bfloat16 products, and may change a few answers.
+        max_length: words in the longest allowed sentence; a longer one is an error.
+        columns: for texts in JSON lines or datasets, the columns of text and answer, such as
+            '[review, stars]'.
         recipe, victim_settings: what the attack and the victim were made of, which a command knows.
         split: of the sample.
         unit: what the fraction counts.

@@ -21,16 +21,18 @@ LIGHTNING = {
 }
 OWN = {
     "quickstart": "train, attack, train adversarially, attack again, on embedded data",
-    "attack": "attack a checkpoint on a data file",
+    "attack": "attack a checkpoint, or a --victim, on a data file",
     "augment": "write adversarial copies of training sentences",
-    "evaluate": "score a checkpoint on a data file",
-    "measure": "measure an attack's sentences by models, into its folder",
-    "annotate": "export: blind pairs for human judgement; score: what people answered",
-    "report": "one HTML page from output folders",
+    "evaluate": "score a checkpoint, or a --victim, on a data file, clean or under noise",
+    "measure": "measure fluency and similarity of an attack's sentences by models",
+    "annotate": "export blind pairs for human judgement; score the answers",
+    "report": "draw one HTML page from the folders of attacks and runs",
 }
 POSITIONAL = {
-    "measure": {"folder": "of a finished attack"},
-    "report": {"folders": "folders of attacks, the clean one's first"},
+    "measure": {"folder": "the output folder (--out) of a finished attack"},
+    "report": {
+        "folders": "output folders (--out) of attacks and folders of runs; the clean model's first"
+    },
 }
 # How an interrupted command is resumed.
 RESUMES = {
@@ -56,12 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     command, rest = arguments[0], arguments[1:]
     try:
         _run(command, rest)
-    except InputError as error:
+    except (InputError, ProcessDiedError) as error:
         print(f"robustparse: {error}", file=sys.stderr)
-        sys.exit(2)
-    except ProcessDiedError as error:
-        print(f"robustparse: {error}", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(2 if isinstance(error, InputError) else 1)
     except (KeyboardInterrupt, SystemExit) as end:
         # Lightning's trainer makes a failure of it, without a word.
         if not any(isinstance(one, KeyboardInterrupt) for one in (end, end.__context__)):
@@ -92,5 +91,5 @@ def _run(command: str, arguments: list[str]) -> None:
 def _usage() -> str:
     rows = [f"  {name:<11} {text}" for name, text in {**OWN, **LIGHTNING}.items()]
     first = "usage: robustparse COMMAND [options]"
-    tail = "COMMAND --help tells more, --version which this is"
+    tail = "robustparse COMMAND --help lists its options; robustparse --version prints the version"
     return "\n".join([first, "", *rows, "", tail])

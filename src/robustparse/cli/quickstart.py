@@ -53,10 +53,10 @@ def quickstart(
     """Train, attack, train adversarially, attack again: embedded data, no network, a few minutes.
 
     Args:
-        out: folder for clean/, robust/ (a checkpoint and the attack's files each) and report.html.
-        seed: of the embedded data, the model and the attack.
+        out: the folder to write: clean/ and robust/ (each a checkpoint and an attack), report.html.
+        seed: seed of the embedded data, the model and the attack.
         defense: ``none`` trains on without an adversary, for comparison.
-        task: whose embedded data: dependency or classification.
+        task: ``dependency`` trains a parser, ``classification`` a classifier of texts.
     """
     check_seed("--seed", seed)
     check_choice("--task", task, STORIES)

@@ -18,7 +18,6 @@ from robustparse.types import Example, Sentence
 
 COLUMNS = ("text", "label")
 HUB = "datasets:"
-ENDINGS = (".tsv", ".jsonl")
 
 
 class Row(NamedTuple):
@@ -75,7 +74,7 @@ def read_texts(
             ) from None
         examples.append(example)
     if not examples:
-        raise InputError("no text in it", path=path)
+        raise InputError("the file holds no text", path=path)
     return examples
 
 
@@ -152,7 +151,7 @@ def _dataset_rows(path: Path, text: str, label: str) -> Iterator[Row]:
         else:
             data = library.load_from_disk(str(path))
     except (OSError, ValueError, RuntimeError) as error:
-        raise InputError(f"is no dataset ({reason(error)})", path=path) from None
+        raise InputError(f"not a dataset ({reason(error)})", path=path) from None
     if not isinstance(data, library.Dataset):
         splits = ", ".join(data)
         raise InputError(f"holds the splits {splits}", path=path, remedy=f"name one: {path}/SPLIT")
@@ -173,7 +172,7 @@ def _no_column(name: str, there: Any, path: Path, line: int | None = None) -> In
         path=path,
         line=line,
         expected=f"one of {', '.join(there)}",
-        remedy="name the columns of text and label: columns [TEXT, LABEL]",
+        remedy="name those of text and label with `columns`, such as '[review, stars]'",
     )
 
 

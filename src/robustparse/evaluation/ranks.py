@@ -148,6 +148,7 @@ class Ranks:
                 line, speed = _next(own)
                 if line is not None:
                     yield line
+                    self._check_parent()
                 elif speed is not None:
                     attacking = False
                     speeds.append(speed)
@@ -177,6 +178,7 @@ class Ranks:
                 def write(line: dict[str, Any]) -> None:
                     file.write(json_line(line))
                     file.flush()
+                    self._check_parent()
 
                 speed = drain(self._own(attacked, pending), write)
         self.end(speed=asdict(speed))
@@ -186,17 +188,9 @@ class Ranks:
         self._store.set(f"{_END}/{self.rank.rank}", json.dumps(message))
 
     def _own(self, attacked: Source, pending: Sequence[Example]) -> Lines:
-        """Yield the lines of one rank, as long as the process lives that started it."""
+        """Yield the lines of this rank's share."""
         mine = shard(pending, self.rank.rank, self.rank.count)
-        if not mine:
-            return Speed()
-        with closing(attacked(mine)) as lines:
-            while True:
-                line, speed = _next(lines)
-                if line is None:
-                    return speed or Speed()
-                yield line
-                self._check_parent()
+        return (yield from attacked(mine)) if mine else Speed()
 
     def _check_parent(self) -> None:
         if os.getppid() != self._parent:

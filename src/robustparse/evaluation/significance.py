@@ -39,52 +39,15 @@ class Interval:
     upper: float
 
 
-def recovered_share(
-    a_clean: ArrayLike,
-    c_clean: ArrayLike,
-    a_adv: ArrayLike,
-    counted: ArrayLike,
-    *,
-    seed: int,
-    draws: int = 10_000,
-) -> Interval:
-    """Estimate how much of the clean model's loss a defense wins back, in percent, at 95 %.
+def recovered_share(scores: Scores) -> Scores:
+    """Compute the share in percent from rows A_clean, C_clean, A_adv; NaN where nothing was lost.
 
-    Args:
-        a_clean: shape `(sentences,)`, correct parts of the clean model under attack.
-        c_clean: the same, of the clean model without attack.
-        a_adv: the same, of the defended model under attack.
-        counted: shape `(sentences,)`, counted parts of an answer: words, say.
-        seed: of the draws.
-        draws: resampled corpora.
-
-    Raises:
-        ValueError: see `paired_bootstrap`; or the clean model loses nothing.
+    A statistic of `paired_bootstrap`: how much of the clean model's loss a defense wins back.
     """
-    return paired_bootstrap(_share, [a_clean, c_clean, a_adv], counted, seed=seed, draws=draws)
-
-
-def recovered_share_difference(
-    a_clean: ArrayLike,
-    c_clean: ArrayLike,
-    first: ArrayLike,
-    second: ArrayLike,
-    counted: ArrayLike,
-    *,
-    seed: int,
-    draws: int = 10_000,
-) -> Interval:
-    """Estimate the recovered share of one defense minus another's, in percentage points, at 95 %.
-
-    See `recovered_share`.
-    """
-    return paired_bootstrap(
-        lambda scores: _share(scores[[0, 1, 2]]) - _share(scores[[0, 1, 3]]),
-        [a_clean, c_clean, first, second],
-        counted,
-        seed=seed,
-        draws=draws,
-    )
+    a_clean, c_clean, a_adv = scores
+    lost = np.where(c_clean > a_clean, c_clean - a_clean, np.nan)
+    share: Scores = 100 * (a_adv - a_clean) / lost
+    return share
 
 
 def paired_bootstrap(
@@ -154,14 +117,6 @@ def _scores(sums: NDArray[np.int64]) -> Scores:
     with np.errstate(divide="ignore", invalid="ignore"):
         scores: Scores = 100 * sums[1:] / sums[0]
     return scores
-
-
-def _share(scores: Scores) -> Scores:
-    """Compute the recovered share from rows A_clean, C_clean, A_adv; NaN where nothing was lost."""
-    a_clean, c_clean, a_adv = scores
-    lost = np.where(c_clean > a_clean, c_clean - a_clean, np.nan)
-    share: Scores = 100 * (a_adv - a_clean) / lost
-    return share
 
 
 def _checked(correct: Sequence[ArrayLike], counted: ArrayLike) -> NDArray[np.int64]:

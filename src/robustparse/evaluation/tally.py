@@ -78,15 +78,14 @@ class Tally:
 
     Args:
         task: of the victim.
-        sums: those of a tally; none, all are 0.
 
     Attributes:
         sums: by the names in `names`.
     """
 
-    def __init__(self, task: Task, sums: Mapping[str, int] | None = None) -> None:
+    def __init__(self, task: Task) -> None:
         self.task = task
-        self.sums = {name: (sums or {}).get(name, 0) for name in self.names(task)}
+        self.sums = dict.fromkeys(self.names(task), 0)
 
     @classmethod
     def of(cls, task: Task, lines: Iterable[Line]) -> Self:

@@ -127,7 +127,7 @@ class BlackBox(ABC):
 
     def _asked(self, texts: Texts) -> list[Any]:
         """Ask once; return the answers, encoded."""
-        remedy = "mend it; the same command resumes, what was finished is kept"
+        remedy = "correct the victim and run again; an attack with a folder resumes there"
         try:
             given = self.answer([[*text] for text in texts])
         except InputError:
@@ -136,11 +136,11 @@ class BlackBox(ABC):
             found = f"{self.name} failed: {type(error).__name__}: {reason(error)}"
             raise InputError(found, key="victim", remedy=remedy) from error
         if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str):
-            found = f"{self.name} gave {repr(given)[:60]} for {len(texts)} texts"
+            found = f"{self.name} returned {repr(given)[:60]} for {len(texts)} texts"
             raise InputError(found, key="victim", expected="a list of answers", remedy=remedy)
         if len(given) != len(texts):
-            found = f"{self.name} gave {len(given)} answers to {len(texts)} texts"
-            raise InputError(found, key="victim", expected="one answer a text", remedy=remedy)
+            found = f"{self.name} returned {len(given)} answers for {len(texts)} texts"
+            raise InputError(found, key="victim", expected="one answer per text", remedy=remedy)
         return [self._encoded(answer, text) for answer, text in zip(given, texts, strict=True)]
 
     def _encoded(self, answer: Any, text: Sequence[str]) -> Any:

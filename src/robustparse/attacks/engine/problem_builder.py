@@ -225,8 +225,6 @@ def _extended(
     new[positions] = added
     ptr = problem.ptr.copy()
     ptr[1:] += new.cumsum()
-    if not problem.words:
-        return replace(problem, ptr=ptr, rows=rows, words=tuple(chain.from_iterable(words)))
     joined: list[str] = []
     done = 0
     for begin, some in zip(problem.ptr[positions].tolist(), words, strict=True):

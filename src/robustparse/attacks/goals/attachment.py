@@ -16,13 +16,13 @@ from robustparse.attacks.problem import DELETED, Problem
 from robustparse.attacks.victim import Predictions, Victim
 from robustparse.errors import check_choice, check_least
 from robustparse.metrics import PunctuationPolicy
-from robustparse.types import DependencyTree, Example, Ids, Mask, States
+from robustparse.types import DependencyTree, Example, Heads, Ids, Mask, States
 
 
 class Parse(NamedTuple):
     """The parse of one sentence: heads `(words,)` (0 is ROOT) and label ids `(words,)`."""
 
-    heads: States
+    heads: Heads
     labels: Ids
 
 
@@ -109,7 +109,7 @@ def _wrong(problem: Problem, metric: str, heads: NDArray[Any], labels: NDArray[A
     return wrong
 
 
-def _untouched_arcs(problem: Problem, clean: Parse, states: States, heads: States) -> Mask:
+def _untouched_arcs(problem: Problem, clean: Parse, states: States, heads: Heads) -> Mask:
     """Arcs with no changed word at either end, in gold, clean and attacked parse, `(n, words)`."""
     # Column 0 is ROOT, which is never changed, so that heads index the columns directly.
     changed = np.zeros((len(states), len(problem) + 1), dtype=np.bool_)
@@ -118,7 +118,7 @@ def _untouched_arcs(problem: Problem, clean: Parse, states: States, heads: State
     return ~(touched | np.take_along_axis(changed, heads.astype(np.int64), axis=1))
 
 
-def restored(clean: Predictions, states: States, predictions: Predictions) -> tuple[States, States]:
+def restored(clean: Predictions, states: States, predictions: Predictions) -> tuple[Heads, Ids]:
     """Return heads and labels, `(n, words)`, by positions of the whole sentence.
 
     A deleted word keeps its arc of the clean parse, `(1, words)`, so that its deletion is judged by

@@ -16,7 +16,7 @@ from robustparse.attacks.problem import Problem
 from robustparse.attacks.victim import Predictions, Victim
 from robustparse.errors import InputError, check_choice, check_least
 from robustparse.metrics import PunctuationPolicy
-from robustparse.types import Example, Ids, States
+from robustparse.types import Example, Heads, Ids, States
 
 
 class Span(NamedTuple):
@@ -41,7 +41,7 @@ class PhraseParse(NamedTuple):
         pairs: source and target, as places in `spans`.
     """
 
-    heads: States
+    heads: Heads
     labels: Ids
     spans: tuple[Span, ...]
     pairs: tuple[tuple[int, int], ...]

@@ -49,6 +49,18 @@ class Rule(NamedTuple):
 Rules = Mapping[str, tuple[Rule, ...]]
 
 
+class Phrase(NamedTuple):
+    """The words of a phrase, their classes, its head word, and (dependent, head, label) arcs.
+
+    Words count from 0 in the text. Children without a label have no arc.
+    """
+
+    words: tuple[str, ...]
+    classes: tuple[str, ...]
+    head: int
+    arcs: tuple[tuple[int, int, str], ...]
+
+
 def read_rules(text: str) -> Rules:
     """Read the rules of a grammar, by the phrase they build."""
     table: dict[str, list[Rule]] = defaultdict(list)
@@ -162,21 +174,30 @@ class Generator:
         jittered: np.ndarray = weights / weights.sum()
         return jittered
 
-    def words(self, symbol: str, decisive: bool = False) -> list[str]:
-        """Draw the words of one phrase."""
+    def phrase(self, symbol: str, decisive: bool = False, start: int = 0) -> Phrase:
+        """Draw a phrase whose first word is the text's word ``start``."""
         if symbol not in self.rules:
-            return [self.lexicon.draw(symbol.split(".")[0], decisive)]
-        rule = self.rules[symbol][
-            self.rng.choice(len(self.weights[symbol]), p=self.weights[symbol])
-        ]
-        return [w for child in rule.children for w in self.words(child.symbol, child.decisive)]
+            word = self.lexicon.draw(symbol.split(".")[0], decisive)
+            return Phrase((word,), (symbol,), start, ())
+        weights = self.weights[symbol]
+        children = self.rules[symbol][self.rng.choice(len(weights), p=weights)].children
+        parts: list[Phrase] = []
+        for child in children:
+            parts.append(self.phrase(child.symbol, child.decisive, start))
+            start += len(parts[-1].words)
+        labels = [child.label for child in children]
+        head = parts[labels.index("")].head
+        arcs = [(s.head, head, label) for s, label in zip(parts, labels, strict=True) if label]
+        words, classes, _, inner = zip(*parts, strict=True)
+        return Phrase(sum(words, ()), sum(classes, ()), head, sum(inner, tuple(arcs)))
 
-    def text(self, symbol: str = "TOP") -> tuple[str, ...]:
+    def text(self, symbol: str = "TOP") -> Phrase:
         """Draw a text of admissible length; its first letter is a capital."""
         while True:
-            words = self.words(symbol)
-            if len(words) in LENGTHS:
-                return (words[0][0].upper() + words[0][1:], *words[1:])
+            text = self.phrase(symbol)
+            if len(text.words) in LENGTHS:
+                first, *rest = text.words
+                return text._replace(words=(first[0].upper() + first[1:], *rest))
 
 
 def stream(seed: int, number: int) -> np.random.Generator:

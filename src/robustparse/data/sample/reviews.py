@@ -58,7 +58,7 @@ def sample_reviews(seed: int = 0) -> Sample:
 
     def draw(id_: int) -> Example:
         label = LABELS[generator.rng.integers(len(LABELS))]
-        return Example(id_, Sentence(generator.text(label.upper())), label)
+        return Example(id_, Sentence(generator.text(label.upper()).words), label)
 
     return Sample.of(draw)
 

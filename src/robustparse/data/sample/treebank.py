@@ -10,22 +10,34 @@ The seed chooses the words of each class, which of them are frequent, and the se
 
 from functools import lru_cache
 
-from robustparse.data.sample.generator import Generator, Lexicon, Sample
-from robustparse.data.sample.grammar import read, rules
+from robustparse.data.sample.generator import Generator, Lexicon, Phrase, Sample, read_rules
+from robustparse.data.sample.rules import RULES
 from robustparse.data.sample.words import CLOSED, OPEN
-from robustparse.types import Example, Sentence
+from robustparse.types import DependencyTree, Example, Sentence
 
 
 @lru_cache(maxsize=4)
 def sample_treebank(seed: int = 0) -> Sample:
     """Generate the sample treebank; the seed chooses the grammar and the sentences."""
-    generator = Generator(seed, rules(), OPEN, CLOSED)
+    generator = Generator(seed, read_rules(RULES), OPEN, CLOSED)
     return Sample.of(lambda id_: _example(id_, generator.text()))
 
 
-def _example(id_: int, words: tuple[str, ...]) -> Example:
-    reading = read(words)
-    return Example(id_, Sentence(words, reading.upos, reading.xpos), reading.tree)
+def _example(id_: int, text: Phrase) -> Example:
+    heads, labels = [0] * len(text.words), ["root"] * len(text.words)
+    for dependent, head, label in text.arcs:
+        heads[dependent], labels[dependent] = head + 1, label
+    upos, xpos = zip(*map(_tags, text.classes), strict=True)
+    return Example(
+        id_, Sentence(text.words, upos, xpos), DependencyTree(tuple(heads), tuple(labels))
+    )
+
+
+def _tags(word_class: str) -> tuple[str, str]:
+    """Return both tags of a class, of one with two pairs that which its rule names by `.TAG`."""
+    name, _, tag = word_class.partition(".")
+    pairs = (OPEN.get(name) or CLOSED[name]).tags
+    return next(pair for pair in pairs if tag in ("", pair[1]))
 
 
 def attack_lexicon(seed: int = 0) -> dict[str, list[str]]:

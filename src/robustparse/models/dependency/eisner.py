@@ -11,13 +11,13 @@ without ROOT, and the one word r that hangs from ROOT is chosen at the end,
 import numpy as np
 from numba import njit
 
-from robustparse.types import Floats, Indices, Mask, States
+from robustparse.types import Floats, Heads, Indices, Mask
 
 OPEN_LEFT, OPEN_RIGHT, CLOSED_LEFT, CLOSED_RIGHT = 0, 1, 2, 3
 
 
 @njit(cache=True, nogil=True)
-def decode_batch(values: Floats, forbidden: Mask, lengths: Indices, heads: States) -> None:
+def decode_batch(values: Floats, forbidden: Mask, lengths: Indices, heads: Heads) -> None:
     """Write the best projective tree of each sentence into `heads`; arguments as of `mst`'s."""
     for b in range(lengths.shape[0]):
         n = lengths[b]
@@ -85,7 +85,7 @@ def _best_root(n: int, scores: Floats, forbidden: Mask, value: Floats, penalty: 
 
 
 @njit(cache=True, nogil=True)
-def _trace(kind: int, i: int, j: int, split: Indices, heads: States) -> None:
+def _trace(kind: int, i: int, j: int, split: Indices, heads: Heads) -> None:
     """Write the arcs of the best derivation of one chart cell into `heads`."""
     stack = [(kind, i, j)]
     while len(stack) > 0:

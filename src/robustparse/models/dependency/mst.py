@@ -14,7 +14,7 @@ high bits and forbidden arcs in its low bits.
 import numpy as np
 from numba import njit
 
-from robustparse.types import Floats, Indices, Mask, States
+from robustparse.types import Floats, Heads, Indices, Mask
 
 ROOT_ARC = 1 << 32
 
@@ -23,7 +23,7 @@ NEW, ON_PATH, IN_CYCLE, CONNECTED, MERGED = 0, 1, 2, 3, 4
 
 @njit(cache=True, nogil=True)
 def decode_batch(
-    values: Floats, forbidden: Mask, lengths: Indices, single_root: bool, heads: States
+    values: Floats, forbidden: Mask, lengths: Indices, single_root: bool, heads: Heads
 ) -> None:
     """Write the best tree of each sentence into `heads`, shape `(batch, length)`.
 
@@ -44,7 +44,7 @@ def decode_batch(
 
 
 @njit(cache=True, nogil=True)
-def _decode(penalty: Indices, value: Floats, heads: States) -> None:
+def _decode(penalty: Indices, value: Floats, heads: Heads) -> None:
     n = heads.shape[0]
     # A slot is a row and column of the shrinking graph; `node` names the word or contracted cycle
     # that stands in it, and `arcs[slot, from]` is the arc between words that joins two slots.
@@ -142,7 +142,7 @@ def _contract(
 
 
 @njit(cache=True, nogil=True)
-def _expand(n_nodes: int, parent: Indices, entering: Indices, heads: States) -> None:
+def _expand(n_nodes: int, parent: Indices, entering: Indices, heads: Heads) -> None:
     """Open the contracted cycles, last first: the arc into a cycle replaces one arc inside it."""
     n = heads.shape[0]
     for cycle in range(n_nodes - 1, n, -1):

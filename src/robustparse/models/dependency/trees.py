@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robustparse.errors import check_choice
+from robustparse.types import Heads
 
 Decoder = Literal["greedy", "repair", "mst", "mst_unrestricted", "eisner"]
 
@@ -43,7 +44,7 @@ def check_decoder(decoder: str) -> None:
     check_choice("decoder", decoder, get_args(Decoder))
 
 
-def decode_heads(scores: Floats, lengths: ArrayLike, decoder: Decoder) -> NDArray[np.int16]:
+def decode_heads(scores: Floats, lengths: ArrayLike, decoder: Decoder) -> Heads:
     """Decode a batch.
 
     Args:
@@ -89,7 +90,7 @@ def is_tree(
     return well_formed & ((roots == 1) if single_root else (roots >= 1))
 
 
-def greedy(scores: Floats, lengths: ArrayLike) -> NDArray[np.int16]:
+def greedy(scores: Floats, lengths: ArrayLike) -> Heads:
     """Give each word its best head other than itself; the result need not be a tree."""
     sizes = np.asarray(lengths)
     masked = np.where(_legal(scores, sizes), scores, -np.inf)[:, 1:]
@@ -101,7 +102,7 @@ def greedy(scores: Floats, lengths: ArrayLike) -> NDArray[np.int16]:
     return np.where(inside, heads, 0).astype(np.int16)
 
 
-def greedy_with_repair(scores: Floats, lengths: ArrayLike) -> NDArray[np.int16]:
+def greedy_with_repair(scores: Floats, lengths: ArrayLike) -> Heads:
     """Greedy heads where they form a single-root tree, the best such tree for the other sentences.
 
     Greedy heads that form a tree are already the best tree, so this equals `mst` up to ties.
@@ -114,7 +115,7 @@ def greedy_with_repair(scores: Floats, lengths: ArrayLike) -> NDArray[np.int16]:
     return heads
 
 
-def mst(scores: Floats, lengths: ArrayLike, *, single_root: bool = True) -> NDArray[np.int16]:
+def mst(scores: Floats, lengths: ArrayLike, *, single_root: bool = True) -> Heads:
     """Find the highest-scoring tree, projective or not (Chu and Liu 1965, Edmonds 1967).
 
     With ``single_root``, of the trees in which one word hangs from ROOT, exactly as by trying each.
@@ -126,7 +127,7 @@ def mst(scores: Floats, lengths: ArrayLike, *, single_root: bool = True) -> NDAr
     return heads
 
 
-def eisner(scores: Floats, lengths: ArrayLike) -> NDArray[np.int16]:
+def eisner(scores: Floats, lengths: ArrayLike) -> Heads:
     """Find the highest-scoring projective tree in which one word hangs from ROOT (Eisner 1996)."""
     from robustparse.models.dependency.eisner import decode_batch
 
@@ -137,7 +138,7 @@ def eisner(scores: Floats, lengths: ArrayLike) -> NDArray[np.int16]:
 
 def _prepared(
     scores: Floats, lengths: ArrayLike
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.int16]]:
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_], Heads]:
     """Lengths, float64 scores with 0 at forbidden arcs, the mask of these, and heads to fill in."""
     sizes = np.asarray(lengths, dtype=np.int64)
     legal = _legal(scores, sizes)

@@ -65,11 +65,13 @@ class DictionaryTag(Constraint):
 class TaggerTag(Constraint):
     """NLTK's perceptron tagger gives the candidate, in the changed sentence, the slot's tag.
 
-    Compares with the corpus tag of the original word; the sentence tagged is the original with the
-    one word changed. The paper's tagger (97.2% on its test set) is not the one NLTK ships.
-    Sentences without corpus tags are refused.
+    The sentence tagged is the original with the one word changed. The paper's tagger (97.2% on its
+    test set) is not the one NLTK ships.
 
     Args:
+        reference: compares with the `corpus` tag of the original word, without which sentences are
+            refused, or with the tag the `tagger` gives it in the original sentence (Jin et al.
+            2020, Yoo et al. 2020).
         tagset: what must be equal: `xpos`, the Penn tags (Zheng et al. 2020), or `upos`, the parts
             of speech that Penn and universal tags map to (Jin et al. 2020). None compares Penn tags
             where a sentence has them. `penn` and `universal` are other names of the two.
@@ -80,14 +82,16 @@ class TaggerTag(Constraint):
         InputError: when first used: NLTK's tagger data is missing.
     """
 
-    is_model = reads_tags = True
+    is_model = True
 
     def __init__(
         self,
         *,
+        reference: Literal["corpus", "tagger"] = "corpus",
         tagset: Literal["xpos", "upos", "penn", "universal"] | None = None,
         noun_verb: bool = False,
     ) -> None:
+        check_choice("tagger: reference", reference, ("corpus", "tagger"))
         check_choice("tagger: tagset", tagset or "xpos", ("xpos", "upos", "penn", "universal"))
         self.by_part = tagset in ("upos", "universal")
         if noun_verb and not self.by_part:
@@ -98,17 +102,21 @@ class TaggerTag(Constraint):
             )
         # Parts of speech follow from the tags of either set: a sentence has its own.
         self.tagset = "xpos" if tagset in ("xpos", "penn") else None
-        self.noun_verb = noun_verb
+        self.noun_verb, self.reference = noun_verb, reference
+        self.reads_tags = reference == "corpus"
 
     def accept(self, slots: Sequence[Slot], candidates: Words, victim: Victim) -> Masks:
         """See `Constraint.accept`."""
+        # The word itself comes first: with it the sentence is the original.
+        words = [[slot.word, *some] for slot, some in zip(slots, candidates, strict=True)]
         tags = self._tagger.substituted(
-            [(slot.sentence.words, slot.position) for slot in slots], candidates
+            [(slot.sentence.words, slot.position) for slot in slots], words
         )
-        return [
-            np.array([self._kept(*slot.tagged(self.tagset), tag) for tag in found], dtype=np.bool_)
-            for slot, found in zip(slots, tags, strict=True)
-        ]
+        masks = []
+        for slot, (own, *found) in zip(slots, tags, strict=True):
+            tagset, tag = slot.tagged(self.tagset) if self.reads_tags else ("xpos", own)
+            masks.append(np.array([self._kept(tagset, tag, one) for one in found], dtype=np.bool_))
+        return masks
 
     def _kept(self, tagset: Tagset, tag: str, found: str) -> bool:
         """Tell whether a candidate with the Penn tag found may replace a word of this tag."""

@@ -1,4 +1,4 @@
-"""Reading the rules of the sample treebank, and deriving a sentence's tree from its words.
+"""A second way to the trees of the sample treebank: derived from the words of a sentence only.
 
 The derivation is a memoised top-down chart over the lexical classes of the words: all ways in
 which each phrase can start at each word, with no stored answers. Words of one class have one set
