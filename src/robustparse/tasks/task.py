@@ -73,7 +73,7 @@ class Task(Protocol):
     def write(
         self, example: Example, words: Sequence[str] | None = None, answer: Any = None
     ) -> str:
-        """Return an example as it stands in a file, which is the examples one after the other.
+        """Return an example in the format of a file, which is its examples in order.
 
         Args:
             example: what its file says of it and the task does not is kept.
