@@ -193,6 +193,26 @@ class Task(Protocol):
         ...
 
 
+ANSWERS = ("gold", "clean", "attacked")
+"""Of a line of ``examples.jsonl``: the gold answer, those before and after the attack."""
+
+
+def answers_of(task: Task, record: Record) -> list[Any]:
+    """Return the `ANSWERS` of a line.
+
+    Raises:
+        InputError: see `Task.from_record`; the key names the answer too.
+    """
+    answers = []
+    for which in ANSWERS:
+        try:
+            answers.append(task.from_record(record[which]))
+        except InputError as error:
+            key = f"{which}: {error.key}"
+            raise InputError(error.found, key=key, expected=error.expected) from None
+    return answers
+
+
 def reworded(sentence: Sentence, words: Sequence[str], origins: Sequence[int]) -> Sentence:
     """Return a sentence of other words with the tags of those that they stand for."""
 
