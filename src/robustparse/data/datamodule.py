@@ -143,7 +143,7 @@ class DataModule(pl.LightningDataModule):
 
     @cached_property
     def augmented_examples(self) -> list[Example]:
-        """The perturbed copies that are trained on; their ids follow those of the training texts."""
+        """The perturbed copies that are trained on; their ids follow the training texts'."""
         first = len(self.train_examples)
         return [replace(copy, id=id_) for id_, (_, copy) in enumerate(self.copies, start=first)]
 
