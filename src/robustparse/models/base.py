@@ -29,6 +29,7 @@ from robustparse.lightning import batches_done, loader_states, start_accumulatio
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.checkpoint import (
     KEY,
+    check_same_class,
     check_same_files,
     describe,
     fill_weights,
@@ -88,6 +89,7 @@ class Model(pl.LightningModule, ABC):
         """
         start = None if init_from is None else read_checkpoint(init_from)
         if start is not None:
+            check_same_class(self, str(init_from), start)
             vocabulary = Vocabulary.from_lists(start[KEY]["vocabulary"])
             self.encoder.restore(held_arguments(start, "encoder"))
         if vocabulary is None:
