@@ -19,7 +19,7 @@ from robustparse.attacks.search.rankings import Ranking
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.search.white_box.substitutions import Substitution
 
-PAGE = Path(__file__).parents[2] / "docs" / "attacks.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guides" / "attack.md"
 KINDS = (Goal, CandidateGenerator, Constraint, GrammarChecker, Search, Substitution, Ranking)
 BASES = {*KINDS, SentenceConstraint, TreeGoal}
 BESIDE = {"LanguageModel"}
