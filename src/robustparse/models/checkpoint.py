@@ -183,19 +183,19 @@ def held_arguments(content: Mapping[str, Any], part: str) -> Mapping[str, Any]:
 
 
 def check_same_class(model: object, path: str | Path, content: Mapping[str, Any]) -> None:
-    """Refuse to start a model from the checkpoint of one of another class.
+    """Refuse to start a model from a checkpoint of a class that it does not extend.
 
     Raises:
         InputError: names both classes.
     """
     held = str(content[KEY]["model"].get("class_path")).rpartition(".")[2]
-    if held != type(model).__name__:
+    if held not in {base.__name__ for base in type(model).__mro__}:
         raise InputError(
             f"holds a {held}",
             path=path,
             key="init_from",
             expected=f"a {type(model).__name__}",
-            remedy="name a checkpoint of that class, or set the model's class_path to the other",
+            remedy=f"name a checkpoint of that class, or set the model's class_path to {held}",
         )
 
 
