@@ -30,9 +30,9 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# NO_MKDOCS_2_WARNING leaves out an advertisement of another program.
+# With --quiet, --strict counts no warnings. NO_MKDOCS_2_WARNING leaves out an advertisement.
 docs: $(STAMP)
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 setup: $(STAMP)
 
