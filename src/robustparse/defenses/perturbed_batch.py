@@ -78,7 +78,7 @@ class PerturbedBatch:
         return self.model.zero_delta(self.batch)
 
     def mask(self) -> Tensor:
-        """Return ``(batch, units, 1)``: 1 where a delta may stand."""
+        """Return ``(batch, units, 1)``: 1 where a delta is allowed."""
         return self.model.delta_mask(self.batch)
 
     def gradient(self, delta: Tensor) -> Tensor:

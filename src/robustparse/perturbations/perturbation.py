@@ -97,7 +97,7 @@ class WordPerturbation(Perturbation):
 
     @abstractmethod
     def change(self, word: str, rng: np.random.Generator) -> str:
-        """Return what stands in place of a word."""
+        """Return the replacement of a word."""
 
     def reword(self, sentence: Sentence, rng: np.random.Generator) -> Rewording:
         """See `Perturbation.reword`."""
