@@ -33,7 +33,9 @@ class DataModule(pl.LightningDataModule):
 
     Args:
         folder: holds the three files; ``sample`` stands for the embedded sample.
-        train_file, dev_file, test_file: name files one by one, over ``folder``.
+        train_file: takes the place of the one in ``folder``.
+        dev_file: takes the place of the one in ``folder``.
+        test_file: takes the place of the one in ``folder``.
         augmented_files: perturbed copies of training texts, as ``augment`` and ``attack`` write
             them, to train on too.
         batch_words: words of a global batch, over all processes.
