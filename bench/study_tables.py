@@ -2,14 +2,8 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from robustparse.evaluation.significance import (
-    Interval,
-    Scores,
-    paired_bootstrap,
-    recovered_share,
-)
+from robustparse.evaluation.losses import AttackedCounts
+from robustparse.evaluation.significance import Interval
 from robustparse.tasks import task as tasks
 from study_figures import kept
 from study_rows import Study
@@ -20,14 +14,14 @@ WHEN = ("clean", "attacked")
 def table(name: str, study: Study) -> str:
     """Return the finished rows of a study, as ``docs/results.md`` shows them."""
     rows = kept(name, study)
-    if name.startswith("zheng2020"):
-        return budget_table(rows)
+    if name == "zheng2020_table2":
+        return copies_table(rows, [row.name for row in study.rows])
     kinds = {"ewt_attacks": attack_table, "wang2021_filters": filter_table}
-    kinds["mr_attacks"] = text_table
+    kinds |= {"mr_attacks": text_table, "zheng2020_table1": budget_table}
     if name in kinds:
         return kinds[name](rows)
     baseline, control = list(dict.fromkeys(row.name for row in study.rows))[:2]
-    return defence_table(rows, baseline, control, tasks.named(study.task).scores)
+    return defense_table(rows, baseline, control, tasks.named(study.task).scores)
 
 
 def attack_table(rows: list[dict]) -> str:
@@ -84,50 +78,80 @@ def filter_table(rows: list[dict]) -> str:
 
 
 def budget_table(rows: list[dict]) -> str:
-    """Rows by budget, as Table 1 of Zheng et al. (2020); static scores as in their Table 2."""
-    heads = ["parser", "budget %", "clean UAS", "clean LAS", "attacked UAS", "attacked LAS"]
-    heads += ["success %", "edits a sentence"]
-    tested_twice = any(row.get("static") for row in rows)
-    heads += ["on the clean parser's adversaries, UAS / LAS"] if tested_twice else []
-    lines = [f"| {' | '.join(heads)} |", f"{'|---' * len(heads)}|"]
+    """Rows by budget, as Table 1 of Zheng et al. (2020)."""
+    lines = [
+        "| parser | budget % | clean UAS | clean LAS | attacked UAS | attacked LAS | success % "
+        "| edits a sentence |",
+        "|---" * 8 + "|",
+    ]
     for row in rows:
-        static = row.get("static")
-        budget = f"{100 * row['gamma']:.0f}"
-        cells = [row["title"], budget, *(f"{value:.2f}" for value in _scores(row))]
-        if tested_twice:
-            cells.append(f"{static['uas']:.2f} / {static['las']:.2f}" if static else "-")
+        cells = [row["title"], f"{100 * row['gamma']:.0f}"]
+        cells += [f"{value:.2f}" for value in _scores(row)]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
-def defence_table(
+def copies_table(rows: list[dict], names: Sequence[str]) -> str:
+    """Three rows a parser, as Table 2 of Zheng et al. (2020): clean, of equal steps, on copies.
+
+    Gains under attack are over the rows before; static scores, as theirs, are those on the clean
+    parser's adversaries.
+
+    Args:
+        rows: the figures of finished rows.
+        names: of all rows.
+    """
+    heads = ["parser", "clean UAS", "clean LAS", "attacked UAS", "attacked LAS", "success %"]
+    heads += ["edits a sentence", "LAS lost to the attack", "lost, over clean training"]
+    heads += ["attacked LAS, over clean training", "over equal steps"]
+    heads += ["on the clean parser's adversaries, UAS / LAS"]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    finished = {row["row"]: row for row in rows}
+    for row in rows:
+        place, own = names.index(row["row"]), _counts(row)
+        before = [finished.get(name) for name in names[place - place % 3 : place]]
+        clean, equal = (_counts(one) if one else None for one in (*before, None, None)[:2])
+        cells = [row["title"], *(f"{value:.2f}" for value in _scores(row)), shown(own.lost())]
+        cells.append(shown(own.lost_beyond(clean)) if clean else "-")
+        cells += [shown(own.gained(one)) if one else "-" for one in (clean, equal)]
+        static = row["static"]
+        cells.append(f"{static['uas']:.2f} / {static['las']:.2f}" if static else "-")
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def defense_table(
     rows: list[dict], baseline: str, control: str, scores: Sequence[str] = ("uas", "las")
 ) -> str:
-    """Ways of training beside each other: what defences win back of the last score that is lost.
+    """Ways of training side by side: what the attack takes, and what a defense wins back.
 
-    *Minutes* are those of training; words a second are those of training too.
+    Both are of the last score; *minutes* and words a second are those of training.
     """
-    finished = {(figures["row"], figures["attack"]): figures for figures in rows}
     shown_scores = [name.upper() if len(name) == 3 else name for name in scores]
+    lost = f"{shown_scores[-1]} lost to the attack"
     heads = ["system", "attack", *(f"{when} {name}" for when in WHEN for name in shown_scores)]
-    heads += ["success %", "won back %", "over control, points", "steps", "minutes"]
-    heads += ["words/s, of the control's"]
+    heads += ["success %", lost, "lost, over clean training", "won back %"]
+    heads += ["won back, over control", "steps", "minutes", "words/s, of the control's"]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    finished = {(row["row"], row["attack"]): row for row in rows}
     for (name, attack), row in finished.items():
-        first, second = finished.get((baseline, attack)), finished.get((control, attack))
-        back = over = steps = spent = speed = "-"
-        if name != baseline and first:
-            back = shown(paired_bootstrap(recovered_share, *_sides(first, row), seed=0))
-            steps, spent = str(row["steps"]), minutes(row)
-            speed = relative_speed(row, second) if second else "-"
-        if name not in (baseline, control) and first and second:
-            over = shown(_over_control(first, row, second))
-        figures = [row[when][score] for when in WHEN for score in scores]
-        figures.append(row["success_rate"])
-        cells = [row["title"], attack, *(f"{value:.2f}" for value in figures), back, over]
-        cells += [steps, spent, speed]
-        lines.append("| " + " | ".join(cells) + " |")
+        first, second = (finished.get((other, attack)) for other in (baseline, control))
+        cells = [row["title"], attack]
+        cells += [f"{row[when][score]:.2f}" for when in WHEN for score in scores]
+        cells += [f"{row['success_rate']:.2f}", shown(_counts(row).lost())]
+        cells += _won(row, first, second) if first and name != baseline else ["-"] * 6
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _won(row: dict, clean: dict, control: dict | None) -> list[str]:
+    """Compare a defense, or the control itself, with the clean model and the control."""
+    own, first = _counts(row), _counts(clean)
+    beside = control is not None and row is not control
+    over = shown(own.won_back_beyond(first, _counts(control))) if beside else "-"
+    speed = relative_speed(row, control) if control else "-"
+    gains = [shown(own.lost_beyond(first)), shown(own.won_back(first)), over]
+    return [*gains, str(row["steps"]), minutes(row), speed]
 
 
 def minutes(row: dict) -> str:
@@ -158,19 +182,11 @@ def _perplexities(row: dict) -> str:
     return ", ".join(f"{row['perplexity'][when]['median']:.0f}" for when in WHEN)
 
 
-def _sides(baseline: dict, *rows: dict) -> tuple[list[np.ndarray], np.ndarray]:
-    """Return the baseline's correct parts, attacked and clean, the rows' attacked, and all."""
-    counts = baseline["counts"]
-    columns = [counts["attacked"], counts["clean"], *(row["counts"]["attacked"] for row in rows)]
-    return list(map(np.array, columns)), np.array(counts["words"])
-
-
-def _over_control(baseline: dict, row: dict, control: dict) -> Interval:
-    def difference(scores: Scores) -> Scores:
-        return recovered_share(scores[[0, 1, 2]]) - recovered_share(scores[[0, 1, 3]])
-
-    return paired_bootstrap(difference, *_sides(baseline, row, control), seed=0)
+def _counts(row: dict) -> AttackedCounts:
+    counts = row["counts"]
+    return AttackedCounts(counts["words"], counts["clean"], counts["attacked"])
 
 
 def shown(interval: Interval) -> str:
+    """Return an estimate and its bounds, a rounded zero without a sign."""
     return f"{interval.estimate:.1f} [{interval.lower:.1f}, {interval.upper:.1f}]"
