@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-import study_tables
 from robustparse.evaluation import losses
 from robustparse.evaluation.significance import paired_bootstrap
 from studies import STUDIES
 from study_figures import kept, result
 from study_rows import ROOT, Row, Study
-from study_tables import minutes, relative_speed, table
+from study_tables import copies, defenses, markdown, minutes, relative_speed, table
 
 
 def test_every_figure_belongs_to_a_row() -> None:
@@ -44,7 +43,8 @@ def without_bounds(row: str) -> str:
 def test_the_page_shows_the_bounds_of_intervals() -> None:
     """Those of one defense, compared with the clean parser and the control."""
     rows = kept("ewt_blackbox", STUDIES["ewt_blackbox"])[:3]
-    *_, row = study_tables.defense_table(rows, rows[0]["row"], rows[1]["row"]).splitlines()
+    columns = defenses(rows, rows[0]["row"], rows[1]["row"])
+    *_, row = markdown(columns, rows).splitlines()
     assert row.count("[") == 4
     assert row in PAGE
 
@@ -124,7 +124,7 @@ def test_copies_are_compared_with_clean_training_of_equal_steps(equal_steps: boo
     rows = [made_up(name, *right) for name, right in zip(names, RIGHT, strict=True)]
     rows[2]["static"] = {"uas": 91.25, "las": 90.0}
     rows = rows if equal_steps else [rows[0], rows[2]]
-    lines = study_tables.copies_table(rows, ["another", "anothers", "its copies", *names])
+    lines = markdown(copies(rows, ["another", "anothers", "its copies", *names]), rows)
     shown = [line.strip("| ").split(" | ")[7:] for line in lines.splitlines()[2:]]
     second = [exact(30), exact(-10), exact(10), "-", "-"]
     last = [exact(10), exact(-30), exact(20), exact(10) if equal_steps else "-", "91.25 / 90.00"]
