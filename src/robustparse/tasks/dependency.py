@@ -153,42 +153,30 @@ class DependencyTask(Task):
 
     def draw(self, record: Record) -> str:
         """Draw both trees in one SVG, wrong arcs and labels marked."""
-        gold, before, after = self._trees(record)
+        gold, before, after = self.answers(record)
         words = (record["tokens"], record["adversarial_tokens"])
         return draw_pair(words, gold, (before, after), record["edited"])
 
-    def changes(self, record: Record) -> tuple[int, int, int]:
-        """Count words whose head or label changed, was wrong before, and is wrong after."""
-        gold, before, after = self._trees(record)
-        edited = set(record["edited"])
-        changed = [word for word in _different(before, after) if word not in edited]
-        return len(changed), len(_different(gold, before)), len(_different(gold, after))
+    def difference(
+        self, one: DependencyTree, other: DependencyTree, apart: Collection[int] = ()
+    ) -> int:
+        """Count the words whose head or label differs."""
+        pairs = zip(_arcs(one), _arcs(other), strict=True)
+        return sum(a != b and word not in apart for word, (a, b) in enumerate(pairs))
 
-    def _trees(self, record: Record) -> list[DependencyTree]:
-        """Return the gold tree, the one before the attack and the one after it."""
-        n, trees = len(record["tokens"]), []
-        for which in ("gold", "clean", "attacked"):
-            try:
-                tree = self.from_record(record[which])
-            except InputError as error:
-                key = f"{which}: {error.key}"
-                raise InputError(error.found, key=key, expected=error.expected) from None
+    def answers(self, record: Record) -> list[DependencyTree]:
+        """See `Task.answers`; the trees are of as many words as the sentence."""
+        n, trees = len(record["tokens"]), super().answers(record)
+        for which, tree in zip(("gold", "clean", "attacked"), trees, strict=True):
             if len(tree.heads) != n:
                 found, expected = f"got {list(tree.heads)!r}", f"{n} heads from 0 to {n}"
                 raise InputError(found, key=f"{which}: heads", expected=expected)
-            trees.append(tree)
         return trees
+
+
+def _arcs(tree: DependencyTree) -> Iterator[tuple[int, str]]:
+    return zip(tree.heads, tree.labels, strict=True)
 
 
 def _are_heads(heads: Sequence[object]) -> bool:
     return all(type(head) is int and 0 <= head <= len(heads) for head in heads)
-
-
-def _different(one: DependencyTree, other: DependencyTree) -> list[int]:
-    """Find the words whose head or label differs."""
-    pairs = zip(
-        zip(one.heads, one.labels, strict=True),
-        zip(other.heads, other.labels, strict=True),
-        strict=True,
-    )
-    return [word for word, (a, b) in enumerate(pairs) if a != b]

@@ -182,6 +182,28 @@ class Task(Protocol):
         """
         ...
 
+    def difference(self, one: Any, other: Any, apart: Collection[int] = ()) -> int:
+        """Count the parts in which two answers differ, those of the words ``apart`` left out.
+
+        Words count from 0, and the answers are to as many.
+        """
+        ...
+
+    def answers(self, record: Record) -> list[Any]:
+        """Return the gold answer of a line, the one before the attack and the one after it.
+
+        Raises:
+            InputError: see `from_record`.
+        """
+        found = []
+        for which in ("gold", "clean", "attacked"):
+            try:
+                found.append(self.from_record(record[which]))
+            except InputError as error:
+                key = f"{which}: {error.key}"
+                raise InputError(error.found, key=key, expected=error.expected) from None
+        return found
+
     def changes(self, record: Record) -> tuple[int, int, int]:
         """Count the parts of the answers of a line: changed, wrong before, and wrong after.
 
@@ -190,7 +212,9 @@ class Task(Protocol):
         Raises:
             InputError: see `from_record`.
         """
-        ...
+        gold, before, after = self.answers(record)
+        changed = self.difference(before, after, record["edited"])
+        return changed, self.difference(gold, before), self.difference(gold, after)
 
 
 def reworded(sentence: Sentence, words: Sequence[str], origins: Sequence[int]) -> Sentence:
