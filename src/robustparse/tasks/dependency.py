@@ -164,6 +164,25 @@ class DependencyTask(Task):
         pairs = zip(_arcs(one), _arcs(other), strict=True)
         return sum(a != b and word not in apart for word, (a, b) in enumerate(pairs))
 
+    def strict_success(self, record: Record) -> dict[str, bool]:
+        """Tell whether fewer heads (``uas``), or heads and labels (``las``), are right afterwards.
+
+        As in the text of Zheng et al. 2020, an arc that is connected to a changed word is not
+        compared: one whose dependent, gold head, head before or head after the attack was changed.
+        """
+        gold, before, after = self.answers(record)
+        changed = {position + 1 for position in record["edited"]}
+        compared = np.ones(len(gold.heads), dtype=np.bool_)
+        compared[record.get("uncounted", [])] = False
+        ends = zip(gold.heads, before.heads, after.heads, strict=True)
+        for position, heads in enumerate(ends):
+            compared[position] &= changed.isdisjoint((position + 1, *heads))
+        old, new = (tree_sums(tree, gold, compared) for tree in (before, after))
+        return {
+            score: new[right] < old[right]
+            for score, right in zip(self.scores, self.sums, strict=True)
+        }
+
     def answers(self, record: Record) -> list[DependencyTree]:
         """See `Task.answers`; the trees are of as many words as the sentence."""
         n, trees = len(record["tokens"]), super().answers(record)

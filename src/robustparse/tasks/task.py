@@ -204,6 +204,17 @@ class Task(Protocol):
                 raise InputError(error.found, key=key, expected=error.expected) from None
         return found
 
+    def strict_success(self, record: Record) -> dict[str, bool]:
+        """Tell by which scores of a line the attack succeeded apart from the changed words.
+
+        What these words are part of is left out of the answers, before and after. Nothing where an
+        answer has no parts that belong to words.
+
+        Raises:
+            InputError: see `from_record`.
+        """
+        return {}
+
     def changes(self, record: Record) -> tuple[int, int, int]:
         """Count the parts of the answers of a line: changed, wrong before, and wrong after.
 
