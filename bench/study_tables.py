@@ -23,7 +23,7 @@ def table(name: str, study: Study) -> str:
     if name.startswith("zheng2020"):
         return budget_table(rows)
     kinds = {"ewt_attacks": attack_table, "wang2021_filters": filter_table}
-    kinds["mr_attacks"] = text_table
+    kinds |= {"mr_attacks": text_table, "ewt_references": reference_table}
     if name in kinds:
         return kinds[name](rows)
     baseline, control = list(dict.fromkeys(row.name for row in study.rows))[:2]
@@ -45,6 +45,42 @@ def attack_table(rows: list[dict]) -> str:
         cells.append(_perplexities(row))
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def reference_table(rows: list[dict]) -> str:
+    """Attacks with and without a demand; the harm left is a share of the LAS that the first loses.
+
+    *Vetoed* is the share of the edits that reference parsers refused, and by class of tag.
+    """
+    lines = [
+        "| parser | attack | demand | clean UAS | clean LAS | attacked UAS | attacked LAS "
+        "| success % | strict success % | harm left % | vetoed % | vetoed % by class |",
+        "|---" * 12 + "|",
+    ]
+    free: dict[str, dict] = {}
+    for row in rows:
+        recipe = row["attack"].removesuffix("_strict").removesuffix("_references")
+        demand = row["attack"].removeprefix(recipe).strip("_") or "none"
+        first = free.setdefault(f"{row['row']} {recipe}", row)
+        left = "-" if row is first else shown(paired_bootstrap(_left, *_sides(first, row), seed=0))
+        vetoed = row["candidates"].get("vetoed", {}).get("ReferenceParsers", {})
+        shares = {name: _rounded(one["percent"]) for name, one in vetoed.items()}
+        scores = [
+            f"{value:.2f}" for value in (*_scores(row)[:5], row["strict_success_rate"]["uas"])
+        ]
+        cells = [row["title"], recipe, demand, *scores, left]
+        cells.append(shares.pop("all", "-"))
+        cells.append(", ".join(f"{name} {share}" for name, share in shares.items()) or "-")
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _rounded(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0f}"
+
+
+def _left(scores: Scores) -> Scores:
+    return 100 - recovered_share(scores)
 
 
 def text_table(rows: list[dict]) -> str:
