@@ -28,7 +28,7 @@ from robustparse.metrics import (
     tree_sums,
     unmatched_punctuation,
 )
-from robustparse.tasks.task import Record, Task, reworded
+from robustparse.tasks.task import ANSWERS, Record, Task, reworded
 from robustparse.tasks.tree_drawing import LEGEND, draw_pair
 from robustparse.types import DependencyTree, Example, Sentence
 
@@ -186,7 +186,7 @@ class DependencyTask(Task):
     def answers(self, record: Record) -> list[DependencyTree]:
         """See `Task.answers`; the trees are of as many words as the sentence."""
         n, trees = len(record["tokens"]), super().answers(record)
-        for which, tree in zip(("gold", "clean", "attacked"), trees, strict=True):
+        for which, tree in zip(ANSWERS, trees, strict=True):
             if len(tree.heads) != n:
                 found, expected = f"got {list(tree.heads)!r}", f"{n} heads from 0 to {n}"
                 raise InputError(found, key=f"{which}: heads", expected=expected)

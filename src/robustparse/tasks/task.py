@@ -19,6 +19,10 @@ Record = Mapping[str, Any]
 """A JSON object: an answer, or a line of ``examples.jsonl``."""
 
 
+ANSWERS = ("gold", "clean", "attacked")
+"""Of a line of ``examples.jsonl``: the gold answer, those before and after the attack."""
+
+
 class Task(Protocol):
     """One kind of answers.
 
@@ -73,7 +77,7 @@ class Task(Protocol):
     def write(
         self, example: Example, words: Sequence[str] | None = None, answer: Any = None
     ) -> str:
-        """Return an example as it stands in a file, which is the examples one after the other.
+        """Return an example in the format of a file, which is its examples in order.
 
         Args:
             example: what its file says of it and the task does not is kept.
@@ -190,13 +194,13 @@ class Task(Protocol):
         ...
 
     def answers(self, record: Record) -> list[Any]:
-        """Return the gold answer of a line, the one before the attack and the one after it.
+        """Return the `ANSWERS` of a line.
 
         Raises:
-            InputError: see `from_record`.
+            InputError: see `from_record`; the key names the answer too.
         """
         found = []
-        for which in ("gold", "clean", "attacked"):
+        for which in ANSWERS:
             try:
                 found.append(self.from_record(record[which]))
             except InputError as error:
