@@ -208,9 +208,8 @@ class Model(pl.LightningModule, ABC):
         examples = examples_of(sentences)
         found: dict[int, Any] = {}
         size = forward_words(self.device, batch_words)
-        corpus = self.encode(examples, checked=checked, gold=False)
         with evaluating(self):
-            for batch in EvaluationLoader(corpus, size):
+            for batch in EvaluationLoader(self.encode(examples, checked=checked, gold=False), size):
                 found.update((p.id, p.answer) for p in self.predict_step(batch.to(self.device), 0))
         return [found[index] for index in range(len(examples))]
 
