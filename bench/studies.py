@@ -159,7 +159,7 @@ def review_defenses(steps: int) -> tuple[Row, ...]:
     ways = [
         way(f"{WORD_CNN}_{name}", TITLES[name], configs=(start, config), steps=round(steps / cost))
         for name, config, cost in (
-            ("fgm", "defense/fgm", REVIEW_COSTS["fgm"]),
+            ("fgm", "defense/fgm_texts", REVIEW_COSTS["fgm"]),
             ("substitution", "defense/substitution_neighbours", REVIEW_COSTS["substitution"]),
         )
     ]

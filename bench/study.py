@@ -3,9 +3,9 @@
     python bench/study.py --study ewt_blackbox --folder UD_English-EWT --masked_lm MODEL
 
 A row trains with ``robustparse fit`` unless its checkpoint is there, attacks the test set with
-``robustparse attack`` (which goes on where it stopped), and keeps its figures in
+``robustparse attack`` (which resumes where it stopped), and keeps its figures in
 ``bench/results/STUDY_ROW_ATTACK.json``. ``--table`` prints the table of the rows that are finished.
-Another treebank's, or another seed's, go into a folder of their own: ``--home FOLDER --seed 3``.
+Figures of another treebank or seed need a separate folder: ``--home FOLDER --seed 3``.
 A row that was trained in another way than it would be now is refused: with other steps, seed or
 configurations, from another checkpoint, over another encoder, on other copies or another treebank.
 """

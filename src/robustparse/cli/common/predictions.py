@@ -15,7 +15,7 @@ from robustparse.types import Prediction
 
 
 class PredictionFile(pl.Callback):
-    """Collects what ``predict`` says and writes each sentence as it stands in its file.
+    """Collects what ``predict`` says and writes each sentence in the format of its file.
 
     Sentences of batches that the Trainer leaves out are left out, and counted on standard error.
 
