@@ -6,8 +6,7 @@ A table is a mapping from the heads of its columns to what they show of a row's 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from robustparse.evaluation.losses import AttackedCounts
-from robustparse.evaluation.significance import Interval
+from robustparse.evaluation.significance import AttackedCounts, Interval
 from robustparse.tasks import task as tasks
 from study_figures import kept
 from study_rows import Study

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from robustparse.evaluation import losses
+from robustparse.evaluation import significance
 from robustparse.evaluation.significance import paired_bootstrap
 from studies import STUDIES
 from study_figures import kept, result
@@ -27,7 +27,7 @@ PAGE = (ROOT / "docs" / "results.md").read_text("utf-8").splitlines()
 @pytest.mark.parametrize("name", STUDIES)
 def test_the_page_shows_every_finished_row(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """But for the bounds of intervals, of 10,000 draws each: the next test looks at some."""
-    monkeypatch.setattr(losses, "paired_bootstrap", partial(paired_bootstrap, draws=1))
+    monkeypatch.setattr(significance, "paired_bootstrap", partial(paired_bootstrap, draws=1))
     study = STUDIES[name]
     printed = [without_bounds(row) for row in table(name, study).splitlines()]
     assert len(printed) == 2 + len(kept(name, study))

@@ -6,8 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from robustparse.evaluation.losses import AttackedCounts
-from robustparse.evaluation.significance import Interval
+from robustparse.evaluation.significance import AttackedCounts, Interval
 
 WORDS = np.array([3, 5, 4])
 CLEAN = AttackedCounts(WORDS, np.array([3, 4, 3]), np.array([1, 3, 2]))
