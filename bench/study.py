@@ -76,7 +76,7 @@ def train(row: Row, inputs: Inputs) -> None:
     if row.word_vectors:
         command += ["--model.init_args.encoder.init_args.vectors", str(inputs.word_vectors)]
     if row.steps is not None:
-        command += ["--trainer.max_steps", str(row.steps)]
+        command += ["--trainer.max_epochs", "-1", "--trainer.max_steps", str(row.steps)]
     if row.seed is not None:
         command += ["--model.init_args.seed", str(row.seed)]
         command += ["--data.init_args.seed", str(row.seed)]
