@@ -29,6 +29,7 @@ from robustparse.evaluation.lines import (
     json_line,
     tidy,
 )
+from robustparse.evaluation.reach import Reach
 from robustparse.evaluation.shards import Source, Speed, attacked_lines, drain
 from robustparse.evaluation.tally import Tally
 from robustparse.files import make_folder, read_json, write_text, written
@@ -52,12 +53,13 @@ def attack_into(
 ) -> Summary:
     """Attack examples in this process; see `collect_into`."""
     source = partial(attacked_lines, task, attack, victim)
-    return collect_into(folder, task, source, examples, run, on_sentence)
+    return collect_into(folder, task, attack, source, examples, run, on_sentence)
 
 
 def collect_into(
     folder: Path,
     task: Task,
+    attack: Attack,
     source: Source,
     examples: Sequence[Example],
     run: dict[str, Any],
@@ -71,6 +73,7 @@ def collect_into(
     Args:
         folder: where to; continued if it holds the same run.
         task: of the victim.
+        attack: whose parts a message names.
         source: attacks the sentences that are left, in this process or in others.
         examples: sentences with distinct ids.
         run: plain values that tell this run from others: attack, victims, data, seed, limit.
@@ -81,7 +84,8 @@ def collect_into(
         if nothing was left for it to attack.
 
     Raises:
-        InputError: the folder is not writable, in use, holds another run or broken files.
+        InputError: the folder is not writable, in use, holds another run or broken files; or the
+            attack could change no sentence, see `Reach.check`.
     """
     with locked(make_folder(folder)):
         done = {line["id"] for line in held_lines(folder)}
@@ -93,6 +97,10 @@ def collect_into(
         tally = Tally.of(task, each_line(folder / EXAMPLES))
         speed = _attack_pending(folder, source, pending, tally, on_sentence)
         tidy(folder)
+        reach = Reach()
+        for line in each_line(folder / EXAMPLES):
+            reach.add(line)
+        reach.check(attack, examples)
         with written(folder / f"adversarial{task.ending(str(run.get('data', '')))}") as file:
             by_id = {example.id: example for example in examples}
             for line in each_line(folder / EXAMPLES):
@@ -102,6 +110,8 @@ def collect_into(
             **{key: run[key] for key in ("attack", "victims", "seed")},
             **tally.scores(),
             **breakdown(task, each_line(folder / EXAMPLES)),
+            "reach": reach.summary(),
+            "warnings": [*reach.warnings()],
             **speed.summary(len(pending)),
             "versions": {"robustparse": __version__, "torch": str(torch.__version__)},
         }
