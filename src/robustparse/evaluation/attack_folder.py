@@ -6,6 +6,7 @@ lines of different runs never mix; one process at a time has the folder.
 """
 
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -152,23 +153,37 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def _claim(folder: Path, run: dict[str, Any], started: bool) -> None:
-    """Write ``run.json``, or make sure that the lines already there are this run's."""
+    """Write ``run.json``, or make sure that the lines already there are this run's.
+
+    A run of more sentences extends one whose limit was lower: the first sentences are the same.
+    """
     path = folder / RUN
-    if not started:
-        write_text(path, json.dumps(run, indent=2) + "\n")
-        return
-    if not path.exists():
+    if started and not path.exists():
         raise InputError(
             f"holds {EXAMPLES} but no {RUN} that says of which run", path=folder, remedy=_OTHER
         )
+    text = json.dumps(run, indent=2) + "\n"
+    if not started:
+        write_text(path, text)
+        return
     there, ours = _flat(read_json(path, dict, _OTHER)), _flat(run)
-    for key in sorted({*there, *ours}):
+    extends = _limit(there) < _limit(ours)
+    for key in sorted({*there, *ours} - ({"limit"} if extends else set())):
         if there.get(key) != ours.get(key):
             raise InputError(
                 f"holds another run ({key}: {there.get(key)!r} there, {ours.get(key)!r} here)",
                 path=folder,
                 remedy=_OTHER,
             )
+    if extends:
+        (folder / SUMMARY).unlink(missing_ok=True)  # first, as it is of fewer sentences
+        write_text(path, text)
+
+
+def _limit(run: dict[str, Any]) -> float:
+    """Return how many sentences a run attacks at most."""
+    limit = run.get("limit")
+    return limit if isinstance(limit, int) else math.inf
 
 
 def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
