@@ -67,6 +67,7 @@ class Cli(LightningCLI):
         """Find the run's folder and the checkpoint before anything takes time."""
         command, config = str(self.subcommand), self.config[self.subcommand]
         _check(config)
+        _check_vocabulary(config)
         self.folder = make_folder(Path(config.trainer.default_root_dir))
         wished = config.ckpt_path
         untrained = config.model.get("init_args", {}).get("init_from") is None
@@ -172,6 +173,23 @@ def _check(config: Any) -> None:
             "belongs to an --optimizer of Lightning's command line, and there is none",
             key="--lr_scheduler",
             remedy="set model.init_args.optimization.schedule, or give both",
+        )
+
+
+def _check_vocabulary(config: Any) -> None:
+    """Refuse a new model of our data modules where nothing tells its words.
+
+    Raises:
+        InputError: see there.
+    """
+    data, model = (config[part].get("init_args", {}) for part in ("data", "model"))
+    named = any(data.get(name) is not None for name in ("folder", "train_file"))
+    if "train_file" in data and not named and model.get("init_from") is None:
+        raise InputError(
+            "no training data to take the vocabulary from",
+            key="data.init_args",
+            remedy="set data.init_args.folder or train_file, or start from a checkpoint with "
+            "model.init_args.init_from",
         )
 
 
