@@ -147,9 +147,10 @@ def test_a_higher_limit_extends_a_run(fraction, made, tmp_path, capsys, monkeypa
     draw, whole, grown = ["--fraction", fraction], tmp_path / "whole", tmp_path / "grown"
     main(attack_arguments(made, whole, *draw, "--limit", 8))
     main(attack_arguments(made, grown, *draw, "--limit", 3))
-    with monkeypatch.context() as stopped, pytest.raises(SystemExit):
-        stop_after(2, [], stopped)  # killed before the new summary, it keeps no old one
-        main(attack_arguments(made, grown, *draw, "--limit", 8))
+    with monkeypatch.context() as stopped:
+        stop_after(2, [], stopped)
+        with pytest.raises(SystemExit):  # killed before the new summary, it keeps no old one
+            main(attack_arguments(made, grown, *draw, "--limit", 8))
     assert not (grown / "summary.json").exists()
     main(attack_arguments(made, grown, *draw, "--limit", 8))
     for name in ("examples.jsonl", "adversarial.conllu", "run.json"):

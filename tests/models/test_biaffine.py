@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from robustparse.data.batch import Batch
+from robustparse.errors import InputError
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.dependency.trees import is_tree
 from robustparse.models.encoders.bilstm import LSTMEncoder
