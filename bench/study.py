@@ -3,9 +3,9 @@
     python bench/study.py --study ewt_blackbox --folder UD_English-EWT --masked_lm MODEL
 
 A row trains with ``robustparse fit`` unless its checkpoint is there, attacks the test set with
-``robustparse attack`` (which goes on where it stopped), and keeps its figures in
+``robustparse attack`` (which resumes where it stopped), and keeps its figures in
 ``bench/results/STUDY_ROW_ATTACK.json``. ``--table`` prints the table of the rows that are finished.
-Another treebank's, or another seed's, go into a folder of their own: ``--home FOLDER --seed 3``.
+Figures of another treebank or seed need a separate folder: ``--home FOLDER --seed 3``.
 A row that was trained in another way than it would be now is refused: with other steps, seed or
 configurations, from another checkpoint, over another encoder, on other copies or another treebank.
 """
@@ -76,7 +76,7 @@ def train(row: Row, inputs: Inputs) -> None:
     if row.word_vectors:
         command += ["--model.init_args.encoder.init_args.vectors", str(inputs.word_vectors)]
     if row.steps is not None:
-        command += ["--trainer.max_steps", str(row.steps)]
+        command += ["--trainer.max_epochs", "-1", "--trainer.max_steps", str(row.steps)]
     if row.seed is not None:
         command += ["--model.init_args.seed", str(row.seed)]
         command += ["--data.init_args.seed", str(row.seed)]

@@ -45,7 +45,7 @@ class Row:
         title: in the table.
         checkpoint: the one to attack.
         configs: in ``configs``, that it is trained with; by default the experiment of its name.
-        steps: of training, instead of the configuration's.
+        steps: of training, instead of the configuration's steps and epochs.
         copies: that it is trained on too.
         seed: of dropout, batches and adversaries, instead of the configurations'; the parser gone
             on from and its copies stay the same.
@@ -106,8 +106,7 @@ class Study:
     """Rows that are attacked on the same test sentences, drawn from seed 0.
 
     Args:
-        rows: for a table of defences the first is the baseline of shares won back, the second the
-            control.
+        rows: for a table of defenses the first is the clean model, the second the control.
         gammas: budgets of the attack.
         share: of the test sentences that is attacked.
         sentences: instead, this many of those that have five words or more, or all of them.

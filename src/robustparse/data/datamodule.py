@@ -33,7 +33,9 @@ class DataModule(pl.LightningDataModule):
 
     Args:
         folder: holds the three files; ``sample`` stands for the embedded sample.
-        train_file, dev_file, test_file: name files one by one, over ``folder``.
+        train_file: takes the place of the one in ``folder``.
+        dev_file: takes the place of the one in ``folder``.
+        test_file: takes the place of the one in ``folder``.
         augmented_files: perturbed copies of training texts, as ``augment`` and ``attack`` write
             them, to train on too.
         batch_words: words of a global batch, over all processes.
@@ -143,13 +145,13 @@ class DataModule(pl.LightningDataModule):
 
     @cached_property
     def augmented_examples(self) -> list[Example]:
-        """The perturbed copies that are trained on, numbered on from the training texts."""
+        """The perturbed copies that are trained on; their ids follow the training texts'."""
         first = len(self.train_examples)
         return [replace(copy, id=id_) for id_, (_, copy) in enumerate(self.copies, start=first)]
 
     @cached_property
     def copies(self) -> list[tuple[str, Example]]:
-        """File and text of the perturbed copies that are trained on, as they stand there."""
+        """File and text of the perturbed copies that are trained on, with its id there."""
         copies = []
         for path in self.augmented_files or ():
             read = self.read(path)

@@ -14,7 +14,7 @@ EXAMPLES, SUMMARY, RUN = "examples.jsonl", "summary.json", "run.json"
 
 
 def json_line(line: dict[str, Any]) -> str:
-    """Encode a sentence as it stands in the file."""
+    """Encode a sentence as a line of the file."""
     return json.dumps(line, ensure_ascii=False) + "\n"
 
 

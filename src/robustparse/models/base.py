@@ -29,6 +29,7 @@ from robustparse.lightning import batches_done, loader_states, start_accumulatio
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.checkpoint import (
     KEY,
+    check_same_class,
     check_same_files,
     describe,
     fill_weights,
@@ -88,6 +89,7 @@ class Model(pl.LightningModule, ABC):
         """
         start = None if init_from is None else read_checkpoint(init_from)
         if start is not None:
+            check_same_class(self, str(init_from), start)
             vocabulary = Vocabulary.from_lists(start[KEY]["vocabulary"])
             self.encoder.restore(held_arguments(start, "encoder"))
         if vocabulary is None:
@@ -181,7 +183,7 @@ class Model(pl.LightningModule, ABC):
         return next(self.parameters()).new_zeros(shape)
 
     def delta_mask(self, batch: Batch) -> Tensor:
-        """Return ``(batch, units, 1)``: 1 where a delta may stand, on words or their pieces."""
+        """Return ``(batch, units, 1)``: 1 where a delta is allowed, on words or their pieces."""
         mask = self.encoder.delta_mask(batch.words, batch.lengths)
         return mask.unsqueeze(-1).to(next(self.parameters()).dtype)
 
@@ -295,7 +297,7 @@ class Model(pl.LightningModule, ABC):
         return losses.sum() / batch.weight * self.trainer.world_size
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
-        """Log the loss here, where an adversary's second pass does not come by."""
+        """Log the loss here, which an adversary's second pass does not reach."""
         # Lightning has divided it by the batches of an optimiser step.
         loss = outputs["loss"] * self.trainer.accumulate_grad_batches
         self.log("train/loss", loss, prog_bar=True)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from robustparse.data.text_files import ending_of, line_of, read_texts
 from robustparse.errors import InputError
 from robustparse.metrics import PunctuationPolicy, percent
-from robustparse.tasks.task import Record, Task
+from robustparse.tasks.task import Record, Task, answers_of
 from robustparse.types import Example, Label, Sentence
 
 
@@ -123,7 +123,7 @@ class ClassificationTask(Task):
 
     def draw(self, record: Record) -> str:
         """Draw both texts, and the probability of each label before and after."""
-        gold, before, after = self._answers(record)
+        gold, before, after = answers_of(self, record)
         labels = dict.fromkeys([gold, *before.probabilities, before, after])
         return _template().render(
             record=record, gold=gold, before=before, after=after, labels=labels
@@ -131,19 +131,8 @@ class ClassificationTask(Task):
 
     def changes(self, record: Record) -> tuple[int, int, int]:
         """See `Task.changes`; the answer to a text has one part."""
-        gold, before, after = self._answers(record)
+        gold, before, after = answers_of(self, record)
         return int(before != after), int(before != gold), int(after != gold)
-
-    def _answers(self, record: Record) -> list[Label]:
-        """Return the gold label, the one before the attack and the one after it."""
-        answers = []
-        for which in ("gold", "clean", "attacked"):
-            try:
-                answers.append(self.from_record(record[which]))
-            except InputError as error:
-                key = f"{which}: {error.key}"
-                raise InputError(error.found, key=key, expected=error.expected) from None
-        return answers
 
 
 def _is_share(value: object) -> bool:

@@ -28,7 +28,7 @@ from robustparse.metrics import (
     tree_sums,
     unmatched_punctuation,
 )
-from robustparse.tasks.task import Record, Task, reworded
+from robustparse.tasks.task import ANSWERS, Record, Task, answers_of, reworded
 from robustparse.tasks.tree_drawing import LEGEND, draw_pair
 from robustparse.types import DependencyTree, Example, Sentence
 
@@ -167,17 +167,11 @@ class DependencyTask(Task):
 
     def _trees(self, record: Record) -> list[DependencyTree]:
         """Return the gold tree, the one before the attack and the one after it."""
-        n, trees = len(record["tokens"]), []
-        for which in ("gold", "clean", "attacked"):
-            try:
-                tree = self.from_record(record[which])
-            except InputError as error:
-                key = f"{which}: {error.key}"
-                raise InputError(error.found, key=key, expected=error.expected) from None
+        n, trees = len(record["tokens"]), answers_of(self, record)
+        for which, tree in zip(ANSWERS, trees, strict=True):
             if len(tree.heads) != n:
                 found, expected = f"got {list(tree.heads)!r}", f"{n} heads from 0 to {n}"
                 raise InputError(found, key=f"{which}: heads", expected=expected)
-            trees.append(tree)
         return trees
 
 

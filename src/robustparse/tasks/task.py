@@ -75,7 +75,7 @@ class Task(Protocol):
     def write(
         self, example: Example, words: Sequence[str] | None = None, answer: Any = None
     ) -> str:
-        """Return an example as it stands in a file, which is the examples one after the other.
+        """Return an example in the format of a file, which is its examples in order.
 
         Args:
             example: what its file says of it and the task does not is kept.
@@ -193,6 +193,26 @@ class Task(Protocol):
             InputError: see `from_record`.
         """
         ...
+
+
+ANSWERS = ("gold", "clean", "attacked")
+"""Of a line of ``examples.jsonl``: the gold answer, those before and after the attack."""
+
+
+def answers_of(task: Task, record: Record) -> list[Any]:
+    """Return the `ANSWERS` of a line.
+
+    Raises:
+        InputError: see `Task.from_record`; the key names the answer too.
+    """
+    answers = []
+    for which in ANSWERS:
+        try:
+            answers.append(task.from_record(record[which]))
+        except InputError as error:
+            key = f"{which}: {error.key}"
+            raise InputError(error.found, key=key, expected=error.expected) from None
+    return answers
 
 
 def reworded(sentence: Sentence, words: Sequence[str], origins: Sequence[int]) -> Sentence:
