@@ -20,7 +20,7 @@ from robustparse import __version__
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError
-from robustparse.evaluation.breakdown import breakdown
+from robustparse.evaluation.breakdown import Reach, breakdown
 from robustparse.evaluation.lines import (
     EXAMPLES,
     RUN,
@@ -30,7 +30,6 @@ from robustparse.evaluation.lines import (
     json_line,
     tidy,
 )
-from robustparse.evaluation.reach import Reach
 from robustparse.evaluation.shards import Source, Speed, attacked_lines, drain
 from robustparse.evaluation.tally import Tally
 from robustparse.files import make_folder, read_json, write_text, written
