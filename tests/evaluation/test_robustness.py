@@ -50,6 +50,8 @@ def test_the_summary_has_the_promised_keys(whole):
         "candidates",
         "unseen",
         "by_tag",
+        "reach",
+        "warnings",
         "versions",
     }
     assert summary["task"] == "dependency"

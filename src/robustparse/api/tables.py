@@ -6,6 +6,7 @@ from typing import Any
 
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 Value = Callable[[Mapping[str, Any]], float | None]
@@ -36,9 +37,13 @@ def summary_table(summaries: Mapping[str, Mapping[str, Any]], title: str = "") -
     # Headings stand on two lines, so that the table fits into 80 columns.
     table = _table(rows, title, "\n", 1)
     skipped = {name: summary.get("n_skipped", 0) for name, summary in summaries.items()}
+    notes = []
     if any(skipped.values()):
         counts = ", ".join(f"{name} {count}" for name, count in skipped.items() if count)
-        table.caption = f"skipped, as they reach the goal unchanged: {counts}"
+        notes.append(f"skipped, as they reach the goal unchanged: {counts}")
+    for name, summary in summaries.items():
+        notes += [f"warning: {name}: {warning}" for warning in summary.get("warnings", ())]
+    table.caption = escape("\n".join(notes)) or None
     return table
 
 

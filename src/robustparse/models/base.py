@@ -94,10 +94,9 @@ class Model(pl.LightningModule, ABC):
             self.encoder.restore(held_arguments(start, "encoder"))
         if vocabulary is None:
             raise InputError(
-                "no training data to take the vocabulary from",
-                key="model.init_args.vocabulary",
-                remedy="set data.init_args.folder or train_file, or start from a checkpoint with "
-                "model.init_args.init_from",
+                "neither a vocabulary nor a checkpoint is given",
+                key=type(self).__name__,
+                remedy="pass vocabulary=Vocabulary.from_examples(examples), or init_from=PATH",
             )
         self.vocabulary = vocabulary
         with torch.random.fork_rng(devices=[]):

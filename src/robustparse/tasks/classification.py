@@ -24,6 +24,7 @@ class ClassificationTask(Task):
     scores = ("accuracy",)
     further_scores = ()
     sums = ("correct",)
+    multiline = False
     legend = (
         '<ul class="legend"><li><mark>word</mark>substituted</li><li>Bars are probabilities; '
         "wrong labels have another color. The most probable label, the answer, is bold.</li></ul>"

@@ -41,6 +41,7 @@ class DependencyTask(Task):
     scores = ("uas", "las")
     further_scores = ("ucm", "lcm")
     sums = ("correct_heads", "correct_labels")
+    multiline = True
     legend = LEGEND
 
     def read(

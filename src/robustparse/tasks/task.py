@@ -33,6 +33,7 @@ class Task(Protocol):
         further_scores: scores of a whole file only, which `evaluate` adds.
         sums: of `correct`, those that a line of ``examples.jsonl`` holds. The scores are ratios of
             them to ``counted``.
+        multiline: whether an example takes several lines of a file, and an empty one ends it.
         legend: HTML that explains the pictures of `draw`.
     """
 
@@ -41,6 +42,7 @@ class Task(Protocol):
     scores: tuple[str, ...]
     further_scores: tuple[str, ...]
     sums: tuple[str, ...]
+    multiline: bool
     legend: str
 
     def read(
