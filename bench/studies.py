@@ -14,6 +14,7 @@ ZHENG2020 = (
 )
 WORD_CHARACTER, MINILM = "ewt_biaffine_word_character", "ewt_biaffine_minilm"
 WANG = "wang2021_open"
+UNSEEN = "pwws"
 
 
 def copied() -> tuple[Row, ...]:
@@ -46,6 +47,24 @@ def attacks(name: str, title: str, pretrained: bool) -> tuple[Row, ...]:
     )
 
 
+def demands(name: str, title: str, reference: str, pretrained: bool) -> tuple[Row, ...]:
+    """Attacks on one parser as they are, where another one must keep its trees, and strict ones."""
+    row = partial(Row, name, title, BEST, pretrained=pretrained)
+    pairs = (
+        (
+            row(recipe=recipe, gammas=gammas),
+            row(recipe=recipe, gammas=gammas, references=(reference,)),
+        )
+        for recipe, gammas in (
+            ("zheng2020_blackbox", ()),
+            ("zheng2020_whitebox", ()),
+            (WANG, ()),
+            (UNSEEN, (None,)),
+        )
+    )
+    return (*(one for pair in pairs for one in pair), row(strict=True))
+
+
 CACHED = "substitution_masked_lm"
 # A training step with each defense in steps without, as `cost.py` prints them for each parser in
 # bf16-mixed (`--hidden 400 --layers 3`; `--encoder MODEL --batch_words 1000`); with both, FGM is
@@ -68,7 +87,6 @@ CLEAN = (
     Row(WORD_CHARACTER, "clean training", BEST),
     Row(MINILM, "clean training", BEST, pretrained=True),
 )
-UNSEEN = "pwws"
 
 
 def defenses(clean: Row, steps: int, twice: tuple[str, ...] = ()) -> tuple[Row, ...]:
@@ -200,6 +218,13 @@ STUDIES = {
                 Row(WORD_CHARACTER, "word + character", BEST, recipe=name, gammas=(None,))
                 for name in ("pwws", "beam", "genetic")
             ),
+        ),
+        sentences=500,
+    ),
+    "ewt_references": Study(
+        (
+            *demands(WORD_CHARACTER, "word + character", MINILM, False),
+            *demands(MINILM, "MiniLM", WORD_CHARACTER, True),
         ),
         sentences=500,
     ),

@@ -54,6 +54,9 @@ class Row:
         gammas: budgets of its attack, instead of the study's; None is the recipe's own.
         filters: behind the tags that no attack may touch, only so many of the recipe's constraints;
             None keeps all.
+        references: runs of the same study's home whose parsers, all of them, must keep their own
+            trees.
+        strict: the goal leaves out arcs that touch a changed word.
         task: the kind of its answers.
         word_vectors: it reads word vectors, which ``--word_vectors`` names.
         home: the folder of its run's folder.
@@ -70,6 +73,8 @@ class Row:
     recipe: str = "zheng2020_blackbox"
     gammas: tuple[float | None, ...] = ()
     filters: int | None = None
+    references: tuple[str, ...] = ()
+    strict: bool = False
     task: str = "dependency"
     word_vectors: bool = False
     home: Path = RUNS
@@ -77,7 +82,9 @@ class Row:
     @property
     def attack(self) -> str:
         """What tells its attack from the others on the same parser."""
-        return self.recipe if self.filters is None else f"{self.recipe}_{self.filters}_filters"
+        filters = "" if self.filters is None else f"_{self.filters}_filters"
+        references = "_references" if self.references else ""
+        return f"{self.recipe}{filters}{references}{'_strict' if self.strict else ''}"
 
     @property
     def config_files(self) -> list[Path]:

@@ -24,6 +24,8 @@ def table(name: str, study: Study) -> str:
     rows, names = kept(name, study), list(dict.fromkeys(row.name for row in study.rows))
     kinds = {"ewt_attacks": ATTACKS, "mr_attacks": ATTACKS_ON_TEXTS}
     kinds |= {"wang2021_filters": CONSTRAINTS, "zheng2020_table1": BUDGETS}
+    if name == "ewt_references":
+        return markdown(references(rows), rows)
     if name in kinds:
         return markdown(kinds[name], rows)
     if name == "zheng2020_table2":
@@ -110,6 +112,50 @@ CONSTRAINTS = {
 }
 # As Table 1 of Zheng et al. (2020).
 BUDGETS = {"parser": text("title"), "budget %": budget, **UAS_LAS, "edits a sentence": EDITS}
+
+
+def references(rows: Sequence[Figures]) -> Columns:
+    """Show what an attack still takes where a demand is made: of references, or of its success.
+
+    Harm left is the percentage of what the same attack takes from the same parser without it.
+    """
+    free: dict[tuple[str, str], Figures] = {}
+    for row in rows:
+        free.setdefault((row["row"], recipe(row)), row)
+
+    def harm_left(row: Figures) -> str:
+        first = free[row["row"], recipe(row)]
+        return "-" if row is first else shown(counts(row).kept(counts(first)))
+
+    return {
+        **{"parser": text("title"), "attack": recipe, "demand": demand, "budget %": budget},
+        **{**UAS_LAS, "strict success %": number("strict_success_rate", "uas")},
+        **{"LAS lost to the attack": lost, "harm left %": harm_left},
+        **{"vetoed %": lambda row: vetoed(row).get("all", "-"), "vetoed % by class": by_class},
+    }
+
+
+def recipe(row: Figures) -> str:
+    """Show the attack without what is demanded."""
+    return str(row["attack"]).removesuffix("_strict").removesuffix("_references")
+
+
+def demand(row: Figures) -> str:
+    """Show what is demanded of the attack."""
+    return str(row["attack"]).removeprefix(recipe(row)).strip("_") or "none"
+
+
+def vetoed(row: Figures) -> dict[str, str]:
+    """Show the percentage of the edits that references refused, of all and by class of tag."""
+    found = row["candidates"].get("vetoed", {}).get("ReferenceParsers", {})
+    shares = {name: one["percent"] for name, one in found.items()}
+    return {name: "-" if one is None else f"{one:.0f}" for name, one in shares.items()}
+
+
+def by_class(row: Figures) -> str:
+    """Show the same by class only."""
+    shares = [f"{name} {share}" for name, share in vetoed(row).items() if name != "all"]
+    return ", ".join(shares) or "-"
 
 
 def copies(rows: Sequence[Figures], names: Sequence[str]) -> Columns:

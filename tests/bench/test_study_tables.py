@@ -150,3 +150,29 @@ def test_the_candidates_shown_are_those_that_the_last_filter_leaves(tmp_path: Pa
     shown = table("wang2021_filters", study).splitlines()[2].strip("| ").split(" | ")
     right = ["90.00", "80.00", "70.00", "60.00", "50.00", "1.50", "33.30", "0.62", "58, 101"]
     assert shown == [row.title, "2.3", *right]
+
+
+def test_harm_left_is_a_share_of_what_the_same_attack_does_without_a_demand(tmp_path: Path) -> None:
+    cases = tuple(
+        Row("parser", "parser", home=tmp_path, references=references, strict=strict)
+        for references, strict in (((), False), (("other",), False), ((), True))
+    )
+    study = Study(cases)
+    study.results.mkdir()
+    vetoed = {"all": {"judged": 8, "percent": 25.0}, "NN": {"judged": 8, "percent": 25.0}}
+    vetoed["VB"] = {"judged": 0, "percent": None}
+    for row, attacked in zip(cases, (4, 7, 6), strict=True):
+        figures = {"row": row.name, "title": row.title, "attack": row.attack, "gamma": 0.15}
+        figures["counts"] = {"words": [10] * 3, "clean": [8] * 3, "attacked": [attacked] * 3}
+        figures |= {"clean": {"uas": 90.0, "las": 80.0}, "edits_per_sentence": 1.5}
+        figures |= {"attacked": {"uas": 70.0, "las": 10.0 * attacked}, "success_rate": 50.0}
+        figures["strict_success_rate"] = {"uas": 40.0, "las": 45.0}
+        figures["candidates"] = {"vetoed": {"ReferenceParsers": vetoed}} if row.references else {}
+        result("ewt_references", study, row, 0.15).write_text(json.dumps(figures))
+    rows = [line.strip("| ").split(" | ") for line in table("ewt_references", study).splitlines()]
+    assert [row[2] for row in rows[2:]] == ["none", "references", "strict"]
+    assert [row[9:] for row in rows[2:]] == [
+        ["40.00", "40.0 [40.0, 40.0]", "-", "-", "-"],
+        ["40.00", "10.0 [10.0, 10.0]", "25.0 [25.0, 25.0]", "25", "NN 25, VB -"],
+        ["40.00", "20.0 [20.0, 20.0]", "50.0 [50.0, 50.0]", "-", "-"],
+    ]

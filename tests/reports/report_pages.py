@@ -17,6 +17,7 @@ def summary(clean: float, attacked: float | None) -> Json:
         "clean": {"uas": 92.5, "las": clean},
         "attacked": {"uas": 83.25, "las": attacked},
         "success_rate": 45.3,
+        "strict_success_rate": {"uas": 31.25, "las": 32.75},
         "edits_per_sentence": 1.7,
     }
 

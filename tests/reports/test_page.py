@@ -26,7 +26,17 @@ def test_page_of_two_systems(tmp_path: Path) -> None:
     out = tmp_path / "new" / "report.html"
     build_report([base, other], out)
     page = parse(out)
-    for value in ("90.0", "70.0", "75.0", "83.2", "45.3", "2,077", "zheng2020_blackbox"):
+    for value in (
+        "90.0",
+        "70.0",
+        "75.0",
+        "83.2",
+        "45.3",
+        "31.2",
+        "32.8",
+        "2,077",
+        "zheng2020_blackbox",
+    ):
         assert value in page.text
     # (75 - 70) / (90 - 70) of the loss is won back
     assert "“robust” wins back 25 % of what “clean” loses" in page.text

@@ -154,6 +154,18 @@ class AttackedCounts:
         """
         return self._estimate(recovered_share, first.attacked, first.clean, self.attacked)
 
+    def kept(self, first: "AttackedCounts") -> Interval:
+        """Estimate the percentage of what a first attack takes that this one of the model takes.
+
+        Raises:
+            ValueError: the first attack takes nothing.
+        """
+
+        def kept(scores: Scores) -> Scores:
+            return 100 - recovered_share(scores)
+
+        return self._estimate(kept, first.attacked, first.clean, self.attacked)
+
     def won_back_beyond(self, first: "AttackedCounts", control: "AttackedCounts") -> Interval:
         """Estimate how many points more than a control this model wins back; see `won_back`."""
 
