@@ -120,7 +120,8 @@ class AttackedCounts:
 
         def lost(scores: Scores) -> Scores:
             c, a = scores
-            return c - a
+            points: Scores = c - a
+            return points
 
         return self._estimate(lost, self.clean, self.attacked)
 
@@ -129,7 +130,8 @@ class AttackedCounts:
 
         def difference(scores: Scores) -> Scores:
             c_first, a_first, c, a = scores
-            return (c - a) - (c_first - a_first)
+            points: Scores = (c - a) - (c_first - a_first)
+            return points
 
         both = (first.clean, first.attacked, self.clean, self.attacked)
         return self._estimate(difference, *both)
@@ -139,7 +141,8 @@ class AttackedCounts:
 
         def difference(scores: Scores) -> Scores:
             a_first, a = scores
-            return a - a_first
+            points: Scores = a - a_first
+            return points
 
         return self._estimate(difference, first.attacked, self.attacked)
 
