@@ -23,7 +23,8 @@ from typing import Any
 import torch
 from jsonargparse import ArgumentParser
 
-from robustparse.api.inputs import load_examples, load_models
+from robustparse.api.inputs import load_models
+from robustparse.api.sources import DataFile
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.training_words import TrainingWords
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
@@ -65,10 +66,10 @@ def attacked(
         sentences: how many are attacked.
     """
     torch.set_num_threads(1)
-    module = load_models(checkpoint, None, "cpu")[0]
+    victim = ModelVictim(load_models(checkpoint, None, "cpu"))
     data = SAMPLE if folder is None else str(find_split(folder, "test"))
-    examples = repeated(load_examples(data, None, 0, module), sentences)
-    return measured(attack or random_substitution(), ModelVictim([module]), examples)
+    examples = repeated(DataFile(data).examples(victim, "none"), sentences)
+    return measured(attack or random_substitution(), victim, examples)
 
 
 def repeated(examples: Sequence[Example], count: int) -> list[Example]:

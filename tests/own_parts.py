@@ -1,9 +1,9 @@
-"""The code of docs/own_parts.md, for the tests that run it as it stands there."""
+"""The code of docs/guides/own_parts.md, for the tests that run it as it stands there."""
 
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).parents[1] / "docs" / "own_parts.md"
+PAGE = Path(__file__).parents[1] / "docs" / "guides" / "own_parts.md"
 TITLES = re.findall(r"^## (.*)$", PAGE.read_text("utf-8"), flags=re.MULTILINE)
 MODULE = "my_package"
 

@@ -104,7 +104,7 @@ def check_class(
         near = get_close_matches(name, [*public, *_listed()], n=1)
         found = f"{class_path} is not a class of {PACKAGE}"
         remedy = f"did you mean {near[0]}? " if near else ""
-        remedy += "docs/attacks.md lists the classes under `Parts`; a class of your own is named "
+        remedy += "docs/reference/parts.md lists the classes; a class of your own is named "
         remedy += f"with its module, and allowed by {OPTION} my_package"
     raise InputError(found, path=path, line=line, key=key, remedy=remedy)
 

@@ -11,7 +11,7 @@ import pytest
 import robustparse as rp
 from sample_runs import save_checkpoint, sentences, trained_parser, write_sample
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "guides"
 # Recipes that need models and lexicons; a test makes do with what it has.
 RECIPE = """
 candidates: {class_path: robustparse.attacks.TrainingWords, init_args: {sample: 4}}

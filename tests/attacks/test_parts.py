@@ -19,14 +19,14 @@ from robustparse.attacks.search.rankings import Ranking
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.search.white_box.substitutions import Substitution
 
-PAGE = Path(__file__).parents[2] / "docs" / "attacks.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "parts.md"
 KINDS = (Goal, CandidateGenerator, Constraint, GrammarChecker, Search, Substitution, Ranking)
 BASES = {*KINDS, SentenceConstraint, TreeGoal}
 BESIDE = {"LanguageModel"}
 
 
 def listed() -> list[str]:
-    """The names in the section on parts."""
+    """The names in the second table of the page on parts."""
     table = PAGE.read_text().split("| kind | names |\n")[1].split("\n\n")[0]
     return re.findall(r"`(\S+)`", table)
 

@@ -209,12 +209,20 @@ def test_operations_need_no_model(made, tmp_path, capsys):
     assert "give --task" in mistake(capsys, *sample)
 
 
-@pytest.mark.parametrize("given", [["--operations", "typos"], ["--checkpoint", "tiny.ckpt"], []])
+@pytest.mark.parametrize(
+    "given",
+    [
+        "--operations typos --attack {made}/words.yaml",
+        "--operations typos --checkpoint {made}/tiny.ckpt",
+        "--checkpoint {made}/tiny.ckpt",
+        "--attack {made}/words.yaml",
+        "",
+    ],
+)
 def test_either_an_attack_or_operations(made, capsys, given):
-    attack = ["--attack", str(made / "words.yaml")] if given[:1] == ["--operations"] else []
     options = ["--data", str(made / "train.conllu"), "--out", str(made / "copies.conllu")]
-    assert "an attack and a checkpoint, or operations" in mistake(
-        capsys, "augment", *options, *given, *attack
+    assert "give --attack and --checkpoint, or only --operations" in mistake(
+        capsys, "augment", *options, *given.format(made=made).split()
     )
 
 

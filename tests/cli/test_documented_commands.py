@@ -13,7 +13,7 @@ from torch.distributed.run import get_args_parser
 from robustparse.cli.main import LIGHTNING, OWN, main
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 RECIPES = sorted((ROOT / "configs").rglob("*.yaml"))
 NAMES = [*LIGHTNING, *OWN]
 START = rf"\b(?:robustparse|train\.py) (?:{'|'.join(NAMES)})\b"
@@ -111,7 +111,7 @@ def test_the_guides_hold_such_commands() -> None:
 def test_the_slurm_script_keeps_the_status_and_requeues_what_was_stopped(
     status: int, requeued: bool, tmp_path: Path
 ) -> None:
-    guide = (ROOT / "docs" / "training.md").read_text()
+    guide = (ROOT / "docs" / "guides" / "several_gpus.md").read_text()
     (script,) = re.findall(r"^```\n(#!/bin/bash\n.*?)^```", guide, re.MULTILINE | re.DOTALL)
     for name, does in (("srun", f"exit {status}"), ("scontrol", 'echo "$@" >requeued')):
         (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")

@@ -18,7 +18,7 @@ from robustparse import errors
 from robustparse.cli.main import main
 from robustparse.evaluation.lines import read_lines
 
-PARTS = "docs/attacks.md lists the classes under `Parts`"
+PARTS = "docs/reference/parts.md lists the classes"
 LEXICON = RECIPE.replace("TrainingWords", "Lexicon").replace("{sample: 5}", "{table: table.json}")
 
 

@@ -1,4 +1,4 @@
-"""Every example of docs/own_parts.md runs from the command line."""
+"""Every example of docs/guides/own_parts.md runs from the command line."""
 
 import sys
 from pathlib import Path

@@ -262,7 +262,7 @@ def test_a_class_that_is_spelled_wrong(written: str, meant: str) -> None:
         checked(["--attack.search.class_path", written])
     assert error.value.remedy is not None
     assert f"did you mean {meant}" in error.value.remedy
-    assert "docs/attacks.md lists the classes under `Parts`" in error.value.remedy
+    assert "docs/reference/parts.md lists the classes" in error.value.remedy
 
 
 BOMBS = {

@@ -1,4 +1,4 @@
-"""The defense of docs/own_parts.md does what it says."""
+"""The defense of docs/guides/own_parts.md does what it says."""
 
 import sys
 from pathlib import Path

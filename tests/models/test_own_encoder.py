@@ -1,4 +1,4 @@
-"""The encoder of docs/own_parts.md is trained and attacked like any other."""
+"""The encoder of docs/guides/own_parts.md is trained and attacked like any other."""
 
 import importlib
 import sys

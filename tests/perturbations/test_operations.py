@@ -212,7 +212,7 @@ def test_names_say_what_differs_from_the_defaults() -> None:
 
 def test_the_page_shows_what_they_do() -> None:
     """A row: a name, a class with a setting, and the sentence at the head with seed and id 0."""
-    page = (Path(__file__).parents[2] / "docs" / "perturbations.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "guides" / "perturbations.md").read_text("utf-8")
     (before,) = re.findall(r"\| `([^`]*)` becomes \|", page)
     example = Example(0, Sentence(tuple(before.split())), None)
     rows = re.findall(r"^\| (?:`(\w+)`)? ?\| `(\w+)(?:\((\w+)=(\S+)\))?` \| (.*) \|$", page, re.M)

@@ -7,15 +7,15 @@ tells it from others in ``run.json``.
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
-from robustparse.api.inputs import Paths, as_list, digest, load_examples, load_models
+from robustparse.api.inputs import Paths, as_list, digest, load_models
 from robustparse.attacks.attack import Attack
-from robustparse.data.datamodule import MAX_LENGTH
-from robustparse.data.fractions import FractionOf
-from robustparse.errors import InputError, check_least
+from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
+from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
+from robustparse.errors import InputError, check_least, check_seed
 from robustparse.evaluation.clean import AnsweringVictim
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.base import Model
@@ -26,24 +26,6 @@ from robustparse.recipes.recipe_files import recipe_digests
 from robustparse.tasks.task import Task
 from robustparse.types import Example
 from robustparse.victims.black_box import BlackBox
-
-
-class VictimSource(Protocol):
-    """Gives a victim."""
-
-    @property
-    def names(self) -> list[str]:
-        """What ``run.json`` calls it: one name, or those of an ensemble."""
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """How it is used, for ``run.json``."""
-
-    def digests(self) -> dict[str, Any]:
-        """Return what tells it from others of its names, for ``run.json``."""
-
-    def open(self, device: str) -> AnsweringVictim:
-        """Return it on a device."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +113,10 @@ class GivenVictim:
         return self.victim
 
 
+VictimSource = Checkpoints | NamedVictim | GivenVictim
+"""Its properties are what ``run.json`` says of the victim; ``open`` returns it on a device."""
+
+
 def command_source(
     checkpoint: Paths | None,
     part: dict[str, Any] | None,
@@ -151,27 +137,6 @@ def command_source(
         key = "--precision" if decoder is None else "--decoder"
         raise InputError("is of models, not of a --victim", key=key, remedy="leave it out")
     return NamedVictim(part or {})
-
-
-class DataSource(Protocol):
-    """Gives sentences."""
-
-    @property
-    def name(self) -> str:
-        """What ``run.json`` calls it."""
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Which part of it is taken, for ``run.json``."""
-
-    def digest(self) -> str:
-        """Return what tells it from others of its name."""
-
-    def examples(self, victim: AnsweringVictim, punctuation: PunctuationPolicy) -> list[Example]:
-        """Return the sentences, which the victim can read."""
-
-    def check(self, examples: Sequence[Example], task: Task, attack: Attack) -> None:
-        """Refuse sentences that an attack cannot use."""
 
 
 @dataclass(frozen=True)
@@ -197,12 +162,37 @@ class DataFile:
         """SHA-256 of the file."""
         return digest(self.name)
 
+    def read(self, task: Task) -> list[Example]:
+        """Return the sentences, as a task reads them.
+
+        Raises:
+            InputError: the file cannot be used, or a number is out of range.
+        """
+        check_seed("--seed", self.seed)
+        for option, value in (("--limit", self.limit), ("--max_length", self.max_length)):
+            if value is not None and value < 1:
+                raise InputError(f"must be >= 1, got {value}", key=option)
+        check_fraction("--tokens" if self.unit == "tokens" else "--fraction", self.fraction)
+        if self.name == SAMPLE:
+            whole = task.sample(self.seed, self.split)
+        else:
+            whole = task.read(
+                self.name, self.max_length, limit="--max_length", columns=self.columns
+            )
+        lengths = [len(example.sentence) for example in whole]
+        kept = draw_fraction(lengths, self.fraction, self.unit, self.seed)
+        return [whole[index] for index in kept][: self.limit]
+
     def examples(self, victim: AnsweringVictim, punctuation: PunctuationPolicy) -> list[Example]:
-        """Read the file."""
-        return load_examples(
-            *(self.name, self.limit, self.seed, victim, self.max_length),
-            *(self.fraction, self.unit, self.split, punctuation, self.columns),
-        )
+        """Read the file as the victim's task does; ``punctuation`` says which words count.
+
+        Raises:
+            InputError: see `read`; or the victim cannot read a sentence, or its words cannot be
+                counted.
+        """
+        examples = self.read(victim.task)
+        victim.task.check(examples, self.name, victim.check, punctuation)
+        return examples
 
     def check(self, examples: Sequence[Example], task: Task, attack: Attack) -> None:
         """Name the line."""
@@ -236,6 +226,10 @@ class GivenExamples:
     def check(self, examples: Sequence[Example], task: Task, attack: Attack) -> None:
         """Name the sentence."""
         attack.check(examples)
+
+
+DataSource = DataFile | GivenExamples
+"""Its properties are what ``run.json`` says of the data; ``examples`` returns the sentences."""
 
 
 def _weights_digest(model: Model) -> str:

@@ -1,6 +1,5 @@
 """``robustparse attack``: attack a checkpoint or another victim on a data file, into a folder."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,10 @@ from robustparse.api.sources import DataFile, command_source
 from robustparse.api.tables import summary_table
 from robustparse.attacks.attack import Attack
 from robustparse.data.datamodule import MAX_LENGTH
-from robustparse.data.fractions import FractionOf
 from robustparse.evaluation.attack_folder import Summary
 from robustparse.models.load import Decoder
 from robustparse.models.victim import Precision
 from robustparse.recipes.recipe import Recipe
-from robustparse.tasks.task import Task
 from robustparse.victims.black_box import BlackBox
 
 
@@ -38,9 +35,6 @@ def attack(
     columns: list[str] | None = None,
     recipe: Recipe | None = None,
     victim_settings: dict[str, Any] | None = None,
-    split: str = "test",
-    unit: FractionOf = "sentences",
-    check: Callable[[Task], None] | None = None,
 ) -> Summary | None:
     """Attack a checkpoint, or a --victim, on a data file; run again on the same folder, it resumes.
 
@@ -66,25 +60,25 @@ def attack(
         columns: for texts in JSON lines or datasets, the columns of text and answer, such as
             '[review, stars]'.
         recipe, victim_settings: what the attack and the victim were made of, which a command knows.
-        split: of the sample.
-        unit: what the fraction counts.
-        check: refuses the task of the model, before any data are read.
 
     Returns:
         What ``summary.json`` holds; None in a process that another one writes for.
     """
-    recipe = Recipe.of(attack) if recipe is None else recipe
     seed = attack.seed if seed is None else seed
     run = AttackRun(
         folder=Path(out),
-        recipe=recipe,
+        recipe=Recipe.of(attack) if recipe is None else recipe,
         victim=command_source(checkpoint, victim_settings, decoder, precision),
-        data=DataFile(data, seed, limit, fraction, unit, max_length, columns, split),
+        data=DataFile(data, seed, limit, fraction, "sentences", max_length, columns),
         seed=seed,
         device=device,
         devices=devices,
-        check=check,
     )
+    return attacked(run, attack)
+
+
+def attacked(run: AttackRun, attack: Attack) -> Summary | None:
+    """Attack and print the scores; None in a process that another one writes for."""
     summary = run.attacked(attack)
     if summary is not None:
         Console().print(summary_table({Path(run.victim.names[0]).stem: summary}))

@@ -14,9 +14,11 @@ from typing import Any, Literal
 
 from rich.console import Console
 
-from robustparse.api.inputs import Paths, read_examples
+from robustparse.api.attack_run import AttackRun
+from robustparse.api.inputs import Paths, as_list
+from robustparse.api.sources import Checkpoints, DataFile
 from robustparse.attacks.attack import Attack
-from robustparse.cli import attack as attack_command
+from robustparse.cli.attack import attacked
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.fractions import FractionOf
 from robustparse.errors import InputError
@@ -53,7 +55,7 @@ def augment(
     max_length: int = MAX_LENGTH,
     columns: list[str] | None = None,
     recipe: Recipe | None = None,
-) -> Summary | None:
+) -> None:
     """Write changed copies of training sentences; run again, an attack resumes.
 
     Args:
@@ -79,72 +81,70 @@ def augment(
         max_length: longest allowed sentence of the data, in words; a longer one is an error.
         columns: names of the data's columns, of the text and of its answer, where they have names.
         recipe: what the attack was made of, which a command knows.
-
-    Returns:
-        What the .json file holds; None in a process that another one writes for.
     """
     copies, (drawn, unit) = Path(out), _drawn(fraction, tokens)
-    how = {"data": data, "fraction": drawn, "fraction_of": unit, "keep": keep}
-    if attack is None and operations is not None:
+    seed = (0 if attack is None else attack.seed) if seed is None else seed
+    file = DataFile(data, seed, limit, drawn, unit, max_length, columns, "train")
+    if operations is not None and attack is None and checkpoint is None:
         kind = task_of(data) if task is None else named(task)
         _check_out(copies, data, kind)
-        size = (limit, seed or 0, max_length, drawn, unit)
-        how |= {"task": kind.name, "operations": [one.name for one in operations], "seed": size[1]}
-        examples = read_examples(kind, data, *size, split="train", columns=columns)
-        return _write_report(copies, how, _perturbed(kind, operations, examples, seed or 0, keep))
-    if attack is None or checkpoint is None or operations is not None:
-        raise InputError("takes an attack and a checkpoint, or operations", key="augment")
-    check = partial(_check_out, copies, data)
-    begun = partial(attack_command.attack, attack, data, recipe=recipe, check=check)
-    sized = partial(begun, limit=limit, fraction=drawn, unit=unit, max_length=max_length)
-    placed = partial(sized, decoder=decoder, device=device, devices=devices, precision=precision)
-    where = str(copies.with_suffix(".attack"))
-    attacked = placed(where, checkpoint, seed=seed, columns=columns, split="train")
-    if attacked is None:
-        return None
-    return _write_report(copies, attacked | how, _attacked(attacked["task"], copies, keep, columns))
+        made = {"task": kind.name, "operations": [one.name for one in operations], "seed": seed}
+        _write_report(copies, file, keep, made, _perturbed(kind, operations, file, keep))
+    elif operations is None and attack is not None and checkpoint is not None:
+        folder, check = copies.with_suffix(".attack"), partial(_check_out, copies, data)
+        recipe = Recipe.of(attack) if recipe is None else recipe
+        victim = Checkpoints(as_list(checkpoint), decoder, precision)
+        run = AttackRun(folder, recipe, victim, file, seed, device, devices, check)
+        if summary := attacked(run, attack):
+            _write_report(copies, file, keep, summary, _attacked(summary, folder, file, keep))
+    else:
+        raise InputError(
+            "takes an attack and a checkpoint, or operations without them",
+            key="augment",
+            remedy="give --attack and --checkpoint, or only --operations",
+        )
 
 
 Copies = Iterable[tuple[Example, bool]]  # with whether it is changed
 
 
 def _perturbed(
-    task: Task,
-    operations: Sequence[Perturbation],
-    examples: Sequence[Example],
-    seed: int,
-    keep: Keep,
+    task: Task, operations: Sequence[Perturbation], file: DataFile, keep: Keep
 ) -> Copies:
     """Yield copies that one of some operations changed, or all."""
-    changed = {copy.id: copy for copy, _ in perturbed(task, operations, examples, seed)}
+    examples = file.read(task)
+    changed = {copy.id: copy for copy, _ in perturbed(task, operations, examples, file.seed)}
     for example in examples:
         if example.id in changed or keep == "all":
             yield changed.get(example.id, example), example.id in changed
 
 
-def _attacked(task_name: str, out: Path, keep: Keep, columns: list[str] | None) -> Copies:
+def _attacked(summary: Summary, folder: Path, file: DataFile, keep: Keep) -> Copies:
     """Yield copies that an attack changed, or all."""
-    task, folder = named(task_name), out.with_suffix(".attack")
-    adversarial = task.read(folder / f"adversarial{task.ending(out)}", columns=columns)
+    task = named(summary["task"])
+    path = folder / f"adversarial{task.ending(file.name)}"
+    adversarial = task.read(path, columns=file.columns)
     for line, copy in zip(each_line(folder / EXAMPLES), adversarial, strict=True):
         if line["edited"] or keep == "all":
             yield copy, bool(line["edited"])
 
 
-def _write_report(out: Path, how: Mapping[str, Any], copies: Copies) -> Summary:
-    """Write the copies, and what they are into the .json file next to them; return that."""
-    task = named(how["task"])
+def _write_report(
+    out: Path, file: DataFile, keep: Keep, made: Mapping[str, Any], copies: Copies
+) -> None:
+    """Write the copies, and how they were made into the .json file next to them."""
+    task = named(made["task"])
     counts = {"n_copies": 0, "n_copied_words": 0, "n_changed": 0}
-    with written(out) as file:
+    with written(out) as copied:
         for copy, changed in copies:
-            file.write(task.write(copy))
+            copied.write(task.write(copy))
             counts["n_copies"] += 1
             counts["n_copied_words"] += len(copy.sentence)
             counts["n_changed"] += changed
-    report = {**how, **counts}
+    drawn = {"data": file.name, "fraction": file.fraction, "fraction_of": file.unit, "keep": keep}
+    report = {**made, **drawn, **counts}
     write_text(out.with_suffix(".json"), json.dumps(report, indent=2) + "\n")
     Console().print(f"{report['n_copies']} copies in {out}", soft_wrap=True)
-    return report
 
 
 def _drawn(fraction: float | None, tokens: float | None) -> tuple[float, FractionOf]:

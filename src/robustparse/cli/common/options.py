@@ -17,7 +17,7 @@ from robustparse.recipes.recipe import Recipe, check_recipe
 
 _UNKNOWN = "unrecognized arguments: "
 # Parameters that are no options of their own.
-_NO_OPTIONS = ("recipe", "victim_settings", "split", "unit", "check")
+_NO_OPTIONS = ("recipe", "victim_settings")
 
 
 def run_command(

@@ -5,7 +5,7 @@ its work in two, so that deltas can be added in between: ``embed`` looks words u
 reads the sentence.
 
 An encoder of your own is a subclass in a module of yours, named by its class path; see
-``docs/own_parts.md``. It keeps every argument of its constructor as an attribute of
+``docs/guides/own_parts.md``. It keeps every argument of its constructor as an attribute of
 the same name, from which a checkpoint makes it again.
 """
 
