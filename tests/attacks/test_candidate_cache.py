@@ -25,7 +25,8 @@ class Echo(CandidateGenerator):
     def propose(self, slots, seed):
         self.asked += slots
         return [
-            [f"{slot.word}{slot.position}", self.settings, f"{seed}" * self.draws] for slot in slots
+            [f"{slot.word}{slot.position}", self.settings, f"s{seed}" if self.draws else "s"]
+            for slot in slots
         ]
 
     def fingerprint(self) -> str:

@@ -7,6 +7,7 @@ our loaders split the data themselves.
 
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from robustparse.cli.common import outputs
 from robustparse.cli.common.options import files_of
 from robustparse.cli.common.predictions import PredictionFile
 from robustparse.errors import InputError
-from robustparse.files import make_folder
+from robustparse.files import locked, make_folder
 from robustparse.models.base import Model
 from robustparse.recipes.class_paths import checked, refusal
 from robustparse.recipes.mistakes import mistake_in, shorten
@@ -35,8 +36,13 @@ DEFAULT_FOLDER = "runs"
 class Cli(LightningCLI):
     """Links the data's vocabulary to the model, and gives every run its defaults.
 
-    It never seeds globally, since modules seed themselves.
+    It never seeds globally, since modules seed themselves. It runs as it is made; one ``fit`` at a
+    time has a folder, held by the first of its processes.
     """
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        with ExitStack() as self.held:
+            super().__init__(*arguments, **named)
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         """Link the vocabulary, known once the data module has read its training file."""
@@ -68,6 +74,9 @@ class Cli(LightningCLI):
         command, config = str(self.subcommand), self.config[self.subcommand]
         _check(config)
         self.folder = make_folder(Path(config.trainer.default_root_dir))
+        if command == "fit" and rank_zero_only.rank == 0:
+            lock = locked(self.folder, "fit --ckpt_path last", "trainer.default_root_dir")
+            self.held.enter_context(lock)
         wished = config.ckpt_path
         untrained = config.model.get("init_args", {}).get("init_from") is None
         self.start: outputs.Start | None = None

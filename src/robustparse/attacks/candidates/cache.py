@@ -14,6 +14,7 @@ from pathlib import Path
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError
+from robustparse.files import parse_json
 from robustparse.types import Example
 
 _KEYS_PER_QUERY = 500  # SQLite allows 999 parameters in older builds
@@ -60,7 +61,12 @@ class CachedCandidates(CandidateGenerator):
             return []
         keys = self._keys(slots, seed)
         with self._database() as database:
-            known = _read(database, keys)
+            rows = _read(database, keys)
+        known = {
+            key: self._words(key, rows[key], slot.word)
+            for key, slot in zip(keys, slots, strict=True)
+            if key in rows
+        }
         missing = [index for index, key in enumerate(keys) if key not in known]
         if missing:
             fresh = self.generator.propose([slots[index] for index in missing], seed)
@@ -72,6 +78,28 @@ class CachedCandidates(CandidateGenerator):
                 )
             known |= found
         return [list(known[key]) for key in keys]
+
+    def _words(self, key: bytes, text: object, original: str) -> list[str]:
+        """Read a row, which may come from anywhere.
+
+        Raises:
+            InputError: names the row that holds no candidates.
+        """
+        row = f"key X'{key.hex()}'"
+        remedy = "delete the file, and it is made again"
+        if not isinstance(text, str):
+            raise InputError("no text", path=self.path, key=row, remedy=remedy)
+        try:
+            words = parse_json(text, list, path=self.path, remedy=remedy)
+        except InputError as error:
+            raise InputError(error.found, path=self.path, key=row, remedy=remedy) from None
+        for word in words:
+            if not isinstance(word, str) or not word or _blanks(word) != _blanks(original):
+                found = f"candidate {word!r:.60}"
+                raise InputError(
+                    found, path=self.path, key=row, expected="single words", remedy=remedy
+                )
+        return words
 
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""
@@ -105,11 +133,15 @@ class CachedCandidates(CandidateGenerator):
             ) from error
 
 
-def _read(database: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, list[str]]:
-    known: dict[bytes, list[str]] = {}
+def _blanks(word: str) -> list[str]:
+    return [character for character in word if character.isspace()]
+
+
+def _read(database: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, object]:
+    known: dict[bytes, object] = {}
     for begin in range(0, len(keys), _KEYS_PER_QUERY):
         part = keys[begin : begin + _KEYS_PER_QUERY]
         marks = ",".join("?" * len(part))
         rows = database.execute(f"SELECT key, words FROM candidates WHERE key IN ({marks})", part)
-        known.update((bytes(key), json.loads(words)) for key, words in rows)
+        known.update((bytes(key), words) for key, words in rows)
     return known
