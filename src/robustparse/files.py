@@ -126,7 +126,7 @@ def parse_json(
         if isinstance(error, InputError):
             raise
         # A number over Python's limit of digits, or a text that no file can hold.
-        raise refused(f"cannot be used ({reason(error)})") from None
+        raise refused(f"cannot be used ({reason(error).partition(';')[0]})") from None
     if not isinstance(found, kind):
         raise refused(f"found {type(found).__name__}", expected=expected)
     return found

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
-from jsonargparse import ArgumentError
+from jsonargparse import ArgumentError, Namespace
 from pytorch_lightning.callbacks import Checkpoint
 from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 from pytorch_lightning.utilities import rank_zero_only
@@ -168,6 +168,8 @@ def _check(config: Any) -> None:
     Raises:
         InputError: see there.
     """
+    if not isinstance(config.trainer, Namespace):
+        raise InputError(f"got {config.trainer!r}", key="trainer", expected="its settings")
     for name in ("accumulate_grad_batches", "check_val_every_n_epoch", "val_check_interval"):
         found = config.trainer[name]
         if isinstance(found, int) and found < 1:

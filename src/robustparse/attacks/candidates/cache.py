@@ -1,7 +1,7 @@
 """A disk cache around any candidate generator, in one SQLite file.
 
 SQLite commits atomically: a run killed while writing loses only that batch, and several processes
-may share the file. Values are JSON text.
+may share the file. Values are JSON text and its checksum.
 """
 
 import hashlib
@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from zlib import crc32
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.victim import Victim
@@ -74,7 +75,7 @@ class CachedCandidates(CandidateGenerator):
             with self._database() as database, database:
                 database.executemany(
                     "INSERT OR IGNORE INTO candidates VALUES (?, ?)",
-                    [(key, json.dumps(words)) for key, words in found.items()],
+                    [(key, _with_checksum(json.dumps(words))) for key, words in found.items()],
                 )
             known |= found
         return [list(known[key]) for key in keys]
@@ -89,8 +90,13 @@ class CachedCandidates(CandidateGenerator):
         remedy = "delete the file, and it is made again"
         if not isinstance(text, str):
             raise InputError("no text", path=self.path, key=row, remedy=remedy)
+        content, blank, checksum = text.rpartition(" ")
+        if not blank or checksum.endswith("]"):
+            content = text  # of an older version, which wrote no checksums
+        elif _with_checksum(content) != text:
+            raise InputError("damaged", path=self.path, key=row, remedy=remedy)
         try:
-            words = parse_json(text, list, path=self.path, remedy=remedy)
+            words = parse_json(content, list, path=self.path, remedy=remedy)
         except InputError as error:
             raise InputError(error.found, path=self.path, key=row, remedy=remedy) from None
         for word in words:
@@ -125,12 +131,16 @@ class CachedCandidates(CandidateGenerator):
                     "CREATE TABLE IF NOT EXISTS candidates (key BLOB PRIMARY KEY, words TEXT)"
                 )
                 yield database
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
             raise InputError(
                 f"cannot be used as a candidate cache ({error})",
                 path=self.path,
                 remedy="give a path in a writable folder, or delete the file if it is no cache",
             ) from error
+
+
+def _with_checksum(content: str) -> str:
+    return f"{content} {crc32(content.encode()):08x}"
 
 
 def _blanks(word: str) -> list[str]:
