@@ -555,6 +555,7 @@ def _checkpoint(path: Path) -> Value:
 # The folder of an attack
 
 _TASK = DependencyTask()
+_ATTACK = Recipe.read(CONTRACT / "words.yaml").attack()
 
 
 def _attacked(folder: Path, lines: Sequence[Value], run: Value) -> Value:
@@ -566,7 +567,7 @@ def _attacked(folder: Path, lines: Sequence[Value], run: Value) -> Value:
             yield lines[example.id]
         return Speed()
 
-    summary = collect_into(folder, _TASK, source, examples, run)
+    summary = collect_into(folder, _TASK, _ATTACK, source, examples, run)
     kept = ("n_words", "clean", "attacked", "success_rate", "queries_per_sentence", "by_tag")
     found = sorted(_lines_of(folder / "examples.jsonl"), key=itemgetter("id"))
     return found, {key: summary[key] for key in kept}

@@ -5,7 +5,7 @@
 
 The first ``--limit`` texts are attacked by every search, once by the deterministic ones and with
 ``--seeds`` seeds by the others, in the environment of ``vs_textattack.py``, which is made on first
-use. FOLDER keeps what is done: the same command goes on where it was cut off, and with more seeds
+use. FOLDER keeps what is done: the same command resumes where it was cut off, and with more seeds
 it makes those that are missing. RUNS.jsonl is then an option of ``parity.py``, beside the others.
 """
 

@@ -78,7 +78,7 @@ def small(name: str, steps: int, start: Path | None = None, **trainer: Any) -> d
 
 
 def fit(config: Path, folder: Path, *options: str) -> list[str]:
-    """Return the arguments of a run that goes on where there is something to go on from."""
+    """Return the arguments of a run, which resumes where there is a checkpoint."""
     where = ["--trainer.default_root_dir", str(folder), "--ckpt_path", "last"]
     return ["fit", "--config", str(config), *where, *options]
 

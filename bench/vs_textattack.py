@@ -17,7 +17,7 @@ is over in a moment: seconds are medians. Every round has a seed of its own; suc
 random searches are means over rounds. Of random order there are ``--seeds`` rounds: after 3 the
 luck of two programs that do the same sets them more than half a point apart in three runs of ten,
 after 20 in one of fifty. The population searches have one round, as they are slow.
-With ``--work`` a run that was cut off goes on where it stopped. Run it on an otherwise idle core.
+With ``--work`` an interrupted run resumes where it stopped. Run it on an otherwise idle core.
 """
 
 import argparse

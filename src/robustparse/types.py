@@ -91,7 +91,7 @@ class Example:
         sentence: the words and tags.
         gold: the gold answer; its type is the task's, as `DependencyTree` of a parser or a label
             (`str`) of a classifier.
-        block: the sentence's lines as they stand in its file (comments, ranges and empty nodes
+        block: the sentence's lines in its file (comments, ranges and empty nodes
             included), so that a writer can restore what a parse leaves out; empty if made in
             memory.
     """

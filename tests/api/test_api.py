@@ -227,3 +227,13 @@ def test_a_part_that_keeps_no_argument_is_not_kept_in_a_folder(
     assert len(rp.attack(model, examples, attack)) == len(examples)
     with pytest.raises(InputError, match="keeps no attribute 'words'"):
         rp.attack(model, examples, attack, out=tmp_path)
+
+
+def test_columns_of_texts_are_read_by_their_names(tmp_path):
+    path = tmp_path / "reviews.jsonl"
+    path.write_text('{"stars": "5", "review": "We liked it ."}\n')
+    (example,) = rp.read(path, "classification", columns=["review", "stars"])
+    assert (example.sentence.words, example.gold) == (("We", "liked", "it", "."), "5")
+    with pytest.raises(InputError) as error:
+        rp.read(path, "classification")
+    assert (error.value.line, error.value.expected) == (1, "one of stars, review")

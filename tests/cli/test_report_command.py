@@ -61,7 +61,10 @@ def test_a_wrong_folder_is_named(folders, tmp_path, capsys):
     for folder, says in (
         (tmp_path / "missing", "missing: no such folder"),
         (tmp_path / "file", "file: no such folder"),
-        (tmp_path / "empty", "empty/summary.json: no such file"),
+        (
+            tmp_path / "empty",
+            "summary.json: no such file: not the output folder of an attack; give a",
+        ),
         (broken, "broken/summary.json:1: not JSON"),
     ):
         assert says in mistake(capsys, "report", folders[0], folder, *out)

@@ -15,6 +15,8 @@ from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.load import load
 from robustparse.models.optimization import Optimization
+from sample_runs import save_checkpoint
+from sample_texts import trained_classifier
 
 
 def content(parser: BiaffineParser) -> dict[str, Any]:
@@ -262,3 +264,11 @@ def test_what_is_stored_is_plain(saved, small):
     held = read_checkpoint(saved)[KEY]
     assert held["version"] == __version__
     assert held["vocabulary"] == small.vocabulary.to_lists()
+
+
+def test_a_model_does_not_start_from_another_class(tmp_path):
+    path = save_checkpoint(trained_classifier().float(), tmp_path / "reviews.ckpt")
+    with pytest.raises(InputError) as error:
+        BiaffineParser(LSTMEncoder(5, 3, 4, 6, 2), init_from=str(path))
+    assert (error.value.path, error.value.key) == (str(path), "init_from")
+    assert (error.value.found, error.value.expected) == ("holds a WordCNN", "a BiaffineParser")

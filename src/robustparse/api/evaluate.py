@@ -1,5 +1,6 @@
 """``robustparse.evaluate``, ``read`` and ``sample``: sentences, and scores on them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from robustparse.api.attack import Examples, Victims, data_source, victim_source
@@ -12,7 +13,10 @@ from robustparse.types import Example
 
 
 def read(
-    path: str | Path, task: str | Task = "dependency", max_length: int | None = None
+    path: str | Path,
+    task: str | Task = "dependency",
+    max_length: int | None = None,
+    columns: Sequence[str] | None = None,
 ) -> list[Example]:
     """Read the examples of a file.
 
@@ -20,11 +24,12 @@ def read(
         path: the file.
         task: says of what kind its answers are: a name, or a model's ``task``.
         max_length: longest allowed sentence in words; None allows any.
+        columns: names of the data's columns, of the text and of its answer, where they have names.
 
     Raises:
         InputError: names file and line of what cannot be used.
     """
-    return _task(task).read(path, max_length)
+    return _task(task).read(path, max_length, columns=columns)
 
 
 def sample(task: str | Task = "dependency", split: str = "test", *, seed: int = 0) -> list[Example]:
@@ -49,8 +54,11 @@ def evaluate(
     """Score a victim on sentences.
 
     Args:
-        victim, examples, limit, device: see `robustparse.attack`.
+        victim: see `robustparse.attack`.
+        examples: see `robustparse.attack`.
         punctuation: which words count, where answers have parts.
+        limit: see `robustparse.attack`.
+        device: see `robustparse.attack`.
 
     Raises:
         InputError: something cannot be used as given; see the message.

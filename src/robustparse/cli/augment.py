@@ -91,17 +91,14 @@ def augment(
         _write_report(copies, file, keep, made, _perturbed(kind, operations, file, keep))
     elif operations is None and attack is not None and checkpoint is not None:
         folder, check = copies.with_suffix(".attack"), partial(_check_out, copies, data)
-        recipe = Recipe.of(attack) if recipe is None else recipe
         victim = Checkpoints(as_list(checkpoint), decoder, precision)
+        recipe = recipe or Recipe.of(attack)
         run = AttackRun(folder, recipe, victim, file, seed, device, devices, check)
         if summary := attacked(run, attack):
             _write_report(copies, file, keep, summary, _attacked(summary, folder, file, keep))
     else:
-        raise InputError(
-            "takes an attack and a checkpoint, or operations without them",
-            key="augment",
-            remedy="give --attack and --checkpoint, or only --operations",
-        )
+        remedy = "give --attack and --checkpoint, or only --operations"
+        raise InputError("an attack takes a checkpoint, operations none", remedy=remedy)
 
 
 Copies = Iterable[tuple[Example, bool]]  # with whether it is changed

@@ -6,6 +6,7 @@ lines of different runs never mix; one process at a time has the folder.
 """
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -28,6 +29,7 @@ from robustparse.evaluation.lines import (
     placed_lines,
     tidy,
 )
+from robustparse.evaluation.reach import Reach
 from robustparse.evaluation.shards import Source, Speed, attacked_lines, drain
 from robustparse.evaluation.tally import Tally, check_line
 from robustparse.files import as_written, locked, make_folder, read_json, write_text, written
@@ -50,12 +52,13 @@ def attack_into(
 ) -> Summary:
     """Attack examples in this process; see `collect_into`."""
     source = partial(attacked_lines, task, attack, victim)
-    return collect_into(folder, task, source, examples, run, on_sentence)
+    return collect_into(folder, task, attack, source, examples, run, on_sentence)
 
 
 def collect_into(
     folder: Path,
     task: Task,
+    attack: Attack,
     source: Source,
     examples: Sequence[Example],
     run: dict[str, Any],
@@ -69,6 +72,7 @@ def collect_into(
     Args:
         folder: where to; continued if it holds the same run.
         task: of the victim.
+        attack: whose parts a message names.
         source: attacks the sentences that are left, in this process or in others.
         examples: sentences with distinct ids.
         run: plain values that tell this run from others: attack, victims, data, seed, limit.
@@ -80,7 +84,8 @@ def collect_into(
 
     Raises:
         InputError: the folder is not writable, in use, holds another run or broken files, or loses
-            sentences while they are attacked.
+            sentences while they are attacked; or the attack could change no sentence, see
+            `Reach.check`.
     """
     by_id = {example.id: example for example in examples}
     with locked(make_folder(folder), "attack", "--out"):
@@ -100,6 +105,7 @@ def collect_into(
                 path=folder / EXAMPLES,
                 remedy="run the same command again, which attacks them",
             )
+        Reach.of(each_line(folder / EXAMPLES)).check(attack, examples)
         with written(folder / f"adversarial{task.ending(str(run.get('data', '')))}") as file:
             for line in each_line(folder / EXAMPLES):
                 file.write(task.write(by_id[line["id"]], line["adversarial_tokens"]))
@@ -127,11 +133,14 @@ def _checked_ids(folder: Path, task: Task, by_id: Mapping[int, Example]) -> set[
 
 def _recomputed(folder: Path, task: Task, run: Mapping[str, Any]) -> Summary:
     """Compute what the lines of a folder say: its summary except for times and measures."""
+    reach = Reach.of(each_line(folder / EXAMPLES))
     return {
         "task": task.name,
         **{key: run[key] for key in ("attack", "victims", "seed")},
         **Tally.of(task, each_line(folder / EXAMPLES)).scores(),
         **breakdown(task, each_line(folder / EXAMPLES)),
+        "reach": reach.summary(),
+        "warnings": [*reach.warnings()],
     }
 
 
@@ -148,23 +157,37 @@ def _held_summary(folder: Path, task: Task, run: Mapping[str, Any]) -> Summary:
 
 
 def _claim(folder: Path, run: dict[str, Any], started: bool) -> None:
-    """Write ``run.json``, or make sure that the lines already there are this run's."""
+    """Write ``run.json``, or make sure that the lines already there are this run's.
+
+    A run of more sentences extends one whose limit was lower: the first sentences are the same.
+    """
     path = folder / RUN
-    if not started:
-        write_text(path, json.dumps(run, indent=2) + "\n")
-        return
-    if not path.exists():
+    if started and not path.exists():
         raise InputError(
             f"holds {EXAMPLES} but no {RUN} that says of which run", path=folder, remedy=_OTHER
         )
+    text = json.dumps(run, indent=2) + "\n"
+    if not started:
+        write_text(path, text)
+        return
     there, ours = _flat(read_json(path, dict, _OTHER)), _flat(run)
-    for key in sorted({*there, *ours}):
+    extends = _limit(there) < _limit(ours)
+    for key in sorted({*there, *ours} - ({"limit"} if extends else set())):
         if there.get(key) != ours.get(key):
             raise InputError(
                 f"holds another run ({key}: {there.get(key)!r} there, {ours.get(key)!r} here)",
                 path=folder,
                 remedy=_OTHER,
             )
+    if extends:
+        (folder / SUMMARY).unlink(missing_ok=True)  # first, as it is of fewer sentences
+        write_text(path, text)
+
+
+def _limit(run: dict[str, Any]) -> float:
+    """Return how many sentences a run attacks at most."""
+    limit = run.get("limit")
+    return limit if isinstance(limit, int) else math.inf
 
 
 def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:

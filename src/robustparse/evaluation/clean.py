@@ -82,7 +82,7 @@ def scores_of(
 def write_answers(
     path: Path, task: Task, examples: Sequence[Example], predictions: Iterable[Prediction]
 ) -> int:
-    """Write examples with their predicted answers as they stand in a file; leave out those without.
+    """Write examples with their predicted answers in the format of a file; leave out those without.
 
     Returns:
         How many were left out.

@@ -25,7 +25,7 @@ _REMEDY = "remove the line and run the attack again"
 
 
 def json_line(line: dict[str, Any]) -> str:
-    """Encode a sentence as it stands in the file."""
+    """Encode a sentence as a line of the file."""
     body = json.dumps(line, ensure_ascii=False).removesuffix("}")
     return f'{body}, "{_CHECKSUM}": "{crc32(body.encode()):08x}"}}\n'
 

@@ -198,6 +198,23 @@ def held_arguments(content: Mapping[str, Any], part: str) -> Mapping[str, Any]:
     return arguments
 
 
+def check_same_class(model: object, path: str | Path, content: Mapping[str, Any]) -> None:
+    """Refuse to start a model from a checkpoint of a class that it does not extend.
+
+    Raises:
+        InputError: names both classes.
+    """
+    held = str(content[KEY]["model"].get("class_path")).rpartition(".")[2]
+    if held not in {base.__name__ for base in type(model).__mro__}:
+        raise InputError(
+            f"holds a {held}",
+            path=path,
+            key="init_from",
+            expected=f"a {type(model).__name__}",
+            remedy=f"name a checkpoint of that class, or set the model's class_path to {held}",
+        )
+
+
 def check_same_files(
     encoder: Encoder, vocabulary: Vocabulary, checkpoint: Mapping[str, Any]
 ) -> None:
@@ -226,11 +243,15 @@ def fill_weights(
     """
     try:
         model.load_state_dict(weights)
-    except RuntimeError as error:
+    except RuntimeError:
+        own, held = _shapes(model.state_dict()), _shapes(weights)
+        first = next(name for name in {**own, **held} if own.get(name) != held.get(name))
         raise InputError(
             "its weights do not fit this model's configuration: "
-            f"{' '.join(str(error).split())[:300]}",
+            f"{first} is {held.get(first, 'missing')}",
             path=path,
+            expected=f"it to be {own.get(first, 'missing')}",
+            remedy="give the model the settings that the checkpoint was trained with",
         ) from None
     for name, weight in model.named_parameters() if finite else ():
         # NaN and infinity reach the sum, which takes one quick pass; so may large finite numbers.
@@ -241,3 +262,10 @@ def fill_weights(
                 path=path,
                 remedy="take an earlier checkpoint or train the model again",
             )
+
+
+def _shapes(weights: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        name: f"of shape {list(weight.shape)}" if isinstance(weight, torch.Tensor) else "no tensor"
+        for name, weight in weights.items()
+    }

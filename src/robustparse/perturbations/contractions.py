@@ -66,7 +66,7 @@ class Contractions(Perturbation):
 
 
 def _contracted(plain: Sequence[str], at: int) -> tuple[str, str] | None:
-    """Return a verb and "not", or a pronoun and a verb, contracted; the clause must go on."""
+    """Return a verb and "not", or a pronoun and a verb, contracted; the clause must continue."""
     word, following, after = plain[at : at + 3]
     if word in _VERBS and following == "not":
         return _VERBS[word], "n't"

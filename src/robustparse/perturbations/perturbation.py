@@ -23,7 +23,7 @@ NEW = -1  # the origin of a word that stands for no original one
 class Rewording(NamedTuple):
     """The words that an operation puts in place of a sentence's.
 
-    Args:
+    Attributes:
         words: the new words, at least one.
         origins: for each of them the position, from 0, of the original word that it stands for, or
             `NEW`. A position that is missing was dropped; one that is there twice was split.
@@ -97,7 +97,7 @@ class WordPerturbation(Perturbation):
 
     @abstractmethod
     def change(self, word: str, rng: np.random.Generator) -> str:
-        """Return what stands in place of a word."""
+        """Return the replacement of a word."""
 
     def reword(self, sentence: Sentence, rng: np.random.Generator) -> Rewording:
         """See `Perturbation.reword`."""

@@ -24,6 +24,7 @@ class ClassificationTask(Task):
     scores = ("accuracy",)
     further_scores = ()
     sums = ("correct",)
+    multiline = False
     legend = (
         '<ul class="legend"><li><mark>word</mark>substituted</li><li>Bars are probabilities; '
         "wrong labels have another color. The most probable label, the answer, is bold.</li></ul>"
@@ -122,27 +123,15 @@ class ClassificationTask(Task):
 
     def draw(self, record: Record) -> str:
         """Draw both texts, and the probability of each label before and after."""
-        gold, before, after = self._answers(record)
+        gold, before, after = self.answers(record)
         labels = dict.fromkeys([gold, *before.probabilities, before, after])
         return _template().render(
             record=record, gold=gold, before=before, after=after, labels=labels
         )
 
-    def changes(self, record: Record) -> tuple[int, int, int]:
-        """See `Task.changes`; the answer to a text has one part."""
-        gold, before, after = self._answers(record)
-        return int(before != after), int(before != gold), int(after != gold)
-
-    def _answers(self, record: Record) -> list[Label]:
-        """Return the gold label, the one before the attack and the one after it."""
-        answers = []
-        for which in ("gold", "clean", "attacked"):
-            try:
-                answers.append(self.from_record(record[which]))
-            except InputError as error:
-                key = f"{which}: {error.key}"
-                raise InputError(error.found, key=key, expected=error.expected) from None
-        return answers
+    def difference(self, one: str, other: str, apart: Collection[int] = ()) -> int:
+        """Tell whether the labels differ: 0 or 1; the answer to a text has one part."""
+        return int(one != other)
 
 
 def _is_share(value: object) -> bool:

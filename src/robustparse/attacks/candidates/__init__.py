@@ -1,1 +1,1 @@
-"""Candidate generators: what may stand in a word's place."""
+"""Candidate generators: what may replace a word."""

@@ -59,7 +59,7 @@ def _parser_of(
     parser.add_argument(
         trust.OPTION,
         metavar="MODULE",
-        help="allow recipes and checkpoints to name classes of this module, which may stand in the "
+        help="allow recipes and checkpoints to name classes of this module, which may be in the "
         "current folder; repeat it, or separate names by commas",
     )
     several = {each for each in positional if function.__annotations__[each] == list[str]}

@@ -79,7 +79,7 @@ def _child(text: str) -> Child:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The three splits; ids count from 0 in each, and no text stands in two."""
+    """The three splits; ids count from 0 in each, and no text occurs in two."""
 
     train: list[Example]
     dev: list[Example]

@@ -8,7 +8,7 @@ Every function takes numpy arrays for a whole batch: `scores` of shape
 `(batch, length + 1, length + 1)`, indexed `[sentence, dependent, head]`, with ROOT at position 0,
 and `lengths` of shape `(batch,)`, in words without ROOT. Heads come back as int16 of shape
 `(batch, length)`: entry `[b, i]` is the head of word `i + 1`, 0 is ROOT, and entries beyond a
-sentence's length are 0. What stands in padding, on the diagonal and in ROOT's own row is never
+sentence's length are 0. Whatever is in padding, on the diagonal and in ROOT's own row is never
 read, and a sentence's tree does not depend on the other sentences of the batch.
 
 A score of -inf, or of -1e30 and below (as `torch.finfo(torch.float32).min` in a mask), forbids an

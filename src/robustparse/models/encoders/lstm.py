@@ -2,7 +2,7 @@
 
 Packed sequences take a slow native path whose backward adds into every weight at every time step;
 two plain passes over padded batches, the second over each sentence reversed within its own length,
-use one fused kernel a layer. Padding stands after the words in both directions, so it never
+use one fused kernel a layer. Padding follows the words in both directions, so it never
 reaches them.
 """
 
