@@ -18,20 +18,9 @@ from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.requests import Answer, Search, Searching
 from robustparse.cli.main import main
 from robustparse.evaluation.tally import Tally
-from sample_runs import save_checkpoint, trained_parser
+from sample_runs import RECIPE, save_checkpoint, trained_parser
 
 ROOM = "robustparse.attacks"
-RECIPE = """
-goal: {class_path: robustparse.attacks.AttachmentDrop}
-candidates:
-  class_path: robustparse.attacks.TrainingWords
-  init_args: {sample: 5}
-constraints:
-  - class_path: robustparse.attacks.AttackableTags
-search: {class_path: robustparse.attacks.Zheng2020}
-"""
-
-
 # The other kinds of attack. Batches of one round as one another, whatever process they are in.
 FILTERED_WHITE_BOX = RECIPE.replace(
     "search: {class_path: robustparse.attacks.Zheng2020}",
