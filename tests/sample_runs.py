@@ -90,7 +90,7 @@ def trained_parser(characters: bool = False) -> BiaffineParser:
     """A copy of the parser, in float64 and evaluation mode; most of its arcs are right.
 
     Args:
-        characters: it reads words by their characters alone, and errs more often.
+        characters: it reads words only by their characters, and errs more often.
     """
     return copy.deepcopy(_trained(characters))
 
