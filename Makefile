@@ -3,6 +3,7 @@
 #
 # PYTHON=python3.12 make test    another interpreter for a new .venv
 # QUICKSTART="--out somewhere --seed 1" make quickstart    other options of `robustparse quickstart`
+# make docs      the pages of docs/ as a site, build/site/index.html, which is read offline
 # make lowest    the suite with the lowest versions that pyproject.toml allows (Python 3.11), in
 #                .venv-lowest; TESTS="tests/data" make lowest runs a part of it
 # make audit     known vulnerabilities of the pinned and of the lowest versions; it needs the network
@@ -16,7 +17,7 @@ LOWEST := build/lowest.txt
 LOWEST_BIN := .venv-lowest/bin
 UV := build/uv/bin
 
-.PHONY: quickstart test lint setup lowest audit
+.PHONY: quickstart test lint docs setup lowest audit
 
 quickstart: $(STAMP)
 	$(BIN)/robustparse quickstart $(QUICKSTART)
@@ -28,6 +29,10 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# With --quiet, --strict counts no warnings. NO_MKDOCS_2_WARNING leaves out an advertisement.
+docs: $(STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 setup: $(STAMP)
 
@@ -44,7 +49,7 @@ $(STAMP): pyproject.toml constraints.txt
 		{ echo "robustparse needs Python 3.11 or newer; name one: PYTHON=python3.12 make ..." >&2; exit 2; }
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet torch -c constraints.txt
-	$(BIN)/python -m pip install --quiet -e '.[test]' -c constraints.txt
+	$(BIN)/python -m pip install --quiet -e '.[test,docs]' -c constraints.txt
 	touch $@
 
 $(UV)/uv:

@@ -11,7 +11,9 @@ passes, clipping and Adam. A figure is the median over the batches of (seconds w
 Substitution attacks half of the batch: ``substitution`` as the shipped configuration does,
 ``zheng2020`` with their search within the default budget of 12 queries a sentence, and
 ``zheng2020_full`` with all of its queries. ``substitution_every_10th`` is nine clean steps and one.
-``--encoder`` takes a pretrained encoder in place of the BiLSTM.
+``--encoder`` takes a pretrained encoder in place of the BiLSTM. ``substitution_masked_lm`` is
+measured only with ``--masked_lm``, its candidates cached: the first round, which does not count,
+asks for those of all later ones.
 """
 
 import argparse
@@ -44,16 +46,17 @@ from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.encoders.transformer import TransformerEncoder
 from step import CLIP, chosen_batches
 
-CLEAN = "clean"
+CLEAN, MASKED_LM = "clean", "substitution_masked_lm"
 UNLIMITED = 1_000_000
 DEFENSES = Path(__file__).resolve().parents[1] / "configs" / "defense"
 
 
-def adversaries() -> dict[str, list[pl.Callback]]:
-    """Return the adversaries that are measured: their callbacks."""
+def adversaries(masked_lm: str | None = None) -> dict[str, list[pl.Callback]]:
+    """Return the adversaries that are measured, with a masked language model one more."""
     goal, tags = AttachmentDrop(), [AttackableTags()]
     papers = Attack(TrainingWords(sample=50), Zheng2020(ranking="random"), tags, goal=goal)
     full = Attack(TrainingWords(sample=50), Zheng2020(), tags, goal=goal)
+    cached = {MASKED_LM: [shipped(MASKED_LM, masked_lm)]} if masked_lm else {}
     return {
         "fgm": [shipped("fgm")],
         "pgd3": [shipped("pgd")],
@@ -61,17 +64,18 @@ def adversaries() -> dict[str, list[pl.Callback]]:
         "freelb3": [shipped("freelb")],
         "substitution": [shipped("substitution")],
         "substitution_fgm": [shipped("substitution"), shipped("fgm")],
+        **cached,
         "zheng2020": [SubstitutionAdversary(papers)],
         "zheng2020_full": [SubstitutionAdversary(full, budget=UNLIMITED)],
     }
 
 
-def shipped(name: str) -> pl.Callback:
-    """Return the adversary of a file in ``configs/defense``."""
+def shipped(name: str, masked_lm: str = "") -> pl.Callback:
+    """Return the adversary of a file in ``configs/defense``, a masked language model in it."""
     parser = ArgumentParser()
     parser.add_argument("--callback", type=pl.Callback)
-    file = yaml.safe_load((DEFENSES / f"{name}.yaml").read_text("utf-8"))
-    (settings,) = file["trainer"]["callbacks+"]
+    text = (DEFENSES / f"{name}.yaml").read_text("utf-8").replace("bert-base-uncased", masked_lm)
+    (settings,) = yaml.safe_load(text)["trainer"]["callbacks+"]
     callback: pl.Callback = parser.instantiate(parser.parse_object({"callback": settings})).callback
     return callback
 
@@ -164,7 +168,8 @@ class Turns(pl.Callback):
 
 def measure(options: argparse.Namespace) -> dict[str, float]:
     """Cost of a step in clean ones by adversary, and clean words a second."""
-    turns = Turns({name: adversaries()[name] for name in options.adversaries})
+    known = adversaries(options.masked_lm)
+    turns = Turns({name: known[name] for name in options.adversaries or known})
     data = Repeated(options, len(turns.names))
     encoder: Encoder = LSTMEncoder(hidden=options.hidden, layers=options.layers)
     if options.encoder is not None:
@@ -202,14 +207,16 @@ def main() -> None:
     parser.add_argument("--hidden", type=int, default=300, help="LSTM units a direction")
     parser.add_argument("--layers", type=int, default=2, help="LSTM layers")
     parser.add_argument("--encoder", help="a pretrained one, by name or folder")
-    names = list(adversaries())
-    parser.add_argument("--adversaries", nargs="+", choices=names, default=names)
+    parser.add_argument("--masked_lm", help=f"of {MASKED_LM}, by name or folder")
+    parser.add_argument("--adversaries", nargs="+", choices=[*adversaries(), MASKED_LM])
     parser.add_argument("--precision", default="32-true", help="of the Trainer, as bf16-mixed")
     parser.add_argument("--batch_words", type=int, default=2000, help="words a batch")
     parser.add_argument("--batches", type=int, default=6, help="batches, from short to long")
     parser.add_argument("--rounds", type=int, default=3, help="rounds over them, after a first")
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
     options = parser.parse_args()
+    if MASKED_LM in (options.adversaries or ()) and options.masked_lm is None:
+        parser.error(f"{MASKED_LM} needs --masked_lm too")
     torch.set_num_threads(1)
     figures = measure(options)
     for name, value in figures.items():

@@ -14,6 +14,25 @@ ZHENG2020 = (
 )
 WORD_CHARACTER, MINILM = "ewt_biaffine_word_character", "ewt_biaffine_minilm"
 WANG = "wang2021_open"
+UNSEEN = "pwws"
+
+
+def copied() -> tuple[Row, ...]:
+    """Return each parser of Table 1, one of as many steps as the copies take, and one on copies."""
+    rows = []
+    for row in ZHENG2020:
+        again = replace(row, configs=(f"experiment/{row.name}",))
+        steps = 3110 if row.pretrained else 1860  # of 10 and 12 epochs with copies of half
+        title = f"{row.title}, equal steps"
+        equal = replace(again, name=f"{row.name}_equal_steps", title=title, steps=steps)
+        copies = Copies(row, 0.5, "all", "random")
+        title = f"{row.title}, Adv[b]"
+        rows += [
+            replace(row, title=f"{row.title}, clean"),
+            equal,
+            replace(again, name=f"{row.name}_adversarial", title=title, copies=copies),
+        ]
+    return tuple(rows)
 
 
 def attacks(name: str, title: str, pretrained: bool) -> tuple[Row, ...]:
@@ -28,13 +47,32 @@ def attacks(name: str, title: str, pretrained: bool) -> tuple[Row, ...]:
     )
 
 
+def demands(name: str, title: str, reference: str, pretrained: bool) -> tuple[Row, ...]:
+    """Attacks on one parser as they are, where another one must keep its trees, and strict ones."""
+    row = partial(Row, name, title, BEST, pretrained=pretrained)
+    pairs = (
+        (
+            row(recipe=recipe, gammas=gammas),
+            row(recipe=recipe, gammas=gammas, references=(reference,)),
+        )
+        for recipe, gammas in (
+            ("zheng2020_blackbox", ()),
+            ("zheng2020_whitebox", ()),
+            (WANG, ()),
+            (UNSEEN, (None,)),
+        )
+    )
+    return (*(one for pair in pairs for one in pair), row(strict=True))
+
+
+CACHED = "substitution_masked_lm"
 # A training step with each defense in steps without, as `cost.py` prints them for each parser in
 # bf16-mixed (`--hidden 400 --layers 3`; `--encoder MODEL --batch_words 1000`); with both, FGM is
-# applied to what substitution has made.
-WAYS = ("fgm", "pgd", "freelb", "substitution", "substitution_fgm")
+# applied to what substitution has made; a masked language model's candidates are in the cache.
+WAYS = ("fgm", "pgd", "freelb", "substitution", "substitution_fgm", CACHED)
 COSTS = {
-    WORD_CHARACTER: dict(zip(WAYS, (1.9, 3.8, 2.9, 1.8, 2.7), strict=True)),
-    MINILM: dict(zip(WAYS, (2.0, 3.4, 3.0, 1.8, 2.8), strict=True)),
+    WORD_CHARACTER: dict(zip(WAYS, (1.9, 3.8, 2.9, 1.8, 2.7, 1.9), strict=True)),
+    MINILM: dict(zip(WAYS, (2.0, 3.4, 3.0, 1.8, 2.8, 1.7), strict=True)),
 }
 JOINED = {"substitution_fgm": ("substitution", "fgm")}
 TITLES = {
@@ -43,12 +81,12 @@ TITLES = {
     "freelb": "+ FreeLB-3",
     "substitution": "+ online substitution",
     "substitution_fgm": "+ online substitution and FGM",
+    CACHED: "+ online substitution, the attack's candidates",
 }
 CLEAN = (
     Row(WORD_CHARACTER, "clean training", BEST),
     Row(MINILM, "clean training", BEST, pretrained=True),
 )
-UNSEEN = "pwws"
 
 
 def defenses(clean: Row, steps: int, twice: tuple[str, ...] = ()) -> tuple[Row, ...]:
@@ -139,7 +177,7 @@ def review_defenses(steps: int) -> tuple[Row, ...]:
     ways = [
         way(f"{WORD_CNN}_{name}", TITLES[name], configs=(start, config), steps=round(steps / cost))
         for name, config, cost in (
-            ("fgm", "defense/fgm", REVIEW_COSTS["fgm"]),
+            ("fgm", "defense/fgm_texts", REVIEW_COSTS["fgm"]),
             ("substitution", "defense/substitution_neighbours", REVIEW_COSTS["substitution"]),
         )
     ]
@@ -171,21 +209,7 @@ STUDIES = {
         )
     ),
     "zheng2020_table1": Study(ZHENG2020, gammas=(0.05, 0.10, 0.15), share=0.25),
-    "zheng2020_table2": Study(
-        tuple(
-            Row(
-                f"{row.name}_adversarial",
-                f"{row.title}, Adv[b]",
-                BEST,
-                configs=(f"experiment/{row.name}",),
-                copies=Copies(row, 0.5, "all", "random"),
-                pretrained=row.pretrained,
-                recipe=row.recipe,
-            )
-            for row in ZHENG2020
-        ),
-        share=0.25,
-    ),
+    "zheng2020_table2": Study(copied(), share=0.25),
     "ewt_attacks": Study(
         (
             *attacks(WORD_CHARACTER, "word + character", False),
@@ -194,6 +218,13 @@ STUDIES = {
                 Row(WORD_CHARACTER, "word + character", BEST, recipe=name, gammas=(None,))
                 for name in ("pwws", "beam", "genetic")
             ),
+        ),
+        sentences=500,
+    ),
+    "ewt_references": Study(
+        (
+            *demands(WORD_CHARACTER, "word + character", MINILM, False),
+            *demands(MINILM, "MiniLM", WORD_CHARACTER, True),
         ),
         sentences=500,
     ),

@@ -27,7 +27,7 @@ from robustparse.data.conllu import find_split
 from robustparse.data.fractions import draw_fraction
 from robustparse.files import file_digest, make_folder, write_text
 from robustparse.tasks import task as tasks
-from studies import STUDIES
+from studies import BEST, STUDIES
 from study_figures import keep, kept, model_digest, qualities, static_folder
 from study_rows import ROOT, Copies, Row, Study, percent
 from study_tables import table
@@ -76,7 +76,7 @@ def train(row: Row, inputs: Inputs) -> None:
     if row.word_vectors:
         command += ["--model.init_args.encoder.init_args.vectors", str(inputs.word_vectors)]
     if row.steps is not None:
-        command += ["--trainer.max_steps", str(row.steps)]
+        command += ["--trainer.max_epochs", "-1", "--trainer.max_steps", str(row.steps)]
     if row.seed is not None:
         command += ["--model.init_args.seed", str(row.seed)]
         command += ["--data.init_args.seed", str(row.seed)]
@@ -148,6 +148,13 @@ def attack_command(row: Row, inputs: Inputs, gamma: float | None = None) -> list
         recipe["candidates"]["init_args"]["parts"] = "all"  # texts have no tags
     if gamma is not None:
         recipe["search"]["init_args"]["gamma"] = gamma
+    if row.references:
+        paths = [str(row.home / name / BEST) for name in row.references]
+        settings = {"checkpoints": paths, "agree": len(paths)}
+        part = {"class_path": "robustparse.attacks.ReferenceParsers", "init_args": settings}
+        recipe["constraints"].append(part)
+    if row.strict:
+        recipe["goal"]["init_args"]["success"] = "strict"
     path = row.folder / f"recipes{percent(gamma)}" / f"{row.attack}.yaml"
     make_folder(path.parent)
     write_text(path, yaml.safe_dump(recipe, sort_keys=False))

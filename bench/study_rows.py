@@ -45,7 +45,7 @@ class Row:
         title: in the table.
         checkpoint: the one to attack.
         configs: in ``configs``, that it is trained with; by default the experiment of its name.
-        steps: of training, instead of the configuration's.
+        steps: of training, instead of the configuration's steps and epochs.
         copies: that it is trained on too.
         seed: of dropout, batches and adversaries, instead of the configurations'; the parser gone
             on from and its copies stay the same.
@@ -54,6 +54,9 @@ class Row:
         gammas: budgets of its attack, instead of the study's; None is the recipe's own.
         filters: behind the tags that no attack may touch, only so many of the recipe's constraints;
             None keeps all.
+        references: runs of the same study's home whose parsers, all of them, must keep their own
+            trees.
+        strict: the goal leaves out arcs that touch a changed word.
         task: the kind of its answers.
         word_vectors: it reads word vectors, which ``--word_vectors`` names.
         home: the folder of its run's folder.
@@ -70,6 +73,8 @@ class Row:
     recipe: str = "zheng2020_blackbox"
     gammas: tuple[float | None, ...] = ()
     filters: int | None = None
+    references: tuple[str, ...] = ()
+    strict: bool = False
     task: str = "dependency"
     word_vectors: bool = False
     home: Path = RUNS
@@ -77,7 +82,9 @@ class Row:
     @property
     def attack(self) -> str:
         """What tells its attack from the others on the same parser."""
-        return self.recipe if self.filters is None else f"{self.recipe}_{self.filters}_filters"
+        filters = "" if self.filters is None else f"_{self.filters}_filters"
+        references = "_references" if self.references else ""
+        return f"{self.recipe}{filters}{references}{'_strict' if self.strict else ''}"
 
     @property
     def config_files(self) -> list[Path]:
@@ -106,8 +113,7 @@ class Study:
     """Rows that are attacked on the same test sentences, drawn from seed 0.
 
     Args:
-        rows: for a table of defences the first is the baseline of shares won back, the second the
-            control.
+        rows: for a table of defenses the first is the clean model, the second the control.
         gammas: budgets of the attack.
         share: of the test sentences that is attacked.
         sentences: instead, this many of those that have five words or more, or all of them.

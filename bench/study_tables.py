@@ -1,143 +1,265 @@
-"""The tables of ``docs/results.md``, from the figures that ``study.py`` keeps."""
+"""The tables of ``docs/results.md``, from the figures that ``study.py`` keeps.
 
-from collections.abc import Sequence
+A table is a mapping from the heads of its columns to what they show of a row's figures.
+"""
 
-import numpy as np
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from robustparse.evaluation.significance import (
-    Interval,
-    Scores,
-    paired_bootstrap,
-    recovered_share,
-)
+from robustparse.evaluation.significance import AttackedCounts, Interval
 from robustparse.tasks import task as tasks
 from study_figures import kept
 from study_rows import Study
+
+Figures = Mapping[str, Any]
+Cell = Callable[[Figures], str]
+Columns = Mapping[str, Cell]
+Compare = Callable[[AttackedCounts, AttackedCounts], Interval]
 
 WHEN = ("clean", "attacked")
 
 
 def table(name: str, study: Study) -> str:
     """Return the finished rows of a study, as ``docs/results.md`` shows them."""
-    rows = kept(name, study)
-    if name.startswith("zheng2020"):
-        return budget_table(rows)
-    kinds = {"ewt_attacks": attack_table, "wang2021_filters": filter_table}
-    kinds["mr_attacks"] = text_table
+    rows, names = kept(name, study), list(dict.fromkeys(row.name for row in study.rows))
+    kinds = {"ewt_attacks": ATTACKS, "mr_attacks": ATTACKS_ON_TEXTS}
+    kinds |= {"wang2021_filters": CONSTRAINTS, "zheng2020_table1": BUDGETS}
+    if name == "ewt_references":
+        return markdown(references(rows), rows)
     if name in kinds:
-        return kinds[name](rows)
-    baseline, control = list(dict.fromkeys(row.name for row in study.rows))[:2]
-    return defence_table(rows, baseline, control, tasks.named(study.task).scores)
+        return markdown(kinds[name], rows)
+    if name == "zheng2020_table2":
+        return markdown(copies(rows, names), rows)
+    return markdown(defenses(rows, *names[:2], tasks.named(study.task).scores), rows)
 
 
-def attack_table(rows: list[dict]) -> str:
-    """Attacks beside each other; perplexities are medians over all sentences."""
-    lines = [
-        "| parser | attack | budget % | clean UAS | clean LAS | attacked UAS | attacked LAS "
-        "| success % | edits | queries | sentences a second | perplexity before, after |",
-        "|---" * 12 + "|",
-    ]
-    for row in rows:
-        figures = [*_scores(row), row["queries_per_sentence"]["charged"]]
-        budget = "-" if row["gamma"] is None else f"{100 * row['gamma']:.0f}"
-        cells = [row["title"], row["attack"], budget, *(f"{value:.2f}" for value in figures)]
-        cells.append(f"{row['sentences_per_second']:.2f}")
-        cells.append(_perplexities(row))
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+def markdown(columns: Columns, rows: Sequence[Figures]) -> str:
+    """Return the table of some rows."""
+    lines = [columns.keys(), *([cell(row) for cell in columns.values()] for row in rows)]
+    head, *body = (f"| {' | '.join(cells)} |" for cells in lines)
+    return "\n".join([head, "|---" * len(columns) + "|", *body])
 
 
-def text_table(rows: list[dict]) -> str:
-    """Attacks on classifiers; the share of words changed is a mean over the successes."""
-    lines = [
-        "| classifier | attack | texts | clean accuracy | attacked accuracy | success % "
-        "| words changed % | queries |",
-        "|---" * 8 + "|",
-    ]
-    for row in rows:
-        figures = [row[when]["accuracy"] for when in WHEN]
-        figures += [row["success_rate"], row["changed_of_successes"]]
-        figures.append(row["queries_per_sentence"]["charged"])
-        cells = [row["title"], row["attack"], str(row["n_sentences"])]
-        lines.append("| " + " | ".join([*cells, *(f"{value:.1f}" for value in figures)]) + " |")
-    return "\n".join(lines)
+def text(key: str) -> Cell:
+    """Show a text of the figures."""
+    return lambda row: str(row[key])
 
 
-def filter_table(rows: list[dict]) -> str:
-    """One attack with more and more filters: candidates are those left of a word's.
+def number(*keys: str, digits: int = 2) -> Cell:
+    """Show a number of the figures, below these keys."""
 
-    Cosines are means over the changed words, perplexities medians over all sentences.
+    def cell(row: Figures) -> str:
+        value: Any = row
+        for key in keys:
+            value = value[key]
+        return f"{value:.{digits}f}"
+
+    return cell
+
+
+def budget(row: Figures) -> str:
+    """Show the budget of an attack in percent, nothing where it is the recipe's own."""
+    return "-" if row["gamma"] is None else f"{100 * row['gamma']:.0f}"
+
+
+def perplexities(row: Figures) -> str:
+    """Show the medians over all sentences."""
+    return ", ".join(f"{row['perplexity'][when]['median']:.0f}" for when in WHEN)
+
+
+def unseen(row: Figures) -> str:
+    """Show how many of the words that were put in training data lack."""
+    return f"{row['unseen']['oot']['after']} of {row['unseen']['changed']}"
+
+
+def candidates_left(row: Figures) -> str:
+    """Show how many candidates of a word passed the last constraint."""
+    *_, left = row["candidates"]["means"]["all"].values()
+    return f"{left:.1f}"
+
+
+def scores(names: Sequence[str], digits: int = 2) -> Columns:
+    """Show scores before and after an attack, and its success."""
+    called = {name: name.upper() if len(name) == 3 else name for name in names}
+    return {
+        **{f"{w} {called[s]}": number(w, s, digits=digits) for w in WHEN for s in names},
+        "success %": number("success_rate", digits=digits),
+    }
+
+
+UAS_LAS = scores(("uas", "las"))
+EDITS, QUERIES = number("edits_per_sentence"), ("queries_per_sentence", "charged")
+PERPLEXITIES = {"perplexity before, after": perplexities}
+
+ATTACKS = {
+    **{"parser": text("title"), "attack": text("attack"), "budget %": budget, **UAS_LAS},
+    **{"edits": EDITS, "edits of a success": number("edits_per_success")},
+    **{"unseen in training": unseen, "queries": number(*QUERIES)},
+    **{"sentences a second": number("sentences_per_second"), **PERPLEXITIES},
+}
+# The percentage of words changed is a mean over the successes.
+ATTACKS_ON_TEXTS = {
+    **{"classifier": text("title"), "attack": text("attack"), "texts": text("n_sentences")},
+    **scores(("accuracy",), digits=1),
+    "words changed %": number("changed_of_successes", digits=1),
+    "queries": number(*QUERIES, digits=1),
+}
+# Cosines are means over the changed words.
+CONSTRAINTS = {
+    **{"constraints": text("title"), "candidates a word": candidates_left, **UAS_LAS},
+    **{"edits": EDITS, "queries": number(*QUERIES), "cosine": number("word_similarity", "mean")},
+    **PERPLEXITIES,
+}
+# As Table 1 of Zheng et al. (2020).
+BUDGETS = {"parser": text("title"), "budget %": budget, **UAS_LAS, "edits a sentence": EDITS}
+
+
+def references(rows: Sequence[Figures]) -> Columns:
+    """Show what an attack still takes where a demand is made: of references, or of its success.
+
+    Harm left is the percentage of what the same attack takes from the same parser without it.
     """
-    lines = [
-        "| filters | candidates a word | clean UAS | clean LAS | attacked UAS | attacked LAS "
-        "| success % | edits | queries | cosine | perplexity before, after |",
-        "|---" * 11 + "|",
-    ]
+    free: dict[tuple[str, str], Figures] = {}
     for row in rows:
-        *_, left = row["candidates"]["means"]["all"].values()
-        figures = [*_scores(row), row["queries_per_sentence"]["charged"]]
-        figures.append(row["word_similarity"]["mean"])
-        cells = [row["title"], f"{left:.1f}", *(f"{value:.2f}" for value in figures)]
-        cells.append(_perplexities(row))
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        free.setdefault((row["row"], recipe(row)), row)
+
+    def harm_left(row: Figures) -> str:
+        first = free[row["row"], recipe(row)]
+        return "-" if row is first else shown(counts(row).kept(counts(first)))
+
+    return {
+        **{"parser": text("title"), "attack": recipe, "demand": demand, "budget %": budget},
+        **{**UAS_LAS, "strict success %": number("strict_success_rate", "uas")},
+        **{"LAS lost to the attack": lost, "harm left %": harm_left},
+        **{"vetoed %": lambda row: vetoed(row).get("all", "-"), "vetoed % by class": by_class},
+    }
 
 
-def budget_table(rows: list[dict]) -> str:
-    """Rows by budget, as Table 1 of Zheng et al. (2020); static scores as in their Table 2."""
-    heads = ["parser", "budget %", "clean UAS", "clean LAS", "attacked UAS", "attacked LAS"]
-    heads += ["success %", "edits a sentence"]
-    tested_twice = any(row.get("static") for row in rows)
-    heads += ["on the clean parser's adversaries, UAS / LAS"] if tested_twice else []
-    lines = [f"| {' | '.join(heads)} |", f"{'|---' * len(heads)}|"]
-    for row in rows:
-        static = row.get("static")
-        budget = f"{100 * row['gamma']:.0f}"
-        cells = [row["title"], budget, *(f"{value:.2f}" for value in _scores(row))]
-        if tested_twice:
-            cells.append(f"{static['uas']:.2f} / {static['las']:.2f}" if static else "-")
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+def recipe(row: Figures) -> str:
+    """Show the attack without what is demanded."""
+    return str(row["attack"]).removesuffix("_strict").removesuffix("_references")
 
 
-def defence_table(
-    rows: list[dict], baseline: str, control: str, scores: Sequence[str] = ("uas", "las")
-) -> str:
-    """Ways of training beside each other: what defences win back of the last score that is lost.
+def demand(row: Figures) -> str:
+    """Show what is demanded of the attack."""
+    return str(row["attack"]).removeprefix(recipe(row)).strip("_") or "none"
 
-    *Minutes* are those of training; words a second are those of training too.
+
+def vetoed(row: Figures) -> dict[str, str]:
+    """Show the percentage of the edits that references refused, of all and by class of tag."""
+    found = row["candidates"].get("vetoed", {}).get("ReferenceParsers", {})
+    shares = {name: one["percent"] for name, one in found.items()}
+    return {name: "-" if one is None else f"{one:.0f}" for name, one in shares.items()}
+
+
+def by_class(row: Figures) -> str:
+    """Show the same by class only."""
+    shares = [f"{name} {share}" for name, share in vetoed(row).items() if name != "all"]
+    return ", ".join(shares) or "-"
+
+
+def copies(rows: Sequence[Figures], names: Sequence[str]) -> Columns:
+    """Show what training on copies gains, as Table 2 of Zheng et al. (2020).
+
+    Static scores, as theirs, are those on the clean parser's adversaries.
+
+    Args:
+        rows: the figures of finished rows.
+        names: of all rows, three a parser: clean training, equal steps, on copies.
     """
-    finished = {(figures["row"], figures["attack"]): figures for figures in rows}
-    shown_scores = [name.upper() if len(name) == 3 else name for name in scores]
-    heads = ["system", "attack", *(f"{when} {name}" for when in WHEN for name in shown_scores)]
-    heads += ["success %", "won back %", "over control, points", "steps", "minutes"]
-    heads += ["words/s, of the control's"]
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    for (name, attack), row in finished.items():
-        first, second = finished.get((baseline, attack)), finished.get((control, attack))
-        back = over = steps = spent = speed = "-"
-        if name != baseline and first:
-            back = shown(paired_bootstrap(recovered_share, *_sides(first, row), seed=0))
-            steps, spent = str(row["steps"]), minutes(row)
-            speed = relative_speed(row, second) if second else "-"
-        if name not in (baseline, control) and first and second:
-            over = shown(_over_control(first, row, second))
-        figures = [row[when][score] for when in WHEN for score in scores]
-        figures.append(row["success_rate"])
-        cells = [row["title"], attack, *(f"{value:.2f}" for value in figures), back, over]
-        cells += [steps, spent, speed]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    finished = {row["row"]: row for row in rows}
+
+    def over(place: int, compare: Compare) -> Cell:
+        """Compare a row with the one at an earlier place of its parser's three."""
+
+        def cell(row: Figures) -> str:
+            own = names.index(row["row"])
+            other = finished.get(names[own - own % 3 + place]) if own % 3 > place else None
+            return shown(compare(counts(row), counts(other))) if other else "-"
+
+        return cell
+
+    def static(row: Figures) -> str:
+        found = row["static"]
+        return f"{found['uas']:.2f} / {found['las']:.2f}" if found else "-"
+
+    return {
+        **{"parser": text("title"), **UAS_LAS, "edits a sentence": EDITS},
+        "LAS lost to the attack": lost,
+        "lost, over clean training": over(0, AttackedCounts.lost_beyond),
+        "attacked LAS, over clean training": over(0, AttackedCounts.gained),
+        "attacked LAS, over equal steps": over(1, AttackedCounts.gained),
+        "on the clean parser's adversaries, UAS / LAS": static,
+    }
 
 
-def minutes(row: dict) -> str:
-    """Of its training; unknown if that was stopped on its way."""
+def defenses(
+    rows: Sequence[Figures], clean: str, control: str, names: Sequence[str] = ("uas", "las")
+) -> Columns:
+    """Show what the attack takes from each way of training, and what it wins back of it.
+
+    Both are of the last score; *minutes* and words a second are those of training.
+
+    Args:
+        rows: the figures of finished rows.
+        clean: the row of the clean model, from which the others were trained on.
+        control: the row without a defense.
+        names: of scores.
+    """
+    finished = {(row["row"], row["attack"]): row for row in rows}
+
+    def over(other: str, compare: Callable[[Figures, Figures], str]) -> Cell:
+        """Compare a row that was trained on with another one under the same attack."""
+
+        def cell(row: Figures) -> str:
+            found = finished.get((other, row["attack"]))
+            return compare(row, found) if found and row["row"] != clean else "-"
+
+        return cell
+
+    def over_control(row: Figures, first: Figures) -> str:
+        second = finished.get((control, row["attack"]))
+        if second is None or row is second:
+            return "-"
+        return shown(counts(row).won_back_beyond(counts(first), counts(second)))
+
+    def trained(cell: Cell) -> Cell:
+        return lambda row: "-" if row["row"] == clean else cell(row)
+
+    shown_scores = scores(names)
+    *_, last, _ = shown_scores
+    return {
+        **{"system": text("title"), "attack": text("attack"), **shown_scores},
+        f"{last.removeprefix('attacked ')} lost to the attack": lost,
+        "lost, over clean training": over(
+            clean, lambda row, first: shown(counts(row).lost_beyond(counts(first)))
+        ),
+        "won back %": over(clean, lambda row, first: shown(counts(row).won_back(counts(first)))),
+        "won back, over control": over(clean, over_control),
+        **{"steps": trained(text("steps")), "minutes": trained(minutes)},
+        "words/s, of the control's": over(control, relative_speed),
+    }
+
+
+def counts(row: Figures) -> AttackedCounts:
+    """Return a row's correct parts of each sentence, by the last score."""
+    found = row["counts"]
+    return AttackedCounts(found["words"], found["clean"], found["attacked"])
+
+
+def lost(row: Figures) -> str:
+    """Show what a system loses to the attack."""
+    return shown(counts(row).lost())
+
+
+def minutes(row: Figures) -> str:
+    """Show those of training; unknown if that was stopped on its way."""
     seconds = row["training_seconds"]
     return f"{seconds / 60:.1f}" if seconds else "-"
 
 
-def relative_speed(row: dict, control: dict) -> str:
-    """Training words a second over the control's; unknown if either was stopped on its way.
+def relative_speed(row: Figures, control: Figures) -> str:
+    """Show training words a second over the control's; unknown if either was stopped on its way.
 
     All rows of a study have batches of as many words, so that steps tell words. Copies that an
     adversary appends to a batch do not count; those made before are words of the batch.
@@ -148,29 +270,6 @@ def relative_speed(row: dict, control: dict) -> str:
     return f"{own / clean:.2f}"
 
 
-def _scores(row: dict) -> list[float]:
-    """Clean and attacked UAS and LAS, success, edits a sentence."""
-    scores = [row[when][score] for when in WHEN for score in ("uas", "las")]
-    return [*scores, row["success_rate"], row["edits_per_sentence"]]
-
-
-def _perplexities(row: dict) -> str:
-    return ", ".join(f"{row['perplexity'][when]['median']:.0f}" for when in WHEN)
-
-
-def _sides(baseline: dict, *rows: dict) -> tuple[list[np.ndarray], np.ndarray]:
-    """Return the baseline's correct parts, attacked and clean, the rows' attacked, and all."""
-    counts = baseline["counts"]
-    columns = [counts["attacked"], counts["clean"], *(row["counts"]["attacked"] for row in rows)]
-    return list(map(np.array, columns)), np.array(counts["words"])
-
-
-def _over_control(baseline: dict, row: dict, control: dict) -> Interval:
-    def difference(scores: Scores) -> Scores:
-        return recovered_share(scores[[0, 1, 2]]) - recovered_share(scores[[0, 1, 3]])
-
-    return paired_bootstrap(difference, *_sides(baseline, row, control), seed=0)
-
-
 def shown(interval: Interval) -> str:
+    """Return an estimate and its bounds."""
     return f"{interval.estimate:.1f} [{interval.lower:.1f}, {interval.upper:.1f}]"

@@ -146,6 +146,8 @@ SPOKEN = {
     "attacks/constraints/grammar.py": READING,
     "attacks/constraints/link_grammar.py": READING,
     "attacks/constraints/tagging/pipeline_tag.py": READING,
+    # References are called as the papers call them; it is the victim that opens and compares them.
+    "attacks/constraints/references.py": ONE_TASK,
     "attacks/constraints/tagging/tags.py": {"treebank"},  # a corpus by its name
     "tracking/examples.py": {"label"},  # of a plot's axis
     # The paper's phrases are parts of a tree: the attack asks for the goal that finds them.

@@ -1,4 +1,4 @@
-"""The notebook and the page on Python run as they stand, and show what they say."""
+"""The notebook, the page on Python and the README run as they stand, and show what they say."""
 
 import json
 import re
@@ -11,7 +11,8 @@ import pytest
 import robustparse as rp
 from sample_runs import save_checkpoint, sentences, trained_parser, write_sample
 
-DOCS = Path(__file__).parents[2] / "docs" / "guides"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs" / "guides"
 # Recipes that need models and lexicons; a test makes do with what it has.
 RECIPE = """
 candidates: {class_path: robustparse.attacks.TrainingWords, init_args: {sample: 4}}
@@ -62,3 +63,14 @@ def test_the_page_on_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert Path("report.html").exists()
     assert len(names["results"]) == 20
     assert rp.load("parser.ckpt").predict([["a", "b"]])
+
+
+def test_the_lines_of_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("quickstart/clean").mkdir(parents=True)
+    save_checkpoint(trained_parser().float(), Path("quickstart/clean/parser.ckpt"))
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert sum(bool(line) for line in block.splitlines()) <= 5
+    names = run([block.replace("limit=100", "limit=10")])
+    assert len(names["results"]) == 10
+    assert " -> " in capsys.readouterr().out

@@ -118,6 +118,7 @@ def test_filters_on_changed_sentences() -> None:
             "Lexicon": {"proposed": 3, "Shorter": 3, "judged": 3, "Without": 2, "Without 2": 2},
             "Lexicon 2": {"proposed": 5, "Shorter": 5, "judged": 5, "Without": 4, "Without 2": 2},
         },
+        "judged_by_tag": {"NNS": {"judged": 6, "Without": 5, "Without 2": 3}},
     }
 
 

@@ -14,7 +14,10 @@ from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.attacks.goals.usual import usual_goal
 from robustparse.attacks.problem import DELETED, Problem
 from robustparse.attacks.search.beam import Greedy
+from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.errors import InputError
+from robustparse.evaluation.tally import result_line
+from robustparse.tasks.dependency import DependencyTask
 
 
 def problem_of(one, punctuation="none") -> Problem:
@@ -177,3 +180,15 @@ def test_an_attack_without_a_goal_takes_the_usual_one() -> None:
     )
     assert found == given
     assert Attack(Lexicon(table), Greedy()).punctuation == "none"
+
+
+@pytest.mark.parametrize("metric", ["uas", "las"])
+def test_strict_success_of_a_line_is_what_the_strict_goal_counts(metric: str) -> None:
+    examples, lexicon = corpus(60, seed=4)
+    goal = AttachmentDrop(metric=metric, success="strict")
+    attack = Attack(Lexicon(lexicon), Zheng2020(gamma=0.4, psi=4), goal=goal)
+    results = list(attack.run(examples, HashVictim()))
+    task = DependencyTask()
+    strict = [task.strict_success(result_line(task, result))[metric] for result in results]
+    assert strict == [result.success for result in results]
+    assert 0 < sum(strict) < len(results)

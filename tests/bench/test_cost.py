@@ -20,6 +20,7 @@ def test_a_step_with_two_passes_costs_more_than_one(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(cost.BiaffineParser, "loss", counted)
     monkeypatch.setattr(cost.time, "perf_counter", lambda: passes[0])
     sizes = {"folder": "sample", "hidden": 8, "layers": 1, "encoder": None, "precision": "32-true"}
+    sizes["masked_lm"] = None
     rounds = {"batch_words": 200, "batches": 2, "rounds": 1}
     names = ["fgm", "pgd3", "freelb3", "substitution"]
     found = cost.measure(argparse.Namespace(**sizes, **rounds, adversaries=names))

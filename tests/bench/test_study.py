@@ -54,6 +54,24 @@ def test_a_rows_recipe_has_its_filters_and_budget(tmp_path: Path) -> None:
     assert [row.filters for row in rows] == [0, 1, 2, 3]
 
 
+def test_a_row_demands_that_another_parser_keeps_its_trees(tmp_path: Path) -> None:
+    one = STUDIES["ewt_references"].elsewhere(tmp_path, None)
+    for row, gamma in one.cases:
+        command = study.attack_command(row, HERE, gamma)
+        recipe = yaml.safe_load(Path(command[command.index("--attack") + 1]).read_text())
+        last = recipe["constraints"][-1]
+        names = [str(tmp_path / name / "best.ckpt") for name in row.references]
+        demanded = {
+            "class_path": "robustparse.attacks.ReferenceParsers",
+            "init_args": {"checkpoints": names, "agree": 1},
+        }
+        assert (last == demanded) == bool(row.references)
+        assert (
+            recipe.get("goal", {}).get("init_args", {}).get("success") == "strict"
+        ) == row.strict
+        assert row.name not in row.references
+
+
 def test_sentences_are_drawn_once_and_long_enough(tmp_path: Path) -> None:
     examples = sample_treebank().test
     short = Sentence(("No", "."))

@@ -4,15 +4,16 @@ import json
 import re
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-import study_tables
+from robustparse.evaluation import significance
 from robustparse.evaluation.significance import paired_bootstrap
 from studies import STUDIES
 from study_figures import kept, result
 from study_rows import ROOT, Row, Study
-from study_tables import minutes, relative_speed, table
+from study_tables import copies, defenses, markdown, minutes, relative_speed, table
 
 
 def test_every_figure_belongs_to_a_row() -> None:
@@ -26,7 +27,7 @@ PAGE = (ROOT / "docs" / "results.md").read_text("utf-8").splitlines()
 @pytest.mark.parametrize("name", STUDIES)
 def test_the_page_shows_every_finished_row(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """But for the bounds of intervals, of 10,000 draws each: the next test looks at some."""
-    monkeypatch.setattr(study_tables, "paired_bootstrap", partial(paired_bootstrap, draws=1))
+    monkeypatch.setattr(significance, "paired_bootstrap", partial(paired_bootstrap, draws=1))
     study = STUDIES[name]
     printed = [without_bounds(row) for row in table(name, study).splitlines()]
     assert len(printed) == 2 + len(kept(name, study))
@@ -40,10 +41,11 @@ def without_bounds(row: str) -> str:
 
 
 def test_the_page_shows_the_bounds_of_intervals() -> None:
-    """Those of one defense, beside the clean parser and the control."""
+    """Those of one defense, compared with the clean parser and the control."""
     rows = kept("ewt_blackbox", STUDIES["ewt_blackbox"])[:3]
-    *_, row = study_tables.defence_table(rows, rows[0]["row"], rows[1]["row"]).splitlines()
-    assert row.count("[") == 2
+    columns = defenses(rows, rows[0]["row"], rows[1]["row"])
+    *_, row = markdown(columns, rows).splitlines()
+    assert row.count("[") == 4
     assert row in PAGE
 
 
@@ -60,29 +62,73 @@ def test_words_a_second_are_steps_a_second_of_the_controls() -> None:
     assert relative_speed(stopped, control) == relative_speed(slow, stopped) == "-"
 
 
-def test_what_is_won_back_is_a_share_of_what_the_first_row_lost(tmp_path: Path) -> None:
+def made_up(name: str, clean: int, attacked: int) -> dict[str, Any]:
+    """Figures of a row with 3 sentences of 10 words, of which these are right."""
+    return {
+        "row": name,
+        "title": name,
+        "attack": "zheng2020_blackbox",
+        "counts": {"words": [10] * 3, "clean": [clean] * 3, "attacked": [attacked] * 3},
+        "clean": {"uas": 0.0, "las": 10.0 * clean},
+        "attacked": {"uas": 0.0, "las": 10.0 * attacked},
+        "success_rate": 50.0,
+        "edits_per_sentence": 1.5,
+        "static": None,
+        "steps": 7,
+        "training_seconds": 60.0,
+    }
+
+
+def test_a_defense_is_compared_with_what_the_first_row_loses(tmp_path: Path) -> None:
     """All sentences are alike, so that every draw of them gives the same figures."""
     cases = tuple(Row(name, name, home=tmp_path) for name in ("clean", "control", "defended"))
     study = Study(cases)
     study.results.mkdir()
-    # Words that are right as they are and under attack, of 10 in each of 3 sentences.
-    for row, (clean, attacked) in zip(cases, ((9, 5), (9, 6), (8, 8)), strict=True):
-        scores = [{"uas": 0.0, "las": 10.0 * right} for right in (clean, attacked)]
-        counts = {"words": [10] * 3, "clean": [clean] * 3, "attacked": [attacked] * 3}
-        figures = {"row": row.name, "title": row.title, "attack": row.attack, "counts": counts}
-        figures |= {"clean": scores[0], "attacked": scores[1], "success_rate": 50.0}
-        figures |= {"steps": 7, "training_seconds": {"defended": 80.0}.get(row.name, 60.0)}
+    for row, right in zip(cases, ((9, 5), (9, 6), (8, 8)), strict=True):
+        figures = made_up(row.name, *right)
+        figures |= {"training_seconds": 80.0} if row.name == "defended" else {}
         result("made up", study, row, 0.15).write_text(json.dumps(figures))
     rows = [line.strip("| ").split(" | ") for line in table("made up", study).splitlines()[2:]]
     assert [row[5] for row in rows] == ["50.00", "60.00", "80.00"]
-    # Four words were lost: the control has one of them back, the defence three.
-    assert [row[7] for row in rows] == ["-", "25.0 [25.0, 25.0]", "75.0 [75.0, 75.0]"]
-    assert [row[8] for row in rows] == ["-", "-", "50.0 [50.0, 50.0]"]
-    assert [row[9:] for row in rows] == [
+    # Of 10 words in each sentence the clean parser loses four, the control three, the defense none.
+    assert [row[7:9] for row in rows] == [
+        [exact(40), "-"],
+        [exact(30), exact(-10)],
+        [exact(0), exact(-40)],
+    ]
+    # The control wins back one of the four, the defense three.
+    assert [row[9:11] for row in rows] == [
+        ["-", "-"],
+        [exact(25), "-"],
+        [exact(75), exact(50)],
+    ]
+    assert [row[11:] for row in rows] == [
         ["-", "-", "-"],
         ["7", "1.0", "1.00"],
         ["7", "1.3", "0.75"],
     ]
+
+
+def exact(value: float) -> str:
+    """What the tables show where every draw of sentences gives the same."""
+    return f"{value:.1f} [{value:.1f}, {value:.1f}]"
+
+
+RIGHT = ((9, 5), (9, 6), (8, 7))
+
+
+@pytest.mark.parametrize("equal_steps", [True, False])
+def test_copies_are_compared_with_clean_training_of_equal_steps(equal_steps: bool) -> None:
+    """Rows that are not finished leave the others' comparisons as they are."""
+    names = ["clean", "equal", "copied"]
+    rows = [made_up(name, *right) for name, right in zip(names, RIGHT, strict=True)]
+    rows[2]["static"] = {"uas": 91.25, "las": 90.0}
+    rows = rows if equal_steps else [rows[0], rows[2]]
+    lines = markdown(copies(rows, ["another", "anothers", "its copies", *names]), rows)
+    shown = [line.strip("| ").split(" | ")[7:] for line in lines.splitlines()[2:]]
+    second = [exact(30), exact(-10), exact(10), "-", "-"]
+    last = [exact(10), exact(-30), exact(20), exact(10) if equal_steps else "-", "91.25 / 90.00"]
+    assert shown == [[exact(40), "-", "-", "-", "-"], *([second] if equal_steps else []), last]
 
 
 def test_the_candidates_shown_are_those_that_the_last_filter_leaves(tmp_path: Path) -> None:
@@ -104,3 +150,29 @@ def test_the_candidates_shown_are_those_that_the_last_filter_leaves(tmp_path: Pa
     shown = table("wang2021_filters", study).splitlines()[2].strip("| ").split(" | ")
     right = ["90.00", "80.00", "70.00", "60.00", "50.00", "1.50", "33.30", "0.62", "58, 101"]
     assert shown == [row.title, "2.3", *right]
+
+
+def test_harm_left_is_a_share_of_what_the_same_attack_does_without_a_demand(tmp_path: Path) -> None:
+    cases = tuple(
+        Row("parser", "parser", home=tmp_path, references=references, strict=strict)
+        for references, strict in (((), False), (("other",), False), ((), True))
+    )
+    study = Study(cases)
+    study.results.mkdir()
+    vetoed = {"all": {"judged": 8, "percent": 25.0}, "NN": {"judged": 8, "percent": 25.0}}
+    vetoed["VB"] = {"judged": 0, "percent": None}
+    for row, attacked in zip(cases, (4, 7, 6), strict=True):
+        figures = {"row": row.name, "title": row.title, "attack": row.attack, "gamma": 0.15}
+        figures["counts"] = {"words": [10] * 3, "clean": [8] * 3, "attacked": [attacked] * 3}
+        figures |= {"clean": {"uas": 90.0, "las": 80.0}, "edits_per_sentence": 1.5}
+        figures |= {"attacked": {"uas": 70.0, "las": 10.0 * attacked}, "success_rate": 50.0}
+        figures["strict_success_rate"] = {"uas": 40.0, "las": 45.0}
+        figures["candidates"] = {"vetoed": {"ReferenceParsers": vetoed}} if row.references else {}
+        result("ewt_references", study, row, 0.15).write_text(json.dumps(figures))
+    rows = [line.strip("| ").split(" | ") for line in table("ewt_references", study).splitlines()]
+    assert [row[2] for row in rows[2:]] == ["none", "references", "strict"]
+    assert [row[9:] for row in rows[2:]] == [
+        ["40.00", "40.0 [40.0, 40.0]", "-", "-", "-"],
+        ["40.00", "10.0 [10.0, 10.0]", "25.0 [25.0, 25.0]", "25", "NN 25, VB -"],
+        ["40.00", "20.0 [20.0, 20.0]", "50.0 [50.0, 50.0]", "-", "-"],
+    ]

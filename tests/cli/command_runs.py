@@ -1,6 +1,7 @@
 """Recipes for tests, and running our own commands, in this process or in others."""
 
 import os
+import re
 import socket
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -106,8 +107,9 @@ def mistake(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 
 def table(output: str) -> dict[str, list[str]]:
     """The rows of a printed table by their first cell."""
-    rows = [line.split("│")[1:-1] for line in output.splitlines() if line.startswith("│")]
-    return {row[0].strip(): [cell.strip() for cell in row[1:]] for row in rows}
+    _, _, body = output.rpartition("─")  # the rule below the headings
+    rows = [re.split(" {2,}", line.strip()) for line in body.splitlines() if line.strip()]
+    return {name: cells for name, *cells in rows}
 
 
 def checkpoint(folder: Path) -> Path:

@@ -18,7 +18,7 @@ from robustparse.evaluation.tally import Tally, result_lines
 from robustparse.models.load import load
 from robustparse.models.victim import ModelVictim, Precision
 from robustparse.tasks.dependency import DependencyTask
-from sample_runs import sentences
+from sample_runs import SPEED, sentences
 
 
 def summary(folder: Path) -> dict:
@@ -60,7 +60,8 @@ def test_files_and_table_are_those_of_the_attack_run_by_itself(made, tmp_path, c
     captured = capsys.readouterr()
     assert captured.err == ""
     figures = [found[which][name] for which in ("clean", "attacked") for name in ("uas", "las")]
-    figures += [found["success_rate"], found["edits_per_sentence"]]
+    strict = found["strict_success_rate"]["uas"]
+    figures += [found["success_rate"], strict, found["edits_per_sentence"]]
     figures.append(found["queries_per_sentence"]["charged"])
     assert table(captured.out)["tiny"] == [f"{figure:.1f}" for figure in figures]
 
@@ -140,6 +141,28 @@ def test_a_stopped_run_goes_on_and_a_finished_one_is_shown_again(
     main(attack_arguments(made, tmp_path / "out"))
     assert capsys.readouterr().out == expected
     assert len(calls) == 12
+
+
+@pytest.mark.parametrize("fraction", ["1.0", "0.8"])
+def test_a_higher_limit_extends_a_run(fraction, made, tmp_path, capsys, monkeypatch):
+    draw, whole, grown = ["--fraction", fraction], tmp_path / "whole", tmp_path / "grown"
+    main(attack_arguments(made, whole, *draw, "--limit", 8))
+    main(attack_arguments(made, grown, *draw, "--limit", 3))
+    with monkeypatch.context() as stopped:
+        stop_after(2, [], stopped)
+        with pytest.raises(SystemExit):  # killed before the new summary, it keeps no old one
+            main(attack_arguments(made, grown, *draw, "--limit", 8))
+    assert not (grown / "summary.json").exists()
+    main(attack_arguments(made, grown, *draw, "--limit", 8))
+    for name in ("examples.jsonl", "adversarial.conllu", "run.json"):
+        assert (grown / name).read_bytes() == (whole / name).read_bytes()
+    ours, theirs = summary(grown), summary(whole)
+    assert {key for key in ours if ours[key] != theirs[key]} <= SPEED
+    assert "limit: 8 there, 7 here" in mistake(
+        capsys, *attack_arguments(made, grown, *draw, "--limit", 7)
+    )
+    seed = attack_arguments(made, grown, *draw, "--seed", 1)
+    assert "seed: 0 there, 1 here" in mistake(capsys, *seed)
 
 
 def test_the_folder_of_another_run_is_refused(made, tmp_path, capsys):

@@ -28,7 +28,7 @@ from robustparse.evaluation.attack_folder import locked
 from robustparse.evaluation.lines import held_lines, read_lines
 from robustparse.evaluation.ranks import Rank
 from robustparse.evaluation.shards import shard
-from sample_runs import SPEED, sentences, write_sample
+from sample_runs import SPEED, save_checkpoint, sentences, trained_parser, write_sample
 
 FILES = ("examples.jsonl", "adversarial.conllu", "run.json")
 SENTENCES = 24
@@ -119,6 +119,21 @@ def test_two_processes_write_what_one_writes_by_every_search(made, tmp_path):
         assert {one.id % count for one in mine} == set(range(count))
     lines = by_one_and_by_two(made, tmp_path, BY_TURNS)
     assert {line["id"] % count for line in lines if line["edited"]} == set(range(count))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_forks")
+def test_two_processes_write_what_one_writes_where_references_judge(made, tmp_path):
+    other = save_checkpoint(trained_parser(characters=True).float(), tmp_path / "other.ckpt")
+    settings = f"init_args: {{checkpoints: [{other}]}}"
+    part = f"{{class_path: robustparse.attacks.ReferenceParsers, {settings}}}"
+    lines = by_one_and_by_two(made, tmp_path, RECIPE.replace("search:", f"  - {part}\nsearch:"))
+    assert any(line["edited"] for line in lines)
+    vetoed = json.loads((tmp_path / "2" / "summary.json").read_text())["candidates"]["vetoed"]
+    assert 0 < vetoed["ReferenceParsers"]["all"]["percent"] < 100
+    assert len(vetoed["ReferenceParsers"]) > 1
+    run = json.loads((tmp_path / "2" / "run.json").read_text())
+    assert list(run["sha256"]["recipe"]) == [str(other)]
 
 
 @pytest.mark.slow

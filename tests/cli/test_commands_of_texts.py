@@ -113,8 +113,11 @@ def test_trained_on_named_columns_and_copies_it_predicts_in_the_files_format(mad
     short = ["--trainer.max_steps", "3", "--trainer.default_root_dir", str(tmp_path / "out")]
     main(["fit", "--config", str(run), "--trust", "faults", *short])
     where = ["--config", str(run), "--ckpt_path", str(tmp_path / "out/last.ckpt"), *short[2:]]
-    for name in ("validate", "test", "predict"):
+    for name in ("validate", "test"):
         main([name, *where])
+    out = ["--out", f"{tmp_path}/out/predictions.jsonl", *columns]
+    last = ["--checkpoint", f"{tmp_path}/out/last.ckpt", "--data", f"{tmp_path}/test.jsonl"]
+    main(["predict", *last, *out])
     written = (tmp_path / "out/predictions.jsonl").read_text()
     predicted = [json.loads(line) for line in written.splitlines()]
     model = load(tmp_path / "out/last.ckpt")

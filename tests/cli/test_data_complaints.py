@@ -176,8 +176,6 @@ def test_a_file_of_unknown_tags_is_remarked_on_once(trained, run, tmp_path, caps
         return told
 
     (tmp_path / "recipe.yaml").write_text(RECIPE)
-    predict, _ = run("test", without_tags, index=-1, command="predict", tag_dim=3)
-    predict += ["--ckpt_path", str(trained)]
     given = ["--checkpoint", str(trained), "--data", str(tmp_path / "test.conllu")]
     attack = ["attack", "--attack", str(tmp_path / "recipe.yaml"), "--limit", "4"]
     clean = sentences(TRAIN)
@@ -185,6 +183,7 @@ def test_a_file_of_unknown_tags_is_remarked_on_once(trained, run, tmp_path, caps
         write(tmp_path / "test.conllu", [*clean[:known], *map(tagged_otherwise, clean[known:])])
         attacked = [*given, "--out", str(tmp_path / f"attacked{known}")]
         remarks()
+        predict = ["predict", *given, "--out", str(tmp_path / "parsed.conllu")]
         for arguments in (["evaluate", *given], [*attack, *attacked], predict):
             main(arguments)
             told = remarks()
@@ -233,8 +232,8 @@ def test_a_label_that_cannot_be_right_is_warned_of_once(run, tmp_path, caplog):
         arguments, place = run(spoilt, strangely_labelled, command=command)
         main([*arguments, *last])
         assert warnings() == [place + expected]
-    arguments, _ = run("test", strangely_labelled, command="predict")
-    main([*arguments, *last])
+    data = ["--data", str(tmp_path / "test.conllu"), "--out", str(tmp_path / "parsed.conllu")]
+    main(["predict", "--checkpoint", last[1], *data])
     assert warnings() == []
 
 

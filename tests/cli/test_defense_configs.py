@@ -1,5 +1,6 @@
 """The shipped defenses, each after the shipped fine-tuning configurations."""
 
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -7,17 +8,21 @@ from typing import Any
 import pytest
 import torch
 import yaml
-from tiny_runs import fit
+from tiny_runs import differences, fit, metrics, write_config
 
+from robustparse.attacks import MaskedLM
+from robustparse.attacks.candidates.generator import Slot
 from robustparse.cli.main import main
 from robustparse.models.base import Model
 from robustparse.models.load import load
-from sample_runs import sentences
+from sample_runs import sentences, write_sample
+from tiny_language_models import PIECES, save_bert
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 EXPERIMENTS = sorted((CONFIGS / "experiment").glob("*_finetuning.yaml"))
 CURVES = CONFIGS / "experiment" / "ewt_biaffine_early_stopping.yaml"
 NORMALIZED = CONFIGS / "experiment" / "ewt_biaffine_word_normalized.yaml"
+CHANGED = "substitution/changed"
 DEFENSES = sorted((CONFIGS / "defense").glob("*.yaml"))
 
 
@@ -102,3 +107,38 @@ def test_the_normalized_parser_cannot_outgrow_an_offset(tmp_path: Path) -> None:
     for table in (one for one in parser.modules() if isinstance(one, torch.nn.Embedding)):
         table.weight.data.mul_(50.0)
     torch.testing.assert_close(embedded(parser), before, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.slow
+def test_a_second_training_reads_all_candidates_from_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each epoch draws sentences and words anew; those of the first run are computed once."""
+    some = sentences(30)
+    words = {word.lower() for example in some for word in example.sentence.words if word.isalpha()}
+    pieces = [*PIECES[:5], *sorted(words)]
+    save_bert(tmp_path / "mlm", {piece: row for row, piece in enumerate(pieces)})
+    text = (CONFIGS / "defense" / "substitution_masked_lm.yaml").read_text()
+    text = text.replace("bert-base-uncased", str(tmp_path / "mlm"))
+    text = text.replace("~/.cache/robustparse/candidates.sqlite", str(tmp_path / "cache.sqlite"))
+    (tmp_path / "defense.yaml").write_text(text)
+    train = write_sample(tmp_path / "train.conllu", some)
+    config = write_config(tmp_path / "run.yaml", max_steps=3, limit_val_batches=0)
+    options = ["--config", str(tmp_path / "defense.yaml")]
+    options += ["--data.init_args.train_file", str(train), "--data.init_args.folder", "null"]
+    asked: list[tuple[str, int]] = []
+    propose = MaskedLM.propose
+
+    def counted(own: MaskedLM, slots: Sequence[Slot], seed: int) -> list[list[str]]:
+        asked.extend((" ".join(slot.sentence.words), slot.position) for slot in slots)
+        return propose(own, slots, seed)
+
+    monkeypatch.setattr(MaskedLM, "propose", counted)
+    main(fit(config, tmp_path / "one", *options))
+    assert 20 < len(asked) == len(set(asked))
+    main(fit(config, tmp_path / "two", *options))
+    assert len(asked) == len(set(asked))
+    changed = [float(row[2]) for row in metrics(tmp_path / "two") if row[1] == CHANGED]
+    assert len(changed) == 3
+    assert min(changed) > 0.5
+    assert differences(tmp_path / "two", tmp_path / "one") == []

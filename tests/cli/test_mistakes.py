@@ -49,6 +49,7 @@ OPTIONS = [
     ("attack", "--nonsense 1", "--nonsense"),
     ("attack", "--attack no/missing.yaml", "no/missing.yaml: --attack: no such file; give the"),
     ("attack", "--attack missing.yaml", "missing.yaml: --attack: no such file"),
+    ("attack", "--attack {{search:", "--attack: not YAML at column 1: "),
     ("attack", "--attack zheng2020", "or one of beam, genetic, pso, pwws"),
     ("attack", "--attack robustparse.attacks.Atack", "did you mean Attack"),
     ("attack", "--attack.live 0", "live must be >= 1, got 0"),
@@ -134,7 +135,7 @@ RECIPES = [
     (changed("{sample: 5}", "{sample: many}"), "recipe.yaml: .*many"),
     (changed("search: {class_path", "search: {class"), "recipe.yaml: .*search"),
     (changed("search:", "searches:"), "recipe.yaml: .*searches"),
-    (changed("goal:", "goal: {"), r"recipe.yaml:\d+: not YAML"),
+    (changed("goal:", "goal: {"), r"recipe.yaml:3: not YAML at column 1: "),
     (changed("robustparse.attacks.AttachmentDrop", "os.system"), r"recipe.yaml:2: .*os.system"),
     (
         changed(".AttackableTags", ".AttackableTags\n    init_args: {tags: []}"),
@@ -241,17 +242,17 @@ def test_tags_that_the_data_do_not_have(name, settings, says, made, tmp_path, ca
         assert re.search(r"its words have .*(NN|root)\b", found)
 
 
-def test_sentences_without_an_attackable_word_are_kept(made, tmp_path):
-    main(attack_by(made, tmp_path, constrained("AttackableTags", "{tags: [UH]}")))
+def test_an_attack_that_can_change_nothing(made, tmp_path, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(attack_by(made, tmp_path, constrained("AttackableTags", "{tags: [UH]}")))
+    error = capsys.readouterr().err
+    assert "no word of 12 sentences could be attacked (XPOS tags of the data: " in error
     lines = read_lines(tmp_path / "out" / "examples.jsonl")
     assert [line["id"] for line in lines] == list(range(12))
     for line in lines:
         assert line["adversarial_tokens"] == line["tokens"]
         assert (line["success"], line["edited"]) == (False, [])
         assert line["attacked"] == line["clean"]
-    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
-    assert (summary["success_rate"], summary["edit_rate"]) == (0.0, 0.0)
-    assert summary["clean"] == summary["attacked"]
 
 
 def test_a_model_that_is_not_there_and_then_is_another(base, tmp_path, capsys):
@@ -333,6 +334,7 @@ CONFIGURATIONS = [
     ("data: {init_args: {batch_words: lots}}", "batch_words", "lots"),
     ("data: {init_args: {batch_words: 3}}", "batch_words: 3, and sentence"),
     ("data: {init_args: {fodler: x}}", "fodler"),
+    ("data: {init_args: {folder: null}}", "no training data to take the vocabulary from"),
     ("data: {init_args: {folder: nowhere}}", "nowhere", "no such folder"),
     ("data: {init_args: {train_file: gone.conllu}}", "gone.conllu", "no such file"),
     ("model: {init_args: {optimization: {learning_rate: -1}}}", "learning_rate", "-1"),
@@ -392,12 +394,12 @@ def test_checkpoints_that_lightnings_commands_cannot_use(base, capsys):
     torch.save({"state_dict": {}}, "other.ckpt")
     names = ("evil", "pickle", "cut", "noise", "empty", "other", "missing")
     commands: list[tuple[str, Any]] = [("fit", name) for name in names]
-    commands += [(command, "evil") for command in ("validate", "test", "predict")]
+    commands += [(command, "evil") for command in ("validate", "test")]
     for command, name in commands:
         arguments = [command, *base["fit"][1:], "--ckpt_path", f"{name}.ckpt"]
         assert f"{name}.ckpt" in mistake(capsys, *arguments)
     assert not Path("pwned").exists()
-    for command in ("validate", "test", "predict"):
+    for command in ("validate", "test"):
         arguments = [command, *base["fit"][1:]]
         assert "--ckpt_path" in mistake(capsys, *arguments)
         assert "best.ckpt" in mistake(capsys, *arguments, "--ckpt_path", "best")

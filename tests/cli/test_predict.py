@@ -1,34 +1,24 @@
-"""``predict``: what it reads and writes."""
+"""``predict``: what it reads and writes, without a configuration."""
 
-from pathlib import Path
+import io
+import json
+from types import SimpleNamespace
 
-import conllu
 import pytest
-import yaml
-from tiny_runs import contents
+from command_runs import mistake
 
 from robustparse import load
+from robustparse.cli import predict as command
 from robustparse.cli.main import main
 from robustparse.data.conllu import block_of, read_treebank, write_treebank
-from robustparse.data.sample.treebank import sample_treebank
+from robustparse.types import Example
+from sample_runs import save_checkpoint, sentences
+from sample_texts import texts, trained_classifier
 
 
-def test_predict_writes_conllu(finished: tuple[Path, Path]) -> None:
-    config, run = finished
-    before = contents(run)
-    options = ["--config", str(config), "--trainer.default_root_dir", str(run)]
-    main(["predict", *options, "--ckpt_path", "best"])
-    after = contents(run)
-    written = conllu.parse(after.pop("predictions.conllu").decode())
-    (run / "predictions.conllu").unlink()
-    assert after == before
-    gold = sample_treebank(0).test
-    assert len(written) == len(gold)
-    for tokens, example in zip(written, gold, strict=True):
-        assert tuple(token["form"] for token in tokens) == example.sentence.words
-        assert sum(token["head"] == 0 for token in tokens) == 1
-    heads = [[token["head"] for token in tokens] for tokens in written]
-    assert heads != [list(example.gold.heads) for example in gold]
+@pytest.fixture
+def gold() -> list[Example]:
+    return sentences(12, "test")
 
 
 def unparsed(block: str) -> str:
@@ -37,73 +27,101 @@ def unparsed(block: str) -> str:
     return "\n".join("\t".join([*row[:3], *["_"] * 7]) for row in columns)
 
 
-def test_predict_parses_text_alone(
-    finished: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Without the training file, and where there is nothing but words, under any policy."""
-    config, run = finished
-    settings = yaml.safe_load(config.read_text())
-    settings["data"]["init_args"] = {"punctuation": "penn"}
-    (tmp_path / "run.yaml").write_text(yaml.safe_dump(settings))
-    gold = sample_treebank(0).test[:6]
+def test_a_treebank_keeps_all_but_its_trees(made, gold, tmp_path, capsys):
     blocks = [block_of(example.sentence, example.gold) for example in gold]
-    write_treebank(tmp_path / "raw.conllu", [*map(unparsed, blocks[:5]), blocks[5]])
-    options = ["--config", str(tmp_path / "run.yaml"), "--trainer.default_root_dir", str(tmp_path)]
-    data = ["--data.init_args.test_file", str(tmp_path / "raw.conllu")]
-    start = ["--model.init_args.init_from", str(run / "best.ckpt")]
-    main(["predict", *options, *data, *start])
-    parser = load(run / "best.ckpt")
-    trees = parser.predict([example.sentence for example in gold])
-    written = read_treebank(tmp_path / "predictions.conllu")
-    assert [example.gold for example in written] == trees
-    assert [example.sentence.words for example in written] == [
-        example.sentence.words for example in gold
-    ]
-    with pytest.raises(SystemExit):  # scores need parses
-        main(["test", *options, *data, *start])
-    assert "raw.conllu:1: head '_'; expected" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        main(["fit", *options])
-    assert "no training data to take the vocabulary from" in capsys.readouterr().err
+    blocks = [f"# sent_id = {at}\n{unparsed(block)}" for at, block in enumerate(blocks)]
+    data, out = tmp_path / "raw.conllu", tmp_path / "out" / "parsed.conllu"
+    write_treebank(data, blocks)
+    arguments = ["predict", "--checkpoint", f"{made}/tiny.ckpt", "--data", str(data)]
+    main([*arguments, "--out", str(out)])
+    written = read_treebank(out)
+    assert [one.gold for one in written] == load(made / "tiny.ckpt").predict(
+        [example.sentence for example in gold]
+    )
+    for one, block in zip(written, blocks, strict=True):
+        before, after = ([line.split("\t") for line in b.split("\n")] for b in (block, one.block))
+        assert [row[:6] for row in before] == [row[:6] for row in after]
+    assert capsys.readouterr() == ("", "")
+    main(arguments)
+    assert capsys.readouterr().out == out.read_text()
 
 
-def test_predict_keeps_what_a_conllx_file_has_beside_parses(
-    finished: tuple[Path, Path], tmp_path: Path
-) -> None:
-    """Two roots and a second parse are allowed there; the second parse would contradict ours."""
-    config, run = finished
+def test_pieces_change_nothing(made, gold, tmp_path, monkeypatch):
+    """Not of what size, nor what else is in them: so the file may be of any length."""
+    data = made / "test.conllu"
+    for size in (1, 400, 1 << 20):
+        monkeypatch.setattr(command, "PIECE", size)
+        out = ["--out", str(tmp_path / str(size))]
+        main(["predict", "--checkpoint", f"{made}/tiny.ckpt", "--data", str(data), *out])
+    assert (tmp_path / "1").read_text() == (tmp_path / str(1 << 20)).read_text()
+    assert (tmp_path / "400").read_text() == (tmp_path / str(1 << 20)).read_text()
+    assert len(read_treebank(tmp_path / "1")) == len(gold)
+
+
+@pytest.mark.parametrize("ensemble", [False, True])
+def test_raw_text_from_standard_input(ensemble, made, gold, tmp_path, capsys, monkeypatch):
+    lines = [" ".join(example.sentence.words) for example in gold]
+    text = ("\ufeff" + "\n\n".join(lines)).encode()
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(text)))
+    models = [f"{made}/tiny.ckpt"] * (1 + ensemble)
+    main(["predict", "--checkpoint", *models])
+    (tmp_path / "parsed.conllu").write_text(capsys.readouterr().out)
+    trees = load(made / "tiny.ckpt").predict([example.sentence.words for example in gold])
+    written = read_treebank(tmp_path / "parsed.conllu")
+    assert [one.gold for one in written] == trees
+    assert [one.sentence.words for one in written] == [one.sentence.words for one in gold]
+
+
+def test_a_conllx_file_may_have_several_roots_and_loses_its_second_parse(made, tmp_path):
     rows = [["1", "No", "no", "DT", "DT", "_"], ["2", "!", "!", ".", ".", "x|y"]]
-    given = [[*row, "0", "root", "1", "dep"] for row in rows]
-    path = tmp_path / "text.conllx"
-    path.write_text("\n".join(map("\t".join, given)) + "\n\n")
-    options = ["--config", str(config), "--trainer.default_root_dir", str(tmp_path / "parsed")]
-    data = ["--data.init_args.test_file", str(path)]
-    main(["predict", *options, *data, "--ckpt_path", str(run / "best.ckpt")])
-    (tree,) = load(run / "best.ckpt").predict([[row[1] for row in rows]])
+    data, out = tmp_path / "text.conllx", tmp_path / "parsed"
+    data.write_text("\n".join("\t".join([*row, "0", "root", "1", "dep"]) for row in rows) + "\n\n")
+    model = ["--checkpoint", f"{made}/tiny.ckpt", "--out", str(out)]
+    main(["predict", *model, "--data", str(data)])
+    (tree,) = load(made / "tiny.ckpt").predict([[row[1] for row in rows]])
     expected = [
         "\t".join([*row, str(head), label, "_", "_"])
         for row, head, label in zip(rows, tree.heads, tree.labels, strict=True)
     ]
-    written = tmp_path / "parsed" / "predictions.conllx"
-    assert written.read_text() == "\n".join(expected) + "\n\n"
-    assert not written.with_suffix(".conllu").exists()
+    assert out.read_text() == "\n".join(expected) + "\n\n"
+    (tmp_path / "unnamed").write_text(data.read_text())
+    main(["predict", *model, "--data", str(tmp_path / "unnamed"), "--format", "conllx"])
+    assert out.read_text() == "\n".join(expected) + "\n\n"
 
 
-def test_predict_says_how_many_sentences_it_left_out(
-    finished: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    config, run = finished
-    options = ["--config", str(config), "--trainer.default_root_dir", str(tmp_path)]
-    few = ["--ckpt_path", str(run / "best.ckpt"), "--data.init_args.eval_batch_words", "150"]
-    main(["predict", *options, *few, "--trainer.limit_predict_batches", "2"])
-    written = read_treebank(tmp_path / "predictions.conllu")
-    words = [example.sentence.words for example in sample_treebank(0).test]
-    kept = [example.sentence.words for example in written]
-    assert 0 < len(kept) < len(words)
-    assert kept == [one for one in words if one in kept][: len(kept)]  # in the order of the file
-    left_out = f"{len(words) - len(kept)} of {len(words)} sentences were not read and are left"
-    assert left_out in capsys.readouterr().err
-    with pytest.raises(SystemExit) as end:
-        main(["predict", *options, *few, "--trainer.limit_predict_batches", "0"])
-    assert end.value.code == 2
-    assert "limit_predict_batches: is 0" in capsys.readouterr().err
+def test_texts_a_line_each(tmp_path, capsys):
+    path = save_checkpoint(trained_classifier(), tmp_path / "tiny.ckpt")
+    examples = texts(9, "test")
+    lines = [" ".join(example.sentence.words) for example in examples]
+    labels = trained_classifier().predict([example.sentence for example in examples])
+    rows = [json.dumps({"id": at, "review": line}) for at, line in enumerate(lines)]
+    (tmp_path / "raw.txt").write_text("\n".join(lines))
+    (tmp_path / "named.jsonl").write_text("\n".join(rows))
+    named = ["--columns", "[review, stars]", "--out", f"{tmp_path}/out.jsonl"]
+    main(["predict", "--checkpoint", str(path), "--data", f"{tmp_path}/raw.txt"])
+    expected = "".join(f"{line}\t{label}\n" for line, label in zip(lines, labels, strict=True))
+    assert capsys.readouterr().out == expected
+    main(["predict", "--checkpoint", str(path), "--data", f"{tmp_path}/named.jsonl", *named])
+    written = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [row["stars"] for row in written] == labels
+    assert [(row["id"], row["review"]) for row in written] == list(enumerate(lines))
+
+
+MISTAKES = [
+    ("raw.conllu", "1\tA\n", "raw.conllu:1: 2 columns"),
+    ("raw.conllu", "1\tA" + "\t_" * 8 + "\n\n1\tB\n", "raw.conllu:3: 2 columns"),
+    ("raw.txt", "a b\n\n" + "a " * 30, "raw.txt:3: the sentence has 30 words, over the limit of 9"),
+    ("raw.txt", "", "raw.txt: the file is empty"),
+    ("raw.txt", None, "raw.txt: --data: no such file"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "says"), MISTAKES)
+@pytest.mark.parametrize("size", [1, 1 << 20])
+def test_mistakes_name_the_line(size, name, content, says, made, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(command, "PIECE", size)
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    given = ["--data", tmp_path / name, "--out", tmp_path / "out", "--max_length", 9]
+    assert says in mistake(capsys, "predict", "--checkpoint", made / "tiny.ckpt", *given)
+    assert not (tmp_path / "out").exists()

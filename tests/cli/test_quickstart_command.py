@@ -46,7 +46,8 @@ def test_every_figure_printed_is_in_the_files(tmp_path: Path, capsys):
         figures = [
             summary[which][score] for which in ("clean", "attacked") for score in ("uas", "las")
         ]
-        figures += [summary["success_rate"], summary["edits_per_sentence"]]
+        figures += [summary["success_rate"], summary["strict_success_rate"]["uas"]]
+        figures.append(summary["edits_per_sentence"])
         figures.append(summary["queries_per_sentence"]["charged"])
         assert rows[name] == [f"{figure:.1f}" for figure in figures]
         assert summary["n_sentences"] == 40

@@ -20,13 +20,15 @@ def line(
     id_: int, before: str, after: str, success: bool, clean: int, attacked: int, **more: Any
 ) -> dict[str, Any]:
     tokens, new = before.split(), after.split()
+    tree = {"heads": list(range(len(tokens))), "labels": ["dep"] * len(tokens)}
     return {
         "id": id_,
         "tokens": tokens,
         "adversarial_tokens": new,
         "edited": [i for i, (a, b) in enumerate(zip(tokens, new, strict=True)) if a != b],
-        "clean": {"correct_heads": clean, "correct_labels": clean - 1},
-        "attacked": {"correct_heads": attacked, "correct_labels": 0},
+        "gold": tree,
+        "clean": {**tree, "correct_heads": clean, "correct_labels": clean - 1},
+        "attacked": {**tree, "correct_heads": attacked, "correct_labels": 0},
         "counted": len(tokens),
         "success": success,
         "queries": {"charged": 10 * id_, "unique": 9 * id_},
@@ -62,6 +64,50 @@ def test_means_over_successes():
     found = breakdown(LINES[2:4])
     assert found["edits_per_success"] is None
     assert found["queries_per_success"] == {"charged": None, "unique": None}
+
+
+def test_strict_success_leaves_out_what_a_changed_word_is_part_of():
+    def parsed(id_: int, heads: list[int], labels: str = "dep dep dep", **more: Any) -> dict:
+        made = line(id_, "a dog barks", "a cat barks", True, 0, 0, **more)
+        return {**made, "attacked": {"heads": heads, "labels": labels.split()} | _SUMS}
+
+    # Gold and clean heads are 0 1 2; the changed word, 2, is an end of the second and third arc.
+    lost, kept = parsed(1, [3, 1, 2]), parsed(2, [0, 3, 1])
+    moved = parsed(3, [2, 1, 2])  # its head is now the changed word
+    label = parsed(4, [0, 1, 2], "x dep dep")
+    skipped = parsed(5, [3, 1, 2], skipped=True)
+    uncounted = parsed(6, [3, 1, 2], uncounted=[0])
+    lines = [lost, kept, moved, label, skipped, uncounted]
+    assert breakdown(lines)["strict_success_rate"] == {"uas": 100 * 1 / 5, "las": 100 * 2 / 5}
+    assert breakdown([skipped])["strict_success_rate"] is None
+
+
+_SUMS = {"correct_heads": 0, "correct_labels": 0}
+
+
+def test_vetoes_by_class():
+    def judged(noun: tuple[int, int, int], verb: tuple[int, int, int]) -> dict:
+        stages = ("judged", "PerplexityRise", "ReferenceParsers")
+        both = [dict(zip(stages, counts, strict=True)) for counts in (noun, verb)]
+        whole = {stage: both[0][stage] + both[1][stage] for stage in stages}
+        by_tag = {"NNS": both[0], "MD": both[1]}
+        found = {"slots": 2, "sums": {"all": {"proposed": 9, **whole}}, "judged_by_tag": by_tag}
+        return line(1, "dogs may bark", "cats may bark", True, 3, 1, candidates=found)
+
+    lines = [judged((8, 4, 1), (2, 0, 0)), judged((4, 2, 2), (0, 0, 0)), LINES[3]]
+    assert breakdown(lines)["candidates"]["vetoed"] == {
+        "PerplexityRise": {
+            "all": {"judged": 14, "percent": 100 * 8 / 14},
+            "NN": {"judged": 12, "percent": 50.0},
+            "other": {"judged": 2, "percent": 100.0},
+        },
+        "ReferenceParsers": {
+            "all": {"judged": 6, "percent": 50.0},
+            "NN": {"judged": 6, "percent": 50.0},
+            "other": {"judged": 0, "percent": None},
+        },
+    }
+    assert "vetoed" not in breakdown(LINES)["candidates"]
 
 
 def with_tags(lines: Iterable[dict[str, Any]], tags: dict[int, tuple[str, ...]]) -> list[dict]:
@@ -170,7 +216,8 @@ def test_all_of_it_is_json_and_order_does_not_matter():
     ]
     found = breakdown(counted)
     assert set(found) == {
-        *("edits_per_success", "queries_per_success", "candidates", "unseen", "by_tag"),
+        *("strict_success_rate", "edits_per_success", "queries_per_success"),
+        *("candidates", "unseen", "by_tag"),
         *("perplexity", "word_similarity", "sentence_similarity"),
     }
     json.dumps(found, allow_nan=False)

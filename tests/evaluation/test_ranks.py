@@ -63,7 +63,7 @@ def together(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], tuple[list[int
             thread.start()
 
         def collect(lines: Callable[[Sequence[Example]], Lines]) -> dict[str, Any]:
-            return collect_into(folder, TASK, lines, some(12), dict(RUN))
+            return collect_into(folder, TASK, lexicon_attack(), lines, some(12), dict(RUN))
 
         ranks[0].lead(source(mine[0]), collect)
         for thread in threads:

@@ -37,6 +37,7 @@ def test_the_summary_has_the_promised_keys(whole):
         "clean",
         "attacked",
         "success_rate",
+        "strict_success_rate",
         "targeted",
         "edits_per_sentence",
         "edit_rate",
@@ -49,6 +50,8 @@ def test_the_summary_has_the_promised_keys(whole):
         "candidates",
         "unseen",
         "by_tag",
+        "reach",
+        "warnings",
         "versions",
     }
     assert summary["task"] == "dependency"

@@ -40,7 +40,7 @@ def test_shards_together_write_the_files_of_one_process(tmp_path, whole, count):
             speeds.append((yield from own_lines(shard(pending, rank, count))))
         return Speed.together(speeds)
 
-    summary = collect_into(tmp_path, TASK, source, some(12), dict(RUN))
+    summary = collect_into(tmp_path, TASK, lexicon_attack(), source, some(12), dict(RUN))
     for name in (*FILES, "run.json"):
         assert (tmp_path / name).read_bytes() == (whole / name).read_bytes()
     expected = json.loads((whole / "summary.json").read_text())

@@ -55,7 +55,16 @@ def result(*counted: bool) -> AttackResult:
 
 def test_a_line_holds_the_sentence_both_parses_and_the_queries():
     line = result_line(TASK, result(True, True, False))
-    extra = {"gold", "counted", "targeted", "skipped", "candidates", "unseen", "edited_tags"}
+    extra = {
+        "gold",
+        "counted",
+        "uncounted",
+        "targeted",
+        "skipped",
+        "candidates",
+        "unseen",
+        "edited_tags",
+    }
     assert set(line) == LINE | extra
     assert (
         json.loads(json.dumps(line))
@@ -83,6 +92,7 @@ def test_a_line_holds_the_sentence_both_parses_and_the_queries():
                 "las": 0.0,
             },
             "counted": 2,
+            "uncounted": [2],
             "targeted": True,
             "skipped": False,
             "success": True,

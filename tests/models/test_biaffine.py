@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from robustparse.data.batch import Batch
+from robustparse.errors import InputError
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.dependency.trees import is_tree
 from robustparse.models.encoders.bilstm import LSTMEncoder
@@ -237,3 +238,10 @@ def test_the_seed_of_the_first_weights_is_0_unless_given(vocabulary):
 
     assert torch.equal(first(), first(seed=0))
     assert not torch.equal(first(), first(seed=1))
+
+
+def test_a_parser_without_a_vocabulary_is_told_so_in_terms_of_python():
+    with pytest.raises(InputError) as error:
+        BiaffineParser(LSTMEncoder())
+    assert error.value.key == "BiaffineParser"
+    assert error.value.remedy.startswith("pass vocabulary=Vocabulary.from_examples(examples)")

@@ -17,13 +17,14 @@ def summary(clean: float, attacked: float | None) -> Json:
         "clean": {"uas": 92.5, "las": clean},
         "attacked": {"uas": 83.25, "las": attacked},
         "success_rate": 45.3,
+        "strict_success_rate": {"uas": 31.25, "las": 32.75},
         "edits_per_sentence": 1.7,
     }
 
 
 def example(number: int, *, success: bool = True, word: str = "ate") -> Json:
-    tree = {"heads": [2, 0, 2], "labels": ["nsubj", "root", "obj"], "uas": 100.0, "las": 100.0}
-    wrong = {"heads": [3, 3, 0], "labels": ["nsubj", "dep", "root"], "uas": 0.0, "las": 0.0}
+    tree = {"heads": [2, 0, 2], "labels": ["nsubj", "root", "obj"], "correct_labels": 3}
+    wrong = {"heads": [3, 3, 0], "labels": ["nsubj", "dep", "root"], "correct_labels": 0}
     return {
         "id": number,
         "tokens": ["Dogs", word, f"fish{number}"],

@@ -8,6 +8,7 @@ import pytest
 from report_pages import Page, summary
 
 from robustparse.errors import InputError
+from robustparse.evaluation.significance import AttackedCounts
 from robustparse.reports.folders import AttackFolder
 from robustparse.reports.page import render_report
 from robustparse.tasks.task import named
@@ -55,7 +56,9 @@ MORE = {
 def page(**summaries: dict[str, Any]) -> Page:
     task = named("dependency")
     systems = [
-        AttackFolder(name, task, {**summary(90.0, 70.0), **one}, Path(name))
+        AttackFolder(
+            name, task, {**summary(90.0, 70.0), **one}, AttackedCounts((3,), (3,), (0,)), Path(name)
+        )
         for name, one in summaries.items()
     ]
     return Page(render_report(systems))

@@ -26,10 +26,22 @@ def test_page_of_two_systems(tmp_path: Path) -> None:
     out = tmp_path / "new" / "report.html"
     build_report([base, other], out)
     page = parse(out)
-    for value in ("90.0", "70.0", "75.0", "83.2", "45.3", "2,077", "zheng2020_blackbox"):
+    for value in (
+        "90.0",
+        "70.0",
+        "75.0",
+        "83.2",
+        "45.3",
+        "31.2",
+        "32.8",
+        "2,077",
+        "zheng2020_blackbox",
+    ):
         assert value in page.text
     # (75 - 70) / (90 - 70) of the loss is won back
     assert "“robust” wins back 25 % of what “clean” loses" in page.text
+    assert page.text.count("100.0 [100.0, 100.0]") == 2  # all words of all sentences
+    assert "Lost more" in page.text
     assert page.tags.count("table") == 2  # the systems, and the values of one merged plot
     # Three sentences, each with its caption, the title of its picture and its word.
     assert page.text.count("<b>") == 3 * 3
@@ -46,6 +58,24 @@ def test_page_of_two_systems(tmp_path: Path) -> None:
     assert "With them, “robust” changed 1 other part of its answer" in parse(out).text
     build_report([base, other], out)
     assert out.read_bytes() == first
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_systems_on_the_same_sentences_are_compared_by_what_they_lose(
+    same: bool, tmp_path: Path
+) -> None:
+    """The attack takes 3 of 3 words in all of the first one's sentences, 1 in the other's."""
+    lines = [*map(example, range(4))]
+    kept = [{**line, "attacked": {**line["attacked"], "correct_labels": 2}} for line in lines]
+    other = kept if same else kept[:3]
+    folders = [
+        write(tmp_path / name, summary(90, 80), found)
+        for name, found in (("clean", lines), ("robust", other))
+    ]
+    build_report(folders, tmp_path / "r.html")
+    text = parse(tmp_path / "r.html").text
+    assert "33.3 [33.3, 33.3]" in text
+    assert ("-66.7 [-66.7, -66.7]" in text) == same
 
 
 def test_page_without_curves_successes_or_scores(tmp_path: Path) -> None:
@@ -143,6 +173,8 @@ BAD = [
     ("examples.jsonl", changed(LINE, tokens=[1]), "not as an attack writes it"),
     ("examples.jsonl", changed(LINE, success=1), "not as an attack writes it"),
     ("examples.jsonl", changed(LINE, gold=[]), WRITTEN),
+    ("examples.jsonl", changed(LINE, counted=2), WRITTEN),
+    ("examples.jsonl", changed(LINE, counted="3"), WRITTEN),
     ("examples.jsonl", changed(LINE, gold={"heads": [2, 0, 4], "labels": ["a"] * 3}), WRITTEN),
     ("curves.json", json.dumps({"title": "t"}), "'curves'"),
     ("curves.json", json.dumps([3]), "found list"),

@@ -77,7 +77,7 @@ class AttackRun:
         if rank is not None and rank.count > 1:
             return self._as_rank(attack, rank)
         if self.devices == 1:
-            return self._collected(*self.loaded(attack, 0, 1))
+            return self._collected(attack, *self.loaded(attack, 0, 1))
         return self._over_processes(attack)
 
     def loaded(self, attack: Attack, rank: int, count: int) -> tuple[Source, Data]:
@@ -91,14 +91,14 @@ class AttackRun:
         source = partial(attacked_lines, victim.task, attack, victim)
         return source, Data(victim.task, examples, chain(warnings, attack.warnings(examples)))
 
-    def _collected(self, source: Source, data: Data) -> Summary:
+    def _collected(self, attack: Attack, source: Source, data: Data) -> Summary:
         """Write what a source gives into the folder, with a progress bar."""
         task, examples, warnings = data
         for warning in warnings:
             print(f"robustparse: {warning}", file=sys.stderr)
         with attack_progress(len(examples), self.recipe.name) as progress:
             identity = self._identity()
-            return collect_into(self.folder, task, source, examples, identity, progress)
+            return collect_into(self.folder, task, attack, source, examples, identity, progress)
 
     def _identity(self) -> dict[str, Any]:
         """Return what tells this run from others; not over how many processes it goes."""
@@ -124,7 +124,7 @@ class AttackRun:
         source, data = self.loaded(attack, 0, self.devices)
         worker = partial(_worker, self, trust.trusted_modules())
         lines = partial(lines_of_processes, source, self.folder, worker, self.devices)
-        return self._collected(lines, data)
+        return self._collected(attack, lines, data)
 
     def _as_rank(self, attack: Attack, rank: Rank) -> Summary | None:
         """Attack as one of the processes that a launcher has started; the first one writes."""
@@ -137,7 +137,7 @@ class AttackRun:
         source, data = self.loaded(attack, rank.local_rank, rank.local_count)
         ranks = Ranks.launched(rank, self.folder)
         if rank.rank == 0:
-            return ranks.lead(source, lambda lines: self._collected(lines, data))
+            return ranks.lead(source, lambda lines: self._collected(attack, lines, data))
         ranks.follow(source, data.examples)
         return None
 

@@ -54,8 +54,11 @@ def evaluate(
     """Score a victim on sentences.
 
     Args:
-        victim, examples, limit, device: see `robustparse.attack`.
+        victim: see `robustparse.attack`.
+        examples: see `robustparse.attack`.
         punctuation: which words count, where answers have parts.
+        limit: see `robustparse.attack`.
+        device: see `robustparse.attack`.
 
     Raises:
         InputError: something cannot be used as given; see the message.

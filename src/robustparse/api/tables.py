@@ -4,13 +4,14 @@ from collections.abc import Callable, Mapping
 from io import StringIO
 from typing import Any
 
+from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 Value = Callable[[Mapping[str, Any]], float | None]
 
 COLUMNS: tuple[tuple[str, Value], ...] = (
-    ("success", lambda s: s["success_rate"]),
     ("edits", lambda s: s["edits_per_sentence"]),
     ("queries", lambda s: s["queries_per_sentence"]["charged"]),
 )
@@ -25,13 +26,24 @@ def summary_table(summaries: Mapping[str, Mapping[str, Any]], title: str = "") -
             for when in ("clean", "attacked")
             for score, value in summary[when].items()
         }
-        rows[name] = {**scores, **{column: value(summary) for column, value in COLUMNS}}
+        # Of the strict rates the first: that of the paper, which looks at fewer parts.
+        strict = list((summary.get("strict_success_rate") or {}).items())[:1]
+        rows[name] = {
+            **scores,
+            "success": summary["success_rate"],
+            **{f"strict {heading(score)}": value for score, value in strict},
+            **{column: value(summary) for column, value in COLUMNS},
+        }
     # Headings stand on two lines, so that the table fits into 80 columns.
     table = _table(rows, title, "\n", 1)
     skipped = {name: summary.get("n_skipped", 0) for name, summary in summaries.items()}
+    notes = []
     if any(skipped.values()):
         counts = ", ".join(f"{name} {count}" for name, count in skipped.items() if count)
-        table.caption = f"skipped, as they reach the goal unchanged: {counts}"
+        notes.append(f"skipped, as they reach the goal unchanged: {counts}")
+    for name, summary in summaries.items():
+        notes += [f"warning: {name}: {warning}" for warning in summary.get("warnings", ())]
+    table.caption = escape("\n".join(notes)) or None
     return table
 
 
@@ -52,7 +64,7 @@ def heading(score: str) -> str:
 def _table(
     rows: Mapping[str, Mapping[str, float | None]], title: str, blank: str, digits: int
 ) -> Table:
-    table = Table(title=title or None)
+    table = Table(title=title or None, box=box.SIMPLE, collapse_padding=True, pad_edge=False)
     table.add_column("system", overflow="fold")
     columns = list(dict.fromkeys(column for row in rows.values() for column in row))
     for column in columns:

@@ -1,8 +1,6 @@
-"""Attack texts: goals, candidates, constraints and searches, run by one engine.
-
-Public names are listed in ``__init__.pyi`` and imported on first use.
-"""
+"""Attack texts: goals, candidates, constraints and searches, run by one engine."""
 
 import lazy_loader
 
+# Public names are listed in `__init__.pyi` and imported on first use.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -15,6 +15,7 @@ from .constraints.edits import EditBudget, Repeat
 from .constraints.grammar import GrammarChecker, GrammarErrors, LanguageTool
 from .constraints.language_model import LanguageModel, PerplexityRise
 from .constraints.link_grammar import LinkGrammar
+from .constraints.references import ReferenceParsers
 from .constraints.sentence_constraint import SentenceConstraint
 from .constraints.similarity import SentenceSimilarity
 from .constraints.tagging.perceptron import PerceptronTags
@@ -102,6 +103,7 @@ __all__ = [
     "ProtectedSpans",
     "RandomOrder",
     "RandomSubstitution",
+    "ReferenceParsers",
     "Repeat",
     "Score",
     "Search",

@@ -125,7 +125,9 @@ class Attack:
         """Attack as `run` does, without answers made of the victim's arrays.
 
         Args:
-            examples, victim, statistics: as in `run`.
+            examples: as in `run`.
+            victim: as in `run`.
+            statistics: as in `run`.
             reported: whether clean and closing predictions are wanted; else only what the search
                 asks is predicted, which makes adversaries for training.
         """

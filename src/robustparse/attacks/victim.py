@@ -5,14 +5,14 @@ them know their columns: answers for each word, one column a word, or the probab
 classifier, one column a class.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.types import Floats, Ids, Mask
+from robustparse.types import Example, Floats, Ids, Mask, Sentence
 
 Predictions = tuple[NDArray[Any], ...]
 """What a victim says about n texts: arrays of n rows."""
@@ -97,6 +97,42 @@ class LexicalVictim(Victim, Protocol):
 
     def seen_in_training(self, words: Sequence[str]) -> Mask:
         """Which words it learnt from in training, in whatever casing, `(words,)`."""
+
+
+class Reference(Protocol):
+    """Another model of the victim's task, consulted about changed sentences."""
+
+    def check(self, examples: Sequence[Example]) -> None:
+        """Refuse sentences that it cannot read.
+
+        Raises:
+            InputError: names the first such sentence, counted from 1.
+        """
+
+    def answers(self, sentences: Sequence[Sentence]) -> list[Any]:
+        """Answer sentences, each independently of the others."""
+
+    def agrees(self, before: Any, after: Any, apart: Collection[int]) -> bool:
+        """Tell whether two answers are the same outside the words `apart`, which count from 0."""
+
+
+@runtime_checkable
+class ReferringVictim(Victim, Protocol):
+    """A victim that opens other models of its kind."""
+
+    def reference(self, checkpoint: str) -> Reference:
+        """Open another model.
+
+        Raises:
+            InputError: there is none at this path.
+        """
+
+    def check_reference(self, reference: Any) -> None:
+        """Refuse a model that cannot judge the victim's sentences, or is the victim itself.
+
+        Raises:
+            InputError: names its path.
+        """
 
 
 @runtime_checkable

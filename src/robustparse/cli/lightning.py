@@ -1,7 +1,7 @@
-"""``fit``, ``validate``, ``test``, ``predict``: LightningCLI over our modules.
+"""``fit``, ``validate``, ``test``: LightningCLI over our modules.
 
 A run lives in ``trainer.default_root_dir``: ``config.yaml``, ``metrics.csv``, ``last.ckpt`` to
-resume from, ``best.ckpt``, the predictions. The Trainer's ``use_distributed_sampler`` is off:
+resume from, ``best.ckpt``. The Trainer's ``use_distributed_sampler`` is off:
 our loaders split the data themselves.
 """
 
@@ -19,7 +19,6 @@ from pytorch_lightning.utilities import rank_zero_only
 from robustparse.api.progress import quiet
 from robustparse.cli.common import outputs
 from robustparse.cli.common.options import files_of
-from robustparse.cli.common.predictions import PredictionFile
 from robustparse.errors import InputError
 from robustparse.files import make_folder
 from robustparse.models.base import Model
@@ -48,8 +47,9 @@ class Cli(LightningCLI):
 
     @staticmethod
     def subcommands() -> dict[str, set[str]]:
-        """Lightning's, without the choice to unpickle."""
-        return {name: skip | {"weights_only"} for name, skip in LightningCLI.subcommands().items()}
+        """Lightning's, without the choice to unpickle, and without `predict`, which is ours."""
+        every = LightningCLI.subcommands()
+        return {name: every[name] | {"weights_only"} for name in ("fit", "validate", "test")}
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         """Parse; a mistake is said in one message."""
@@ -67,6 +67,7 @@ class Cli(LightningCLI):
         """Find the run's folder and the checkpoint before anything takes time."""
         command, config = str(self.subcommand), self.config[self.subcommand]
         _check(config)
+        _check_vocabulary(config)
         self.folder = make_folder(Path(config.trainer.default_root_dir))
         wished = config.ckpt_path
         untrained = config.model.get("init_args", {}).get("init_from") is None
@@ -110,16 +111,7 @@ class Cli(LightningCLI):
             kwargs |= {"callbacks": chosen, "enable_checkpointing": checkpoints}
         elif fits:
             kwargs["callbacks"] = [NoCheckpoint(), *outputs.as_list(settings.callbacks)]
-        elif self.subcommand == "predict":
-            wished = outputs.as_list(settings.callbacks)
-            self.predictions = PredictionFile(self.folder)
-            kwargs["callbacks"] = [*wished, self.predictions]
         return super().instantiate_trainer(**kwargs)
-
-    def predict(self, **kwargs: Any) -> None:
-        """Answer the test sentences; a callback writes the answers."""
-        self.trainer.predict(**{**kwargs, "return_predictions": False})
-        rank_zero_only(_say)(f"the answers are in {self.predictions.path}")
 
 
 def run(arguments: Sequence[str]) -> None:
@@ -128,7 +120,7 @@ def run(arguments: Sequence[str]) -> None:
     Raises:
         InputError: a mistake of the user's.
     """
-    commands = LightningCLI.subcommands()
+    commands = Cli.subcommands()
     raises = {"exit_on_error": False}
     with quiet():
         try:
@@ -172,6 +164,23 @@ def _check(config: Any) -> None:
             "belongs to an --optimizer of Lightning's command line, and there is none",
             key="--lr_scheduler",
             remedy="set model.init_args.optimization.schedule, or give both",
+        )
+
+
+def _check_vocabulary(config: Any) -> None:
+    """Refuse a new model of our data modules where nothing tells its words.
+
+    Raises:
+        InputError: see there.
+    """
+    data, model = (config[part].get("init_args", {}) for part in ("data", "model"))
+    named = any(data.get(name) is not None for name in ("folder", "train_file"))
+    if "train_file" in data and not named and model.get("init_from") is None:
+        raise InputError(
+            "no training data to take the vocabulary from",
+            key="data.init_args",
+            remedy="set data.init_args.folder or train_file, or start from a checkpoint with "
+            "model.init_args.init_from",
         )
 
 

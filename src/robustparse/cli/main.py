@@ -1,6 +1,6 @@
 """The program: ``robustparse COMMAND`` and ``python train.py COMMAND``.
 
-``fit``, ``validate``, ``test`` and ``predict`` are Lightning's; the other commands are typed
+``fit``, ``validate`` and ``test`` are Lightning's; the other commands are typed
 functions, one file each. A user's mistake ends with exit code 2 and one message, a training run
 that was asked to stop by a signal with 128 and the signal's number (143 for SIGTERM), as does any
 command on Ctrl-C (130).
@@ -17,13 +17,13 @@ LIGHTNING = {
     "fit": "train a model from a YAML configuration; --ckpt_path last resumes",
     "validate": "score a checkpoint on the development data",
     "test": "score a checkpoint on the test data",
-    "predict": "write a checkpoint's answers on the test data",
 }
 OWN = {
     "quickstart": "train, attack, train adversarially, attack again, on embedded data",
     "attack": "attack a checkpoint, or a --victim, on a data file",
     "augment": "write adversarial copies of training sentences",
     "evaluate": "score a checkpoint, or a --victim, on a data file, clean or under noise",
+    "predict": "write a checkpoint's answers on a file or standard input",
     "measure": "measure fluency and similarity of an attack's sentences by models",
     "annotate": "export blind pairs for human judgement; score the answers",
     "report": "draw one HTML page from the folders of attacks and runs",

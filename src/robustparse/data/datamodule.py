@@ -33,7 +33,9 @@ class DataModule(pl.LightningDataModule):
 
     Args:
         folder: holds the three files; ``sample`` stands for the embedded sample.
-        train_file, dev_file, test_file: name files one by one, over ``folder``.
+        train_file: takes the place of the one in ``folder``.
+        dev_file: takes the place of the one in ``folder``.
+        test_file: takes the place of the one in ``folder``.
         augmented_files: perturbed copies of training texts, as ``augment`` and ``attack`` write
             them, to train on too.
         batch_words: words of a global batch, over all processes.
@@ -97,8 +99,8 @@ class DataModule(pl.LightningDataModule):
     # What a kind of files differs in
 
     @abstractmethod
-    def read(self, path: str | Path, gold: bool = True) -> list[Example]:
-        """Return the examples of a file; without ``gold``, their answers are not looked at."""
+    def read(self, path: str | Path) -> list[Example]:
+        """Return the examples of a file."""
 
     @abstractmethod
     def sample(self, split: str) -> list[Example]:
@@ -114,10 +116,10 @@ class DataModule(pl.LightningDataModule):
 
     # Examples
 
-    def examples(self, split: str, gold: bool = True) -> list[Example]:
-        """Return the examples of ``train``, ``dev`` or ``test``; ``gold`` as in ``read``."""
+    def examples(self, split: str) -> list[Example]:
+        """Return the examples of ``train``, ``dev`` or ``test``."""
         path = self.path(split)
-        return self.sample(split) if path is None else self.read(path, gold)
+        return self.sample(split) if path is None else self.read(path)
 
     def path(self, split: str) -> Path | None:
         """Return the file of a split; None for the embedded sample.
@@ -176,16 +178,15 @@ class DataModule(pl.LightningDataModule):
         """The ``Model`` that reads the batches; this package comes before that of models."""
         return self.trainer.lightning_module  # type: ignore[union-attr]
 
-    def _read(self, split: str, gold: bool = True) -> list[Example]:
+    def _read(self, split: str) -> list[Example]:
         """Return the texts of a split, every one of which the model can read; warn once."""
-        examples = self.train_examples if split == "train" else self.examples(split, gold)
+        examples = self.train_examples if split == "train" else self.examples(split)
         path = self.path(split) or SAMPLE
-        policy = self.punctuation if gold else "none"
-        self._model.check_readable(examples, path, policy)
+        self._model.check_readable(examples, path, self.punctuation)
         if split not in self._warned and self._place()[0] == 0:
             self._warned.add(split)
             training = split == "train"
-            for warning in self._model.warnings(examples, path, policy, training, gold):
+            for warning in self._model.warnings(examples, path, self.punctuation, training):
                 log.warning("%s", warning)
         return examples
 
@@ -220,12 +221,8 @@ class DataModule(pl.LightningDataModule):
         """Return the test texts."""
         return self._evaluation(self._read("test"))
 
-    def predict_dataloader(self) -> EvaluationLoader:
-        """Return the test texts; their gold answers are not looked at."""
-        return self._evaluation(self._read("test", gold=False), gold=False)
-
-    def _evaluation(self, examples: Sequence[Example], gold: bool = True) -> EvaluationLoader:
-        data = self._model.encode(examples, self.punctuation, checked=False, gold=gold)
+    def _evaluation(self, examples: Sequence[Example]) -> EvaluationLoader:
+        data = self._model.encode(examples, self.punctuation, checked=False)
         device = self.trainer.strategy.root_device  # type: ignore[union-attr]
         words = forward_words(device, self.eval_batch_words)
         return EvaluationLoader(data, words, *self._place())

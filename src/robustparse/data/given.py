@@ -5,8 +5,11 @@ from collections.abc import Iterable, Sequence
 from robustparse.errors import InputError
 from robustparse.types import Example, Sentence
 
+Text = Sentence | Sequence[str]
+"""A list of words, or a sentence with its tags."""
 
-def examples_of(sentences: Sequence[Sentence | Sequence[str]]) -> list[Example]:
+
+def examples_of(sentences: Sequence[Text]) -> list[Example]:
     """Return each sentence as an example without a gold answer; ids count them from 0.
 
     Raises:
@@ -23,7 +26,7 @@ def examples_of(sentences: Sequence[Sentence | Sequence[str]]) -> list[Example]:
     return [_example(index, given) for index, given in enumerate(sentences)]
 
 
-def _example(index: int, given: Sentence | Sequence[str]) -> Example:
+def _example(index: int, given: Text) -> Example:
     words: object = given.words if isinstance(given, Sentence) else given
     key, expected = f"sentence {index + 1}", "a list of words, as ['The', 'cat', 'sleeps']"
     if isinstance(words, str) or not isinstance(words, Iterable):

@@ -26,9 +26,9 @@ class TextDataModule(DataModule):
         super().__init__(**settings)
         self.columns = columns
 
-    def read(self, path: str | Path, gold: bool = True) -> list[Example]:
+    def read(self, path: str | Path) -> list[Example]:
         """See `read_texts`."""
-        return read_texts(path, self.columns, self.max_length, gold, _LIMIT)
+        return read_texts(path, self.columns, self.max_length, limit=_LIMIT)
 
     def sample(self, split: str) -> list[Example]:
         """Return a split of the sample that the seed gives."""

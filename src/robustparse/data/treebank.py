@@ -16,9 +16,9 @@ class TreebankDataModule(DataModule):
     ``.conllx`` and ``.conll`` will do too. For arguments see `DataModule`.
     """
 
-    def read(self, path: str | Path, gold: bool = True) -> list[Example]:
+    def read(self, path: str | Path) -> list[Example]:
         """See ``read_treebank``."""
-        return read_treebank(path, self.max_length, gold, _LIMIT)
+        return read_treebank(path, self.max_length, limit=_LIMIT)
 
     def sample(self, split: str) -> list[Example]:
         """Return a split of the sample treebank that the seed gives."""

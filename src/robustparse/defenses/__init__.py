@@ -1,8 +1,6 @@
-"""Callbacks that make training robust: adversaries, and a monitor of robust scores.
-
-Public names are listed in ``__init__.pyi`` and imported on first use.
-"""
+"""Callbacks that make training robust: adversaries, and a monitor of robust scores."""
 
 import lazy_loader
 
+# Public names are listed in `__init__.pyi` and imported on first use.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -21,7 +21,10 @@ class PerturbationAdversary(CopyingAdversary):
 
     Args:
         operations: such as `Typos`, one at least.
-        fraction, every, seed, mode: see `CopyingAdversary`.
+        fraction: see `CopyingAdversary`.
+        every: see `CopyingAdversary`.
+        seed: see `CopyingAdversary`.
+        mode: see `CopyingAdversary`.
 
     Raises:
         InputError: there is no operation, or a setting is out of range.

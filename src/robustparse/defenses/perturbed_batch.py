@@ -26,7 +26,7 @@ from robustparse.models.base import Model
 class TrainingPass(NamedTuple):
     """A pass that adds the gradients of ``weight`` times the loss at a delta.
 
-    Args:
+    Attributes:
         delta: ``(batch, units, dim)``, added to the embeddings.
         weight: of its loss in the total.
         ascend: the ascent continues from here, with the gradient towards the delta.
@@ -41,10 +41,12 @@ class PerturbedBatch:
     """A batch that a gradient adversary trains on.
 
     Args:
-        trainer, model: run the batch.
-        batch, index: its number in the epoch; other callbacks may append to the batch in place
-            until the first pass.
-        epsilon, step_size: norms of a delta and of one ascent step in this optimizer step.
+        trainer: runs the batch.
+        model: reads the batch.
+        batch: other callbacks may append to it in place until the first pass.
+        index: number of the batch in the epoch.
+        epsilon: norm of a delta in this optimizer step.
+        step_size: norm of one ascent step in this optimizer step.
         same_dropout: draw the first pass's dropout masks in every pass, or fresh ones.
 
     Attributes:

@@ -49,7 +49,10 @@ class SubstitutionAdversary(CopyingAdversary):
         attack: how; a search that asks little (`ranking: random`) suits best. Its own ``seed`` does
             not count, and its own ``budget`` may be no other than the one here.
         budget: queries that may be charged to an attacked sentence.
-        fraction, every, seed, mode: see `CopyingAdversary`.
+        fraction: see `CopyingAdversary`.
+        every: see `CopyingAdversary`.
+        seed: see `CopyingAdversary`.
+        mode: see `CopyingAdversary`.
 
     Raises:
         InputError: a setting is out of range, or the attack has another budget.

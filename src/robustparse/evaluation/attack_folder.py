@@ -6,6 +6,7 @@ lines of different runs never mix; one process at a time has the folder.
 """
 
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -29,6 +30,7 @@ from robustparse.evaluation.lines import (
     json_line,
     tidy,
 )
+from robustparse.evaluation.reach import Reach
 from robustparse.evaluation.shards import Source, Speed, attacked_lines, drain
 from robustparse.evaluation.tally import Tally
 from robustparse.files import make_folder, read_json, write_text, written
@@ -52,12 +54,13 @@ def attack_into(
 ) -> Summary:
     """Attack examples in this process; see `collect_into`."""
     source = partial(attacked_lines, task, attack, victim)
-    return collect_into(folder, task, source, examples, run, on_sentence)
+    return collect_into(folder, task, attack, source, examples, run, on_sentence)
 
 
 def collect_into(
     folder: Path,
     task: Task,
+    attack: Attack,
     source: Source,
     examples: Sequence[Example],
     run: dict[str, Any],
@@ -71,6 +74,7 @@ def collect_into(
     Args:
         folder: where to; continued if it holds the same run.
         task: of the victim.
+        attack: whose parts a message names.
         source: attacks the sentences that are left, in this process or in others.
         examples: sentences with distinct ids.
         run: plain values that tell this run from others: attack, victims, data, seed, limit.
@@ -81,7 +85,8 @@ def collect_into(
         if nothing was left for it to attack.
 
     Raises:
-        InputError: the folder is not writable, in use, holds another run or broken files.
+        InputError: the folder is not writable, in use, holds another run or broken files; or the
+            attack could change no sentence, see `Reach.check`.
     """
     with locked(make_folder(folder)):
         done = {line["id"] for line in held_lines(folder)}
@@ -93,6 +98,10 @@ def collect_into(
         tally = Tally.of(task, each_line(folder / EXAMPLES))
         speed = _attack_pending(folder, source, pending, tally, on_sentence)
         tidy(folder)
+        reach = Reach()
+        for line in each_line(folder / EXAMPLES):
+            reach.add(line)
+        reach.check(attack, examples)
         with written(folder / f"adversarial{task.ending(str(run.get('data', '')))}") as file:
             by_id = {example.id: example for example in examples}
             for line in each_line(folder / EXAMPLES):
@@ -102,6 +111,8 @@ def collect_into(
             **{key: run[key] for key in ("attack", "victims", "seed")},
             **tally.scores(),
             **breakdown(task, each_line(folder / EXAMPLES)),
+            "reach": reach.summary(),
+            "warnings": [*reach.warnings()],
             **speed.summary(len(pending)),
             "versions": {"robustparse": __version__, "torch": str(torch.__version__)},
         }
@@ -142,23 +153,37 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def _claim(folder: Path, run: dict[str, Any], started: bool) -> None:
-    """Write ``run.json``, or make sure that the lines already there are this run's."""
+    """Write ``run.json``, or make sure that the lines already there are this run's.
+
+    A run of more sentences extends one whose limit was lower: the first sentences are the same.
+    """
     path = folder / RUN
-    if not started:
-        write_text(path, json.dumps(run, indent=2) + "\n")
-        return
-    if not path.exists():
+    if started and not path.exists():
         raise InputError(
             f"holds {EXAMPLES} but no {RUN} that says of which run", path=folder, remedy=_OTHER
         )
+    text = json.dumps(run, indent=2) + "\n"
+    if not started:
+        write_text(path, text)
+        return
     there, ours = _flat(read_json(path, dict, _OTHER)), _flat(run)
-    for key in sorted({*there, *ours}):
+    extends = _limit(there) < _limit(ours)
+    for key in sorted({*there, *ours} - ({"limit"} if extends else set())):
         if there.get(key) != ours.get(key):
             raise InputError(
                 f"holds another run ({key}: {there.get(key)!r} there, {ours.get(key)!r} here)",
                 path=folder,
                 remedy=_OTHER,
             )
+    if extends:
+        (folder / SUMMARY).unlink(missing_ok=True)  # first, as it is of fewer sentences
+        write_text(path, text)
+
+
+def _limit(run: dict[str, Any]) -> float:
+    """Return how many sentences a run attacks at most."""
+    limit = run.get("limit")
+    return limit if isinstance(limit, int) else math.inf
 
 
 def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -7,11 +7,14 @@ latter and whose values are the former).
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
+from robustparse.attacks.engine.funnel import ALL, JUDGED
 from robustparse.evaluation.tally import Line, Tally
+from robustparse.metrics import percent
 from robustparse.tagsets import CLASSES, class_of
 from robustparse.tasks.task import Task
 
@@ -33,19 +36,43 @@ def breakdown(task: Task, lines: Iterable[Line]) -> dict[str, Any]:
         task: of the victim.
         lines: of ``examples.jsonl``, read once.
     """
-    successes, candidates, unseen, tags = Tally(task), Candidates(), UnseenWords(), Tags(task)
+    successes, tags, strict = Tally(task), Tags(task), StrictSuccess(task)
+    candidates, unseen = Candidates(), UnseenWords()
     for line in lines:
         if line["success"]:
             successes.add(line)
-        for part in (candidates, unseen, tags):
+        for part in (candidates, unseen, tags, strict):
             part.add(line)
     return {
+        "strict_success_rate": strict.summary(),
         **means_over_successes(successes.sums),
         "candidates": candidates.summary(),
         "unseen": unseen.summary(),
         "by_tag": tags.summary(),
         **NOT_MEASURED,
     }
+
+
+class StrictSuccess:
+    """Success where everything is left out that a changed word is part of (`Task.strict_success`).
+
+    Args:
+        task: of the victim.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self._task, self._tried, self._successes = task, 0, Counter[str]()
+
+    def add(self, line: Line) -> None:
+        """Add a sentence; skipped ones count no more than in the success rate."""
+        if not line["skipped"]:
+            self._tried += 1
+            self._successes.update(self._task.strict_success(line))
+
+    def summary(self) -> dict[str, float] | None:
+        """Return the rate by each score, in percent of the sentences; None without any."""
+        found = {name: percent(count, self._tried) for name, count in self._successes.items()}
+        return found or None
 
 
 def means_over_successes(sums: Mapping[str, int]) -> dict[str, Any]:
@@ -65,17 +92,23 @@ class Candidates:
 
     slots: int = 0
     sums: dict[str, Counter[str]] = field(default_factory=dict)
+    judged: dict[str, Counter[str]] = field(default_factory=dict)
 
     def add(self, line: Line) -> None:
         """Add a sentence."""
         self.slots += line["candidates"]["slots"]
         for generator, counts in line["candidates"]["sums"].items():
             self.sums.setdefault(generator, Counter()).update(counts)
+        for tag, counts in line["candidates"].get("judged_by_tag", {}).items():
+            self.judged.setdefault(class_of(tag) or OTHER, Counter()).update(counts)
 
     def summary(self) -> dict[str, Any]:
-        """Return sums, and means over the slots that candidates were made for."""
+        """Return sums, and means over the slots that candidates were made for.
+
+        Where constraints judge changed sentences, also what each of them vetoed.
+        """
         slots = self.slots
-        return {
+        found: dict[str, Any] = {
             "slots": slots,
             "sums": {generator: dict(counts) for generator, counts in self.sums.items()},
             "means": {
@@ -83,6 +116,33 @@ class Candidates:
                 for generator, counts in self.sums.items()
             },
         }
+        stages = list(self.sums.get(ALL, ()))
+        if JUDGED in stages:
+            found["vetoed"] = self._vetoed(stages[stages.index(JUDGED) :])
+        return found
+
+    def _vetoed(self, stages: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Compute what each constraint refused of the changed sentences that it judged.
+
+        By the class of the changed word (`tagsets.CLASSES`), and of all: the number judged, and
+        the share refused in percent.
+        """
+        classes = {ALL: self.sums[ALL]}
+        classes |= {name: self.judged[name] for name in (*CLASSES, OTHER) if name in self.judged}
+        return {
+            constraint: {
+                name: {
+                    "judged": counts[before],
+                    "percent": _refused(counts[before], counts[constraint]),
+                }
+                for name, counts in classes.items()
+            }
+            for before, constraint in pairwise(stages)
+        }
+
+
+def _refused(judged: int, left: int) -> float | None:
+    return percent(judged - left, judged) if judged else None
 
 
 @dataclass

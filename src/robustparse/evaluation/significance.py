@@ -9,6 +9,10 @@ fixed order: neither the order of the sentences nor the packing of the draws cha
 The recovered share is (A_adv - A_clean) / (C_clean - A_clean): A_clean and C_clean are the clean
 model's scores under attack and without, A_adv is the defended model's score under attack. 100 %
 means that under attack the defended model scores what the clean one scores without.
+
+What a system loses to an attack is C - A. A defense is judged by both: the recovered share also
+counts what the defended model gains or loses without an attack, the difference of the two losses
+does not.
 """
 
 from collections.abc import Callable, Sequence
@@ -93,6 +97,86 @@ def paired_bootstrap(
     lower = np.sort(np.where(undefined, -np.inf, found))[rank]
     upper = np.sort(np.where(undefined, np.inf, found))[draws - 1 - rank]
     return Interval(estimate, float(lower), float(upper))
+
+
+@dataclass(frozen=True, slots=True)
+class AttackedCounts:
+    """Correct parts of a system's answers to each sentence, before and after an attack.
+
+    Systems are compared on the same sentences in the same order.
+
+    Args:
+        counted: parts that enter the scores, `(sentences,)`.
+        clean: correct parts of the answers to the originals, `(sentences,)`.
+        attacked: correct parts of the answers to the perturbed sentences, `(sentences,)`.
+    """
+
+    counted: ArrayLike
+    clean: ArrayLike
+    attacked: ArrayLike
+
+    def lost(self) -> Interval:
+        """Estimate the points that the system loses to the attack."""
+
+        def lost(scores: Scores) -> Scores:
+            c, a = scores
+            points: Scores = c - a
+            return points
+
+        return self._estimate(lost, self.clean, self.attacked)
+
+    def lost_beyond(self, first: "AttackedCounts") -> Interval:
+        """Estimate how many points more than another system this one loses to the attack."""
+
+        def difference(scores: Scores) -> Scores:
+            c_first, a_first, c, a = scores
+            points: Scores = (c - a) - (c_first - a_first)
+            return points
+
+        both = (first.clean, first.attacked, self.clean, self.attacked)
+        return self._estimate(difference, *both)
+
+    def gained(self, first: "AttackedCounts") -> Interval:
+        """Estimate how many points more than another system this one scores under attack."""
+
+        def difference(scores: Scores) -> Scores:
+            a_first, a = scores
+            points: Scores = a - a_first
+            return points
+
+        return self._estimate(difference, first.attacked, self.attacked)
+
+    def won_back(self, first: "AttackedCounts") -> Interval:
+        """Estimate the percentage of what the clean model loses that this one wins back.
+
+        Raises:
+            ValueError: the clean model loses nothing.
+        """
+        return self._estimate(recovered_share, first.attacked, first.clean, self.attacked)
+
+    def kept(self, first: "AttackedCounts") -> Interval:
+        """Estimate the percentage of what a first attack takes that this one of the model takes.
+
+        Raises:
+            ValueError: the first attack takes nothing.
+        """
+
+        def kept(scores: Scores) -> Scores:
+            return 100 - recovered_share(scores)
+
+        return self._estimate(kept, first.attacked, first.clean, self.attacked)
+
+    def won_back_beyond(self, first: "AttackedCounts", control: "AttackedCounts") -> Interval:
+        """Estimate how many points more than a control this model wins back; see `won_back`."""
+
+        def difference(scores: Scores) -> Scores:
+            return recovered_share(scores[[0, 1, 2]]) - recovered_share(scores[[0, 1, 3]])
+
+        attacked = (self.attacked, control.attacked)
+        return self._estimate(difference, first.attacked, first.clean, *attacked)
+
+    def _estimate(self, statistic: Statistic, *correct: ArrayLike) -> Interval:
+        return paired_bootstrap(statistic, correct, self.counted, seed=0)
 
 
 def _draw(

@@ -26,7 +26,8 @@ def result_line(task: Task, result: AttackResult) -> dict[str, Any]:
     anything to attack in the sentence, a pair of phrases for one, ``skipped`` whether the sentence
     reaches it as it is; ``candidates`` says how many were made and passed each constraint,
     ``unseen`` how many changed words the victim does not know; ``edited_tags`` are the tags
-    (`Sentence.tagged`) of changed words on the original sentence, none where the corpus has none.
+    (`Sentence.tagged`) of changed words on the original sentence, none where the corpus has none;
+    ``uncounted`` are the positions of words that do not enter the scores, if there are any.
     """
     example, tags = result.example, result.example.sentence.tagged()
     counted = np.array(result.counted, dtype=np.bool_)
@@ -52,6 +53,7 @@ def result_line(task: Task, result: AttackResult) -> dict[str, Any]:
         "clean": scored(result.clean, clean),
         "attacked": scored(result.attacked, attacked),
         "counted": clean["counted"],
+        **({} if counted.all() else {"uncounted": np.flatnonzero(~counted).tolist()}),
         "targeted": result.targeted,
         "skipped": result.skipped,
         "success": result.success,

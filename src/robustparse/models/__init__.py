@@ -1,8 +1,6 @@
-"""Models that Lightning trains: encoders, parsers, and their checkpoints.
-
-Public names are listed in ``__init__.pyi`` and imported on first use.
-"""
+"""Models that Lightning trains: encoders, parsers, and their checkpoints."""
 
 import lazy_loader
 
+# Public names are listed in `__init__.pyi` and imported on first use.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torchmetrics import Metric
 
 from robustparse.data.batch import Batch, Column, EncodedCorpus
-from robustparse.data.given import examples_of
+from robustparse.data.given import Text, examples_of
 from robustparse.data.sampler import EvaluationLoader, Unit, forward_words
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_seed
@@ -40,7 +40,7 @@ from robustparse.models.checkpoint import (
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.optimization import Optimization
 from robustparse.tasks.task import Task
-from robustparse.types import Example, Prediction, Sentence
+from robustparse.types import Example, Prediction
 
 Predictions = tuple[NDArray[Any], ...]
 """What a model says of n texts: arrays of n rows."""
@@ -94,10 +94,9 @@ class Model(pl.LightningModule, ABC):
             self.encoder.restore(held_arguments(start, "encoder"))
         if vocabulary is None:
             raise InputError(
-                "no training data to take the vocabulary from",
-                key="model.init_args.vocabulary",
-                remedy="set data.init_args.folder or train_file, or start from a checkpoint with "
-                "model.init_args.init_from",
+                "neither a vocabulary nor a checkpoint is given",
+                key=type(self).__name__,
+                remedy="pass vocabulary=Vocabulary.from_examples(examples), or init_from=PATH",
             )
         self.vocabulary = vocabulary
         with torch.random.fork_rng(devices=[]):
@@ -193,13 +192,14 @@ class Model(pl.LightningModule, ABC):
         return self.decode([self], [self(batch)], [batch])
 
     def predict(
-        self, sentences: Sequence[Sentence | Sequence[str]], batch_words: int | None = None
+        self, sentences: Sequence[Text], batch_words: int | None = None, checked: bool = True
     ) -> list[Any]:
         """Return the answers to texts, each a list of words or a ``Sentence`` with tags.
 
         Args:
             sentences: what to read; text must have been split into words.
             batch_words: padded words of a forward pass; None leaves them to ``forward_words``.
+            checked: see ``encode``.
 
         Raises:
             InputError: see ``examples_of`` and ``check``; or ``batch_words`` is below 1.
@@ -208,7 +208,7 @@ class Model(pl.LightningModule, ABC):
         found: dict[int, Any] = {}
         size = forward_words(self.device, batch_words)
         with evaluating(self):
-            for batch in EvaluationLoader(self.encode(examples, gold=False), size):
+            for batch in EvaluationLoader(self.encode(examples, checked=checked, gold=False), size):
                 found.update((p.id, p.answer) for p in self.predict_step(batch.to(self.device), 0))
         return [found[index] for index in range(len(examples))]
 

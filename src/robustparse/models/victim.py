@@ -15,6 +15,7 @@ from robustparse.errors import InputError, check_choice
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.base import Model, Predictions, evaluating
 from robustparse.models.encoders.word_table import UNKNOWN
+from robustparse.models.reference import ReferenceModel
 from robustparse.models.white_box import (
     InputVectors,
     by_word,
@@ -172,6 +173,14 @@ class ModelVictim:
         """See ``CharacterVictim.character_vectors``."""
         encoder = spelling(self._only("character embeddings of"))
         return _numpy(character_vectors(encoder, self._words.of_member(0, rows)))
+
+    def reference(self, checkpoint: str) -> ReferenceModel:
+        """See ``ReferringVictim.reference``."""
+        return ReferenceModel(checkpoint)
+
+    def check_reference(self, reference: ReferenceModel) -> None:
+        """See ``ReferringVictim.check_reference``."""
+        reference.check_against(self.models)
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:

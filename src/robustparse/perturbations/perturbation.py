@@ -23,7 +23,7 @@ NEW = -1  # the origin of a word that stands for no original one
 class Rewording(NamedTuple):
     """The words that an operation puts in place of a sentence's.
 
-    Args:
+    Attributes:
         words: the new words, at least one.
         origins: for each of them the position, from 0, of the original word that it stands for, or
             `NEW`. A position that is missing was dropped; one that is there twice was split.

@@ -129,7 +129,9 @@ class Walk:
             try:
                 node = parse_yaml(text, key=key)
             except NotYAMLError:
-                return
+                if key in _FILES:
+                    raise
+                return  # a text with odd characters
             if node is not None and not isinstance(node, yaml.ScalarNode):
                 self.node(node, None, key)
 

@@ -47,7 +47,8 @@ def parse_yaml(text: str, path: Path | None = None, key: str | None = None) -> y
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
         line = mark.line + 1 if mark is not None and path is not None else None
-        raise NotYAMLError(f"not YAML: {problem}", path=path, line=line, key=key) from None
+        column = "" if mark is None else f" at column {mark.column + 1}"
+        raise NotYAMLError(f"not YAML{column}: {problem}", path=path, line=line, key=key) from None
     return node
 
 

@@ -14,6 +14,8 @@ from typing import Any
 
 from robustparse.evaluation.lines import EXAMPLES, RUN, SUMMARY, each_line
 from robustparse.evaluation.pairs import REMEDY, pair_of, read_summary
+from robustparse.evaluation.significance import AttackedCounts
+from robustparse.evaluation.tally import WHEN
 from robustparse.files import as_written, read_json
 from robustparse.reports.plots import Curve, Plot
 from robustparse.tasks.task import Task, named
@@ -61,6 +63,7 @@ class AttackFolder:
         name: of the system in the report.
         task: what the system answers.
         summary: all of ``summary.json``; a score that was not computed is None.
+        counts: correct parts of each sentence, by the headline score.
         path: the folder.
         run: ``run.json``; empty where there is none.
         plots: the plot of ``curves.json``, or none.
@@ -72,6 +75,7 @@ class AttackFolder:
     name: str
     task: Task
     summary: Json
+    counts: AttackedCounts
     path: Path
     run: Json = field(default_factory=dict)
     plots: tuple[Plot, ...] = ()
@@ -108,20 +112,21 @@ def read_folder(folder: Path, name: str) -> AttackFolder:
         digests = run.get("sha256", {})
         compared = json.dumps([digests.get("data"), *map(run.get, _COMPARED)], sort_keys=True)
         weights = digests.get("checkpoint")
-    sentences = [
-        sentence
-        for line in each_line(folder / EXAMPLES)
-        if (sentence := _sentence(line, folder, task)) is not None
-    ]
+    sentences, counts = [], []
+    for line in each_line(folder / EXAMPLES):
+        sentences.append(_sentence(line, folder, task))
+        with as_written(folder / EXAMPLES, "attack", key=f"sentence {line['id']}"):
+            counts.append(_counts(line, task))
     curves = folder / CURVES
     return AttackFolder(
         name=name,
         task=task,
         summary=summary,
+        counts=AttackedCounts(*zip(*counts, strict=True)) if counts else AttackedCounts((), (), ()),
         path=folder,
         run=run,
         plots=(_read_plot(curves),) if curves.exists() else (),
-        sentences=tuple(sentences),
+        sentences=tuple(sentence for sentence in sentences if sentence is not None),
         compared=compared if run else None,
         model=None if weights is None else json.dumps([weights, run.get("decoder")]),
     )
@@ -161,8 +166,10 @@ def number(value: Any) -> float | None:
 def _checked(summary: Json, task: Task) -> Json:
     """Return what the report computes with, of the right types."""
     sides = ("clean", "attacked")
+    strict = summary.get("strict_success_rate") or {}
     return {
         "attack": summary["attack"],
+        "strict_success_rate": {score: number(rate) for score, rate in strict.items()},
         **{side: {score: number(summary[side][score]) for score in task.scores} for side in sides},
         **{key: operator.index(summary[key]) for key in ("n_sentences", "n_words")},
         **{key: number(summary[key]) for key in ("success_rate", "edits_per_sentence")},
@@ -175,6 +182,16 @@ def _sentence(line: Json, folder: Path, task: Task) -> AttackedSentence | None:
     line = {**line, "edited": pair.changed}
     with as_written(folder / EXAMPLES, "attack", key=f"sentence {pair.id}"):
         return AttackedSentence(line, *task.changes(line)) if pair.success else None
+
+
+def _counts(line: Json, task: Task) -> tuple[int, int, int]:
+    """Read counted parts, and correct ones before and after."""
+    counted, clean, attacked = map(
+        operator.index, (line["counted"], *(line[when][task.sums[-1]] for when in WHEN))
+    )
+    if not 0 <= min(clean, attacked) <= max(clean, attacked) <= counted:
+        raise ValueError(f"{clean} and {attacked} correct parts of {counted}")
+    return counted, clean, attacked
 
 
 def _read_plot(path: Path) -> Plot:

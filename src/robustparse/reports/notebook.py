@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from robustparse.reports.folders import most_telling, read_folder
-from robustparse.reports.page import environment, falls_of
+from robustparse.reports.page import environment, falls_of, losses_of
 from robustparse.tasks.task import Task
 
 Line = Mapping[str, Any]
@@ -30,8 +30,8 @@ def results_html(folder: Path, name: str, shown: int) -> str:
         (each.line, Markup(found.task.draw(each.line)))
         for each in most_telling(found.sentences, shown)
     ]
-    rows, falls = [found], falls_of([found])
-    return _element("results", rows=rows, falls=falls, task=found.task, examples=pictures)
+    of = {"rows": [found], "falls": falls_of([found]), "losses": losses_of([found])}
+    return _element("results", **of, task=found.task, examples=pictures)
 
 
 def example_html(task: Task, line: Line) -> str:

@@ -1,8 +1,6 @@
-"""Tasks: what differs between kinds of answers, each in one object.
-
-Public names are listed in ``__init__.pyi`` and imported on first use.
-"""
+"""Tasks: what differs between kinds of answers, each in one object."""
 
 import lazy_loader
 
+# Public names are listed in `__init__.pyi` and imported on first use.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

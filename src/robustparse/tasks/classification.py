@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from robustparse.data.text_files import ending_of, line_of, read_texts
 from robustparse.errors import InputError, UntaggedError
 from robustparse.metrics import PunctuationPolicy, percent
-from robustparse.tasks.task import Record, Task, answers_of
+from robustparse.tasks.task import Record, Task
 from robustparse.types import Example, Label, Sentence
 
 
@@ -24,6 +24,7 @@ class ClassificationTask(Task):
     scores = ("accuracy",)
     further_scores = ()
     sums = ("correct",)
+    multiline = False
     legend = (
         '<ul class="legend"><li><mark>word</mark>substituted</li><li>Bars are probabilities; '
         "wrong labels have another color. The most probable label, the answer, is bold.</li></ul>"
@@ -124,16 +125,15 @@ class ClassificationTask(Task):
 
     def draw(self, record: Record) -> str:
         """Draw both texts, and the probability of each label before and after."""
-        gold, before, after = answers_of(self, record)
+        gold, before, after = self.answers(record)
         labels = dict.fromkeys([gold, *before.probabilities, before, after])
         return _template().render(
             record=record, gold=gold, before=before, after=after, labels=labels
         )
 
-    def changes(self, record: Record) -> tuple[int, int, int]:
-        """See `Task.changes`; the answer to a text has one part."""
-        gold, before, after = answers_of(self, record)
-        return int(before != after), int(before != gold), int(after != gold)
+    def difference(self, one: str, other: str, apart: Collection[int] = ()) -> int:
+        """Tell whether the labels differ: 0 or 1; the answer to a text has one part."""
+        return int(one != other)
 
 
 def _is_share(value: object) -> bool:

@@ -28,7 +28,7 @@ from robustparse.metrics import (
     tree_sums,
     unmatched_punctuation,
 )
-from robustparse.tasks.task import ANSWERS, Record, Task, answers_of, reworded
+from robustparse.tasks.task import ANSWERS, Record, Task, reworded
 from robustparse.tasks.tree_drawing import LEGEND, draw_pair
 from robustparse.types import DependencyTree, Example, Sentence
 
@@ -41,6 +41,7 @@ class DependencyTask(Task):
     scores = ("uas", "las")
     further_scores = ("ucm", "lcm")
     sums = ("correct_heads", "correct_labels")
+    multiline = True
     legend = LEGEND
 
     def read(
@@ -153,20 +154,39 @@ class DependencyTask(Task):
 
     def draw(self, record: Record) -> str:
         """Draw both trees in one SVG, wrong arcs and labels marked."""
-        gold, before, after = self._trees(record)
+        gold, before, after = self.answers(record)
         words = (record["tokens"], record["adversarial_tokens"])
         return draw_pair(words, gold, (before, after), record["edited"])
 
-    def changes(self, record: Record) -> tuple[int, int, int]:
-        """Count words whose head or label changed, was wrong before, and is wrong after."""
-        gold, before, after = self._trees(record)
-        edited = set(record["edited"])
-        changed = [word for word in _different(before, after) if word not in edited]
-        return len(changed), len(_different(gold, before)), len(_different(gold, after))
+    def difference(
+        self, one: DependencyTree, other: DependencyTree, apart: Collection[int] = ()
+    ) -> int:
+        """Count the words whose head or label differs."""
+        pairs = zip(_arcs(one), _arcs(other), strict=True)
+        return sum(a != b and word not in apart for word, (a, b) in enumerate(pairs))
 
-    def _trees(self, record: Record) -> list[DependencyTree]:
-        """Return the gold tree, the one before the attack and the one after it."""
-        n, trees = len(record["tokens"]), answers_of(self, record)
+    def strict_success(self, record: Record) -> dict[str, bool]:
+        """Tell whether fewer heads (``uas``), or heads and labels (``las``), are right afterwards.
+
+        As in the text of Zheng et al. 2020, an arc that is connected to a changed word is not
+        compared: one whose dependent, gold head, head before or head after the attack was changed.
+        """
+        gold, before, after = self.answers(record)
+        changed = {position + 1 for position in record["edited"]}
+        compared = np.ones(len(gold.heads), dtype=np.bool_)
+        compared[record.get("uncounted", [])] = False
+        ends = zip(gold.heads, before.heads, after.heads, strict=True)
+        for position, heads in enumerate(ends):
+            compared[position] &= changed.isdisjoint((position + 1, *heads))
+        old, new = (tree_sums(tree, gold, compared) for tree in (before, after))
+        return {
+            score: new[right] < old[right]
+            for score, right in zip(self.scores, self.sums, strict=True)
+        }
+
+    def answers(self, record: Record) -> list[DependencyTree]:
+        """See `Task.answers`; the trees are of as many words as the sentence."""
+        n, trees = len(record["tokens"]), super().answers(record)
         for which, tree in zip(ANSWERS, trees, strict=True):
             if len(tree.heads) != n:
                 found, expected = f"got {list(tree.heads)!r}", f"{n} heads from 0 to {n}"
@@ -174,15 +194,9 @@ class DependencyTask(Task):
         return trees
 
 
+def _arcs(tree: DependencyTree) -> Iterator[tuple[int, str]]:
+    return zip(tree.heads, tree.labels, strict=True)
+
+
 def _are_heads(heads: Sequence[object]) -> bool:
     return all(type(head) is int and 0 <= head <= len(heads) for head in heads)
-
-
-def _different(one: DependencyTree, other: DependencyTree) -> list[int]:
-    """Find the words whose head or label differs."""
-    pairs = zip(
-        zip(one.heads, one.labels, strict=True),
-        zip(other.heads, other.labels, strict=True),
-        strict=True,
-    )
-    return [word for word, (a, b) in enumerate(pairs) if a != b]

@@ -19,6 +19,10 @@ Record = Mapping[str, Any]
 """A JSON object: an answer, or a line of ``examples.jsonl``."""
 
 
+ANSWERS = ("gold", "clean", "attacked")
+"""Of a line of ``examples.jsonl``: the gold answer, those before and after the attack."""
+
+
 class Task(Protocol):
     """One kind of answers.
 
@@ -29,6 +33,7 @@ class Task(Protocol):
         further_scores: scores of a whole file only, which `evaluate` adds.
         sums: of `correct`, those that a line of ``examples.jsonl`` holds. The scores are ratios of
             them to ``counted``.
+        multiline: whether an example takes several lines of a file, and an empty one ends it.
         legend: HTML that explains the pictures of `draw`.
     """
 
@@ -37,6 +42,7 @@ class Task(Protocol):
     scores: tuple[str, ...]
     further_scores: tuple[str, ...]
     sums: tuple[str, ...]
+    multiline: bool
     legend: str
 
     def read(
@@ -182,6 +188,39 @@ class Task(Protocol):
         """
         ...
 
+    def difference(self, one: Any, other: Any, apart: Collection[int] = ()) -> int:
+        """Count the parts in which two answers differ, those of the words ``apart`` left out.
+
+        Words count from 0, and the answers are to as many.
+        """
+        ...
+
+    def answers(self, record: Record) -> list[Any]:
+        """Return the `ANSWERS` of a line.
+
+        Raises:
+            InputError: see `from_record`; the key names the answer too.
+        """
+        found = []
+        for which in ANSWERS:
+            try:
+                found.append(self.from_record(record[which]))
+            except InputError as error:
+                key = f"{which}: {error.key}"
+                raise InputError(error.found, key=key, expected=error.expected) from None
+        return found
+
+    def strict_success(self, record: Record) -> dict[str, bool]:
+        """Tell by which scores of a line the attack succeeded apart from the changed words.
+
+        What these words are part of is left out of the answers, before and after. Nothing where an
+        answer has no parts that belong to words.
+
+        Raises:
+            InputError: see `from_record`.
+        """
+        return {}
+
     def changes(self, record: Record) -> tuple[int, int, int]:
         """Count the parts of the answers of a line: changed, wrong before, and wrong after.
 
@@ -190,27 +229,9 @@ class Task(Protocol):
         Raises:
             InputError: see `from_record`.
         """
-        ...
-
-
-ANSWERS = ("gold", "clean", "attacked")
-"""Of a line of ``examples.jsonl``: the gold answer, those before and after the attack."""
-
-
-def answers_of(task: Task, record: Record) -> list[Any]:
-    """Return the `ANSWERS` of a line.
-
-    Raises:
-        InputError: see `Task.from_record`; the key names the answer too.
-    """
-    answers = []
-    for which in ANSWERS:
-        try:
-            answers.append(task.from_record(record[which]))
-        except InputError as error:
-            key = f"{which}: {error.key}"
-            raise InputError(error.found, key=key, expected=error.expected) from None
-    return answers
+        gold, before, after = self.answers(record)
+        changed = self.difference(before, after, record["edited"])
+        return changed, self.difference(gold, before), self.difference(gold, after)
 
 
 def reworded(sentence: Sentence, words: Sequence[str], origins: Sequence[int]) -> Sentence:

@@ -1,8 +1,6 @@
-"""Log scores and keep checkpoints so that a run resumes.
-
-Public names are listed in ``__init__.pyi`` and imported on first use.
-"""
+"""Log scores and keep checkpoints so that a run resumes."""
 
 import lazy_loader
 
+# Public names are listed in `__init__.pyi` and imported on first use.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,8 +1,6 @@
-"""Victims of somebody else's: any function or pipeline that answers texts, under attack.
-
-Public names are listed in ``__init__.pyi`` and imported on first use.
-"""
+"""Victims of somebody else's: any function or pipeline that answers texts, under attack."""
 
 import lazy_loader
 
+# Public names are listed in `__init__.pyi` and imported on first use.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -159,7 +159,8 @@ class FunctionVictim(BlackBox):
 
     Args:
         function: takes a list of texts, each a list of words, and returns as many answers.
-        task, settings: see `BlackBox`.
+        task: see `BlackBox`.
+        **settings: see `BlackBox`.
     """
 
     def __init__(

@@ -23,6 +23,9 @@ class Constraint(Part):
     compares a candidate with; it sees the original sentence with the one word changed.
     """
 
+    def prepare(self, victim: Victim) -> None:
+        """Make ready for the sentences of a victim, before any question is asked."""
+
     def attackable(self, example: Example) -> Mask:
         """Tell which words of the sentence may be changed, `(words,)`."""
         return np.ones(len(example.sentence), dtype=np.bool_)

@@ -34,6 +34,12 @@ class Edit:
     word: str
 
     @property
+    def tag(self) -> str:
+        """The corpus' tag of the word (`Sentence.tagset`), empty where there is none."""
+        tags = self.sentence.tagged()
+        return tags[self.position] if tags else ""
+
+    @property
     def changed(self) -> tuple[str, ...]:
         """The words after the change."""
         return (*self.current[: self.position], self.word, *self.current[self.position + 1 :])

@@ -20,7 +20,8 @@ ALL = "all"
 
 CandidateCounts = dict[str, Any]
 """Candidates of one sentence: `slots`, the words for which they were made, and `sums`, by who
-proposed them and by stage. `all` counts a word once, a generator each of its own."""
+proposed them and by stage. `all` counts a word once, a generator each of its own. Where constraints
+judge changed sentences, `judged_by_tag` holds what they judged and left, by the word's tag."""
 
 
 class CandidateFunnel:
@@ -52,6 +53,7 @@ class CandidateFunnel:
         self._slots: dict[int, int] = {}
         self._sums: dict[int, Indices] = {}
         self._proposers: dict[int, dict[int, tuple[dict[str, int], Mask]]] = {}
+        self._by_tag: dict[int, dict[str, Indices]] = {}
         # Only where several generators propose is it asked later who proposed a word.
         self._remembers = len(generators) > 1 and bool(on_sentences)
 
@@ -109,14 +111,26 @@ class CandidateFunnel:
                 rows, proposed = self._proposers[id_][edit.position]
                 sources[row] = proposed[rows[edit.word]]
         self._sums[id_][:, -len(reached) :] += (reached @ sources).T
+        by_tag = self._by_tag.setdefault(id_, {})
+        for edit, counts in zip(edits, reached.T, strict=True):
+            if edit.tag:
+                by_tag[edit.tag] = by_tag.get(edit.tag, 0) + counts
 
     def finished(self, id_: int) -> CandidateCounts:
         """Return the counts of a sentence, and forget them."""
         self._proposers.pop(id_, None)
         sums = self._sums.pop(id_, np.zeros(self._shape, dtype=np.int64)).tolist()
         rows = [dict(zip(self._stages, row, strict=True)) for row in sums]
-        sums_of = dict(zip(self._proposing, rows, strict=True))
-        return {"slots": self._slots.pop(id_, 0), "sums": sums_of}
+        counts: CandidateCounts = {
+            "slots": self._slots.pop(id_, 0),
+            "sums": dict(zip(self._proposing, rows, strict=True)),
+        }
+        if by_tag := self._by_tag.pop(id_, {}):
+            judging = self._stages[self._stages.index(JUDGED) :]
+            counts["judged_by_tag"] = {
+                tag: dict(zip(judging, by_tag[tag].tolist(), strict=True)) for tag in sorted(by_tag)
+            }
+        return counts
 
 
 def _proposers(

@@ -54,6 +54,8 @@ class ProblemBuilder:
         statistics: Statistics,
     ) -> None:
         self.victim, self.goal, self._constraints = victim, goal, constraints
+        for constraint in constraints:
+            constraint.prepare(victim)
         self.seed, self.statistics = seed, statistics
         bound = candidates.for_victim(victim)
         self._united = isinstance(bound, Union)

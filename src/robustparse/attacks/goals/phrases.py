@@ -91,7 +91,8 @@ class PhraseDrop(TreeGoal):
     success.
 
     Args:
-        shortest, longest: words of a phrase (4 and 12).
+        shortest: words of a phrase at least (4).
+        longest: words of a phrase at most (12).
         gap: at least this many words lie between source and target (the paper's k: 0 and 1).
         targets: `each`, some target must have more errors (paper: a pair succeeds); `union`, all
             targets of the source together must (released code, black box).

@@ -208,9 +208,11 @@ class Answer(Judged):
         left: queries left in the budget, or None where there is none. At 0 the search is over: it
             must return its outcome, a further request that charges is an error.
         places: which of the states or positions of the request each row answers, `(n,)`, rising.
-        gradients: the answer to a request for a gradient, unset in any other.
         similarities: the answer to `Compare`, higher is more similar, `float64 (n,)`; None where
             no constraint measures one, and to any other request.
+
+    Attributes:
+        gradients: the answer to a request for a gradient, unset in any other.
     """
 
     problem: Problem

@@ -1,0 +1,162 @@
+"""``robustparse predict``: a checkpoint's answers on a file or on standard input.
+
+The input is read, answered and written piece by piece, so that memory does not grow with it. What
+else stands in the same piece changes no answer.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import BinaryIO
+
+from robustparse.api.inputs import Paths, as_list
+from robustparse.api.sources import Checkpoints
+from robustparse.data.datamodule import MAX_LENGTH
+from robustparse.data.given import examples_of
+from robustparse.errors import InputError
+from robustparse.evaluation.clean import predictions
+from robustparse.files import read_text, written
+from robustparse.models.load import Decoder
+from robustparse.models.victim import ModelVictim, Precision
+from robustparse.types import Example
+
+STANDARD = "-"  # input or output
+RAW = "txt"
+PIECE = 1 << 20  # bytes that are read at once
+
+
+def predict(
+    checkpoint: Paths,
+    data: str = STANDARD,
+    out: str = STANDARD,
+    format: str | None = None,
+    decoder: Decoder | None = None,
+    device: str = "auto",
+    precision: Precision = "32-true",
+    max_length: int = MAX_LENGTH,
+    columns: list[str] | None = None,
+) -> None:
+    """Write a checkpoint's answers on sentences.
+
+    Args:
+        checkpoint: the model; several are one ensemble.
+        data: raw text with a sentence a line, whose words are divided by blanks, or a file in the
+            format of the model's task, whose answers are not looked at; ``-`` is standard input.
+        out: the file to write; ``-`` is standard output. It has the format of the data; answers on
+            raw text have that of the model's task.
+        format: of the data: what a file's name would end in, ``txt`` for raw text. By default what
+            the name does end in, and ``txt`` where it has no ending, as standard input.
+        decoder: instead of the one the model was trained with.
+        device: where the model computes: auto, cpu or cuda.
+        precision: of the model's passes; bf16-mixed is faster on processors with bfloat16
+            products, and may change an answer here and there.
+        max_length: longest allowed sentence, in words; a longer one is an error.
+        columns: names of the data's columns, of the text and of its answer, where they have names.
+    """
+    if max_length < 1:
+        raise InputError(f"must be >= 1, got {max_length}", key="--max_length")
+    victim = Checkpoints(as_list(checkpoint), decoder, precision).open(device)
+    task, name = victim.task, "standard input" if data == STANDARD else data
+    ending = (format or Path(data).suffix).lstrip(".").lower() or RAW
+    warned: set[str] = set()
+    with (
+        nullcontext(sys.stdout) if out == STANDARD else written(Path(out)) as file,
+        _opened(data) as source,
+        TemporaryDirectory() as folder,
+    ):
+        piece = Path(folder) / f"piece.{ending}"
+        for first, content in _pieces(source, ending != RAW and task.multiline):
+            piece.write_bytes(content)
+            with _named(name, first):
+                if ending == RAW:
+                    examples = _raw(piece, max_length)
+                    victim.check(examples)
+                else:
+                    examples = task.read(piece, max_length, False, "--max_length", columns)
+                    task.check(examples, piece, victim.check)
+            for warning in victim.model.warnings(examples, name, gold=False):
+                if warning not in warned:
+                    warned.add(warning)
+                    print(f"robustparse: {warning}", file=sys.stderr)
+            file.writelines(_answered(victim, examples))
+
+
+def _answered(victim: ModelVictim, examples: list[Example]) -> Iterator[str]:
+    """Yield examples with their answers as they stand in a file, in their order."""
+    answers = {each.id: each.answer for each in predictions(victim, examples, checked=False)}
+    for example in examples:
+        if example.block:
+            yield victim.task.write(example, answer=answers[example.id])
+        else:
+            yield victim.task.write(replace(example, gold=answers[example.id]))
+
+
+def _raw(path: Path, max_length: int) -> list[Example]:
+    """Read a sentence a line; empty lines are left out. Ids are numbers of lines, from 0."""
+    rows = [(at, line.split()) for at, line in enumerate(read_text(path).split("\n"))]
+    rows = [(at, words) for at, words in rows if words]
+    for at, words in rows:
+        if len(words) > max_length:
+            raise InputError(
+                f"the sentence has {len(words)} words, over the limit of {max_length}",
+                path=path,
+                line=at + 1,
+                remedy="raise --max_length or divide the line into sentences",
+            )
+    examples = examples_of([words for _, words in rows])
+    return [replace(one, id=at) for one, (at, _) in zip(examples, rows, strict=True)]
+
+
+def _pieces(source: BinaryIO, multiline: bool) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines before each piece, and the piece, which holds whole examples.
+
+    Args:
+        source: of lines.
+        multiline: an example ends with an empty line, not with its line.
+    """
+    first, lines, size, any_text = 0, [], 0, False
+    for line in source:
+        lines.append(line)
+        size += len(line)
+        if size >= PIECE and (not multiline or not line.strip()):
+            if any(each.strip() for each in lines):
+                any_text = True
+                yield first, b"".join(lines)
+            first, lines, size = first + len(lines), [], 0
+    if not any_text or any(each.strip() for each in lines):
+        yield first, b"".join(lines)
+
+
+def _opened(data: str) -> BinaryIO:
+    """Open a file, or give standard input.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    if data == STANDARD:
+        return sys.stdin.buffer
+    try:
+        return Path(data).open("rb")
+    except OSError as error:
+        missing = isinstance(error, FileNotFoundError)
+        found = "no such file" if missing else f"cannot be read: {error.strerror}"
+        raise InputError(found, path=data, key="--data") from None
+
+
+@contextmanager
+def _named(name: str, first: int) -> Iterator[None]:
+    """Say of a mistake in a piece where in the whole input it stands."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(
+            error.found,
+            path=name,
+            line=None if error.line is None else first + error.line,
+            key=error.key,
+            expected=error.expected,
+            remedy=error.remedy,
+        ) from None

@@ -1,0 +1,124 @@
+"""The guides' commands run, page by page in the order of the page, on the sample and in seconds."""
+
+import json
+from pathlib import Path
+
+import pytest
+from test_documented_commands import PAGES, ROOT, commands, launched
+
+from robustparse.cli.main import main
+from robustparse.data.sample.reviews import review_lexicon
+from sample_runs import save_checkpoint, sentences, write_sample
+from sample_texts import texts, trained_classifier, write_texts
+from tiny_language_models import VOCABULARY, save_bert
+
+# What a command names that another test runs, with what it needs: processes, models, answers.
+ELSEWHERE = {
+    "torchrun": "tests/cli/test_torchrun.py",
+    "srun": "tests/cli/test_documented_commands.py",
+    "…": "tests/cli/test_attack_processes.py",
+    "quickstart --task": "tests/cli/test_quickstart_command.py",
+    "measure attacked": "tests/cli/test_measure_and_annotate.py",
+    "annotate score": "tests/cli/test_measure_and_annotate.py",
+    "my_dataset": "tests/data/test_text_files.py",
+    "victims.Spacy": "tests/victims/test_spacy.py",
+}
+# Guides that start from a checkpoint of another page's, which has its sizes.
+GIVEN = {
+    "attack.md": ["ewt_biaffine"],
+    "perturbations.md": ["ewt_biaffine_word_character"],
+    "train.md": ["ewt_biaffine"],
+}
+QUICK = "--trainer.max_steps 2 --trainer.val_check_interval 1 --trainer.precision 32-true "
+QUICK += "--trainer.accelerator cpu --trainer.enable_progress_bar false "
+QUICK += "--trainer.enable_model_summary false "
+ENCODER = "--model.init_args.encoder.init_args"
+PARSER = f"{ENCODER}.word_dim 8 {ENCODER}.character_dim 6 {ENCODER}.character_out 8 "
+PARSER += f"{ENCODER}.hidden 8 {ENCODER}.layers 1 "
+PARSER += "--model.init_args.arc_dim 8 --model.init_args.label_dim 6"
+CLASSIFIER = f"{ENCODER}.word_dim 8 --model.init_args.filters 4"
+# WordNet is not here: a table of substitutes takes its place.
+SYNONYMS = ("--attack pwws --attack.candidates.init_args.parts all", "--attack words.yaml")
+
+
+def is_elsewhere(command: str) -> bool:
+    return any(named in command for named in ELSEWHERE)
+
+
+GUIDES = {
+    page.name: [one for one in commands(page.read_text()) if not is_elsewhere(one)]
+    for page in PAGES
+    if page.parent.name == "guides"
+}
+
+
+def quick(command: str) -> list[str]:
+    """The command's arguments, and those that make it small."""
+    command = " ".join(command.split()).replace(*SYNONYMS)
+    arguments = launched(command)[1]
+    if arguments[0] in ("fit", "predict"):
+        sizes = CLASSIFIER if "/mr_" in command else PARSER
+        arguments += f"{QUICK} {sizes}".split()
+    elif arguments[0] == "attack":
+        arguments += ["--limit", "6"]
+    return arguments
+
+
+def write_files(folder: Path) -> None:
+    """Write the sample under all names that the guides give to data, and a language model."""
+    for name in ("UD_English-EWT/en_ewt-ud-", "UD_French-Sequoia/fr_sequoia-ud-", "treebank/"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        for split, count in (("train", 60), ("dev", 8), ("test", 8)):
+            write_sample(folder / f"{name}{split}.conllu", sentences(count, split))
+    for name in ("a", "b", "c", "text", "en_ewt-ud-test", "fr_sequoia-ud-test"):
+        write_sample(folder / f"{name}.conllu", sentences(20, "test"))
+    (folder / "mr").mkdir()
+    for name in ("mr/train", "mr/dev", "mr/test", "a", "c"):
+        write_texts(folder / f"{name}.tsv", texts(40, name[3:] or "train"))
+    rows = [{"text": " ".join(one.sentence.words), "label": one.gold} for one in texts(8, "dev")]
+    (folder / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "lexicon.json").write_text(json.dumps(review_lexicon(0)))
+    (folder / "words.yaml").write_text(
+        "candidates: {class_path: Lexicon, init_args: {table: lexicon.json}}\n"
+        "search: {class_path: robustparse.attacks.PWWS}\n"
+    )
+    words = {word.lower(): None for one in sentences(60) for word in one.sentence.words}
+    pieces = {piece: number for number, piece in enumerate({**VOCABULARY, **words})}
+    save_bert(folder / "bert-base-uncased", pieces, layers=1)
+    save_checkpoint(trained_classifier().float(), folder / "runs/mr_lstm/best.ckpt")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with the files; candidates are cached in it, too."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "runs/mr_lstm").mkdir(parents=True)
+    write_files(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", sorted(name for name in GUIDES if GUIDES[name]))
+def test_the_commands_of_a_guide_run(page: str, folder: Path) -> None:
+    for name in GIVEN.get(page, []):
+        where = f"--trainer.default_root_dir {folder}/runs/{name}"
+        fit = f"robustparse fit --config experiment/{name} {where}"
+        main(quick(f"{fit} --data.init_args.folder UD_English-EWT"))
+    for command in GUIDES[page]:
+        main(quick(command))
+
+
+def test_every_command_is_run_here_or_elsewhere() -> None:
+    every = "\n".join(page.read_text() for page in PAGES if page.name in GUIDES)
+    assert [name for name in ELSEWHERE if name not in every] == []
+    assert [file for file in ELSEWHERE.values() if not (ROOT / file).is_file()] == []
+    assert sum(map(len, GUIDES.values())) > 25
+    # The other pages say how a value was measured, on data and models that are not here; the way
+    # of a sentence has a test of its own.
+    assert {
+        page.name for page in PAGES if page.name not in GUIDES and commands(page.read_text())
+    } == {
+        "results.md",
+        "way_of_a_sentence.md",
+    }
