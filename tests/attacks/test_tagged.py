@@ -20,7 +20,7 @@ from robustparse.attacks.constraints.tagging.tags import AttackableTags, Forbidd
 from robustparse.attacks.constraints.words import StopWords
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.beam import Greedy
-from robustparse.errors import InputError
+from robustparse.errors import InputError, UntaggedError
 
 TAGGED, BARE = example("a dog", "DT NN"), example("a dog", "", number=3)
 LEXICON = Lexicon({"dog": ["cat"]})
@@ -57,7 +57,7 @@ def test_they_are_refused_before_anything_is_asked(
     victim = HashVictim()
     victim.training_tags = {"xpos": {"dog": "NN"}}
     attack = Attack(generator, Greedy(), constraints, goal=AttachmentDrop())
-    with pytest.raises(InputError, match=REFUSAL):
+    with pytest.raises(UntaggedError, match=REFUSAL):
         list(attack.run([TAGGED, BARE], victim))
     assert not victim.batches
 

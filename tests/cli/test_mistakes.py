@@ -125,6 +125,11 @@ def changed(old: str, new: str) -> str:
 
 
 RECIPES = [
+    (f"search: {{class_path: {ROOM}.Beam}}", f"recipe.yaml: candidates: missing; {ROOM}.Attack"),
+    (
+        changed("TrainingWords", "Lexicon").replace("{sample: 5}", "{}"),
+        f"recipe.yaml: candidates.table: missing; {ROOM}.Lexicon needs it",
+    ),
     (changed("{sample: 5}", "{sample: 0}"), "sample must be >= 1, got 0"),
     (changed("{sample: 5}", "{samples: 5}"), "recipe.yaml: .*'samples'"),
     (changed("{sample: 5}", "{sample: many}"), "recipe.yaml: .*many"),

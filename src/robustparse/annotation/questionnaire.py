@@ -57,7 +57,7 @@ def export(
 
     Raises:
         InputError: there is no pair, a number is too small, files would overwrite each other, or
-            one that an annotator has begun to fill in.
+            a file that an annotator has begun to fill in.
     """
     for name, value in (("annotators", annotators), ("limit", 1 if limit is None else limit)):
         if value < 1:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from robustparse.attacks.victim import Victim
-from robustparse.errors import InputError
+from robustparse.errors import InputError, UntaggedError
 from robustparse.tagsets import Tagset
 from robustparse.types import Example
 
@@ -26,28 +26,31 @@ class Part:
         reads_tags: whether sentences need tags: without them the attack would silently leave them
             as they are.
         tagset: which tags these are; None goes by each sentence's own (`Sentence.tagset`).
+        without_tags: how a recipe does without these tags, as an imperative.
     """
 
     is_model: bool = False
     reads_tags: bool = False
     tagset: Tagset | None = None
+    without_tags: str = "leave it out of the recipe"
 
     def check(self, examples: Sequence[Example]) -> None:
         """Refuse sentences that lack what the part reads.
 
         Raises:
-            InputError: names the first such sentence, counted from 1, and what it lacks.
+            UntaggedError: names the first such sentence, counted from 1, and what it lacks.
         """
         for example in examples if self.reads_tags else ():
             sentence = example.sentence
             if len(sentence.tagged(self.tagset)) != len(sentence):
                 kind, expected = _NAMES[self.tagset]
-                raise InputError(
-                    f"sentence {example.id + 1}: no {kind} for every word, which this attack needs",
+                raise UntaggedError(
+                    f"sentence {example.id + 1}: no {kind} for every word, which "
+                    f"{type(self).__name__} needs",
                     expected=expected,
-                    remedy="leave out `tagset`"
+                    without="leave out its `tagset`"
                     if self.tagset and sentence.tagged()
-                    else "tag the data, or leave out the parts of the recipe that read tags",
+                    else self.without_tags,
                 )
 
     def warnings(self, examples: Sequence[Example]) -> Iterator[str]:
