@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from robustparse.errors import InputError, check_seed
-from robustparse.evaluation.pairs import Pair
+from robustparse.evaluation.lines import Pair
 from robustparse.files import as_written, read_json, read_text, write_text
 from robustparse.randomness import stream
 
