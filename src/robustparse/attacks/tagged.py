@@ -25,12 +25,14 @@ class Part:
         is_model: whether a model decides; its seconds are then reported apart from the victim's.
         reads_tags: whether sentences need tags: without them the attack would silently leave them
             as they are.
+        takes_untagged: whether it has an answer for sentences without any tags, too.
         tagset: which tags these are; None goes by each sentence's own (`Sentence.tagset`).
         without_tags: how a recipe does without these tags, as an imperative.
     """
 
     is_model: bool = False
     reads_tags: bool = False
+    takes_untagged: bool = False
     tagset: Tagset | None = None
     without_tags: str = "leave it out of the recipe"
 
@@ -42,6 +44,8 @@ class Part:
         """
         for example in examples if self.reads_tags else ():
             sentence = example.sentence
+            if self.takes_untagged and not sentence.tags:
+                continue
             if len(sentence.tagged(self.tagset)) != len(sentence):
                 kind, expected = _NAMES[self.tagset]
                 raise UntaggedError(
@@ -59,7 +63,8 @@ class Part:
         Nothing where it is told by `tagset`, and where all sentences have Penn tags.
         """
         if self.reads_tags and self.tagset is None:
-            universal = sum(example.sentence.tagset == "upos" for example in examples)
+            sentences = [example.sentence for example in examples]
+            universal = sum(one.tagset == "upos" and bool(one.upos) for one in sentences)
             if universal:
                 yield (
                     f"{universal} of {len(examples)} sentences have no Penn tags in column 5: the "
