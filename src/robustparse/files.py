@@ -3,23 +3,32 @@
 import hashlib
 import json
 import os
+import re
 import tempfile
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, TextIO, TypeVar
+
+from filelock import FileLock, Timeout
 
 from robustparse.errors import InputError, reason
 
 T = TypeVar("T")
+
+LOCK = ".lock"
+_NUL = "a NUL character, which no text has"
+# Escapes of what no UTF-8 text holds: NUL, and halves of surrogate pairs.
+_SUSPECT = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 
 
 def read_text(path: Path) -> str:
     """Return the text of a UTF-8 file.
 
     Raises:
-        InputError: it is missing, unreadable, empty or not UTF-8.
+        InputError: it is missing, unreadable, empty or not UTF-8, or holds a NUL character.
     """
     try:
         content = path.read_bytes()
@@ -30,7 +39,7 @@ def read_text(path: Path) -> str:
     if not content.strip():
         raise InputError("the file is empty", path=path)
     try:
-        return content.decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         # The codec counts from after a byte order mark, in the bytes it was left with.
         line = error.object[: error.start].count(b"\n") + 1
@@ -41,6 +50,19 @@ def read_text(path: Path) -> str:
             line=line,
             remedy=f"convert the file, for example with iconv -f {found} -t utf-8",
         ) from None
+    if (at := text.find("\0")) >= 0:
+        raise InputError(_NUL, path=path, line=text.count("\n", 0, at) + 1)
+    return text
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield number and text of each line of a UTF-8 file, without empty ones at its end.
+
+    Raises:
+        InputError: see `read_text`.
+    """
+    for number, line in enumerate(read_text(path).rstrip("\r\n").split("\n"), start=1):
+        yield number, line.removesuffix("\r")
 
 
 def read_json(path: Path, kind: type[T], remedy: str | None = None) -> T:
@@ -52,45 +74,92 @@ def read_json(path: Path, kind: type[T], remedy: str | None = None) -> T:
         remedy: what the user can do about a file that cannot be used.
 
     Raises:
-        InputError: the file cannot be read, is not JSON or not of the kind, or an object in it has
-            a key twice; names the file, and line or key.
+        InputError: the file cannot be read, is not of the kind, or see `parse_json`.
+    """
+    return parse_json(read_text(path), kind, path=path, remedy=remedy)
+
+
+def parse_json(
+    text: str,
+    kind: type[T],
+    *,
+    path: Path | None = None,
+    line: int | None = None,
+    remedy: str | None = None,
+) -> T:
+    """Read JSON from outside.
+
+    Args:
+        text: the whole of it.
+        kind: see `read_json`.
+        path: of the file.
+        line: of the file in which the text is; where it is the whole file, errors find the line.
+        remedy: see `read_json`.
+
+    Raises:
+        InputError: the text is not JSON, not of the kind, nested too deep, has an integer of more
+            digits than Python reads, a key twice, a NUL character or half a surrogate pair.
     """
     expected = "a JSON object" if kind is dict else "a JSON list" if kind is list else "JSON"
-    content = read_text(path)
+
+    def refused(found: str, **place: Any) -> InputError:
+        return InputError(found, **{"path": path, "line": line, "remedy": remedy, **place})
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         table = dict(pairs)
         if len(table) < len(pairs):
             keys = [key for key, _ in pairs]
             repeated = next(key for key in keys if keys.count(key) > 1)
-            raise InputError("appears twice", path=path, key=repr(repeated), remedy=remedy)
+            raise refused("appears twice", key=repr(repeated))
         return table
 
     try:
-        found: object = json.loads(content, object_pairs_hook=unique)
-    except InputError:
-        raise
-    except (ValueError, RecursionError) as error:
-        line = error.lineno if isinstance(error, json.JSONDecodeError) else None
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else error
-        raise InputError(
-            f"not JSON ({reason})", path=path, line=line, expected=expected, remedy=remedy
-        ) from None
+        found: object = json.loads(text, object_pairs_hook=unique)
+        if _SUSPECT.search(text):
+            _check_texts(found)
+    except json.JSONDecodeError as error:
+        place = error.lineno if line is None else line
+        raise refused(f"not JSON ({error.msg})", line=place, expected=expected) from None
+    except RecursionError:
+        raise refused("nested too deep") from None
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        # A number over Python's limit of digits, or a text that no file can hold.
+        raise refused(f"cannot be used ({reason(error).partition(';')[0]})") from None
     if not isinstance(found, kind):
-        raise InputError(
-            f"found {type(found).__name__}", path=path, expected=expected, remedy=remedy
-        )
+        raise refused(f"found {type(found).__name__}", expected=expected)
     return found
 
 
+def _check_texts(value: object) -> None:
+    """Refuse keys and values that cannot be written to a text file.
+
+    Raises:
+        ValueError: names the character.
+    """
+    if isinstance(value, str):
+        if "\0" in value:
+            raise ValueError(_NUL)
+        value.encode()
+    elif isinstance(value, dict):
+        _check_texts([*value, *value.values()])
+    elif isinstance(value, list):
+        for part in value:
+            _check_texts(part)
+
+
 @contextmanager
-def as_written(path: Path, by: str, key: str | None = None) -> Iterator[None]:
+def as_written(
+    path: Path, by: str, key: str | None = None, line: int | None = None
+) -> Iterator[None]:
     """Make one error of all that is wrong with a file that a command writes.
 
     Args:
         path: the file.
         by: the command.
         key: what is read of it.
+        line: where.
 
     Raises:
         InputError: something that is read within is missing or of another type.
@@ -99,7 +168,8 @@ def as_written(path: Path, by: str, key: str | None = None) -> Iterator[None]:
         yield
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         found = f"not as `robustparse {by}` writes it ({reason(error)})"
-        raise InputError(found, path=path, key=key, remedy=f"run {by} again") from None
+        remedy = f"run {by} again"
+        raise InputError(found, path=path, key=key, line=line, remedy=remedy) from None
 
 
 def file_digest(path: Path) -> str:
@@ -154,19 +224,78 @@ def written(path: Path) -> Iterator[TextIO]:
     whole.
 
     Raises:
-        InputError: it is a folder, or the folder that it is to lie in is not writable.
+        InputError: it is a folder, or it cannot be written, as where a disk is full.
     """
     if path.is_dir():
         raise InputError(f"{path}: a folder; expected the name of a file to write")
     make_folder(path.parent)
-    handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    # Opened like any other new file, so that its permissions are those of the umask.
+    aside = path.with_name(f".{path.name}.{token_hex(4)}")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(aside, 0o644)
-        os.replace(aside, path)
-    except BaseException:
-        os.unlink(aside)
-        raise
+        with writing(path):
+            with aside.open("x", encoding="utf-8") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+@contextmanager
+def writing(
+    path: Path,
+    kept: str = "an earlier one is kept",
+    remedy: str = "make room and run the command again",
+) -> Iterator[None]:
+    """Make one error of what keeps a file from being written, such as a full disk.
+
+    Args:
+        path: the file.
+        kept: what is not lost.
+        remedy: what the user can do.
+
+    Raises:
+        InputError: the operating system refused something within.
+    """
+    try:
+        yield
+    except OSError as error:
+        found = f"cannot be written ({error.strerror or error}); {kept}"
+        raise InputError(found, path=path, remedy=remedy) from error
+
+
+@contextmanager
+def locked(folder: Path, command: str, option: str) -> Iterator[None]:
+    """Hold a folder's lock, the file ``.lock``, which is deleted afterwards.
+
+    A killed holder leaves the file, but not the lock.
+
+    Args:
+        folder: where a command writes.
+        command: its name.
+        option: the one that names the folder.
+
+    Raises:
+        InputError: another process holds it, or the folder's file system knows no locks.
+    """
+    path = folder / LOCK
+    try:
+        lock = FileLock(path, timeout=0).acquire()
+    except Timeout:
+        raise InputError(
+            "another process is writing into this folder",
+            path=folder,
+            remedy=f"wait until it ends ({command} then resumes there), or choose another {option}",
+        ) from None
+    except (OSError, NotImplementedError) as error:
+        raise InputError(
+            f"cannot be locked ({reason(error)})",
+            path=path,
+            remedy=f"choose another {option}, on a file system that knows locks",
+        ) from error
+    with lock:
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)  # while it is locked: the next file is another process's

@@ -25,6 +25,7 @@ from robustparse.errors import InputError, check_least
 _LINES_AT_ONCE = 4096
 _LINES_WITHOUT_WIDTH = 4096  # at most, before the line that shows the width
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_COUNT = re.compile(rb"\d{1,15}")  # more digits than any file has words
 _NOT_FINITE = (b"nan", b"inf", b"infinity")
 # What begins a file that word2vec wrote with `-binary 1`, and bytes that no text has.
 _BINARY_HEADER = re.compile(rb"\s*\d+[ \t]+(\d{1,9})[ \t\r]*\n")
@@ -85,7 +86,12 @@ class _Table:
             text = line if held else line.removeprefix(b"\xef\xbb\xbf")
             word, rest = _divided(text)
             values = rest.split()
-            if not held and len(values) == 1 and word.isdigit() and values[0].isdigit():
+            if (
+                not held
+                and len(values) == 1
+                and _COUNT.fullmatch(word)
+                and _COUNT.fullmatch(values[0])
+            ):
                 self._promised, width = int(word), int(values[0])
             else:
                 held.append((number, text))
@@ -140,9 +146,12 @@ class _Table:
 
     def _decoded(self, number: int, word: bytes) -> str:
         try:
-            return word.decode("utf-8")
+            if b"\0" not in word:
+                return word.decode("utf-8")
+            found = f"the word {_shown(word)} holds a NUL character"
         except UnicodeDecodeError:
-            raise self._error(number, f"the word {_shown(word)} is not UTF-8") from None
+            found = f"the word {_shown(word)} is not UTF-8"
+        raise self._error(number, found)
 
     def _bad_value(self, entries: Sequence[tuple[int, bytes]]) -> InputError:
         """Find the first value that `_parsed` cannot read, or reads as infinite."""

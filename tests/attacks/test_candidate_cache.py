@@ -25,7 +25,8 @@ class Echo(CandidateGenerator):
     def propose(self, slots, seed):
         self.asked += slots
         return [
-            [f"{slot.word}{slot.position}", self.settings, f"{seed}" * self.draws] for slot in slots
+            [f"{slot.word}{slot.position}", self.settings, f"s{seed}" if self.draws else "s"]
+            for slot in slots
         ]
 
     def fingerprint(self) -> str:
@@ -79,7 +80,7 @@ def test_drawn_candidates_are_kept_by_seed_and_sentence(tmp_path) -> None:
     generator = Echo(draws=True)
     cached = CachedCandidates(generator, str(tmp_path / "cache.sqlite"))
     for slot, seed in ((SLOTS[0], 0), (SLOTS[0], 1), (Slot(8, ONE, 0), 0), (SLOTS[0], 0)):
-        assert cached.propose([slot], seed) == [["a0", "a", str(seed)]]
+        assert cached.propose([slot], seed) == [["a0", "a", f"s{seed}"]]
     assert len(generator.asked) == 3
 
 

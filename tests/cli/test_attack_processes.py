@@ -24,10 +24,10 @@ from forks import FORKS, Forked
 from robustparse.api.attack_run import process_device
 from robustparse.cli.main import main
 from robustparse.errors import InputError
-from robustparse.evaluation.attack_folder import locked
 from robustparse.evaluation.lines import held_lines, read_lines
 from robustparse.evaluation.ranks import Rank
 from robustparse.evaluation.shards import shard
+from robustparse.files import locked
 from sample_runs import SPEED, save_checkpoint, sentences, trained_parser, write_sample
 
 FILES = ("examples.jsonl", "adversarial.conllu", "run.json")
@@ -160,7 +160,7 @@ def test_a_second_attack_on_a_folder_in_use_is_refused(made, tmp_path, capsys):
     until_lines(out, 1, process)
     for devices in (1, 2):
         error = mistake(capsys, *arguments(made, out, "--devices", devices))
-        assert f"{out}: another process is attacking into this folder" in error
+        assert f"{out}: another process is writing into this folder" in error
     gate.unlink()
     _, errors = process.communicate(timeout=LONGEST)
     assert process.returncode == 0, errors
@@ -168,9 +168,9 @@ def test_a_second_attack_on_a_folder_in_use_is_refused(made, tmp_path, capsys):
 
 
 def test_a_folder_in_use_is_refused_by_several_processes_too(made, tmp_path, capsys):
-    with locked(tmp_path):
+    with locked(tmp_path, "attack", "--out"):
         error = mistake(capsys, *arguments(made, tmp_path, "--devices", 2))
-    assert "another process is attacking into this folder" in error
+    assert "another process is writing into this folder" in error
     assert os.listdir(tmp_path) == []
 
 

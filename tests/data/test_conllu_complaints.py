@@ -59,8 +59,52 @@ BAD = {
         row(1) + row(2, "", 1, "dep") + "\n",
         5,
         r"the form \(column 2\) is empty",
-        "a word",
+        "text",
     ),
+    "blank form": (row(1, " ") + "\n", 4, r"the form \(column 2\) is empty", "text"),
+    "empty label": (row(1, "a", 0, "") + "\n", 4, r"the label \(column 8\) is empty", "text"),
+    "comment after a word": (
+        row(1) + "#\tb\t_\tX\tX\t_\t1\tdep\t_\t_\n\n",
+        5,
+        r"'#.*' after a word",
+        "comments before the first word",
+    ),
+    **{
+        f"{id_} with a head": (row(1) + row(id_, "b", 1, "dep") + "\n", 5, ".* the head '1'", "_")
+        for id_ in ("1.1", "2-3")
+    },
+    **{
+        f"id {id_} after {words}": (
+            "".join(row(n, "a", n - 1, "dep") for n in range(1, words + 1))
+            + f"{id_}\tb"
+            + "\t_" * 8
+            + "\n\n",
+            4 + words,
+            f"id '{id_}'",
+            expected,
+        )
+        for words, id_, expected in (
+            (1, "1-2", "2-N before its words"),
+            (1, "2-2", "2-N before its words"),
+            (1, "3-4", "2-N before its words"),
+            (1, "0.1", "1.1"),
+            (1, "1.2", "1.1"),
+            (2, "1.1", "2.1"),
+        )
+    },
+    "overlapping ranges": (
+        "1-3\tb" + "\t_" * 8 + "\n" + row(1) + "2-3\tb" + "\t_" * 8 + "\n\n",
+        6,
+        "id '2-3'",
+        "2-N before its words",
+    ),
+    "range beyond the end": (
+        row(1) + "2-3\tb" + "\t_" * 8 + "\n" + row(2, "b", 1, "dep") + "\n",
+        4,
+        "a range to word 3 of a sentence of 2",
+        "one line a word",
+    ),
+    "NUL": (row(1, "a\0") + "\n", 4, "a NUL character, which no text has", None),
     "comments only": ("# a\n# b\n\n", 4, "a sentence without words", "one line a word"),
 }
 

@@ -2,14 +2,20 @@
 
 import multiprocessing
 import os
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 from attack_folders import attack, contents, some
 
+from robustparse import files
 from robustparse.errors import InputError
-from robustparse.evaluation import attack_folder
-from robustparse.evaluation.attack_folder import LOCK, locked
+from robustparse.files import LOCK
+from robustparse.files import locked as locked_for
+
+
+def locked(folder: Path) -> AbstractContextManager[None]:
+    return locked_for(folder, "attack", "--out")
 
 
 def refused(folder: Path) -> bool:
@@ -18,8 +24,7 @@ def refused(folder: Path) -> bool:
         with locked(folder):
             return False
     except InputError as error:
-        told = f"{folder}: another process is attacking into this folder; wait until it ends"
-        return str(error).startswith(told)
+        return (error.path, "another process" in error.found) == (str(folder), True)
 
 
 def test_a_second_holder_is_refused_until_the_first_is_done(tmp_path):
@@ -79,13 +84,13 @@ def test_a_lock_deleted_by_its_holder_is_not_held_twice(tmp_path, monkeypatch):
 def test_the_file_goes_before_the_lock(tmp_path, monkeypatch):
     """Else the next holder's file could be deleted."""
     there: list[bool] = []
-    release = attack_folder.FileLock.release
+    release = files.FileLock.release
 
     def releasing(lock, *arguments: bool, **named: bool) -> None:
         there.append((tmp_path / LOCK).exists())
         release(lock, *arguments, **named)
 
-    monkeypatch.setattr(attack_folder.FileLock, "release", releasing)
+    monkeypatch.setattr(files.FileLock, "release", releasing)
     with locked(tmp_path):
         pass
     monkeypatch.undo()
@@ -107,7 +112,7 @@ def test_a_file_system_without_locks_is_named(tmp_path, monkeypatch):
 def test_an_attack_holds_the_lock_from_its_first_file_to_its_last(tmp_path):
     def second(tally) -> None:
         before = contents(tmp_path)
-        with pytest.raises(InputError, match="another process is attacking into this folder"):
+        with pytest.raises(InputError, match="another process is writing into this folder"):
             attack(tmp_path, some(3))
         assert contents(tmp_path) == before
 

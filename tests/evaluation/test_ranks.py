@@ -145,7 +145,7 @@ def test_lines_are_read_while_their_file_grows(tmp_path):
     assert [id_ for ids in read for id_ in ids] == [0, 1, 2, 3]
     assert max(map(len, read)) == 1
     path.write_bytes(text.encode() + b"{broken}\n")
-    with pytest.raises(InputError, match="no sentence as an attack writes it"):
+    with pytest.raises(InputError, match="not JSON"):
         list(growing.new_lines())
 
 

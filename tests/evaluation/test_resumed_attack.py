@@ -11,7 +11,7 @@ from attack_folders import FILES, RUN, TASK, attack, contents, some
 
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_folder import attack_into
-from robustparse.evaluation.lines import read_lines
+from robustparse.evaluation.lines import json_line, read_lines
 from robustparse.evaluation.tally import Tally
 from robustparse.models.victim import ModelVictim
 from sample_runs import SPEED, lexicon_attack, trained_parser
@@ -158,9 +158,9 @@ def test_a_folder_in_which_nothing_was_finished_is_free(tmp_path, whole):
         ("run.json", None, None, "no run.json"),
         ("run.json", "{", 1, "not JSON"),
         ("run.json", "[1]", None, "found list"),
-        ("examples.jsonl", '{"id": 0}\n{"id": \n{"id": 2}\n', 2, "no sentence"),
+        ("examples.jsonl", '{"id": \n{"id": 2}\n', 1, "not JSON"),
         ("examples.jsonl", "{}\n", 1, "no sentence"),
-        ("examples.jsonl", "3\n", 1, "no sentence"),
+        ("examples.jsonl", "3\n", 1, "found int"),
     ],
 )
 def test_broken_files_are_named(tmp_path, whole, name, content, line, message):
@@ -174,3 +174,95 @@ def test_broken_files_are_named(tmp_path, whole, name, content, line, message):
         attack(tmp_path, some(12))
     named = tmp_path if content is None else tmp_path / name
     assert (error.value.path, error.value.line) == (str(named), line)
+
+
+def damaged(content: bytes, seed: int) -> bytes:
+    """A byte of it is another one, but for that of a line's end."""
+    rng = np.random.default_rng(seed)
+    at = int(rng.integers(len(content) - 1))
+    new = (content[at] + int(rng.integers(1, 256))) % 256
+    return content[:at] + bytes([new]) + content[at + 1 :]
+
+
+@pytest.mark.parametrize("name", ["examples.jsonl", "run.json"])
+def test_a_damaged_byte_is_found(tmp_path, whole, name):
+    """Or changes nothing that is read."""
+    files, found = contents(whole), 0
+    for seed in range(40):
+        for file, text in files.items():
+            (tmp_path / file).write_bytes(damaged(text, seed) if file == name else text)
+        try:
+            attack(tmp_path, some(12))
+        except InputError:
+            found += 1
+        else:
+            assert contents(tmp_path)["summary.json"] == files["summary.json"], seed
+    assert found > 30
+
+
+WORDS = "adversarial_tokens"
+DAMAGES = [
+    ({"id": 40}, "no sentence 40"),
+    ({"id": 1}, "the sentence 1 of line 1 again"),
+    ({"tokens": ["a"]}, "tokens"),
+    ({WORDS: ["a"]}, "shorter"),
+    ({WORDS: 3}, "no words"),
+    ({"edited": [0, 1, 2, 3]}, "edited"),
+    ({"gold": {"heads": [0], "labels": ["root"]}}, "gold"),
+    ({"attacked": {"heads": [0], "labels": ["root"]}}, "heads"),
+    ({"clean": None}, "NoneType"),
+    ({"counted": 0}, "more is correct than counted"),
+    ({"success": "yes"}, "true or false"),
+    ({"queries": {"charged": -1, "unique": 1}}, "negative"),
+    ({"queries": {"charged": 1}}, "unique"),
+    ({"edited_tags": ["NN"] * 9}, "edited_tags"),
+    ({"candidates": {"slots": "many", "sums": {}}}, "not as"),
+]
+
+
+@pytest.mark.parametrize(("change", "says"), DAMAGES)
+def test_a_line_of_another_sentence_is_refused(tmp_path, whole, change, says):
+    """Line 2, written with a checksum that holds."""
+    for file, text in contents(whole).items():
+        (tmp_path / file).write_bytes(text)
+    first, second, *others = read_lines(whole / "examples.jsonl")
+    rows = [{**first, "id": 0}, {**second, **change}, *others]
+    if change == {"id": 1}:
+        rows = [second, second]
+    (tmp_path / "examples.jsonl").write_text("".join(map(json_line, rows)), "utf-8")
+    with pytest.raises(InputError, match=says) as error:
+        attack(tmp_path, some(12))
+    assert (error.value.path, error.value.line) == (str(tmp_path / "examples.jsonl"), 2)
+
+
+def test_a_summary_that_does_not_follow_from_the_lines_is_refused(tmp_path, whole):
+    for file, text in contents(whole).items():
+        (tmp_path / file).write_bytes(text)
+    path = tmp_path / "summary.json"
+    summary = json.loads(path.read_text())
+    for key in ("n_words", "attacked", "by_tag", "attack"):
+        path.write_text(json.dumps({**summary, key: 3}))
+        with pytest.raises(InputError, match="does not agree") as error:
+            attack(tmp_path, some(12))
+        assert (error.value.path, error.value.key) == (str(path), key)
+    path.unlink()
+    assert attack(tmp_path, some(12))["attacked"] == summary["attacked"]
+
+
+@pytest.mark.parametrize("kept", [None, 0, 1])
+def test_lines_that_are_lost_during_an_attack_end_it(tmp_path, whole, kept):
+    """The file is deleted or cut off; the lines after are kept, and the run can be resumed."""
+    path = tmp_path / "examples.jsonl"
+
+    def lose(tally: Tally) -> None:
+        if tally.sums["sentences"] == 6:
+            rows = path.read_bytes().splitlines(keepends=True)
+            path.unlink() if kept is None else os.truncate(path, len(b"".join(rows[:kept])))
+
+    with pytest.raises(InputError, match=r"lacks [1-6] of 12 sentences") as error:
+        attack(tmp_path, some(12), lose)
+    assert error.value.path == str(path)
+    assert not (tmp_path / "summary.json").exists()
+    assert 6 <= len(read_lines(path)) < 12
+    attack(tmp_path, some(12))
+    assert contents(tmp_path)["examples.jsonl"] == contents(whole)["examples.jsonl"]

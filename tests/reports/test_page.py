@@ -168,7 +168,7 @@ BAD = [
     ("summary.json", json.dumps(summary(float("nan"), 8)), WRITTEN),
     ("summary.json", json.dumps(summary(HUGE, 8)), WRITTEN),
     ("examples.jsonl", None, "no such file"),
-    ("examples.jsonl", json.dumps(LINE) + "\nx\n", "no sentence"),
+    ("examples.jsonl", json.dumps(LINE) + "\nx\n", "not JSON"),
     ("examples.jsonl", changed(LINE, tokens=["a"]), "not as an attack writes it"),
     ("examples.jsonl", changed(LINE, tokens=[1]), "not as an attack writes it"),
     ("examples.jsonl", changed(LINE, success=1), "not as an attack writes it"),
@@ -182,7 +182,7 @@ BAD = [
     ("curves.json", changed(PLOT, curves=[{"name": "a", "x": [1], "y": []}]), "not as"),
     ("curves.json", changed(PLOT, curves=[{"name": "a", "x": [1], "y": [None]}]), "not as"),
     ("curves.json", changed(PLOT, curves=[{"name": "a", "x": [HUGE], "y": [1]}]), "not as"),
-    ("curves.json", "[" + "1" * 5000 + "]", "not JSON"),
+    ("curves.json", "[" + "1" * 5000 + "]", "4300 digits"),
 ]
 
 

@@ -56,7 +56,7 @@ def test_a_full_disk_leaves_the_old_one(tmp_path: Path) -> None:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))
     try:
-        with pytest.raises(InputError, match="the checkpoint cannot be written") as error:
+        with pytest.raises(InputError, match="cannot be written") as error:
             VerifiedCheckpointIO().save_checkpoint({"w": torch.zeros(100_000)}, path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)

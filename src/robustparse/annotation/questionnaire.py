@@ -11,6 +11,7 @@ import csv
 import hashlib
 import io
 import json
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,6 +28,7 @@ QUESTIONS = {
 }
 COLUMNS = (ITEM, "A", "B", *QUESTIONS)
 ORIGINAL, ADVERSARIAL = "original", "adversarial"
+_EXPORT = "export the pairs again"
 
 
 class Item(NamedTuple):
@@ -131,16 +133,26 @@ def read_key(path: Path) -> dict[str, Item]:
     """Read the items of a key by their names.
 
     Raises:
-        InputError: it is no key as `export` writes it.
+        InputError: it is no key as `export` writes it, where every annotator has every sentence
+            once.
     """
     content = read_json(path, dict)
     with as_written(path, "annotate export"):
-        return {str(name): _item(one) for name, one in content["items"].items()}
+        items = {name: _item(one) for name, one in content["items"].items()}
+    names: dict[tuple[int, int], str] = {}
+    for name, item in items.items():
+        if (first := names.setdefault((item.annotator, item.id), name)) != name:
+            found = f"is annotator {item.annotator}'s sentence {item.id}, as is {first}"
+            raise InputError(found, path=path, key=f"item {name}", remedy=_EXPORT)
+    annotators, ids = ({pair[part] for pair in names} for part in (0, 1))
+    if len(names) != len(annotators) * len(ids):
+        raise InputError("annotators have different sentences", path=path, remedy=_EXPORT)
+    return items
 
 
 def _item(record: Mapping[str, Any]) -> Item:
     side = {"A": "A", "B": "B"}[record[ORIGINAL]]
-    return Item(int(record["annotator"]), int(record["id"]), side)
+    return Item(operator.index(record["annotator"]), operator.index(record["id"]), side)
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from robustparse.api.tables import heading
+from robustparse.api.tables import heading, terminal
 from robustparse.evaluation.tally import WHEN, Tally
 
 
@@ -60,16 +59,16 @@ def quiet() -> Iterator[None]:
 @contextmanager
 def _bar(name: str, total: int | None) -> Iterator[Callable[..., None] | None]:
     """Give what changes ``completed``, ``total`` and ``note``; None where no bar is shown."""
-    console = Console(stderr=True)
+    console = terminal(stderr=True)
     if not console.is_interactive:
         yield None
         return
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}"),
+        TextColumn("{task.fields[note]}", markup=False),
     )
     with Progress(*columns, console=console, transient=True) as progress:
         yield partial(progress.update, progress.add_task(name, total=total, note=""))

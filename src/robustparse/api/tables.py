@@ -77,7 +77,12 @@ def _table(
 
 def as_text(table: Table) -> str:
     """Return a table as plain text, as wide as it needs to be."""
-    console = Console(file=StringIO(), width=160, color_system=None, legacy_windows=False)
-    with console.capture() as captured:
-        console.print(table)
+    wide = terminal(file=StringIO(), width=160, color_system=None, legacy_windows=False)
+    with wide.capture() as captured:
+        wide.print(table)
     return captured.get().rstrip()
+
+
+def terminal(**settings: Any) -> Console:
+    """Return a terminal that shows names and paths as they are, ``[bold]`` and ``:smile:`` too."""
+    return Console(**settings, markup=False, emoji=False)

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from rich.console import Console
 from rich.table import Table
 
 from robustparse.annotation import questionnaire
 from robustparse.annotation.questionnaire import QUESTIONS
 from robustparse.annotation.score import score as score_answers
+from robustparse.api.tables import terminal
 from robustparse.cli.common.options import run_command
 from robustparse.errors import InputError
 from robustparse.evaluation.pairs import read_pairs
@@ -70,7 +70,7 @@ def score(key: str, files: list[str], out: str | None = None) -> None:
     found = score_answers(Path(key), [Path(path) for path in files])
     if out is not None:
         write_text(Path(out), json.dumps(found, indent=2) + "\n")
-    Console().print(_table(found))
+    terminal().print(_table(found))
 
 
 def _table(found: dict[str, Any]) -> Table:

@@ -3,12 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from robustparse.api.attack_run import AttackRun
 from robustparse.api.inputs import Paths
 from robustparse.api.sources import DataFile, command_source
-from robustparse.api.tables import summary_table
+from robustparse.api.tables import summary_table, terminal
 from robustparse.attacks.attack import Attack
 from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.evaluation.attack_folder import Summary
@@ -81,5 +79,5 @@ def attacked(run: AttackRun, attack: Attack) -> Summary | None:
     """Attack and print the scores; None in a process that another one writes for."""
     summary = run.attacked(attack)
     if summary is not None:
-        Console().print(summary_table({Path(run.victim.names[0]).stem: summary}))
+        terminal().print(summary_table({Path(run.victim.names[0]).stem: summary}))
     return summary

@@ -12,11 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from rich.console import Console
-
 from robustparse.api.attack_run import AttackRun
 from robustparse.api.inputs import Paths, as_list
 from robustparse.api.sources import Checkpoints, DataFile
+from robustparse.api.tables import terminal
 from robustparse.attacks.attack import Attack
 from robustparse.cli.attack import attacked
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
@@ -144,7 +143,7 @@ def _write_report(
     drawn = {"data": file.name, "fraction": file.fraction, "fraction_of": file.unit, "keep": keep}
     report = {**made, **drawn, **counts}
     write_text(out.with_suffix(".json"), json.dumps(report, indent=2) + "\n")
-    Console().print(f"{report['n_copies']} copies in {out}", soft_wrap=True)
+    terminal().print(f"{report['n_copies']} copies in {out}", soft_wrap=True)
 
 
 def _drawn(fraction: float | None, tokens: float | None) -> tuple[float, FractionOf]:

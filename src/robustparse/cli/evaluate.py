@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from rich.console import Console
 
 from robustparse import __version__
 from robustparse.api.inputs import Paths
 from robustparse.api.sources import DataFile, command_source
-from robustparse.api.tables import score_table
+from robustparse.api.tables import score_table, terminal
 from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.evaluation.clean import predictions, scores_of, write_answers
 from robustparse.evaluation.perturbed import perturbed_scores
@@ -83,4 +82,4 @@ def evaluate(
             "versions": {"robustparse": __version__, "torch": str(torch.__version__)},
         }
         write_text(folder / "scores.json", json.dumps(report, indent=2) + "\n")
-    Console().print(score_table({Path(names[0]).stem: scores, **noisy}))
+    terminal().print(score_table({Path(names[0]).stem: scores, **noisy}))

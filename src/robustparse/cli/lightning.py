@@ -7,11 +7,12 @@ our loaders split the data themselves.
 
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
-from jsonargparse import ArgumentError
+from jsonargparse import ArgumentError, Namespace
 from pytorch_lightning.callbacks import Checkpoint
 from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 from pytorch_lightning.utilities import rank_zero_only
@@ -20,7 +21,7 @@ from robustparse.api.progress import quiet
 from robustparse.cli.common import outputs
 from robustparse.cli.common.options import files_of
 from robustparse.errors import InputError
-from robustparse.files import make_folder
+from robustparse.files import locked, make_folder
 from robustparse.models.base import Model
 from robustparse.recipes.class_paths import checked, refusal
 from robustparse.recipes.mistakes import mistake_in, shorten
@@ -34,8 +35,13 @@ DEFAULT_FOLDER = "runs"
 class Cli(LightningCLI):
     """Links the data's vocabulary to the model, and gives every run its defaults.
 
-    It never seeds globally, since modules seed themselves.
+    It never seeds globally, since modules seed themselves. It runs as it is made; one ``fit`` at a
+    time has a folder, held by the first of its processes.
     """
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        with ExitStack() as self.held:
+            super().__init__(*arguments, **named)
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         """Link the vocabulary, known once the data module has read its training file."""
@@ -69,6 +75,9 @@ class Cli(LightningCLI):
         _check(config)
         _check_vocabulary(config)
         self.folder = make_folder(Path(config.trainer.default_root_dir))
+        if command == "fit" and rank_zero_only.rank == 0:
+            lock = locked(self.folder, "fit --ckpt_path last", "trainer.default_root_dir")
+            self.held.enter_context(lock)
         wished = config.ckpt_path
         untrained = config.model.get("init_args", {}).get("init_from") is None
         self.start: outputs.Start | None = None
@@ -151,6 +160,8 @@ def _check(config: Any) -> None:
     Raises:
         InputError: see there.
     """
+    if not isinstance(config.trainer, Namespace):
+        raise InputError(f"got {config.trainer!r}", key="trainer", expected="its settings")
     for name in ("accumulate_grad_batches", "check_val_every_n_epoch", "val_check_interval"):
         found = config.trainer[name]
         if isinstance(found, int) and found < 1:

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from robustparse.api.progress import reading_progress
+from robustparse.api.tables import terminal
 from robustparse.attacks.constraints.language_model import LanguageModel
 from robustparse.attacks.constraints.similarity import SentenceSimilarity
 from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
@@ -56,7 +56,7 @@ def measure(
         )
     with reading_progress() as on_texts:
         found = measure_folder(Path(folder), model, cosine, encoder, on_texts)
-    Console().print(_table(found))
+    terminal().print(_table(found))
 
 
 def _table(found: dict[str, Any]) -> Table:

@@ -12,10 +12,9 @@ from typing import Any, Literal
 
 import pytorch_lightning as pl
 from pytorch_lightning.callbacks import RichProgressBar
-from rich.console import Console
 
 from robustparse.api.progress import attack_progress, quiet
-from robustparse.api.tables import heading, summary_table
+from robustparse.api.tables import heading, summary_table, terminal
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.search.random_substitution import RandomSubstitution
@@ -60,7 +59,7 @@ def quickstart(
     """
     check_seed("--seed", seed)
     check_choice("--task", task, STORIES)
-    console, folder, story = Console(), make_folder(Path(out)), STORIES[task]
+    console, folder, story = terminal(), make_folder(Path(out)), STORIES[task]
     attack = partial(_attack, story, seed)
     usual = attack(Zheng2020(gamma=story.gamma))
     monitor = partial(RobustnessEvaluation, usual, every_n_epochs=5, sentences=100, seed=seed)

@@ -25,7 +25,9 @@ UNLEARNED = "count as wrong in LAS"  # in scored data: words whose label a parse
 COLUMNS = 10
 # Nine digits are more than any sentence needs and fit every integer type.
 _NUMBER = re.compile(r"[0-9]{1,9}")
-_RANGE_OR_EMPTY = re.compile(r"[0-9]+[-.][0-9]+")
+_RANGE_OR_EMPTY = re.compile(r"([0-9]{1,9})([-.])([0-9]{1,9})")
+# The columns that are read as text, from 0.
+_TEXTS = {1: "form", 3: "UPOS tag", 4: "XPOS tag", 7: "label"}
 _TEXT_COMMENT = re.compile(r"#\s*text\s*=")
 
 
@@ -110,28 +112,60 @@ def _example(index: int, path: Path, start: int, block: list[str], parsed: bool)
 def _word_rows(path: Path, start: int, block: Sequence[str]) -> dict[int, list[str]]:
     """Split the words of a sentence into columns, by line of the file."""
     rows: dict[int, list[str]] = {}
+    covered = nodes = 0  # the last word of a range so far, and empty nodes since the last word
     for number, line in enumerate(block, start=start):
-        if line.startswith("#"):
+        if line.startswith("#") and not rows:
             continue
         columns = line.split("\t")
         found = expected = ""
-        if len(columns) != COLUMNS:
+        if line.startswith("#"):
+            found, expected = f"{line[:60]!r} after a word", "comments before the first word"
+        elif len(columns) != COLUMNS:
             found = f"{len(columns)} columns in {line[:60]!r}"
             expected = f"{COLUMNS} separated by tabs"
-        elif _RANGE_OR_EMPTY.fullmatch(columns[0]) and not is_conllx(path):
-            continue
+        elif (other := _RANGE_OR_EMPTY.fullmatch(columns[0])) and not is_conllx(path):
+            found, expected = _mistake(other, columns, len(rows), covered, nodes)
+            covered, nodes = (int(other[3]), nodes) if other[2] == "-" else (covered, nodes + 1)
+            if not found:
+                continue
         elif not _NUMBER.fullmatch(columns[0]) or int(columns[0]) != len(rows) + 1:
             found = f"word id {columns[0][:20]!r}"
             expected = f"{len(rows) + 1}: ids count the words of a sentence from 1"
-        elif not columns[1]:
-            found, expected = "the form (column 2) is empty", "a word"
+        elif empty := [at for at in _TEXTS if not columns[at].strip()]:
+            found, expected = f"the {_TEXTS[empty[0]]} (column {empty[0] + 1}) is empty", "text"
         if found:
             raise InputError(found, path=path, line=number, expected=expected)
         rows[number] = columns
+        nodes = 0
     if not rows:
         found = "a sentence without words"
         raise InputError(found, path=path, line=start, expected="one line a word")
+    if covered > len(rows):
+        found = f"a range to word {covered} of a sentence of {len(rows)}"
+        raise InputError(found, path=path, line=start, expected="one line a word")
     return rows
+
+
+def _mistake(
+    other: re.Match[str], columns: Sequence[str], words: int, covered: int, nodes: int
+) -> tuple[str, str]:
+    """Return what is wrong with the line of a range or an empty node, and what is expected, if any.
+
+    Args:
+        other: its id, a match of `_RANGE_OR_EMPTY`.
+        columns: of the line.
+        words: of the sentence before it.
+        covered: the last word of the ranges before it.
+        nodes: empty nodes since the last word.
+    """
+    begin, end = int(other[1]), int(other[3])
+    if columns[6] != "_":
+        return f"{other[0]} is no word and has the head {columns[6][:20]!r}", "_"
+    if other[2] == "-":
+        right, expected = covered < begin == words + 1 < end, f"{words + 1}-N before its words"
+    else:
+        right, expected = (begin, end) == (words, nodes + 1), f"{words}.{nodes + 1}"
+    return ("", "") if right else (f"id {other[0]!r}", expected)
 
 
 def _kept(path: Path, block: list[str]) -> list[str]:

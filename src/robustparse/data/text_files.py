@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from robustparse.errors import InputError, optional_library, reason
-from robustparse.files import read_text
+from robustparse.files import parse_json, read_lines
 from robustparse.types import Example, Sentence
 
 COLUMNS = ("text", "label")
@@ -111,8 +111,8 @@ def _checked(columns: Sequence[str] | None) -> tuple[str, str]:
 
 
 def _tab_rows(path: Path) -> Iterator[Row]:
-    for number, line in enumerate(read_text(path).rstrip("\r\n").split("\n"), start=1):
-        columns = line.rstrip("\r").split("\t")
+    for number, line in read_lines(path):
+        columns = line.split("\t")
         if len(columns) > 2:
             raise InputError(
                 f"{len(columns)} columns in {line[:60]!r}",
@@ -125,15 +125,8 @@ def _tab_rows(path: Path) -> Iterator[Row]:
 
 
 def _json_rows(path: Path, text: str, label: str, labelled: bool) -> Iterator[Row]:
-    for number, line in enumerate(read_text(path).rstrip("\r\n").split("\n"), start=1):
-        try:
-            found = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise InputError(
-                f"not JSON ({reason(error)})", path=path, line=number, expected="an object a line"
-            ) from None
-        if not isinstance(found, dict):
-            raise InputError(f"got {line[:60]!r}", path=path, line=number, expected="an object")
+    for number, line in read_lines(path):
+        found = parse_json(line, dict, path=path, line=number)
         for name in (text, label) if labelled else (text,):
             if name not in found:
                 raise _no_column(name, found, path, number)

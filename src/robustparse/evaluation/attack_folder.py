@@ -7,39 +7,37 @@ lines of different runs never mix; one process at a time has the folder.
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
-from filelock import FileLock, Timeout
 
 from robustparse import __version__
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError
-from robustparse.evaluation.breakdown import breakdown
+from robustparse.evaluation.breakdown import NOT_MEASURED, breakdown
 from robustparse.evaluation.lines import (
     EXAMPLES,
     RUN,
     SUMMARY,
+    append_line,
     each_line,
     held_lines,
-    json_line,
+    placed_lines,
     tidy,
 )
 from robustparse.evaluation.reach import Reach
 from robustparse.evaluation.shards import Source, Speed, attacked_lines, drain
-from robustparse.evaluation.tally import Tally
-from robustparse.files import make_folder, read_json, write_text, written
+from robustparse.evaluation.tally import Tally, check_line
+from robustparse.files import as_written, locked, make_folder, read_json, write_text, written
 from robustparse.tasks.task import Task
 from robustparse.types import Example
 
 Summary = dict[str, Any]
 
-LOCK = ".lock"
 _OTHER = "choose another --out or delete the folder"
 
 
@@ -85,34 +83,34 @@ def collect_into(
         if nothing was left for it to attack.
 
     Raises:
-        InputError: the folder is not writable, in use, holds another run or broken files; or the
-            attack could change no sentence, see `Reach.check`.
+        InputError: the folder is not writable, in use, holds another run or broken files, or loses
+            sentences while they are attacked; or the attack could change no sentence, see
+            `Reach.check`.
     """
-    with locked(make_folder(folder)):
-        done = {line["id"] for line in held_lines(folder)}
-        _claim(folder, run, bool(done))
+    by_id = {example.id: example for example in examples}
+    with locked(make_folder(folder), "attack", "--out"):
+        _claim(folder, run, any(True for _ in held_lines(folder)))
+        done = _checked_ids(folder, task, by_id)
         pending = [example for example in examples if example.id not in done]
         if not pending and (folder / SUMMARY).exists():
-            return read_json(folder / SUMMARY, dict, "delete the file and run the attack again")
+            return _held_summary(folder, task, run)
         tidy(folder)  # what a kill tore off must not stand before the next line
         tally = Tally.of(task, each_line(folder / EXAMPLES))
         speed = _attack_pending(folder, source, pending, tally, on_sentence)
         tidy(folder)
-        reach = Reach()
-        for line in each_line(folder / EXAMPLES):
-            reach.add(line)
-        reach.check(attack, examples)
+        if lost := by_id.keys() - _checked_ids(folder, task, by_id):
+            raise InputError(
+                f"lacks {len(lost)} of {len(by_id)} sentences: another program changed it during "
+                "the attack",
+                path=folder / EXAMPLES,
+                remedy="run the same command again, which attacks them",
+            )
+        Reach.of(each_line(folder / EXAMPLES)).check(attack, examples)
         with written(folder / f"adversarial{task.ending(str(run.get('data', '')))}") as file:
-            by_id = {example.id: example for example in examples}
             for line in each_line(folder / EXAMPLES):
                 file.write(task.write(by_id[line["id"]], line["adversarial_tokens"]))
         summary = {
-            "task": task.name,
-            **{key: run[key] for key in ("attack", "victims", "seed")},
-            **tally.scores(),
-            **breakdown(task, each_line(folder / EXAMPLES)),
-            "reach": reach.summary(),
-            "warnings": [*reach.warnings()],
+            **_recomputed(folder, task, run),
             **speed.summary(len(pending)),
             "versions": {"robustparse": __version__, "torch": str(torch.__version__)},
         }
@@ -120,36 +118,42 @@ def collect_into(
         return summary
 
 
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder's lock, the file ``.lock``, which is deleted afterwards.
+def _checked_ids(folder: Path, task: Task, by_id: Mapping[int, Example]) -> set[int]:
+    """Return the ids of the finished sentences, whose lines are checked against the sentences."""
+    found = set()
+    for place, line in placed_lines(folder):
+        with as_written(place.path, "attack", line=place.number):
+            if line["id"] not in by_id:
+                raise ValueError(f"no sentence {line['id']} in the data")
+            check_line(task, line, by_id[line["id"]])
+            breakdown(task, [line])
+        found.add(line["id"])
+    return found
 
-    A killed holder leaves the file, but not the lock.
 
-    Raises:
-        InputError: another process holds it, or the folder's file system knows no locks.
-    """
-    path = folder / LOCK
-    try:
-        lock = FileLock(path, timeout=0).acquire()
-    except Timeout:
-        raise InputError(
-            "another process is attacking into this folder",
-            path=folder,
-            remedy="wait until it ends (run again, the attack then continues), or choose another "
-            "--out",
-        ) from None
-    except OSError as error:
-        raise InputError(
-            f"cannot be locked ({error.strerror})",
-            path=path,
-            remedy="choose an --out on another file system",
-        ) from error
-    with lock:
-        try:
-            yield
-        finally:
-            path.unlink(missing_ok=True)  # while it is locked: the next file is another process's
+def _recomputed(folder: Path, task: Task, run: Mapping[str, Any]) -> Summary:
+    """Compute what the lines of a folder say: its summary except for times and measures."""
+    reach = Reach.of(each_line(folder / EXAMPLES))
+    return {
+        "task": task.name,
+        **{key: run[key] for key in ("attack", "victims", "seed")},
+        **Tally.of(task, each_line(folder / EXAMPLES)).scores(),
+        **breakdown(task, each_line(folder / EXAMPLES)),
+        "reach": reach.summary(),
+        "warnings": [*reach.warnings()],
+    }
+
+
+def _held_summary(folder: Path, task: Task, run: Mapping[str, Any]) -> Summary:
+    """Read the summary of a finished attack, and check it against the lines."""
+    remedy = "delete the file and run the attack again"
+    summary = read_json(folder / SUMMARY, dict, remedy)
+    for key, value in _recomputed(folder, task, run).items():
+        if key not in NOT_MEASURED and summary.get(key) != value:
+            raise InputError(
+                f"does not agree with {EXAMPLES}", path=folder / SUMMARY, key=key, remedy=remedy
+            )
+    return summary
 
 
 def _claim(folder: Path, run: dict[str, Any], started: bool) -> None:
@@ -203,12 +207,10 @@ def _attack_pending(
     on_sentence: Callable[[Tally], None],
 ) -> Speed:
     """Attack what is left; each line is in the file before the next one is asked for."""
-    with (folder / EXAMPLES).open("a", encoding="utf-8") as file:
 
-        def take(line: dict[str, Any]) -> None:
-            file.write(json_line(line))
-            file.flush()
-            tally.add(line)
-            on_sentence(tally)
+    def take(line: dict[str, Any]) -> None:
+        append_line(folder / EXAMPLES, line)
+        tally.add(line)
+        on_sentence(tally)
 
-        return drain(source(pending), take)
+    return drain(source(pending), take)

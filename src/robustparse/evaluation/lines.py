@@ -1,26 +1,61 @@
-"""``examples.jsonl``: a line a finished sentence, read back however the run ended."""
+"""``examples.jsonl``: a line a finished sentence, read back however the run ended.
+
+Each line ends in a checksum of what comes before it, so that no damage is taken for a result. A
+line without one, as of another program, is taken as it is.
+"""
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from zlib import crc32
 
 from robustparse.errors import InputError
-from robustparse.files import written
+from robustparse.files import parse_json, writing, written
 
 EXAMPLES, SUMMARY, RUN = "examples.jsonl", "summary.json", "run.json"
 """What an attack writes into its folder: its sentences, its scores, and of which run they are."""
 
 
+_CHECKSUM = "crc32"
+_CHECKED = re.compile(rb'(.*), "crc32": "([0-9a-f]{8})"}\n?', re.DOTALL)
+_REMEDY = "remove the line and run the attack again"
+
+
 def json_line(line: dict[str, Any]) -> str:
     """Encode a sentence as a line of the file."""
-    return json.dumps(line, ensure_ascii=False) + "\n"
+    body = json.dumps(line, ensure_ascii=False).removesuffix("}")
+    return f'{body}, "{_CHECKSUM}": "{crc32(body.encode()):08x}"}}\n'
+
+
+def append_line(path: Path, line: dict[str, Any]) -> None:
+    """Write a sentence to the end of a file, which it reaches at once.
+
+    The file is opened for each: one that is deleted loses the lines before, not those after.
+
+    Raises:
+        InputError: it cannot be written; the next reader leaves a half-written line out.
+    """
+    with writing(path, "the sentences finished so far are kept"), path.open("ab", 0) as file:
+        content = memoryview(json_line(line).encode())
+        while content:  # a disk that fills up takes a part, and refuses the rest
+            content = content[file.write(content) :]
 
 
 def part_file(folder: Path, rank: int) -> Path:
     """Name the file where one of several ranks keeps its lines until they are collected."""
     return folder / f"examples.{rank}.jsonl"
+
+
+class Place(NamedTuple):
+    """Where a line is: its file, its number there from 1, its first byte and that of the next."""
+
+    path: Path
+    number: int
+    begin: int
+    end: int
 
 
 def held_lines(folder: Path) -> Iterator[dict[str, Any]]:
@@ -29,8 +64,18 @@ def held_lines(folder: Path) -> Iterator[dict[str, Any]]:
     Raises:
         InputError: see `read_lines`.
     """
-    for _, _, line in _held(folder):
+    for _, line in placed_lines(folder):
         yield line
+
+
+def placed_lines(folder: Path) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """Yield the same, each with its place."""
+    known = set()
+    for path in (folder / EXAMPLES, *_parts(folder)):
+        for place, line in _lines_at(path):
+            if line["id"] not in known:
+                known.add(line["id"])
+                yield place, line
 
 
 def tidy(folder: Path) -> None:
@@ -39,14 +84,14 @@ def tidy(folder: Path) -> None:
     Raises:
         InputError: see `read_lines`; the folder is not writable.
     """
-    places = sorted((line["id"], path, offset) for path, offset, line in _held(folder))
+    places = {line["id"]: place for place, line in placed_lines(folder)}
     with ExitStack() as stack:
-        paths = {path for _, path, _ in places}
+        paths = {place.path for place in places.values()}
         files = {path: stack.enter_context(path.open("rb")) for path in paths}
         file = stack.enter_context(written(folder / EXAMPLES))
-        for _, path, offset in places:
-            files[path].seek(offset)
-            file.write(files[path].readline().decode("utf-8").rstrip("\n") + "\n")
+        for _, place in sorted(places.items()):
+            files[place.path].seek(place.begin)
+            file.write(files[place.path].readline().decode("utf-8").rstrip("\n") + "\n")
     for path in _parts(folder):
         path.unlink()
 
@@ -55,28 +100,19 @@ def _parts(folder: Path) -> list[Path]:
     return sorted(folder.glob("examples.[0-9]*.jsonl"))
 
 
-def _held(folder: Path) -> Iterator[tuple[Path, int, dict[str, Any]]]:
-    """Yield file and place of each sentence's first line, and the line."""
-    known = set()
-    for path in (folder / EXAMPLES, *_parts(folder)):
-        for offset, _, line in _lines_at(path):
-            if line["id"] not in known:
-                known.add(line["id"])
-                yield path, offset, line
-
-
 def read_lines(path: Path) -> list[dict[str, Any]]:
     """Read the whole lines of an ``examples.jsonl``; a last line torn by a kill is left out.
 
     Raises:
-        InputError: a whole line is no JSON object with an id.
+        InputError: a whole line is damaged, is no JSON object with an id, or has the id of one
+            before.
     """
     return list(each_line(path))
 
 
 def each_line(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the same, one at a time."""
-    for _, _, line in _lines_at(path):
+    for _, line in _lines_at(path):
         yield line
 
 
@@ -92,15 +128,16 @@ class GrowingFile:
 
     def new_lines(self) -> Iterator[dict[str, Any]]:
         """Yield the whole lines that were added since the last call."""
-        for _, end, line in _lines_at(self._path, self._read):
-            self._read = end
+        for place, line in _lines_at(self._path, self._read):
+            self._read = place.end
             yield line
 
 
-def _lines_at(path: Path, begin: int = 0) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """Yield where each line begins and ends, and the line."""
+def _lines_at(path: Path, begin: int = 0) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """Yield each line with its place; numbers count from the first one that is read."""
     if not path.exists():
         return
+    known: dict[int, int] = {}
     offset = begin
     with path.open("rb") as file:
         file.seek(begin)
@@ -108,17 +145,35 @@ def _lines_at(path: Path, begin: int = 0) -> Iterator[tuple[int, int, dict[str, 
         for number, row in enumerate(file, start=1):
             if row.strip(b"\n"):
                 try:
-                    line = json.loads(row.decode("utf-8"))
-                except ValueError:
+                    line = _parsed(row, path, number)
+                except InputError:
                     if not row.endswith(b"\n"):
                         return
-                    line = None
-                if not isinstance(line, dict) or "id" not in line:
-                    raise InputError(
-                        "no sentence as an attack writes it",
-                        path=path,
-                        line=number,
-                        remedy="remove the line and run the attack again",
-                    )
-                yield offset, offset + len(row), line
+                    raise
+                if (first := known.setdefault(line["id"], number)) != number:
+                    found = f"the sentence {line['id']} of line {first} again"
+                    raise InputError(found, path=path, line=number, remedy=_REMEDY)
+                yield Place(path, number, offset, offset + len(row)), line
             offset += len(row)
+
+
+def _parsed(row: bytes, path: Path, number: int) -> dict[str, Any]:
+    """Read a line; its checksum, which must hold, is left out.
+
+    Raises:
+        InputError: it is no sentence.
+    """
+    try:
+        text = row.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError("not UTF-8", path=path, line=number, remedy=_REMEDY) from None
+    line = parse_json(text, dict, path=path, line=number, remedy=_REMEDY)
+    checked = _CHECKED.fullmatch(row)
+    if checked is not None and int(checked[2], 16) != crc32(checked[1]):
+        found = "damaged: its checksum does not hold"
+        raise InputError(found, path=path, line=number, remedy=_REMEDY)
+    line.pop(_CHECKSUM, None)
+    if type(line.get("id")) is not int:
+        found = "no sentence as an attack writes it"
+        raise InputError(found, path=path, line=number, key="id", remedy=_REMEDY)
+    return line

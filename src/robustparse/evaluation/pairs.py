@@ -53,9 +53,8 @@ def read_summary(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise InputError("no such folder", path=folder, remedy=REMEDY)
     if not (folder / SUMMARY).exists():
-        raise InputError(
-            "no such file: not the output folder of an attack", path=folder / SUMMARY, remedy=REMEDY
-        )
+        expected = "the output folder of an attack"
+        raise InputError("no such file", path=folder / SUMMARY, expected=expected, remedy=REMEDY)
     summary = read_json(folder / SUMMARY, dict, REMEDY)
     if not (folder / EXAMPLES).exists():
         raise InputError("no such file", path=folder / EXAMPLES, remedy=REMEDY)

@@ -30,7 +30,7 @@ from torch.distributed.distributed_c10d import PrefixStore
 from torch.distributed.rendezvous import rendezvous
 
 from robustparse.errors import InputError, ProcessDiedError
-from robustparse.evaluation.lines import GrowingFile, json_line, part_file
+from robustparse.evaluation.lines import GrowingFile, append_line, part_file
 from robustparse.evaluation.shards import Lines, Source, Speed, drain, shard
 from robustparse.types import Example
 
@@ -173,14 +173,13 @@ class Ranks:
         speed = Speed()
         if len(pending) > self.rank.rank:
             path = part_file(self.folder, self.rank.rank)
-            with path.open("w", encoding="utf-8") as file:
+            path.unlink(missing_ok=True)
 
-                def write(line: dict[str, Any]) -> None:
-                    file.write(json_line(line))
-                    file.flush()
-                    self._check_parent()
+            def write(line: dict[str, Any]) -> None:
+                append_line(path, line)
+                self._check_parent()
 
-                speed = drain(self._own(attacked, pending), write)
+            speed = drain(self._own(attacked, pending), write)
         self.end(speed=asdict(speed))
 
     def end(self, **message: Any) -> None:

@@ -1,7 +1,7 @@
 """How many sentences an attack could change at all: one that can change none proves nothing."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from robustparse.attacks.attack import Attack
@@ -31,6 +31,14 @@ class Reach:
     attackable: int = 0
     changeable: int = 0
     stages: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, lines: Iterable[Line]) -> "Reach":
+        """Add up lines."""
+        reach = cls()
+        for line in lines:
+            reach.add(line)
+        return reach
 
     def add(self, line: Line) -> None:
         """Add a sentence."""

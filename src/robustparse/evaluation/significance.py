@@ -111,9 +111,9 @@ class AttackedCounts:
         attacked: correct parts of the answers to the perturbed sentences, `(sentences,)`.
     """
 
-    counted: ArrayLike
-    clean: ArrayLike
-    attacked: ArrayLike
+    counted: Sequence[int]
+    clean: Sequence[int]
+    attacked: Sequence[int]
 
     def lost(self) -> Interval:
         """Estimate the points that the system loses to the attack."""
@@ -175,7 +175,7 @@ class AttackedCounts:
         attacked = (self.attacked, control.attacked)
         return self._estimate(difference, first.attacked, first.clean, *attacked)
 
-    def _estimate(self, statistic: Statistic, *correct: ArrayLike) -> Interval:
+    def _estimate(self, statistic: Statistic, *correct: Sequence[int]) -> Interval:
         return paired_bootstrap(statistic, correct, self.counted, seed=0)
 
 

@@ -1,5 +1,6 @@
 """One line a sentence, the sums over lines from which every reported score comes, their record."""
 
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, runtime_checkable
@@ -41,7 +42,7 @@ def result_line(task: Task, result: AttackResult) -> dict[str, Any]:
         return {
             **task.to_record(answer),
             **sums,
-            **{n: None if value is None else round(value, 4) for n, value in scores.items()},
+            **{name: _rounded(value) for name, value in scores.items()},
         }
 
     return {
@@ -62,6 +63,40 @@ def result_line(task: Task, result: AttackResult) -> dict[str, Any]:
         "candidates": result.candidates,
         "unseen": result.unseen,
     }
+
+
+def check_line(task: Task, line: Line, example: Example) -> None:
+    """Refuse a line that `result_line` has not made of this sentence.
+
+    Raises:
+        Exception: what is missing or wrong in it; see `files.as_written`.
+    """
+    words, tags, new = example.sentence.words, example.sentence.tagged(), line["adversarial_tokens"]
+    if not isinstance(new, list) or not all(isinstance(word, str) and word for word in new):
+        raise ValueError("adversarial_tokens are no words")
+    pairs = enumerate(zip(words, new, strict=True))
+    edited = [position for position, (old, word) in pairs if old != word]
+    expected = {
+        "tokens": list(words),
+        "edited": edited,
+        "gold": task.to_record(example.gold),
+        "edited_tags": [tags[position] for position in edited] if tags else [],
+    }
+    for key, value in expected.items():
+        if line[key] != value:
+            raise ValueError(f"{key} of another sentence or another edit")
+    task.changes(line)  # which reads the answers
+    for when in WHEN:
+        sums = {name: line[when][name] for name in task.sums}
+        scores = task.score({"counted": line["counted"], **sums})
+        if not all(0 <= operator.index(found) <= line["counted"] for found in sums.values()):
+            raise ValueError(f"{when}: more is correct than counted")
+        if any(line[when][n] != _rounded(value) for n, value in scores.items()):
+            raise ValueError(f"{when}: scores that do not follow from what is correct")
+    if any(type(line[key]) is not bool for key in ("targeted", "skipped", "success")):
+        raise TypeError("targeted, skipped and success are true or false")
+    if any(operator.index(line["queries"][kind]) < 0 for kind in ("charged", "unique")):
+        raise ValueError("negative queries")
 
 
 def result_lines(
@@ -161,6 +196,10 @@ class Tally:
             for name in self.task.sums
         }
         return self.task.score({"counted": self.sums["counted"], **sums})
+
+
+def _rounded(score: float | None) -> float | None:
+    return None if score is None else round(score, 4)
 
 
 def _rate(part: int, whole: int) -> float | None:

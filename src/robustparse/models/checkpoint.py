@@ -9,6 +9,7 @@ unpickled beyond what ``weights_only=True`` allows, and only public classes of
 import importlib
 import inspect
 import warnings
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path, PurePath
 from typing import Any
@@ -138,14 +139,13 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
     if not path.is_file():
         raise InputError("no such checkpoint", path=path)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what is wrong with the file is said below, once
-            content = torch.load(path, map_location="cpu", weights_only=True)
+        content = load_plain(path)
     except Exception as error:  # a broken or hostile file may raise anything
         raise InputError(
-            "not a readable checkpoint (truncated, or holding more than tensors and plain data, "
-            f"which is never executed): {_refusal(error)}",
+            "not a readable checkpoint (truncated, damaged, or holding more than tensors and plain "
+            f"data, which is never executed): {_refusal(error)}",
             path=path,
+            remedy="take another checkpoint or train the model again",
         ) from None
     if not isinstance(content, dict) or not isinstance(content.get(KEY), dict):
         raise InputError("a checkpoint, but not one that robustparse wrote", path=path)
@@ -162,6 +162,22 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
     if not all(isinstance(part, dict) for part in parts):
         raise InputError("the checkpoint is incomplete", path=path, remedy="train the model again")
     return content
+
+
+def load_plain(path: Path, map_location: Any = "cpu") -> Any:
+    """Read a file of ``torch.save``: only tensors and plain data, whose checksums hold.
+
+    Such a file is a zip archive with a checksum a member, which torch does not look at.
+
+    Raises:
+        Exception: of any kind, where the file is no such archive, damaged or hostile.
+    """
+    with zipfile.ZipFile(path) as archive:
+        if (damaged := archive.testzip()) is not None:
+            raise zipfile.BadZipFile(f"the checksum of {damaged} does not hold")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is wrong with the file is raised
+        return torch.load(path, map_location=map_location, weights_only=True)
 
 
 def _refusal(error: Exception) -> str:

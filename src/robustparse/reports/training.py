@@ -59,14 +59,14 @@ def read_metrics(path: Path) -> Metrics:
         raise InputError(f"got {lines[0]!r}", path=path, line=1, expected=HEADER)
     metrics: Metrics = defaultdict(dict)
     # Text after the last newline was cut off by a kill; every line before it is whole.
-    for number, row in enumerate(csv.reader(lines[1:-1]), start=2):
+    for number, line in enumerate(lines[1:-1], start=2):
         try:
-            step, name, value = row
+            ((step, name, value),) = csv.reader([line])
             if math.isfinite(float(value)):
                 metrics[name][int(step)] = float(value)
-        except ValueError:
+        except (ValueError, csv.Error):
             raise InputError(
-                f"got {row!r}",
+                f"got {line[:60]!r}",
                 path=path,
                 line=number,
                 expected="step, name and value",
@@ -106,7 +106,7 @@ def _against_budget(metrics: Metrics, measure: str, name: str) -> Plot | None:
 
 def _budgets(metrics: Metrics, measure: str) -> dict[float, Points]:
     """Map budget in percent -> step -> value."""
-    at = re.compile(rf"robust/{measure}@([0-9.]+)")
+    at = re.compile(rf"robust/{measure}@([0-9]+\.?[0-9]*)")
     return {float(m[1]): points for key, points in metrics.items() if (m := at.fullmatch(key))}
 
 

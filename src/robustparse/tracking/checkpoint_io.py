@@ -2,13 +2,16 @@
 
 import io
 import os
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import torch
 from pytorch_lightning.plugins.io import TorchCheckpointIO
 
-from robustparse.errors import InputError
+from robustparse.errors import reason
+from robustparse.files import writing
+from robustparse.models.checkpoint import load_plain
 
 
 class VerifiedCheckpointIO(TorchCheckpointIO):
@@ -23,7 +26,7 @@ class VerifiedCheckpointIO(TorchCheckpointIO):
         """Write the checkpoint aside in the same folder, read it back, rename it.
 
         Raises:
-            InputError: the file cannot be written.
+            InputError: the file cannot be written, or is damaged when it is read back.
             RuntimeError: the checkpoint holds more than tensors and plain data.
         """
         path = Path(path)
@@ -32,40 +35,43 @@ class VerifiedCheckpointIO(TorchCheckpointIO):
         content = io.BytesIO()
         torch.save(checkpoint, content)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with open(aside, "wb") as file:
-                file.write(content.getbuffer())
-                file.flush()
-                os.fsync(file.fileno())
-            _verify(aside)
-            os.replace(aside, path)
-            _sync_folder(path.parent)
-        except OSError as error:
-            raise InputError(
-                f"the checkpoint cannot be written ({error.strerror or error}), the one before it "
-                "is kept",
-                path=path,
-                remedy="make room and resume with --ckpt_path last",
-            ) from None
+            with writing(path, remedy="make room and resume with --ckpt_path last"):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with open(aside, "wb") as file:
+                    file.write(content.getbuffer())
+                    file.flush()
+                    os.fsync(file.fileno())
+                _verify(aside)
+                os.replace(aside, path)
+                _sync_folder(path.parent)
         finally:
             aside.unlink(missing_ok=True)
 
     def load_checkpoint(
         self, path: str | Path, map_location: Any = "cpu", weights_only: bool | None = True
     ) -> dict[str, Any]:
-        """Read a checkpoint; ``weights_only`` is always on."""
-        return super().load_checkpoint(path, map_location, weights_only=True)
+        """Read a checkpoint and check it; ``weights_only`` is always on."""
+        content: dict[str, Any] = load_plain(Path(path), map_location)
+        return content
 
 
 def _verify(path: Path) -> None:
+    """Read back what was written.
+
+    Raises:
+        OSError: the disk gives back something else, or nothing.
+        RuntimeError: the checkpoint holds more than tensors and plain data.
+    """
     try:
-        torch.load(path, map_location="cpu", weights_only=True)
+        load_plain(path)
     except OSError:
         raise
+    except zipfile.BadZipFile as error:
+        raise OSError(f"damaged when read back: {error}") from error
     except Exception as error:
         raise RuntimeError(
             "a checkpoint could not be read back; a callback or module keeps more than "
-            f"tensors and plain data in its state: {str(error).splitlines()[0]}"
+            f"tensors and plain data in its state: {reason(error)}"
         ) from error
 
 

@@ -123,7 +123,7 @@ class MetricsTable:
     One row per value, so a new metric needs no new column and nothing written is rewritten. A row
     reaches the operating system in one write: a killed process leaves at most one torn last line,
     which the next one cuts off. A resumed run repeats the steps after its checkpoint; their rows
-    are there already.
+    are there already. What another program has deleted of the file is written again.
 
     Args:
         path: the file.
@@ -154,7 +154,8 @@ class MetricsTable:
         ]
         if not added:
             return
-        if self._to_cut:
+        there = self.path.stat().st_size if self.path.exists() else 0
+        if self._to_cut or there < self._length:  # by somebody who deleted or truncated the file
             write_text(self.path, _as_text(self.rows, header=True))
             self._to_cut, self._length = False, self.path.stat().st_size
         content = _as_text(added, header=not self._length).encode()

@@ -21,6 +21,7 @@ import torch
 from pytorch_lightning.callbacks import Callback, EarlyStopping
 
 from robustparse.errors import InputError, check_least
+from robustparse.files import writing
 from robustparse.lightning import restore_callback_metrics, set_next_batch
 from robustparse.tracking.stopping import Stopped, StopRequest
 
@@ -188,13 +189,10 @@ def _keep_old(trainer: pl.Trainer, copied: bool = False) -> None:
     if copied:
         aside = old.with_name(f".{OLD}.part")
         try:
-            shutil.copyfile(path, aside)
-        except OSError as error:
+            with writing(old, f"{FILE} is kept", "make room or move it away"):
+                shutil.copyfile(path, aside)
+                aside.rename(old)
+        finally:
             aside.unlink(missing_ok=True)
-            raise InputError(
-                f"cannot be kept as {OLD} ({error.strerror or error})",
-                path=path,
-                remedy="make room or move it away",
-            ) from None
-        path = aside
-    path.rename(old)
+    else:
+        path.rename(old)

@@ -1,7 +1,7 @@
 """A disk cache around any candidate generator, in one SQLite file.
 
 SQLite commits atomically: a run killed while writing loses only that batch, and several processes
-may share the file. Values are JSON text.
+may share the file. Values are JSON text and its checksum.
 """
 
 import hashlib
@@ -10,10 +10,12 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from zlib import crc32
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError
+from robustparse.files import parse_json
 from robustparse.types import Example
 
 _KEYS_PER_QUERY = 500  # SQLite allows 999 parameters in older builds
@@ -60,7 +62,12 @@ class CachedCandidates(CandidateGenerator):
             return []
         keys = self._keys(slots, seed)
         with self._database() as database:
-            known = _read(database, keys)
+            rows = _read(database, keys)
+        known = {
+            key: self._words(key, rows[key], slot.word)
+            for key, slot in zip(keys, slots, strict=True)
+            if key in rows
+        }
         missing = [index for index, key in enumerate(keys) if key not in known]
         if missing:
             fresh = self.generator.propose([slots[index] for index in missing], seed)
@@ -68,10 +75,37 @@ class CachedCandidates(CandidateGenerator):
             with self._database() as database, database:
                 database.executemany(
                     "INSERT OR IGNORE INTO candidates VALUES (?, ?)",
-                    [(key, json.dumps(words)) for key, words in found.items()],
+                    [(key, _with_checksum(json.dumps(words))) for key, words in found.items()],
                 )
             known |= found
         return [list(known[key]) for key in keys]
+
+    def _words(self, key: bytes, text: object, original: str) -> list[str]:
+        """Read a row, which may come from anywhere.
+
+        Raises:
+            InputError: names the row that holds no candidates.
+        """
+        row = f"key X'{key.hex()}'"
+        remedy = "delete the file, and it is made again"
+        if not isinstance(text, str):
+            raise InputError("no text", path=self.path, key=row, remedy=remedy)
+        content, blank, checksum = text.rpartition(" ")
+        if not blank or checksum.endswith("]"):
+            content = text  # of an older version, which wrote no checksums
+        elif _with_checksum(content) != text:
+            raise InputError("damaged", path=self.path, key=row, remedy=remedy)
+        try:
+            words = parse_json(content, list, path=self.path, remedy=remedy)
+        except InputError as error:
+            raise InputError(error.found, path=self.path, key=row, remedy=remedy) from None
+        for word in words:
+            if not isinstance(word, str) or not word or _blanks(word) != _blanks(original):
+                found = f"candidate {word!r:.60}"
+                raise InputError(
+                    found, path=self.path, key=row, expected="single words", remedy=remedy
+                )
+        return words
 
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""
@@ -97,7 +131,7 @@ class CachedCandidates(CandidateGenerator):
                     "CREATE TABLE IF NOT EXISTS candidates (key BLOB PRIMARY KEY, words TEXT)"
                 )
                 yield database
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
             raise InputError(
                 f"cannot be used as a candidate cache ({error})",
                 path=self.path,
@@ -105,11 +139,19 @@ class CachedCandidates(CandidateGenerator):
             ) from error
 
 
-def _read(database: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, list[str]]:
-    known: dict[bytes, list[str]] = {}
+def _with_checksum(content: str) -> str:
+    return f"{content} {crc32(content.encode()):08x}"
+
+
+def _blanks(word: str) -> list[str]:
+    return [character for character in word if character.isspace()]
+
+
+def _read(database: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, object]:
+    known: dict[bytes, object] = {}
     for begin in range(0, len(keys), _KEYS_PER_QUERY):
         part = keys[begin : begin + _KEYS_PER_QUERY]
         marks = ",".join("?" * len(part))
         rows = database.execute(f"SELECT key, words FROM candidates WHERE key IN ({marks})", part)
-        known.update((bytes(key), json.loads(words)) for key, words in rows)
+        known.update((bytes(key), words) for key, words in rows)
     return known

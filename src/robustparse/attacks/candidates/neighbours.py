@@ -119,11 +119,16 @@ class EmbeddingNeighbours(CandidateGenerator):
             table: Ids = np.load(path, mmap_mode="r")
         except (OSError, ValueError, EOFError) as error:  # EOFError of an empty file
             raise InputError(f"cannot be read ({error})", path=path, remedy=remedy) from error
-        if table.shape[:1] != (len(words),):
-            raise InputError(
-                f"{len(words)} words, but a table of {table.shape}", path=path, remedy=remedy
-            )
+        if table.shape != (len(words), self.k) or table.dtype != np.int32:
+            found = f"{len(words)} words, but a table of {table.shape}, {table.dtype}"
+            raise InputError(found, path=path, remedy=remedy)
+        if not all(isinstance(word, str) for word in words) or not _are_rows(table, len(words)):
+            raise InputError("not a table of neighbours", path=path, remedy=remedy)
         return words, table
+
+
+def _are_rows(table: Ids, size: int) -> bool:
+    return size == 0 or (int(table.min()) >= -1 and int(table.max()) < size)
 
 
 def nearest(vectors: NDArray[np.float32], k: int) -> Ids:

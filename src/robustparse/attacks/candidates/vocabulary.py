@@ -12,7 +12,7 @@ from pathlib import Path
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_least
-from robustparse.files import read_text
+from robustparse.files import read_lines
 from robustparse.randomness import stream
 
 
@@ -65,7 +65,7 @@ class VocabularyWords(CandidateGenerator):
 def read_words(path: Path) -> list[str]:
     """Read the distinct words of a text file with one word per line, in its order."""
     words: dict[str, None] = {}
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
+    for number, line in read_lines(path):
         fields = line.split()
         if len(fields) > 1:
             raise InputError(
