@@ -75,7 +75,7 @@ class Cli(LightningCLI):
         _check(config)
         _check_vocabulary(config)
         self.folder = make_folder(Path(config.trainer.default_root_dir))
-        if command == "fit" and rank_zero_only.rank == 0:
+        if command == "fit" and rank_zero_only.rank == 0:  # type: ignore[attr-defined]
             lock = locked(self.folder, "fit --ckpt_path last", "trainer.default_root_dir")
             self.held.enter_context(lock)
         wished = config.ckpt_path
