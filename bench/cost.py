@@ -81,7 +81,7 @@ def shipped(name: str, masked_lm: str = "") -> pl.Callback:
 
 
 class Turned:
-    """Every batch so many times in a row, over several rounds."""
+    """Every batch several times in a row, over several rounds."""
 
     def __init__(self, batches: list[Batch], times: int, rounds: int) -> None:
         self.batches, self.times, self.rounds = batches, times, rounds
@@ -97,7 +97,7 @@ class Turned:
 
 
 class Repeated(TreebankDataModule):
-    """Some batches of a treebank, for so many systems in turn."""
+    """Some batches of a treebank, for several systems in turn."""
 
     def __init__(self, options: argparse.Namespace, systems: int) -> None:
         super().__init__(folder=options.folder)

@@ -33,7 +33,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--checkpoint", type=Path, required=True, help="of a biaffine parser")
     parser.add_argument("--folder", type=Path, required=True, help="the treebank")
-    parser.add_argument("--sentences", type=int, help="the first so many; by default all")
+    parser.add_argument("--sentences", type=int, help="the first N; by default all")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
     options = parser.parse_args()

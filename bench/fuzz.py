@@ -48,8 +48,7 @@ from robustparse.data.conllu import read_treebank
 from robustparse.data.text_files import read_texts
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_folder import collect_into
-from robustparse.evaluation.lines import read_lines
-from robustparse.evaluation.pairs import pair_of
+from robustparse.evaluation.lines import pair_of, read_lines
 from robustparse.evaluation.shards import Lines, Speed
 from robustparse.models.checkpoint import read_checkpoint
 from robustparse.recipes.recipe import Recipe

@@ -57,14 +57,14 @@ def figures(folder: Path) -> list[tuple[str, ...]]:
 
 
 def logged_steps(folder: Path) -> int:
-    """How many steps stand in ``metrics.csv``."""
+    """How many steps are in ``metrics.csv``."""
     path = folder / "metrics.csv"
     rows = path.read_text().splitlines()[1:] if path.exists() else []
     return int(rows[-1].split(",")[0]) + 1 if rows else 0
 
 
 class Victim:
-    """One recipe in so many processes, run once without a stop.
+    """One recipe in several processes, run once without a stop.
 
     Args:
         config: the recipe, written.

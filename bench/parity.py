@@ -43,9 +43,9 @@ from robustparse.types import Example, Sentence
 from textattack_victim import read_victim
 
 DETERMINISTIC: dict[str, Search] = {
-    "greedy": Greedy(),
-    "beam4": Beam(width=4, members="concatenate"),
-    "beam8": Beam(width=8, members="concatenate"),
+    "greedy": Greedy(outcome="last"),
+    "beam4": Beam(width=4, members="concatenate", outcome="last"),
+    "beam8": Beam(width=8, members="concatenate", outcome="last"),
     "wir_unk": GreedyByImportance(UnknownWord()),
     "wir_delete": GreedyByImportance(DeletedWord()),
     "wir_pwws": GreedyByImportance(WeightedSaliency(gain="score")),
@@ -54,7 +54,7 @@ DETERMINISTIC: dict[str, Search] = {
 RANDOM: dict[str, Search] = {
     "wir_random": GreedyByImportance(RandomOrder()),
     "pso": ParticleSwarm(direction="textattack"),
-    "genetic": Genetic(selection="textattack", repeats="redraw"),
+    "genetic": Genetic(selection="textattack", repeats="redraw", outcome="last"),
 }
 SEEDS = 10
 

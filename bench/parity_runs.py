@@ -6,7 +6,7 @@
 The first ``--limit`` texts are attacked by every search, once by the deterministic ones and with
 ``--seeds`` seeds by the others, in the environment of ``vs_textattack.py``, which is made on first
 use. FOLDER keeps what is done: the same command resumes where it was cut off, and with more seeds
-it makes those that are missing. RUNS.jsonl is then an option of ``parity.py``, beside the others.
+it makes those that are missing. RUNS.jsonl is then an option of ``parity.py``, next to the others.
 """
 
 import argparse
@@ -53,7 +53,7 @@ def main() -> None:
     problem_options(parser)
     parser.add_argument("--work", type=Path, required=True, help="keeps what is done")
     parser.add_argument("--out", type=Path, required=True, help="the file of the runs")
-    parser.add_argument("--limit", type=int, default=TEXTS, help="the first so many texts")
+    parser.add_argument("--limit", type=int, default=TEXTS, help="the first N texts")
     methods = [*DETERMINISTIC, *RANDOM]
     parser.add_argument("--methods", nargs="+", choices=methods, default=methods)
     parser.add_argument("--peer_python", type=Path, help="an interpreter that has TextAttack")

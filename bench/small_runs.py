@@ -20,8 +20,8 @@ import torch
 import yaml
 
 CONFIGS = Path(__file__).parents[1] / "configs"
-# What is trained: the clean parser, and each way to go on from it; an experiment, and a defense
-# given behind it.
+# What is trained: the clean parser, and each way to continue from it; an experiment, and a defense
+# given after it.
 RECIPES = {
     "clean": ["experiment/ewt_biaffine.yaml"],
     "fgm": ["experiment/ewt_biaffine_fgm.yaml"],
@@ -71,7 +71,7 @@ def small(name: str, steps: int, start: Path | None = None, **trainer: Any) -> d
     model = config["model"]["init_args"]
     model["encoder"]["init_args"] |= SIZES
     model |= {"arc_dim": 16, "label_dim": 8, "init_from": None if start is None else str(start)}
-    # The seed is the sample's too: fine-tuning goes on with the sentences of the clean parser.
+    # The seed is the sample's too: fine-tuning continues with the sentences of the clean parser.
     config["data"]["init_args"] |= {"folder": "sample", "batch_words": 400, "seed": 0}
     config["last_checkpoint"] = {"every_n_train_steps": 5}
     return config

@@ -144,8 +144,6 @@ def attack_command(row: Row, inputs: Inputs, gamma: float | None = None) -> list
     recipe = with_files(yaml.safe_load(shipped.read_text("utf-8")), inputs)
     if row.filters is not None:
         recipe["constraints"] = recipe["constraints"][: 1 + row.filters]
-    if row.task == "classification" and "parts" in recipe["candidates"]["init_args"]:
-        recipe["candidates"]["init_args"]["parts"] = "all"  # texts have no tags
     if gamma is not None:
         recipe["search"]["init_args"]["gamma"] = gamma
     if row.references:

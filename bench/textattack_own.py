@@ -103,7 +103,7 @@ def main() -> None:
     for name in ("victim", "texts", "synonyms", "stopwords", "out"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--methods", nargs="+", required=True)
-    parser.add_argument("--limit", type=int, help="the first so many texts")
+    parser.add_argument("--limit", type=int, help="the first N texts")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--dtype", default="float32", help="of the victim")
     parser.add_argument("--threads", type=int, default=1)

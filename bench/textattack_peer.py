@@ -132,7 +132,7 @@ def attack(method: str, victim: TimedVictim, options: argparse.Namespace) -> tex
 def attacked(
     one: textattack.Attack, row: dict[str, Any], victim: TimedVictim, seed: int
 ) -> dict[str, Any]:
-    """Return what became of a text. Its random choices follow from the seed and its index alone."""
+    """Return what became of a text. Its random choices follow only from the seed and its index."""
     textattack.shared.utils.set_seed(seed + row["index"])
     victim.reset()
     # The processor's clock can take a fifth of a millisecond to read: never within the wall's time.
@@ -175,7 +175,7 @@ def main() -> None:
     for name in ("victim", "texts", "synonyms", "stopwords", "out"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--methods", nargs="+", choices=list(SEARCHES), required=True)
-    parser.add_argument("--limit", type=int, help="the first so many texts")
+    parser.add_argument("--limit", type=int, help="the first N texts")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--batch_size", type=int, default=32, help="texts of a forward pass")
     parser.add_argument("--dtype", default="float32", help="of the victim")

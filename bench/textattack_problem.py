@@ -29,7 +29,7 @@ DROPPED = 0.05  # share of the words hidden in training, so that the unknown wor
 
 
 def read_texts(path: Path, limit: int | None = None) -> list[Example]:
-    """Return the first so many texts of a file of ``text TAB label`` lines that have a word.
+    """Return the first texts of a file of ``text TAB label`` lines that have a word.
 
     Raises:
         InputError: the file cannot be read, or a line has another form.
@@ -71,7 +71,7 @@ def keep_texts(path: Path, texts: Sequence[Example]) -> None:
 def substitutes(
     texts: Iterable[Example], generator: CandidateGenerator, most: int | None
 ) -> dict[str, list[str]]:
-    """Return the first so many candidates of every word of the texts, in the order of the alphabet.
+    """Return the first candidates of every word of the texts, in the order of the alphabet.
 
     None takes all of them. TextAttack sorts candidates by their texts, which decides between equal
     scores. Words without a candidate that is one word to both sides are left out.

@@ -199,7 +199,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=Path, required=True, help="the treebank")
     parser.add_argument("--peer_python", type=Path, help="an interpreter that has SuPar")
-    parser.add_argument("--work", type=Path, help="keeps trained models, to go on from")
+    parser.add_argument("--work", type=Path, help="keeps trained models, to resume from")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--batch_words", type=int, default=5000, help="words a batch")
     parser.add_argument("--steps", type=int, default=8, help="timed steps; 0 leaves them out")

@@ -235,7 +235,7 @@ def main() -> None:
     parser.add_argument("--population_rounds", type=int, default=1, help="of pso and genetic")
     parser.add_argument("--seeds", type=int, default=20, help="rounds of random order")
     parser.add_argument("--peer_python", type=Path, help="an interpreter that has TextAttack")
-    parser.add_argument("--work", type=Path, help="keeps what is done, to go on from")
+    parser.add_argument("--work", type=Path, help="keeps what is done, to resume from")
     parser.add_argument("--dtype", choices=("float32", "float64"), default="float32")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)

@@ -3,7 +3,7 @@
 import copy
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pytorch_lightning as pl
@@ -18,11 +18,13 @@ from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.data.conllu import block_of, write_treebank
 from robustparse.data.sample.treebank import attack_lexicon, sample_treebank
 from robustparse.data.vocab import Vocabulary
+from robustparse.models.base import Model
 from robustparse.models.checkpoint import KEY, describe
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.types import DependencyTree, Example
 
+TrainedModel = TypeVar("TrainedModel", bound=Model)
 SPEED = {
     "victim_forwards",
     "texts_per_forward",
@@ -33,10 +35,39 @@ SPEED = {
 }
 """The figures of a summary that differ from run to run."""
 
+RECIPE = """
+goal: {class_path: robustparse.attacks.AttachmentDrop}
+candidates:
+  class_path: robustparse.attacks.TrainingWords
+  init_args: {sample: 5}
+constraints:
+  - class_path: robustparse.attacks.AttackableTags
+search: {class_path: robustparse.attacks.Zheng2020}
+"""
+"""An attack that needs no model, in Zheng et al. 2020's search."""
+
 
 def sentences(count: int, split: str = "train") -> list[Example]:
     """The first sentences of a split of the sample treebank."""
     return getattr(sample_treebank(0), split)[:count]
+
+
+def fitted(model: TrainedModel, data: list[Example]) -> TrainedModel:
+    """The model in float64, after 60 steps on batches of 50, in evaluation mode."""
+    model = model.double()
+    adam = torch.optim.Adam(model.parameters(), 0.02)
+    encoded = model.encode(data)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        for step in range(60):
+            first = 50 * step % len(data)
+            batch = encoded.batch(range(first, first + 50), 1.0)
+            sums = model.loss(model(batch), batch)
+            adam.zero_grad()
+            (sums.sum() / (batch.lengths.sum() if model.unit == "words" else len(sums))).backward()
+            adam.step()
+    model.zero_grad(set_to_none=True)
+    return model.eval()
 
 
 @lru_cache(maxsize=2)
@@ -51,26 +82,15 @@ def _trained(characters: bool) -> BiaffineParser:
         dropout=0.1,
         seed=3,
         vocabulary=Vocabulary.from_examples(data),
-    ).double()
-    adam = torch.optim.Adam(parser.parameters(), 0.02)
-    numbered = parser.encode(data)
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        for step in range(60):
-            batch = numbered.batch(range(50 * (step % 6), 50 * (step % 6) + 50), 1.0)
-            sums = parser.loss(parser(batch), batch)
-            adam.zero_grad()
-            (sums.sum() / batch.lengths.sum()).backward()
-            adam.step()
-    parser.zero_grad(set_to_none=True)
-    return parser.eval()
+    )
+    return fitted(parser, data)
 
 
 def trained_parser(characters: bool = False) -> BiaffineParser:
     """A copy of the parser, in float64 and evaluation mode; most of its arcs are right.
 
     Args:
-        characters: it reads words by their characters alone, and errs more often.
+        characters: it reads words only by their characters, and errs more often.
     """
     return copy.deepcopy(_trained(characters))
 

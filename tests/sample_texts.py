@@ -5,8 +5,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.search.zheng2020 import Zheng2020
@@ -16,6 +14,7 @@ from robustparse.models.classification.cnn import WordCNN
 from robustparse.models.encoders.word_embeddings import WordEmbeddings
 from robustparse.tasks.classification import ClassificationTask
 from robustparse.types import Example
+from sample_runs import fitted
 
 
 def texts(count: int, split: str = "train") -> list[Example]:
@@ -28,18 +27,7 @@ def _trained() -> WordCNN:
     data = texts(200)
     encoder = WordEmbeddings(word_dim=12, dropout=0.1)
     known = Vocabulary.from_examples(data, min_count=1)
-    model = WordCNN(encoder, filters=8, dropout=0.1, seed=3, vocabulary=known).double()
-    adam = torch.optim.Adam(model.parameters(), 0.02)
-    encoded = model.encode(data)
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        for step in range(60):
-            batch = encoded.batch(range(50 * (step % 4), 50 * (step % 4) + 50), 1.0)
-            adam.zero_grad()
-            model.loss(model(batch), batch).mean().backward()
-            adam.step()
-    model.zero_grad(set_to_none=True)
-    return model.eval()
+    return fitted(WordCNN(encoder, filters=8, dropout=0.1, seed=3, vocabulary=known), data)
 
 
 def trained_classifier() -> WordCNN:

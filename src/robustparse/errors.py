@@ -47,6 +47,20 @@ class InputError(ValueError):
         super().__init__(message + (f"; {remedy}" if remedy else ""))
 
 
+class UntaggedError(InputError):
+    """A sentence without the tags that a part of an attack reads.
+
+    Args:
+        found: which tags are missing, and what reads them.
+        expected: where a treebank has them.
+        without: how the recipe does without tags, as an imperative.
+    """
+
+    def __init__(self, found: str, *, expected: str, without: str) -> None:
+        self.without = without
+        super().__init__(found, expected=expected, remedy=f"tag the data, or {without}")
+
+
 class ProcessDiedError(RuntimeError):
     """One of several processes was ended from outside; the message says which and what to do.
 

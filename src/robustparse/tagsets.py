@@ -30,7 +30,7 @@ CLASSES: dict[str, frozenset[str]] = {
     "IN": frozenset({"IN", "ADP", "SCONJ"}),
 }
 """The rows of Zheng et al. 2020, Table 3, as the Penn tags that their code attacks, and universal
-tags. AUX is of none: it holds the modal verbs (MD), which their code leaves alone, too."""
+tags. AUX is of none: it holds the modal verbs (MD), which their code does not change either."""
 
 
 def class_of(tag: str) -> str:

@@ -2,7 +2,7 @@
 
 To name a class is to run its code, so a name is checked before anything is imported for it: the
 public classes of the package are allowed, a written list of Lightning's and torch's classes in
-configurations, and whatever stands in a module that the user trusts (``--trust my_package``).
+configurations, and all classes of a module that the user trusts (``--trust my_package``).
 """
 
 import ast
@@ -72,7 +72,7 @@ def trusted_modules() -> list[str]:
 
 
 def allowed(class_path: str) -> bool:
-    """Say whether a class is a public one of the package or stands in a trusted module."""
+    """Say whether a class is a public one of the package or is in a trusted module."""
     return class_path in public_classes().values() or _is_trusted(class_path)
 
 
@@ -110,7 +110,7 @@ def check_class(
 
 
 def full_path(name: str) -> str | None:
-    """Return the class path of an allowed class, also of one that is named barely, or None."""
+    """Return the class path of an allowed class, whose name may be bare, or None."""
     if "." in name:
         listed = name in _listed().values()
         return name if listed or allowed(name) else None

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from robustparse.errors import InputError, check_least
 
 _LINES_AT_ONCE = 4096
-_LINES_WITHOUT_WIDTH = 4096  # how many may come before the one that tells how wide lines are
+_LINES_WITHOUT_WIDTH = 4096  # at most, before the line that shows the width
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _COUNT = re.compile(rb"\d{1,15}")  # more digits than any file has words
 _NOT_FINITE = (b"nan", b"inf", b"infinity")
@@ -69,7 +69,7 @@ class _Table:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lines: dict[str, int] = {}  # word to the line it stands in
+        self._lines: dict[str, int] = {}  # word -> its line
         self._blocks: list[NDArray[np.float32]] = []
         self._dim = 0  # 0: not known yet
         self._dim_line = 0  # the line it is known from
@@ -114,7 +114,7 @@ class _Table:
             entries.append((number, rest))
             self._lines.setdefault(text := self._decoded(number, word), number)
             if self._lines[text] != number:
-                found = f"the word {text!r} stands in line {self._lines[text]} already"
+                found = f"the word {text!r} is already in line {self._lines[text]}"
                 raise self._error(number, found)
         values = _parsed(b" ".join([rest for _, rest in entries]))
         if values is None or len(values) != len(chunk) * self._dim or not np.isfinite(values).all():

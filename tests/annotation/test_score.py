@@ -113,7 +113,7 @@ def test_files_that_are_wrong(tmp_path):
 
     refused("pairs_1.csv: annotator 1 has a file already", files[0], files[0])
     write(files[0], [*whole, whole[3]])
-    refused(r"pairs_1.csv:\d+: item p\S+ stands in line \d+ already")
+    refused(r"pairs_1.csv:\d+: item p\S+ is already in line \d+")
     write(files[0], whole[:-2])
     refused(r"pairs_1.csv: item p\S+ is missing \(2 in all\)")
     write(files[0], [*whole[:-1], rows(files[1])[0]])

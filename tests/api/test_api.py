@@ -17,6 +17,7 @@ from robustparse.tasks.dependency import DependencyTask
 from robustparse.types import Example
 from robustparse.victims import FunctionVictim
 from sample_runs import (
+    RECIPE,
     SPEED,
     lexicon_attack,
     save_checkpoint,
@@ -25,15 +26,6 @@ from sample_runs import (
     write_sample,
 )
 from sample_texts import review_attack, texts, trained_classifier, write_texts
-
-RECIPE = """
-candidates:
-  class_path: robustparse.attacks.TrainingWords
-  init_args: {sample: 5}
-constraints:
-  - class_path: robustparse.attacks.AttackableTags
-search: {class_path: robustparse.attacks.Zheng2020}
-"""
 
 
 @pytest.fixture(scope="module")

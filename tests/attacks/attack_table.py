@@ -229,7 +229,9 @@ def _union(search: Search, draws: bool = False) -> Case:
 def _phrase(search: Search, sample: int | None, gap: int) -> Case:
     goal = PhraseDrop(shortest=4, longest=5, gap=gap)
     words = VocabularyWords(sample=sample)
-    return Case(search, words, [ForbiddenRelations()], goal, forest(), Words, sample is not None)
+    return Case(
+        search, words, [ForbiddenRelations(["punct"])], goal, forest(), Words, sample is not None
+    )
 
 
 CASES: dict[str, Case] = {
@@ -292,7 +294,7 @@ def of_parsers() -> dict[str, Case]:
         "phrases": Case(
             PhraseWhiteBox(trials=6, substitution=nearest),
             VocabularyWords(sample=None),
-            [ForbiddenRelations()],
+            [ForbiddenRelations(["punct"])],
             PhraseDrop(),
             sentences(60, "test"),
             lambda: _parser(False),
@@ -300,7 +302,7 @@ def of_parsers() -> dict[str, Case]:
         "characters": Case(
             Zheng2020WhiteBox(trials=4, substitution=NearestCharacter()),
             CharacterEdits(edits=["substitute"], sample=None, alphabet=string.ascii_lowercase),
-            [ForbiddenRelations()],
+            [ForbiddenRelations(["punct"])],
             AttachmentDrop(),
             sentences(60, "test")[::6],
             lambda: _parser(True),

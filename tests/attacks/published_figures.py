@@ -82,14 +82,24 @@ FIGURES: dict[str, list[tuple[str, Any]]] = {
         ("goal.punctuation", "none"),
         ("constraints.PerplexityRise.language_model.kind", "masked"),
     ],
-    # Zheng et al. 2020: gamma 5, 10 and 15 % (Table 1), psi 50. Their code: 99 words drawn from
-    # the best 110, words that count, the first candidate where none does harm.
+    # Zheng et al. 2020: gamma 5, 10 and 15 % of the words (Table 1), psi 50 before tags are
+    # compared. Their code: the first candidate where none does harm.
     "zheng2020_blackbox": [
+        ("goal.success", "reported"),
+        ("candidates.generator.top_k", 50),
+        ("candidates.generator.sample", None),
+        ("search.gamma", 0.15),
+        ("search.length", "words"),
+        ("search.ranking", "unknown"),
+        ("search.harmless", "first"),
+    ],
+    # Their code: 99 words drawn from the best 110, 51 with the word's tag, words that count.
+    "zheng2020_blackbox_released": [
         ("goal.success", "reported"),
         ("candidates.generator.top_k", 110),
         ("candidates.generator.sample", 99),
         ("search.gamma", 0.15),
-        ("search.psi", 50),
+        ("search.psi", 51),
         ("search.length", "counted"),
         ("search.ranking", "unknown"),
         ("search.harmless", "first"),
@@ -101,7 +111,7 @@ FIGURES: dict[str, list[tuple[str, Any]]] = {
         ("constraints.DictionaryTag.tagset", "upos"),
         ("search.gamma", 0.15),
         ("search.psi", 50),
-        ("search.length", "counted"),
+        ("search.length", "words"),
         ("search.ranking", "unknown"),
         ("search.harmless", "first"),
     ],
@@ -112,22 +122,41 @@ FIGURES: dict[str, list[tuple[str, Any]]] = {
         ("search.ranking", "unknown"),
         ("search.harmless", "first"),
     ],
-    # Zheng et al. 2020, section 3.2: 40 trials without harm, alpha 15, 30 points of UAS; one word a
-    # trial. Their code: 2000 words drawn from the best 2048.
+    # Zheng et al. 2020, section 3.2: a pool of 50, 40 trials without harm, alpha 15, 30 points of
+    # UAS; one word a trial, no further than the budget.
     "zheng2020_whitebox": [
-        ("candidates.generator.top_k", 2048),
-        ("candidates.generator.sample", 2000),
+        ("candidates.generator.top_k", 50),
+        ("candidates.generator.sample", None),
         ("search.gamma", 0.15),
         ("search.trials", 40),
         ("search.count", "fruitless"),
         ("search.positions", 1),
         ("search.drop", 0.3),
+        ("search.beyond", "end"),
+        ("search.outcome", "last"),
         ("search.length", "words"),
         ("search.loss", "margin"),
         ("search.substitution.alpha", 15.0),
         ("search.substitution.distance", "euclidean"),
     ],
-    # The same; their code: alpha 100, the last 5 characters tried for a word do not come back.
+    # Their code: 2000 words drawn from the best 2048, 39 trials of two words, alpha 10, one word
+    # more for ROOT, the worst sentence met.
+    "zheng2020_whitebox_released": [
+        ("candidates.generator.top_k", 2048),
+        ("candidates.generator.sample", 2000),
+        ("search.gamma", 0.15),
+        ("search.trials", 39),
+        ("search.count", "all"),
+        ("search.positions", 2),
+        ("search.drop", 0.3),
+        ("search.beyond", "skip"),
+        ("search.outcome", "best"),
+        ("search.length", "rooted"),
+        ("search.loss", "margin"),
+        ("search.substitution.alpha", 10.0),
+        ("search.substitution.distance", "euclidean"),
+    ],
+    # The white box, of characters; their code: alpha 100, the last 5 tried do not come back.
     "zheng2020_whitebox_character": [
         ("candidates.edits", ["substitute"]),
         ("candidates.alphabet", string.ascii_letters + string.digits),

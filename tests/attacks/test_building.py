@@ -134,10 +134,12 @@ def test_the_configuration_of_zheng_2020() -> None:
     assert isinstance(attack.candidates, CachedCandidates)
     generator = attack.candidates.generator
     assert isinstance(generator, MaskedLM)
-    assert (generator.top_k, generator.sample) == (110, 99)
+    assert (generator.top_k, generator.sample) == (50, None)
     assert (attack.search.gamma, attack.search.psi) == (0.15, 50)
     assert attack.goal.success == "reported"
-    assert [type(one).__name__ for one in attack.constraints] == ["AttackableTags", "DictionaryTag"]
+    assert [type(one).__name__ for one in attack.constraints] == [
+        *("AttackableTags", "ForbiddenRelations", "DictionaryTag")
+    ]
 
 
 def test_the_configuration_takes_no_other_class() -> None:

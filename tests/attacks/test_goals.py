@@ -32,6 +32,7 @@ def array(*rows: list[int]) -> np.ndarray:
 
 
 def judge(problem, clean, state, heads, labels=None, **settings) -> tuple[float, bool]:
+    """Return the score in errors, not as a fraction of the counted words, and success."""
     none = [0] * len(problem)
     verdict = AttachmentDrop(**settings).judge(
         problem,
@@ -39,7 +40,11 @@ def judge(problem, clean, state, heads, labels=None, **settings) -> tuple[float,
         array(state),
         (array(heads), array(labels or none)),
     )
-    return float(verdict.scores[0]), bool(verdict.success[0])
+    return round(float(verdict.scores[0]) * counted(problem), 9), bool(verdict.success[0])
+
+
+def counted(problem) -> int:
+    return max(1, int(problem.counted.sum()))
 
 
 def test_reported_against_strict() -> None:
@@ -117,7 +122,9 @@ def test_strict_agrees_with_its_definition(metric: str) -> None:
                 if not any(changed[end] for end in ends):
                     before, after = before + right_before, after + right_after
             assert verdict.success[row] == (after < before)
-            assert verdict.scores[row] == all_wrong + before - after
+            errors = all_wrong + before - after
+            assert verdict.scores[row] == pytest.approx(errors / counted(problem))
+            assert 0.0 <= verdict.scores[row] <= 1.0
 
 
 def test_bad_settings() -> None:

@@ -97,7 +97,8 @@ def judged(goal: Goal, changed: Sequence[int], moved: dict[int, int], clean=HEAD
     before = np.array([clean], dtype=np.int16)
     labels = np.zeros_like(heads)
     verdict = goal.judge(problem, (before, labels), state, (heads, labels))
-    return float(verdict.scores[0]), bool(verdict.success[0])
+    errors = float(verdict.scores[0]) * len(problem)
+    return round(errors, 9), bool(verdict.success[0])
 
 
 def test_errors_in_the_other_phrase_but_at_its_root() -> None:
@@ -130,7 +131,7 @@ def test_counted_words_alone() -> None:
         after[0, 1] = 4
         state = np.array([[0, 0, 0, 0, 1, 0]], dtype=np.int16)
         verdict = goal.judge(problem, (before, before), state, (after, after))
-        assert verdict.scores.tolist() == [score]
+        assert verdict.scores.tolist() == [score / problem.counted.sum()]
 
 
 def test_each_target_or_all_of_them_together() -> None:
@@ -144,7 +145,7 @@ def test_each_target_or_all_of_them_together() -> None:
         problem = problem_of(goal, one)
         assert len(problem.gold.pairs) == 6
         verdict = goal.judge(problem, (clean, clean), state, (after, after))
-        assert verdict.scores.tolist() == [score]
+        assert verdict.scores.tolist() == [score / 7]
         assert verdict.success.tolist() == [score > 0]
 
 

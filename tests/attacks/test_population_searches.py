@@ -28,13 +28,18 @@ FIRST_GENERATION = (
 
 
 @pytest.mark.parametrize(
-    ("generations", "words", "status"), [(1, "b q", "failed"), (2, "b c", "succeeded")]
+    ("generations", "outcome", "words", "status"),
+    [
+        (1, "last", "b q", "failed"),
+        (1, "best", "b c", "succeeded"),
+        (2, "last", "b c", "succeeded"),
+    ],
 )
-def test_genetic(generations: int, words: str, status: str) -> None:
+def test_genetic(generations: int, outcome: str, words: str, status: str) -> None:
     # A parent is drawn for the case that the child is not asked about; the child picks q, as the
     # weight of p is 0 since it was changed for the better.
     rng = Scripted(*FIRST_GENERATION, [0.0], [0.3])
-    search = Genetic(population=2, generations=generations)
+    search = Genetic(population=2, generations=generations, outcome=outcome)
     result = trace(search, "p q", LEXICON, TableClassifier(TABLE), rng=rng)
     assert result.requests == [
         "Propose 0 1",
@@ -43,7 +48,7 @@ def test_genetic(generations: int, words: str, status: str) -> None:
         "Score 20",
         "Expand 21",
     ]
-    # "b c" succeeds, but the children of the last generation are not looked at.
+    # "b c" succeeds; if it is one of the last children, `last` does not look at it.
     assert (result.words, result.status) == (words, status)
     assert (result.charged, result.unique) == (8, 5)
 
@@ -71,7 +76,7 @@ def test_genetic_redraws_a_child_that_is_its_first_parent() -> None:
     search = Genetic(population=2, generations=1, repeats="redraw")
     result = trace(search, "p q", LEXICON, TableClassifier(table), rng=rng)
     assert result.requests[1:] == ["Expand 10 20 01", "Score 21"]
-    assert (result.words, result.charged, result.unique) == ("b q", 5, 5)
+    assert (result.words, result.charged, result.unique) == ("b c", 5, 5)
 
 
 def test_genetic_loses_tries_on_words_without_candidates() -> None:

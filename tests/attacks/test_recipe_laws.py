@@ -18,15 +18,19 @@ from robustparse.attacks.constraints.sentence_constraint import Edit, SentenceCo
 from robustparse.attacks.constraints.tagging.tags import NEVER_ATTACKED
 from robustparse.attacks.results import AttackResult
 from robustparse.data.batch import Batch
+from robustparse.data.vocab import Vocabulary
 from robustparse.evaluation.attack_folder import attack_into
 from robustparse.evaluation.lines import json_line
 from robustparse.evaluation.shards import shard
 from robustparse.evaluation.tally import Tally, result_line
 from robustparse.metrics import counted_words
+from robustparse.models.classification.cnn import WordCNN
 from robustparse.models.dependency.biaffine import BiaffineParser
+from robustparse.models.encoders.word_embeddings import WordEmbeddings
 from robustparse.models.victim import ModelVictim
 from robustparse.tasks.dependency import DependencyTask
-from robustparse.types import Example
+from robustparse.types import Example, Sentence
+from sample_runs import sentences
 
 # Every recipe, and whether its results depend on the seed.
 RECIPES = {
@@ -39,11 +43,13 @@ RECIPES = {
     "wang2021_open": True,
     "zheng2020_blackbox": True,
     "zheng2020_blackbox_character": True,
+    "zheng2020_blackbox_released": True,
     "zheng2020_phrase_blackbox": True,
     "zheng2020_phrase_whitebox": False,
     "zheng2020_universal": True,
     "zheng2020_whitebox": True,
     "zheng2020_whitebox_character": False,
+    "zheng2020_whitebox_released": True,
 }
 RUN = {"attack": "recipe", "victims": ["parser"], "seed": 0}
 Results = dict[int, AttackResult]
@@ -224,6 +230,19 @@ def obeys(name: str, attack: Attack, result: AttackResult) -> bool:
         return all(one.admits([edit])[0] for one in filters)
 
     return has_admissible_chain(result, [admitted])
+
+
+@pytest.mark.parametrize("synonyms", ["pso", "pwws"])
+def test_recipes_of_synonyms_attack_texts_which_have_no_tags(synonyms, models) -> None:
+    labelled = [
+        replace(one, sentence=Sentence(one.sentence.words), gold="ny"[one.id % 2])
+        for one in sentences(200, "train")
+    ]
+    known = Vocabulary.from_examples(labelled, min_count=1)
+    encoder = WordEmbeddings(word_dim=12)
+    model = WordCNN(encoder, filters=8, seed=3, vocabulary=known).double().eval()
+    results = list(recipe(synonyms, models).run(labelled[:10], ModelVictim([model])))
+    assert sum(bool(result.edited) for result in results) > 2
 
 
 def test_every_filter_is_true_on_every_result(name, models, reference) -> None:

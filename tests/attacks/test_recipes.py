@@ -41,11 +41,17 @@ PARTS: dict[str, tuple[str, str, str, str]] = {
     "wang2021_open": (
         "AttachmentDrop",
         "Union(WordNetSynonyms EmbeddingNeighbours CachedCandidates(MaskedLM))",
-        "ForbiddenTags TaggerTag WordVectorCosine GrammarErrors(LinkGrammar) "
+        "ForbiddenTags ForbiddenRelations TaggerTag WordVectorCosine GrammarErrors(LinkGrammar) "
         "PerplexityRise(LanguageModel)",
         "Wang2021(UnknownWord)",
     ),
     "zheng2020_blackbox": (
+        "AttachmentDrop",
+        "CachedCandidates(MaskedLM)",
+        "AttackableTags ForbiddenRelations DictionaryTag",
+        "Zheng2020",
+    ),
+    "zheng2020_blackbox_released": (
         "AttachmentDrop",
         "CachedCandidates(MaskedLM)",
         "AttackableTags DictionaryTag",
@@ -71,6 +77,12 @@ PARTS: dict[str, tuple[str, str, str, str]] = {
         "Zheng2020",
     ),
     "zheng2020_whitebox": (
+        "AttachmentDrop",
+        "CachedCandidates(MaskedLM)",
+        "AttackableTags ForbiddenRelations DictionaryTag",
+        "Zheng2020WhiteBox(NearestWord)",
+    ),
+    "zheng2020_whitebox_released": (
         "AttachmentDrop",
         "CachedCandidates(MaskedLM)",
         "AttackableTags DictionaryTag",

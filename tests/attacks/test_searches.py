@@ -47,12 +47,20 @@ def summary(result: Trace) -> tuple[str, str, int, int]:
     return result.words, result.status, result.charged, result.unique
 
 
-def test_greedy_takes_the_best_of_all_changes_though_the_score_falls() -> None:
-    result = attacked(Greedy())
+@pytest.mark.parametrize(("outcome", "words"), [("best", "b q r"), ("last", "b c r")])
+def test_greedy_takes_the_best_of_all_changes_though_the_score_falls(outcome, words) -> None:
+    result = attacked(Greedy(outcome=outcome))
     # b scores 0.3, the best of three; from there only c is left, and it scores 0.2.
     assert result.requests == ["Propose 0 1 2", "Expand 100 200 010", "Expand 210"]
-    assert summary(result) == ("b c r", "failed", 5, 5)
-    assert result.asked == ["p q r", "a q r", "b q r", "p c r", "b c r", "b c r"]
+    assert summary(result) == (words, "failed", 5, 5)
+    assert result.asked == ["p q r", "a q r", "b q r", "p c r", "b c r", words]
+
+
+@pytest.mark.parametrize("search", [Greedy(), Beam(width=2), PWWS()])
+def test_a_search_that_does_no_good_returns_the_sentence_as_it_is(search: Search) -> None:
+    table = {text: score if text == "p q r" else 0.05 for text, score in TABLE.items()}
+    result = trace(search, "p q r", LEXICON, TableClassifier(table))
+    assert (result.words, result.status) == ("p q r", "failed")
 
 
 @pytest.mark.parametrize(
@@ -71,7 +79,9 @@ def test_a_budget_cuts_a_request_and_the_best_so_far_is_returned() -> None:
     assert summary(attacked(Greedy(), budget=2)) == ("a q r", "failed", 2, 2)
     assert summary(attacked(Greedy(), budget=1)) == ("p q r", "failed", 1, 1)
     # Cut before the success is seen: of the last round only "b c r" is known.
-    assert summary(attacked(Beam(width=2), budget=5)) == ("b c r", "failed", 5, 5)
+    assert summary(attacked(Beam(width=2), budget=5)) == ("b q r", "failed", 5, 5)
+    last = Beam(width=2, outcome="last")
+    assert summary(attacked(last, budget=5)) == ("b c r", "failed", 5, 5)
 
 
 def test_a_text_that_the_victim_gets_wrong_is_skipped() -> None:
@@ -135,11 +145,20 @@ def test_weighted_saliency_of_the_paper_measures_the_increase() -> None:
     assert summary(result) == ("b q r", "failed", 10, 8)
 
 
-def test_pwws_puts_the_chosen_candidates_in_without_a_look_back() -> None:
-    result = attacked(PWWS())
+@pytest.mark.parametrize(("outcome", "words"), [("best", "b q r"), ("last", "b c r")])
+def test_pwws_puts_the_chosen_candidates_in_without_a_look_back(outcome, words) -> None:
+    result = attacked(PWWS(outcome=outcome))
     # p, then q; b and c were the best, each alone.
     assert result.requests[3:] == ["Score 200", "Score 210"]
-    assert summary(result) == ("b c r", "failed", 9, 8)
+    assert summary(result) == (words, "failed", 9, 8)
+
+
+def test_pwws_keeps_a_single_change_that_is_better_than_all_together() -> None:
+    # q is far more salient, so that c comes first; a alone was the best, and is never asked again.
+    table = TABLE | {"p <unk> r": 5.0, "p c r": 0.3, "a q r": 0.45, "b q r": 0.2, "a c r": 0.1}
+    result = trace(PWWS(), "p q r", LEXICON, TableClassifier(table))
+    assert result.requests[3:] == ["Score 010", "Score 110"]
+    assert (result.words, result.status) == ("a q r", "failed")
 
 
 @pytest.mark.parametrize(

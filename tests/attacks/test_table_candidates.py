@@ -212,6 +212,21 @@ def test_synonyms_are_of_the_part_of_speech_of_the_slot() -> None:
 
 
 @pytest.mark.usefixtures("fake_wordnet")
+def test_without_tags_all_parts_of_speech_count(tmp_path) -> None:
+    text = Sentence(("dog", "dogs", "xyz"))
+    bare = [Slot(0, text, position) for position in range(3)]
+    tagged = slots("dog/NN dogs/NNS xyz/NN")
+    assert WordNetSynonyms().propose(bare, 0) == WordNetSynonyms(parts="all").propose(tagged, 0)
+    # Nouns before verbs; "dogs" is no base form.
+    by_dictionary = Sememes(dictionary(tmp_path), words="dictionary")
+    assert by_dictionary.propose(bare, 0) == [["dog", "hound", "cow", "goat", "chase"], [], []]
+    victim = HashVictim()
+    victim.training_words = {"cow": None, "chase": None, "dogs": None}.keys()
+    by_training = Sememes(dictionary(tmp_path)).for_victim(victim)
+    assert by_training.propose(bare, 0) == [["cow", "chase"], [], []]
+
+
+@pytest.mark.usefixtures("fake_wordnet")
 def test_none_of_a_words_base_forms_is_its_synonym() -> None:
     assert WordNetSynonyms().propose(slots("saws/NNS"), 0) == [["proverb", "adage"]]
 

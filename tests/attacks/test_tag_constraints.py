@@ -64,13 +64,18 @@ def test_warnings_of_listed_tags_that_the_data_does_not_have() -> None:
     assert warnings(ForbiddenTags([]), SENTENCE) == warnings(ForbiddenTags(), SENTENCE) == ""
     relations = ForbiddenRelations(["dep", "SBJ"])
     assert "forbidden relations: no word of the data has SBJ;" in warnings(relations, SENTENCE)
-    assert warnings(ForbiddenRelations(), SENTENCE).endswith("has punct; its words have dep")
+    assert warnings(ForbiddenRelations(), SENTENCE).endswith(
+        "aux, aux:pass, cop; its words have dep"
+    )
 
 
 def test_relations_of_the_gold_tree() -> None:
-    tree = replace(SENTENCE.gold, labels=("det", "punct", "dep", "det", "punct"))
-    mask = ForbiddenRelations().attackable(replace(SENTENCE, gold=tree))
-    assert mask.tolist() == [True, False, True, True, False]
+    tree = replace(SENTENCE.gold, labels=("det", "punct", "cop", "aux:pass", "aux"))
+    parsed = replace(SENTENCE, gold=tree)
+    assert ForbiddenRelations().attackable(parsed).tolist() == [True, True, False, False, False]
+    punctuation = ForbiddenRelations(["punct"]).attackable(parsed)
+    assert punctuation.tolist() == [True, False, True, True, True]
+    assert not list(ForbiddenRelations().warnings([parsed]))
     with pytest.raises(InputError, match="sentence 8 is no dependency tree") as error:
         ForbiddenRelations().check([SENTENCE, replace(SENTENCE, id=7, gold="positive")])
     assert error.value.key == "forbidden relations"

@@ -64,8 +64,8 @@ def test_a_targeted_subtree_counts_its_own_arcs_but_its_root() -> None:
         ([1, 0, 0, 0], [0, 1, 1, 3]),  # but d's is mended
         ([1, 0, 1, 0], [0, 1, 1, 2]),  # c itself was changed
     )
-    # A phrase that was touched has the clean parse's one error.
-    assert verdicts == [(1.0, False), (2.0, True), (1.0, False), (1.0, False)]
+    # Of two arcs; a phrase that was touched has the clean parse's one error.
+    assert verdicts == [(0.5, False), (1.0, True), (0.5, False), (0.5, False)]
 
 
 @pytest.mark.parametrize("search", [Greedy(), GreedyByImportance(UnknownWord())])

@@ -24,7 +24,7 @@ from robustparse.attacks.search.beam import Greedy
 from robustparse.data.conllu import read_treebank
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_folder import attack_into
-from robustparse.evaluation.pairs import read_pairs
+from robustparse.evaluation.lines import read_pairs
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.victim import ModelVictim
 from robustparse.reports.page import build_report

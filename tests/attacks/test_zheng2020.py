@@ -118,8 +118,8 @@ def test_psi_keeps_the_first_candidates(victim: TableVictim) -> None:
 
 def test_kappa_follows_counted_words_or_all(victim: TableVictim) -> None:
     # floor(0.3 * 6) = 1 and floor(0.3 * 7) = 2.
-    assert attack(victim, gamma=0.3).edited == (3,)
-    assert attack(victim, gamma=0.3, length="words").edited == (1, 3)
+    assert attack(victim, gamma=0.3, length="counted").edited == (3,)
+    assert attack(victim, gamma=0.3).edited == (1, 3)
     assert attack(victim, gamma=0.01).edited == (3,)
 
 
@@ -211,7 +211,7 @@ def test_candidates_are_made_for_the_chosen_words_only(victim: TableVictim, rank
         ({"gamma": 0.0}, "must be in (0, 1], got 0.0"),
         ({"gamma": 15}, "must be in (0, 1], got 15"),
         ({"psi": 0}, "must be >= 1, got 0"),
-        ({"length": "all"}, "must be one of counted, words, got 'all'"),
+        ({"length": "all"}, "must be one of words, counted, got 'all'"),
         ({"ranking": "gradient"}, "must be one of unknown, random, got 'gradient'"),
         ({"harmless": "last"}, "must be one of first, skip, got 'last'"),
     ],

@@ -1,7 +1,6 @@
 """The character attacks of Zheng et al. 2020 against traces worked out by hand."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pytest
@@ -103,11 +102,13 @@ SPELLED = {
 }
 
 
-def white_box(victim: Speller, **settings: Any) -> AttackResult:
+def white_box(victim: Speller, gamma: float = 0.7) -> AttackResult:
     substitution = NearestCharacter(alpha=4.0, recent=2)
     attack = Attack(
         CharacterEdits(edits=["substitute"], sample=None, alphabet="abcdeq"),
-        Zheng2020WhiteBox(**{"gamma": 0.7, "drop": 1.0, "substitution": substitution} | settings),
+        Zheng2020WhiteBox(
+            gamma=gamma, drop=1.0, beyond="skip", outcome="best", substitution=substitution
+        ),
         [ForbiddenRelations(["punct"])],
         goal=AttachmentDrop(),
     )

@@ -58,7 +58,14 @@ def attacked(
     lexicon: dict[str, list[str]] = LEXICON,
     **settings: Any,
 ) -> AttackResult:
-    search = {"gamma": 0.25, "drop": 1.0, "substitution": NearestWord(alpha=5.0)} | settings
+    search = {
+        "gamma": 0.25,
+        "drop": 1.0,
+        "beyond": "skip",
+        "outcome": "best",
+        "substitution": NearestWord(alpha=5.0),
+        **settings,
+    }
     attack = Attack(
         Lexicon(lexicon),
         Zheng2020WhiteBox(**search),
@@ -95,6 +102,22 @@ def test_hand_trace(victim: GradientVictim) -> None:
     assert (result.charged, result.unique, result.edited) == (4, 4, (1,))
     assert result.success
     assert right_heads(result) == (4, 2)
+
+
+def test_the_paper_ends_where_another_word_would_exceed_the_budget(victim: GradientVictim) -> None:
+    result = attacked(victim, beyond="end", outcome="last")
+    # At the fox the cats have the largest gradient, and one word is changed already.
+    assert [text for text, _, _ in victim.passes] == ["the dog saw cats", "the fox saw cats"]
+    assert " ".join(result.words) == "the fox saw cats"
+    assert (result.success, result.charged) == (False, 2)
+
+
+def test_the_paper_returns_the_last_sentence(victim: GradientVictim) -> None:
+    again = {text: (*some[:3], (0, 0.1)) for text, some in GRADIENTS.items()}
+    victim.gradients = again  # the word that is changed always comes first
+    result = attacked(victim, beyond="end", outcome="last")
+    assert " ".join(result.words) == "the wolf saw cats"  # the cow was worse
+    assert (result.charged, right_heads(result)) == (4, (4, 3))
 
 
 def test_filters_judge_each_substitute_before_it_is_taken(victim: GradientVictim) -> None:
@@ -216,6 +239,8 @@ def test_within_budget_against_its_definition(once: bool) -> None:
         ({"positions": 0}, "positions must be >= 1"),
         ({"drop": 30}, r"drop must be in \(0, 1\], got 30"),
         ({"count": "some"}, "count must be one of fruitless, all"),
+        ({"beyond": "stop"}, "beyond must be one of end, skip"),
+        ({"outcome": "first"}, "outcome must be one of best, last"),
         ({"length": "counted"}, "length must be one of words, rooted"),
         ({"loss": "hinge"}, "loss must be one of margin, cross_entropy"),
     ],

@@ -19,20 +19,9 @@ from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.requests import Answer, Search, Searching
 from robustparse.cli.main import main
 from robustparse.evaluation.tally import Tally
-from sample_runs import save_checkpoint, trained_parser
+from sample_runs import RECIPE, save_checkpoint, trained_parser
 
 ROOM = "robustparse.attacks"
-RECIPE = """
-goal: {class_path: robustparse.attacks.AttachmentDrop}
-candidates:
-  class_path: robustparse.attacks.TrainingWords
-  init_args: {sample: 5}
-constraints:
-  - class_path: robustparse.attacks.AttackableTags
-search: {class_path: robustparse.attacks.Zheng2020}
-"""
-
-
 # The other kinds of attack. Batches of one round as one another, whatever process they are in.
 FILTERED_WHITE_BOX = RECIPE.replace(
     "search: {class_path: robustparse.attacks.Zheng2020}",
@@ -137,14 +126,14 @@ def attack_arguments(made: Path, out: Path, *more: object, recipe: Path | None =
 
 
 def attack_by(made: Path, folder: Path, recipe: str, *more: object) -> list[str]:
-    """The arguments of an attack by another recipe, which is written beside its output."""
+    """The arguments of an attack by another recipe, which is written next to its output."""
     path = folder / "recipe.yaml"
     path.write_text(recipe)
     return attack_arguments(made, folder / "out", "--device", "cpu", *more, recipe=path)
 
 
 def stop_after(count: int, calls: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next attack is interrupted once so many sentences are finished.
+    """The next attack is interrupted once COUNT sentences are finished.
 
     Args:
         count: how many.
@@ -165,7 +154,7 @@ def stop_after(count: int, calls: list[int], monkeypatch: pytest.MonkeyPatch) ->
 
 
 def held(gate: Path, at: int, options: Sequence[str], **environment: str) -> Forked:
-    """Our program, held behind so many sentences until the gate is opened, which is deleted."""
+    """Our program, held after AT sentences until the gate is opened, which is deleted."""
     gate.touch()
     return Forked(held_attack.run, gate, at, options, **environment)
 
@@ -180,7 +169,7 @@ def free_port() -> int:
 
 
 def ranks(options: Sequence[str], count: int, gate: Path | None = None) -> list[Forked]:
-    """Our program as torchrun would start it; held behind three sentences of each rank."""
+    """Our program as torchrun would start it; held after three sentences of each rank."""
     common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
     common |= {"WORLD_SIZE": str(count), "LOCAL_WORLD_SIZE": str(count)}
     places = [{**common, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(count)]

@@ -1,4 +1,4 @@
-"""Parts of an attack that die on the way: they are named, and the attack can go on."""
+"""Parts of an attack that die on the way: they are named, and the attack can resume."""
 
 import json
 import sys

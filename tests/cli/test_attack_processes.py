@@ -64,7 +64,7 @@ def same(out: Path, made: Path) -> None:
 
 
 def until_lines(out: Path, count: int, *processes: Forked) -> None:
-    """Wait until so many sentences are finished."""
+    """Wait until N sentences are finished."""
     end = time.monotonic() + LONGEST
     while len(list(held_lines(out))) < count:
         for process in processes:

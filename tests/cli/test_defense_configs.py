@@ -1,4 +1,4 @@
-"""The shipped defenses, each behind the shipped fine-tuning configurations."""
+"""The shipped defenses, each after the shipped fine-tuning configurations."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -27,7 +27,7 @@ DEFENSES = sorted((CONFIGS / "defense").glob("*.yaml"))
 
 
 def merged(capsys: pytest.CaptureFixture[str], *files: Path) -> dict[str, Any]:
-    """What ``fit`` makes of configurations, one behind the other."""
+    """What ``fit`` makes of configurations, one after the other."""
     given = [part for file in files for part in ("--config", str(file))]
     with pytest.raises(SystemExit) as end:
         main(["fit", *given, "--data.init_args.folder", "sample", "--print_config"])

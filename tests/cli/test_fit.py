@@ -121,7 +121,7 @@ def test_the_run_before_can_be_gone_on_with(
 
 
 def test_a_test_leaves_the_next_fit_alone(finished: tuple[Path, Path]) -> None:
-    """What a checkpoint says of its place in the data is for a run that goes on from it."""
+    """What a checkpoint says of its place in the data is for a run that resumes from it."""
     _, run = finished
     data = TreebankDataModule(folder="sample", batch_words=400)
 

@@ -44,7 +44,6 @@ def base(made: Path) -> dict[str, list[str]]:
 OPTIONS = [
     ("attack", "--limit 0", "--limit must be >= 1, got 0"),
     ("attack", "--seed -1", "--seed must be >= 0 and below 2**64, got -1"),
-    ("attack", f"--seed {1 << 64}", f"--seed must be >= 0 and below 2**64, got {1 << 64}"),
     ("attack", "--attack.seed -1", "--seed must be >= 0 and below 2**64, got -1"),
     ("attack", "--nonsense 1", "--nonsense"),
     ("attack", "--attack no/missing.yaml", "no/missing.yaml: --attack: no such file; give the"),
@@ -57,25 +56,20 @@ OPTIONS = [
     ("attack", "--attack.budgets 5", "budgets"),
     ("attack", "--out {made}/test.conllu/out", "test.conllu/out: the output folder is not writ"),
     ("attack", "--fraction 1.5", "--fraction must be above 0 and at most 1, got 1.5"),
-    ("attack", "--fraction 0", "--fraction must be above 0 and at most 1, got 0"),
     ("attack", "--devices 0", "--devices must be >= 1, got 0"),
     ("attack", "--devices many", "devices"),
     ("attack", "--trust", "--trust: names no module"),
     ("augment", "--fraction 0.5 --tokens 0.5", "--fraction counts sentences and --tokens words"),
-    ("augment", "--fraction 1.5", "--fraction must be above 0 and at most 1, got 1.5"),
     ("augment", "--tokens 0", "--tokens must be above 0 and at most 1, got 0.0"),
     ("augment", "--keep some", "some"),
     ("augment", "--out copies.txt", "name a file that ends in .conllu"),
     ("augment", "--out {made}/test.conllu", "is the data itself"),
     ("augment", "--out {made}/test.conllu --data none.conllu", "none.conllu: no such file"),
-    ("evaluate", "--limit 0", "--limit must be >= 1, got 0"),
     ("evaluate", "--seed -1", "--seed must be >= 0 and below 2**64, got -1"),
     ("evaluate", "--limit some", "Expected int; got some"),
     ("evaluate", "--punctuation some", "Expected one of ['none', 'penn', 'unicode', 'upos']"),
     ("evaluate", "--max-length 9", "--max-length 9; did you mean --max_length?"),
     ("evaluate", "--checkpoints a", "--checkpoints a; did you mean --checkpoint?"),
-    ("evaluate", "--nonsense 1", "--nonsense"),
-    ("evaluate", "--out {made}/test.conllu/out", "out: the output folder is not writable"),
     ("evaluate", "--data {made}", "cannot be read"),
     ("evaluate", "--config {made}/missing.yaml", "missing.yaml: --config: no such file"),
     ("evaluate", "--config {made}/test.conllu", "test.conllu"),
@@ -84,7 +78,6 @@ OPTIONS = [
     ("", "nosuch", "unknown command 'nosuch'; the commands are fit"),
     ("", "annotate nosuch", "annotate: 'nosuch'; expected export or score"),
     ("fit", "--config missing.yaml", "missing.yaml"),
-    ("fit", "--config=missing.yaml", "missing.yaml"),
     ("fit", "--config .", "cannot be read"),
     ("fit", "--config", "--config"),
     ("fit", "--nonsense 3", "--nonsense"),
@@ -92,11 +85,9 @@ OPTIONS = [
     ("fit", "--data.init_args.batch_words x", "batch_words"),
     ("fit", "--trainer.default_root_dir good.yaml/run", "good.yaml"),
     ("fit", "--data.init_args.seed -1", "data: seed must be >= 0 and below 2**64, got -1"),
-    ("fit", f"--data.init_args.seed {1 << 64}", "data: seed must be >= 0 and below 2**64, got 18"),
     ("fit", "--data.init_args.min_count -3", "min_count must be >= 1, got -3"),
     ("fit", "--data.init_args.max_length 0", "max_length must be >= 1, got 0"),
     ("fit", "--model.init_args.seed -1", "model: seed must be >= 0 and below 2**64, got -1"),
-    ("fit", f"--model.init_args.seed {1 << 64}", "model: seed must be >= 0 and below 2**64, got"),
     ("fit", "--model.init_args.arc_dim 0", "arc_dim must be >= 1"),
     ("fit", "--model.init_args.dropout 1.0", "dropout must be in [0, 1)"),
     ("fit", "--model.init_args.optimization.betas [1.5,0.9]", "betas must be in [0, 1)"),
@@ -125,19 +116,18 @@ def changed(old: str, new: str) -> str:
 
 
 RECIPES = [
-    (changed("{sample: 5}", "{sample: 0}"), "sample must be >= 1, got 0"),
+    (f"search: {{class_path: {ROOM}.Beam}}", f"recipe.yaml: candidates: missing; {ROOM}.Attack"),
+    (
+        changed("TrainingWords", "Lexicon").replace("{sample: 5}", "{}"),
+        f"recipe.yaml: candidates.table: missing; {ROOM}.Lexicon needs it",
+    ),
     (changed("{sample: 5}", "{samples: 5}"), "recipe.yaml: .*'samples'"),
     (changed("{sample: 5}", "{sample: many}"), "recipe.yaml: .*many"),
     (changed("search: {class_path", "search: {class"), "recipe.yaml: .*search"),
     (changed("search:", "searches:"), "recipe.yaml: .*searches"),
     (changed("goal:", "goal: {"), r"recipe.yaml:3: not YAML at column 1: "),
     (changed("robustparse.attacks.AttachmentDrop", "os.system"), r"recipe.yaml:2: .*os.system"),
-    (
-        changed(".AttackableTags", ".AttackableTags\n    init_args: {tags: []}"),
-        "attackable tags: tags: got .*expected `any`",
-    ),
     (searched("Zheng2020", gamma=1.5), r"gamma must be in \(0, 1\], got 1.5"),
-    (searched("Zheng2020", gamma=0.0), r"gamma must be in \(0, 1\], got 0.0"),
     (searched("Wang2021", gamma=1.01), r"gamma must be in \(0, 1\], got 1.01"),
     (searched("Beam", width=0), "width must be >= 1, got 0"),
     (searched("Beam", width=2.5), "width"),
@@ -149,7 +139,6 @@ RECIPES = [
     (changed(f"{ROOM}.T", "no.T"), "the class no.TrainingWords is not trusted.*--trust no"),
     (changed(f"{ROOM}.Zheng2020", "Beem"), f"Beem is not a class.*did you mean Beam.*{PARTS}"),
     (constrained("PerplexityRise", "{most: 3}"), "language_model"),
-    (constrained("WordVectorCosine", "{vectors: v, minimum: 7}"), r"\[-1, 1\]"),
     (
         changed("TrainingWords", "MaskedLM").replace(
             "{sample: 5}", "{model: some-model, device: gpu}"
@@ -167,26 +156,10 @@ def test_a_wrong_recipe(recipe, says, made, tmp_path, capsys):
     assert read_lines(tmp_path / "out" / "examples.jsonl") == []
 
 
-TABLES = [
-    ('["big", "large"]', "table.json: found list; expected a JSON object"),
-    ('"words"', "table.json: found str; expected a JSON object"),
-    ('{"big": "large"}', "'big': found str; expected a list of words"),
-    ('{"big": {"JJ": ["large"]}}', "'big': found dict; expected a list of words"),
-    ('{"big": [3]}', "'big': candidate 3; expected single words"),
-    ('{"big": ["very large"]}', "candidate 'very large'; expected single words"),
-    ('{"": ["large"]}', "'': this key is not a word"),
-    ('{"big": ["large"], "Big": ["huge"]}', "'Big': this key appears twice"),
-    (None, "table.json: no such file"),
-    ("\n", "table.json: the file is empty"),
-    ('{"big": ["large",\n', "table.json:2: not JSON"),
-]
-
-
-@pytest.mark.parametrize(("table", "says"), TABLES)
-def test_a_table_of_synonyms_that_is_none(table, says, made, tmp_path, capsys):
-    if table is not None:
-        Path("table.json").write_text(table)
-    assert says in mistake(capsys, *attack_by(made, tmp_path, LEXICON))
+def test_a_table_of_synonyms_that_is_none(made, tmp_path, capsys):
+    Path("table.json").write_text('{"big": ["large",\n')
+    error = mistake(capsys, *attack_by(made, tmp_path, LEXICON))
+    assert "table.json:2: not JSON" in error
     assert not Path("out").exists()
 
 
@@ -194,7 +167,6 @@ EXTRAS = [
     ("sentence_transformers", "SentenceSimilarity", "{model: some-encoder}"),
     ("language_tool_python", "GrammarErrors", f"{{checker: {{class_path: {ROOM}.LanguageTool}}}}"),
     ("spacy", "PipelineTag", "{library: spacy}"),
-    ("stanza", "PipelineTag", "{library: stanza}"),
 ]
 
 
@@ -205,7 +177,7 @@ def test_an_extra_that_is_not_installed(
     def missing(name: str) -> None:
         raise ImportError(f"no module named {name}")
 
-    if library in ("spacy", "stanza"):  # other libraries look for spaCy too
+    if library == "spacy":  # other libraries look for it too
         monkeypatch.setattr(errors, "import_module", missing)
     else:
         monkeypatch.setitem(sys.modules, library, None)
@@ -290,14 +262,10 @@ def without(arguments: list[str]) -> list[str]:
     return arguments[:at] + arguments[at + 2 :]
 
 
-@pytest.mark.parametrize("part", ["AttackableTags", "TrainingWords"])
-def test_data_without_tags(part, made, tmp_path, capsys):
+def test_data_without_tags(made, tmp_path, capsys):
     path = tmp_path / "untagged.conllu"
     path.write_text(GOOD + GOOD.replace("\tNOUN\tNN\t", "\t_\t_\t"))
-    free = "AttackableTags, init_args: {tags: any}}"
-    needy = RECIPE.replace("- class_path", "- {class_path").replace("AttackableTags", free)
-    recipe = needy if part == "TrainingWords" else RECIPE
-    error = mistake(capsys, *attack_by(made, tmp_path, recipe, "--data", path))
+    error = mistake(capsys, *attack_by(made, tmp_path, RECIPE, "--data", path))
     assert f"{path}:4: sentence 2: no tag for every word" in error
     assert not Path("out").exists()
 
@@ -305,16 +273,12 @@ def test_data_without_tags(part, made, tmp_path, capsys):
 CONFIGURATIONS = [
     ("nonsense: [", "bad.yaml:", "not YAML"),
     ("trainer:\n  max_epochs: 3\n bad\n", "bad.yaml:3", "not YAML"),
-    ("trainer: {a: 1\n\tb: 2}\n", "bad.yaml:2", "not YAML"),
     ("", "bad.yaml", "empty"),
     ("- a\n- b\n", "bad.yaml", "keys"),
-    ("just text\n", "bad.yaml", "keys"),
-    (b"\x00\x01\x02", "bad.yaml"),
     (b"trainer: \xff\xfe", "bad.yaml"),
     ("trainer: {no_such_key: 1}", "bad.yaml", "trainer.no_such_key"),
     ("no_such_key: 1", "bad.yaml", "no_such_key"),
     ("trainer: {max_epochs: many}", "trainer.max_epochs", "int", "many"),
-    ("trainer: {max_epochs: 1.5}", "trainer.max_epochs", "int", "1.5"),
     ("trainer: {accelerator: abacus}", "trainer", "abacus"),
     ("trainer: {precision: 12}", "trainer.precision", "12"),
     ("trainer: {devices: 0}", "devices=0"),
@@ -324,9 +288,7 @@ CONFIGURATIONS = [
     ("trainer: {check_val_every_n_epoch: 0}", "check_val_every_n_epoch must be >= 1, got 0"),
     ("trainer: {val_check_interval: 0}", "val_check_interval", "got 0", "limit_val_batches"),
     ("last_checkpoint: {every_n_train_steps: 0}", "every_n_train_steps", "got 0"),
-    ("last_checkpoint: {every_n_train_steps: often}", "every_n_train_steps", "often"),
     ("data: {init_args: {batch_words: -5}}", "batch_words", "-5"),
-    ("data: {init_args: {batch_words: lots}}", "batch_words", "lots"),
     ("data: {init_args: {batch_words: 3}}", "batch_words: 3, and sentence"),
     ("data: {init_args: {fodler: x}}", "fodler"),
     ("data: {init_args: {folder: null}}", "no training data to take the vocabulary from"),

@@ -1,6 +1,6 @@
 """A run that goes on from elsewhere than where its folder's last run was left, and is killed early.
 
-Whatever happens, ``--ckpt_path last`` goes on with one run, whose figures ``metrics.csv`` holds.
+Whatever happens, ``--ckpt_path last`` resumes one run, whose figures ``metrics.csv`` holds.
 """
 
 import shutil
@@ -38,7 +38,7 @@ def other(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def test_killed_before_its_first_checkpoint_it_is_gone_on_with(
     name: str, later: int, other: Path, tmp_path: Path
 ) -> None:
-    """Before its first step, and behind figures of its own."""
+    """Before its first step, and after metrics of its own."""
     run, start = tmp_path / "run", tmp_path / name
     shutil.copytree(other / "foreign", run)
     shutil.copy(other / "start.ckpt", start)
@@ -65,7 +65,7 @@ def test_killed_before_its_first_checkpoint_it_is_gone_on_with(
 def test_a_refused_run_changes_nothing(
     finished: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Neither the figures behind the checkpoint's step nor the configuration."""
+    """Neither the metrics after the checkpoint's step nor the configuration."""
     config, finished_run = finished
     run, start = tmp_path / "run", tmp_path / "start.ckpt"
     shutil.copytree(finished_run, run)

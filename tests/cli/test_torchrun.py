@@ -94,7 +94,7 @@ def killed(mark: Path, rank: int, step: int) -> Any:
 def test_killed_processes_are_started_again(two: Path, tmp_path: Path) -> None:
     """From the last checkpoint, and the run ends with the same weights and figures.
 
-    The first, which writes checkpoints and figures, dies behind the second. More restarts than the
+    The first, which writes checkpoints and figures, dies after the second. More restarts than the
     two needed: on a busy machine new processes may miss each other.
     """
     deaths = [killed(tmp_path / "second", 1, 8), killed(tmp_path / "first", 0, 12)]

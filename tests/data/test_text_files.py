@@ -72,7 +72,15 @@ MISTAKES = {
     "two texts": ("x.tsv", "a\tb\tpos\n", None, 1, "3 columns in 'a\\tb\\tpos'", "one text, not"),
     "names for none": ("x.tsv", "a\tpos\n", NAMED, None, "the columns of x.tsv have no", None),
     "no column": ("x.jsonl", '{"text": "a"}', NAMED, 1, "no column 'review'", "one of text"),
-    "no label there": ("x.jsonl", '{"review": "a"}', NAMED, 1, "no label", None),
+    "no label there": (
+        "x.jsonl",
+        '{"review": "a"}',
+        NAMED,
+        1,
+        "no column 'verdict'",
+        "one of review",
+    ),
+    "null": ("x.jsonl", '{"text": "a", "label": null}', None, 1, "no label", "a text and its"),
     "a number": ("x.jsonl", '{"text": 3, "label": 1}', None, 1, "the text is 3", None),
     "a fraction": ("x.jsonl", '{"text": "a", "label": 0.5}', None, 1, "the label is 0.5", None),
     "a list": ("x.jsonl", '{"text": "a", "label": 1}\n[1]', None, 2, "found list", "a JSON object"),
@@ -87,6 +95,9 @@ MISTAKES = {
 }
 
 
+REMEDIES = {"long": "raise --max_length", "no column": "--columns", "no label there": "--columns"}
+
+
 @pytest.mark.parametrize("name", MISTAKES)
 def test_mistakes_are_named_by_file_and_line(name: str, tmp_path: Path):
     file, content, columns, line, found, expected = MISTAKES[name]
@@ -98,8 +109,8 @@ def test_mistakes_are_named_by_file_and_line(name: str, tmp_path: Path):
     assert error.value.path == (None if name == "one name" else str(path))
     assert found in error.value.found
     assert (expected or "") in (error.value.expected or "")
-    if name == "long":
-        assert error.value.remedy.startswith("raise --max_length")
+    if name in REMEDIES:
+        assert REMEDIES[name] in error.value.remedy
 
 
 def test_a_dataset_without_the_named_columns_or_split_is_refused(tmp_path: Path):

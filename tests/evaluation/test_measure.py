@@ -11,8 +11,8 @@ from pair_folders import SENTENCES, write_folder
 
 from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
 from robustparse.errors import InputError
+from robustparse.evaluation.lines import read_pairs
 from robustparse.evaluation.measure import measure
-from robustparse.evaluation.pairs import read_pairs
 
 PERPLEXITIES = {
     "a dog barks": 10.0,

@@ -1,4 +1,4 @@
-"""Byte-level tokenizers, whose pieces tell a word's first from those behind it by a blank."""
+"""Byte-level tokenizers, whose pieces tell a word's first from those after it by a blank."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""A plain Trainer, without ``last.ckpt``, goes on with the batches that come next."""
+"""A plain Trainer, without ``last.ckpt``, resumes with the batches that come next."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from robustparse.errors import InputError, check_seed
-from robustparse.evaluation.pairs import Pair
+from robustparse.evaluation.lines import Pair
 from robustparse.files import as_written, read_json, read_text, write_text
 from robustparse.randomness import stream
 
@@ -57,7 +57,7 @@ def export(
 
     Raises:
         InputError: there is no pair, a number is too small, files would overwrite each other, or
-            one that an annotator has begun to fill in.
+            a file that an annotator has begun to fill in.
     """
     for name, value in (("annotators", annotators), ("limit", 1 if limit is None else limit)):
         if value < 1:

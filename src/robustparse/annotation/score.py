@@ -77,7 +77,7 @@ def _read_answers(
         if name not in items:
             raise InputError(f"item {name!r} is not among those in {key}", path=path, line=line)
         if name in lines:
-            found = f"item {name} stands in line {lines[name]} already"
+            found = f"item {name} is already in line {lines[name]}"
             raise InputError(found, path=path, line=line)
         item = items[name]
         annotator = annotator or item.annotator

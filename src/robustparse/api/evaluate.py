@@ -24,7 +24,7 @@ def read(
         path: the file.
         task: says of what kind its answers are: a name, or a model's ``task``.
         max_length: longest allowed sentence in words; None allows any.
-        columns: names of the data's columns, of the text and of its answer, where they have names.
+        columns: for texts in JSON lines or datasets, the columns of text and answer.
 
     Raises:
         InputError: names file and line of what cannot be used.

@@ -6,8 +6,7 @@ from typing import Any, overload
 
 from robustparse.api.tables import as_text, heading, score_table, summary_table
 from robustparse.errors import optional_library
-from robustparse.evaluation.lines import EXAMPLES, read_lines
-from robustparse.evaluation.pairs import read_summary
+from robustparse.evaluation.lines import EXAMPLES, read_lines, read_summary
 from robustparse.reports.notebook import example_html, results_html, scores_html
 from robustparse.tasks.task import Task, named
 from robustparse.types import Prediction

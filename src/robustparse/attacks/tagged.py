@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from robustparse.attacks.victim import Victim
-from robustparse.errors import InputError
+from robustparse.errors import InputError, UntaggedError
 from robustparse.tagsets import Tagset
 from robustparse.types import Example
 
@@ -25,29 +25,36 @@ class Part:
         is_model: whether a model decides; its seconds are then reported apart from the victim's.
         reads_tags: whether sentences need tags: without them the attack would silently leave them
             as they are.
+        takes_untagged: whether it has an answer for sentences without any tags, too.
         tagset: which tags these are; None goes by each sentence's own (`Sentence.tagset`).
+        without_tags: how a recipe does without these tags, as an imperative.
     """
 
     is_model: bool = False
     reads_tags: bool = False
+    takes_untagged: bool = False
     tagset: Tagset | None = None
+    without_tags: str = "leave it out of the recipe"
 
     def check(self, examples: Sequence[Example]) -> None:
         """Refuse sentences that lack what the part reads.
 
         Raises:
-            InputError: names the first such sentence, counted from 1, and what it lacks.
+            UntaggedError: names the first such sentence, counted from 1, and what it lacks.
         """
         for example in examples if self.reads_tags else ():
             sentence = example.sentence
+            if self.takes_untagged and not sentence.tags:
+                continue
             if len(sentence.tagged(self.tagset)) != len(sentence):
                 kind, expected = _NAMES[self.tagset]
-                raise InputError(
-                    f"sentence {example.id + 1}: no {kind} for every word, which this attack needs",
+                raise UntaggedError(
+                    f"sentence {example.id + 1}: no {kind} for every word, which "
+                    f"{type(self).__name__} needs",
                     expected=expected,
-                    remedy="leave out `tagset`"
+                    without="leave out its `tagset`"
                     if self.tagset and sentence.tagged()
-                    else "tag the data, or leave out the parts of the recipe that read tags",
+                    else self.without_tags,
                 )
 
     def warnings(self, examples: Sequence[Example]) -> Iterator[str]:
@@ -56,7 +63,8 @@ class Part:
         Nothing where it is told by `tagset`, and where all sentences have Penn tags.
         """
         if self.reads_tags and self.tagset is None:
-            universal = sum(example.sentence.tagset == "upos" for example in examples)
+            sentences = [example.sentence for example in examples]
+            universal = sum(one.tagset == "upos" and bool(one.upos) for one in sentences)
             if universal:
                 yield (
                     f"{universal} of {len(examples)} sentences have no Penn tags in column 5: the "

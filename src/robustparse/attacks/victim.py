@@ -1,8 +1,8 @@
 """What an attack asks of the model it attacks: a protocol, so that attacks know no model.
 
-What a victim says about n texts are its predictions: arrays of n rows. What stands in them is
-between the victim and the goal that judges them: what it says of each word, one column a word, or
-the probabilities of a classifier, one column a class.
+A victim's predictions for n texts are arrays of n rows. Only the victim and the goal that judges
+them know their columns: answers for each word, one column a word, or the probabilities of a
+classifier, one column a class.
 """
 
 from collections.abc import Collection, Mapping, Sequence, Set

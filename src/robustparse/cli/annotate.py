@@ -17,7 +17,7 @@ from robustparse.annotation.score import score as score_answers
 from robustparse.api.tables import terminal
 from robustparse.cli.common.options import run_command
 from robustparse.errors import InputError
-from robustparse.evaluation.pairs import read_pairs
+from robustparse.evaluation.lines import read_pairs
 from robustparse.files import write_text
 
 USAGE = """usage: robustparse annotate COMMAND [options]

@@ -61,24 +61,27 @@ def augment(
         data: a data file, or ``sample`` for the embedded training sentences.
         out: file of the copies, in the data's format and with its gold answers; a summary goes
             into a .json file next to it, an attack into an .attack folder.
-        attack: a recipe: the name of one that is installed, as ``pwws``, or a file.
-        checkpoint: the model to attack; several are one ensemble.
+        attack: a recipe: an installed one by name, such as ``pwws``, or the path of a file.
+        checkpoint: the model to attack: a path; several paths make one ensemble.
         operations: instead of an attack: one of these, as ``typos,casing``, drawn for each
             sentence.
         task: of the data that operations change, where their name does not end as its files do.
         fraction: copy only this fraction of the sentences, drawn at random from the seed.
         tokens: instead: sentences drawn until they hold this fraction of the words.
         keep: copies that are changed, or all.
-        limit: take only the first sentences, as many as this.
-        seed: of all random choices, and of the sample's grammar; by default the recipe's
-            own (0 if it has none).
-        decoder: instead of the one the model was trained with.
+        limit: take only the first LIMIT sentences.
+        seed: seed of all random choices and of the embedded sample; by default the
+            recipe's own (0 if it has none).
+        decoder: the decoder of a parser, instead of the one it was trained with.
         device: where the model computes: auto, cpu or cuda.
-        devices: over how many processes the sentences are dealt, as with ``attack``. The copies
-            do not depend on it.
-        precision: of the model's passes, as with ``attack``.
-        max_length: longest allowed sentence of the data, in words; a longer one is an error.
-        columns: names of the data's columns, of the text and of its answer, where they have names.
+        devices: the number of processes that share the sentences: one per GPU if device is a
+            GPU, otherwise on the CPU. Results do not depend on it. Under torchrun the
+            processes are those that it starts.
+        precision: precision of all passes of the model; bf16-mixed is faster on processors with
+            bfloat16 products, and may change a few answers.
+        max_length: words in the longest allowed sentence; a longer one is an error.
+        columns: for texts in JSON lines or datasets, the columns of text and answer, such as
+            '[review, stars]'.
         recipe: what the attack was made of, which a command knows.
     """
     copies, (drawn, unit) = Path(out), _drawn(fraction, tokens)

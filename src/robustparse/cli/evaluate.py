@@ -42,19 +42,21 @@ def evaluate(
 
     Args:
         data: a data file, or ``sample`` for the embedded test sentences.
-        checkpoint: the model; several are one ensemble.
-        victim: instead: a class that answers texts, as robustparse.victims.Spacy or one of yours.
+        checkpoint: the model to score: a path; several paths make one ensemble.
+        victim: what to score instead of a checkpoint: a class that answers texts, such as
+            robustparse.victims.Spacy or one of yours.
         out: folder for scores.json and the answers.
         punctuation: which words count; ``none`` leaves none out. For files of an attack take none
             or penn: unicode would judge the forms that were put in.
-        limit: score only the first sentences, as many as this.
-        seed: of the sample's grammar, and of what perturbations draw.
-        decoder: instead of the one the model was trained with.
+        limit: score only the first LIMIT sentences.
+        seed: seed of the perturbations' random choices and of the embedded sample.
+        decoder: the decoder of a parser, instead of the one it was trained with.
         device: where the model computes: auto, cpu or cuda.
-        precision: of the model's passes; bf16-mixed is faster on processors with bfloat16
-            products, and may change an answer here and there.
-        max_length: longest allowed sentence of the data, in words; a longer one is an error.
-        columns: names of the data's columns, of the text and of its answer, where they have names.
+        precision: precision of all passes of the model; bf16-mixed is faster on processors with
+            bfloat16 products, and may change a few answers.
+        max_length: words in the longest allowed sentence; a longer one is an error.
+        columns: for texts in JSON lines or datasets, the columns of text and answer, such as
+            '[review, stars]'.
         perturbed: score the data under each of these operations too, as ``typos,final_stop``.
         victim_settings: what the victim was made of, which a command knows.
     """

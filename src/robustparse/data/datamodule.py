@@ -221,6 +221,10 @@ class DataModule(pl.LightningDataModule):
         """Return the test texts."""
         return self._evaluation(self._read("test"))
 
+    def predict_dataloader(self) -> EvaluationLoader:
+        """Return the same, for ``Trainer.predict``."""
+        return self.test_dataloader()
+
     def _evaluation(self, examples: Sequence[Example]) -> EvaluationLoader:
         data = self._model.encode(examples, self.punctuation, checked=False)
         device = self.trainer.strategy.root_device  # type: ignore[union-attr]

@@ -53,7 +53,7 @@ def read_texts(
     if is_dataset(path):
         rows = _dataset_rows(path, text, label)
     elif ending_of(path) == ".jsonl":
-        rows = _json_rows(path, text, label)
+        rows = _json_rows(path, text, label, labelled)
     elif columns is not None and tuple(columns) != COLUMNS:
         raise InputError(
             f"{list(columns)}, and the columns of {path.name} have no names",
@@ -124,11 +124,12 @@ def _tab_rows(path: Path) -> Iterator[Row]:
         yield Row(text, label, f"{text}\t{label or ''}")
 
 
-def _json_rows(path: Path, text: str, label: str) -> Iterator[Row]:
+def _json_rows(path: Path, text: str, label: str, labelled: bool) -> Iterator[Row]:
     for number, line in read_lines(path):
         found = decode_json(line, dict, path=path, line=number)
-        if text not in found:
-            raise _no_column(text, found, path, number)
+        for name in (text, label) if labelled else (text,):
+            if name not in found:
+                raise _no_column(name, found, path, number)
         row = {text: found.pop(text), label: found.pop(label, None), **found}
         yield Row(row[text], row[label], json.dumps(row, ensure_ascii=False))
 
@@ -165,7 +166,8 @@ def _no_column(name: str, there: Any, path: Path, line: int | None = None) -> In
         path=path,
         line=line,
         expected=f"one of {', '.join(there)}",
-        remedy="name those of text and label with `columns`, such as '[review, stars]'",
+        remedy="name the columns of text and label with --columns, such as '[review, stars]' "
+        "(data.init_args.columns of a configuration)",
     )
 
 

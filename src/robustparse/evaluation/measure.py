@@ -19,8 +19,7 @@ from robustparse.attacks.constraints.language_model import LanguageModel
 from robustparse.attacks.constraints.similarity import SentenceSimilarity
 from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
 from robustparse.evaluation.breakdown import NOT_MEASURED
-from robustparse.evaluation.lines import EXAMPLES, SUMMARY
-from robustparse.evaluation.pairs import Pair, read_pairs, read_summary
+from robustparse.evaluation.lines import EXAMPLES, SUMMARY, Pair, read_pairs, read_summary
 from robustparse.files import read_json, write_text
 
 QUALITY = "quality.json"

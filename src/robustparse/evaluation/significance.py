@@ -111,16 +111,17 @@ class AttackedCounts:
         attacked: correct parts of the answers to the perturbed sentences, `(sentences,)`.
     """
 
-    counted: ArrayLike
-    clean: ArrayLike
-    attacked: ArrayLike
+    counted: Sequence[int]
+    clean: Sequence[int]
+    attacked: Sequence[int]
 
     def lost(self) -> Interval:
         """Estimate the points that the system loses to the attack."""
 
         def lost(scores: Scores) -> Scores:
             c, a = scores
-            return c - a
+            points: Scores = c - a
+            return points
 
         return self._estimate(lost, self.clean, self.attacked)
 
@@ -129,7 +130,8 @@ class AttackedCounts:
 
         def difference(scores: Scores) -> Scores:
             c_first, a_first, c, a = scores
-            return (c - a) - (c_first - a_first)
+            points: Scores = (c - a) - (c_first - a_first)
+            return points
 
         both = (first.clean, first.attacked, self.clean, self.attacked)
         return self._estimate(difference, *both)
@@ -139,7 +141,8 @@ class AttackedCounts:
 
         def difference(scores: Scores) -> Scores:
             a_first, a = scores
-            return a - a_first
+            points: Scores = a - a_first
+            return points
 
         return self._estimate(difference, first.attacked, self.attacked)
 
@@ -172,7 +175,7 @@ class AttackedCounts:
         attacked = (self.attacked, control.attacked)
         return self._estimate(difference, first.attacked, first.clean, *attacked)
 
-    def _estimate(self, statistic: Statistic, *correct: ArrayLike) -> Interval:
+    def _estimate(self, statistic: Statistic, *correct: Sequence[int]) -> Interval:
         return paired_bootstrap(statistic, correct, self.counted, seed=0)
 
 

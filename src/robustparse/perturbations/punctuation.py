@@ -58,7 +58,7 @@ class Punctuation(Perturbation):
     """Drops all words that are punctuation, or puts another mark in place of each.
 
     Args:
-        how: ``drop``, or ``change`` (into a mark that stands in such places too: a stop becomes an
+        how: ``drop``, or ``change`` (into a mark that also occurs in such places: a stop becomes an
             exclamation mark, a bracket another bracket); by default one is drawn for each sentence.
 
     Raises:

@@ -1,5 +1,7 @@
 """What jsonargparse, Lightning and constructors say of a user's mistake, as one message."""
 
+import re
+
 from pytorch_lightning.utilities.exceptions import (  # type: ignore[attr-defined]
     MisconfigurationException,
 )
@@ -12,10 +14,15 @@ _NEITHER = "Expected a <class 'NoneType'>"
 _VALUE = "Given value: "
 _NESTED = "NestedArg(key='"
 _LONGEST_VALUE = 100
+_KEY = re.compile(r'Parser key "([^"]+)"')
+_MISSING = re.compile(r"class_path '([^']+)':\s+the following arguments are required: (.+)")
 
 
 def shorten(message: str) -> str:
     """Return a message of jsonargparse on one line, with the keys and the reasons only."""
+    if missing := _MISSING.search(message):
+        keys = [*_KEY.findall(message[: missing.start()]), missing[2].strip()]
+        return f"{'.'.join(keys)}: missing; {missing[1]} needs it"
     kept, value = [], ""
     for line in message.splitlines():
         text = line.strip().removeprefix("- ")

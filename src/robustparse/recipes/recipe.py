@@ -98,7 +98,8 @@ def _parsed(path: Path) -> Namespace:
         options: Namespace = _parser(Attack).parse_object({"attack": read_yaml(path)})
     except ArgumentError as error:
         refused = refusal(str(error), (), path)
-        raise refused or InputError(shorten(str(error)), path=path) from None
+        found = shorten(str(error)).removeprefix("attack.")  # a file holds only the attack
+        raise refused or InputError(found, path=path) from None
     return options
 
 

@@ -12,8 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from robustparse.evaluation.lines import EXAMPLES, RUN, SUMMARY, each_line
-from robustparse.evaluation.pairs import REMEDY, pair_of, read_summary
+from robustparse.evaluation.lines import (
+    EXAMPLES,
+    REMEDY,
+    RUN,
+    SUMMARY,
+    each_line,
+    pair_of,
+    read_summary,
+)
 from robustparse.evaluation.significance import AttackedCounts
 from robustparse.evaluation.tally import WHEN
 from robustparse.files import as_written, read_json

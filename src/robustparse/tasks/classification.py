@@ -10,7 +10,7 @@ from jinja2 import Environment, Template
 from numpy.typing import NDArray
 
 from robustparse.data.text_files import ending_of, line_of, read_texts
-from robustparse.errors import InputError
+from robustparse.errors import InputError, UntaggedError
 from robustparse.metrics import PunctuationPolicy, percent
 from robustparse.tasks.task import Record, Task
 from robustparse.types import Example, Label, Sentence
@@ -70,8 +70,10 @@ class ClassificationTask(Task):
             try:
                 check([example])
             except InputError as error:
-                line = example.id + 1 if example.block else None
-                raise InputError(str(error), path=path, line=line) from None
+                line, found, remedy = example.id + 1 if example.block else None, str(error), None
+                if isinstance(error, UntaggedError):
+                    found, remedy = error.found, f"texts have no tags: {error.without}"
+                raise InputError(found, path=path, line=line, remedy=remedy) from None
 
     def warnings(
         self,

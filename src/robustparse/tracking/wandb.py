@@ -44,7 +44,7 @@ class Silence:
 class WandbLogger(Logger):
     """Logs to a W&B run; nothing that wandb raises comes through, but for one warning.
 
-    A run that has failed three times in a row is left alone.
+    A run that has failed three times in a row is not tried again.
 
     Args:
         project: W&B project.

@@ -55,6 +55,7 @@ class CandidateGenerator(Part, ABC):
     """
 
     CACHES: ClassVar[tuple[str, ...]] = ()
+    without_tags = "take candidates that need none, such as those of MaskedLM"
     draws: bool = True
     verbatim: bool = False
 

@@ -3,21 +3,23 @@
 A sense is annotated with sememes, HowNet's smallest units of meaning. Two words are substitutes if
 some sense of the one and some sense of the other have the same part of speech and the same set of
 sememes; both are uninflected, or both carry the same inflected tag. Universal tags do not tell
-inflection: by them any form may replace any other.
+inflection: by them any form may replace any other. In a sentence without tags every part of speech
+counts, and words are uninflected that are their own base forms.
 """
 
 import hashlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
-from robustparse.attacks.candidates.wordnet import base_form, load_wordnet, part_of
-from robustparse.attacks.tagged import TrainingTags, tags_of, training_tags
+from robustparse.attacks.candidates.wordnet import PARTS, base_form, load_wordnet, part_of
+from robustparse.attacks.tagged import TrainingTags, tags_of
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice
 from robustparse.files import read_json, read_text
@@ -49,7 +51,9 @@ class Sememes(CandidateGenerator):
         dictionary: path of the JSON file.
         words: `training` proposes words of the victim's training data with their most frequent tag
             there, the most frequent first (Wang et al. 2021); `dictionary` proposes the
-            dictionary's words, in its order, and only in place of uninflected ones.
+            dictionary's words, in its order, and only in place of uninflected ones. In sentences
+            without tags both take uninflected words of the dictionary, `training` those that
+            training has seen.
         tagset: which tags; None: a sentence's Penn tags, or else its universal ones.
 
     Raises:
@@ -57,7 +61,7 @@ class Sememes(CandidateGenerator):
             NLTK's WordNet is missing.
     """
 
-    draws, reads_tags = False, True
+    draws, reads_tags, takes_untagged = False, True, True
 
     def __init__(
         self,
@@ -70,7 +74,8 @@ class Sememes(CandidateGenerator):
         check_choice("sememes: words", words, ("training", "dictionary"))
         self.dictionary = dictionary
         self.words, self.tagset = words, tagset
-        self._training: TrainingTags = {}
+        self._training: TrainingTags | None = None
+        self._seen: Set[str] = frozenset()
         self._by_tagset: dict[Tagset, _Forms] = {}
         self._senses = _Senses(dictionary)
         self._bound: Sememes | None = None
@@ -82,15 +87,19 @@ class Sememes(CandidateGenerator):
         """
         if self.words == "dictionary":
             return self
-        training = training_tags(victim, self)
+        training = victim.training_tags
         if self._bound is None or self._bound._training is not training:
             self._bound = Sememes(self.dictionary, words=self.words, tagset=self.tagset)
-            self._bound._training, self._bound._senses = training, self._senses
+            self._bound._training, self._bound._seen = training, victim.training_words
+            self._bound._senses = self._senses
         return self._bound
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""
-        keys = [(slot.word.lower(), *slot.tagged(self.tagset)) for slot in slots]
+        keys = [
+            (slot.word.lower(), *(slot.tagged(self.tagset) if slot.sentence.tags else ()))
+            for slot in slots
+        ]
         known = {key: self._look_up(*key) for key in set(keys)}
         return [list(known[key]) for key in keys]
 
@@ -98,20 +107,30 @@ class Sememes(CandidateGenerator):
         """See `CandidateGenerator.fingerprint`."""
         return self._fingerprint
 
-    def _look_up(self, word: str, tagset: Tagset, tag: str) -> list[str]:
+    def _look_up(self, word: str, tagset: Tagset | None = None, tag: str = "") -> list[str]:
+        if tagset is None:
+            return self._untagged(word)
         part = part_of(tag)
         if not part:
             return []
+        forms = self._forms(tagset).get((part, _inflection(tag)), ())
         base = base_form(load_wordnet(), word, part)
         alike = {other: None for other in self._senses.alike(base, part) if other != base}
         if self.words == "training":
-            forms = self._forms(tagset).get((part, _inflection(tag)), ())
             return [form for form, its_base in forms if its_base in alike]
         return list(alike) if tag in _UNINFLECTED else []
 
+    def _untagged(self, word: str) -> list[str]:
+        wordnet = load_wordnet()
+        parts = [part for part in PARTS if base_form(wordnet, word, part) == word]
+        alike = dict.fromkeys(chain.from_iterable(self._senses.alike(word, part) for part in parts))
+        return [one for one in alike if self.words == "dictionary" or one in self._seen]
+
     def _forms(self, tagset: Tagset) -> _Forms:
         """Return training words and their base forms, by part of speech and inflection."""
-        if tagset not in self._by_tagset and self._training:
+        if self._training is None:  # the dictionary's words, or not yet of any victim
+            return {}
+        if tagset not in self._by_tagset:
             wordnet = load_wordnet()
             forms: _Forms = defaultdict(list)
             for word, tag in tags_of(self._training, tagset, self).items():
@@ -119,11 +138,12 @@ class Sememes(CandidateGenerator):
                     key = (part, _inflection(tag))
                     forms[key].append((word, base_form(wordnet, word, part)))
             self._by_tagset[tagset] = forms
-        return self._by_tagset.get(tagset, {})
+        return self._by_tagset[tagset]
 
     @cached_property
     def _fingerprint(self) -> str:
-        training = json.dumps([list(tags.items()) for tags in self._training.values()])
+        tags = [list(some.items()) for some in (self._training or {}).values()]
+        training = json.dumps([tags, sorted(self._seen)])
         content = f"{self._senses.digest} {training} {load_wordnet().get_version()}"
         return f"Sememes {hashlib.sha256(content.encode()).hexdigest()} {self.words} {self.tagset}"
 

@@ -16,6 +16,8 @@ from robustparse.tagsets import Tagset, check_tagset, class_of
 _PARTS = {"NN": "n", "VB": "v", "JJ": "a", "RB": "r"}
 """WordNet's part of speech by the class of a tag."""
 
+PARTS = "nvar"
+
 
 class WordNetSynonyms(CandidateGenerator):
     """Proposes the lemmas of all synsets of a word, the most frequent sense first.
@@ -25,8 +27,8 @@ class WordNetSynonyms(CandidateGenerator):
 
     Args:
         parts: `slot` takes synsets of the part of speech that the slot's tag names, and none for
-            other tags; `all` takes every part of speech (Yoo et al. 2020), the senses of nouns
-            before those of verbs, adjectives and adverbs.
+            other tags; in a sentence without tags it takes all. `all` takes every part of speech
+            (Yoo et al. 2020), the senses of nouns before those of verbs, adjectives and adverbs.
         tagset: which tag that is; None: a sentence's Penn tags, or else its universal ones.
         language: of the words, by its code of three letters (ISO 639-3, `fra`). Other words than
             English ones are looked up as they are, since WordNet's rules find only English base
@@ -36,7 +38,7 @@ class WordNetSynonyms(CandidateGenerator):
         InputError: when first used: NLTK's WordNet is missing, or its words of the language.
     """
 
-    draws = False
+    draws, takes_untagged = False, True
 
     def __init__(
         self,
@@ -56,7 +58,9 @@ class WordNetSynonyms(CandidateGenerator):
             return []
         wordnet = load_wordnet(self.language)
         parts = [
-            "nvar" if self.parts == "all" else part_of(slot.tagged(self.tagset)[1])
+            PARTS
+            if self.parts == "all" or not slot.sentence.tags
+            else part_of(slot.tagged(self.tagset)[1])
             for slot in slots
         ]
         keys = [(slot.word.lower(), some) for slot, some in zip(slots, parts, strict=True)]

@@ -34,8 +34,8 @@ _Piece = tuple[SearchRun, States]
 class Scheduler:
     """Runs searches against one victim.
 
-    It alone counts queries: every state asked about is charged, seen before or not, and the clean
-    prediction is query 1; unique ones are distinct states, whatever they read.
+    Only the scheduler counts queries: every state asked about is charged, seen before or not, and
+    the clean prediction is query 1; unique ones are distinct states, whatever they read.
     Gradients are not charged.
 
     Args:

@@ -46,7 +46,7 @@ class TreeGoal(Goal):
 class AttachmentDrop(TreeGoal):
     """Lower the attachment score of the sentence.
 
-    The score is the number of wrong arcs among the counted words; an attack succeeds when it
+    The score is the fraction of the counted words whose arc is wrong; an attack succeeds when it
     exceeds that of the clean parse.
 
     Args:
@@ -56,9 +56,9 @@ class AttachmentDrop(TreeGoal):
             published figures). `strict` follows the paper's text and leaves out every arc connected
             to a changed word: an arc is compared only if none of its dependent, its gold head, its
             head in the clean parse and its head in the attacked parse was changed. The same arcs
-            are counted on both sides; the score is then the wrong arcs of the clean parse plus
-            the further errors among the arcs compared, which agrees with `reported` where
-            nothing is left out.
+            are counted on both sides; the score is then that of the clean parse plus the
+            further errors among the arcs compared, which agrees with `reported` where nothing is
+            left out.
         least: further wrong arcs that make a success.
         punctuation: which words count: `none` excludes nothing (Universal Dependencies), `penn`
             excludes by Penn tag (Wang et al. 2021), `upos` by universal tag, `unicode` by form
@@ -97,7 +97,8 @@ class AttachmentDrop(TreeGoal):
             further = (_wrong(problem, metric, heads, labels) & compared).sum(axis=1)
             further = further - (wrong_before & compared).sum(axis=1)
             counts.append(((wrong_before & problem.counted).sum(), further))
-        scores = np.mean([errors + further for errors, further in counts], axis=0)
+        wrong = np.mean([errors + further for errors, further in counts], axis=0)
+        scores = wrong / max(1, problem.counted.sum())
         return Verdict(scores, counts[-1][1] >= self.least)
 
 

@@ -14,7 +14,10 @@ from robustparse.types import Example, Floats, Mask, States
 
 @dataclass(eq=False, slots=True)
 class Verdict:
-    """Scores `float64 (n,)`, higher is nearer the goal, and success `bool (n,)`."""
+    """Scores `float64 (n,)`, higher is nearer the goal, and success `bool (n,)`.
+
+    Scores are probabilities or fractions of a sentence, so that sentences of all lengths compare.
+    """
 
     scores: Floats
     success: Mask

@@ -152,4 +152,4 @@ class PhraseDrop(TreeGoal):
             found = [errors[target] for one, target in gold.pairs if one == source]
             best = np.sum(found, axis=0) if self.targets == "union" else np.max(found, axis=0)
             scores[rows] = best[rows]
-        return Verdict(scores, scores >= 1)
+        return Verdict(scores / max(1, problem.counted.sum()), scores >= 1)

@@ -1,4 +1,10 @@
-"""Words that their relation in the gold tree protects, as in Zheng et al. 2020."""
+"""Words that their relation in the gold tree protects: copulas and auxiliaries, or punctuation.
+
+Zheng et al. 2020 convert their treebank with the copula as head (footnote 4), so that another verb
+in its place keeps the tree. In Universal Dependencies a copula or an auxiliary depends on the
+predicate: with "serves" in the place of "is" the gold tree is no longer right, and a parser that
+sees this would count as wrong.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,17 +14,19 @@ from robustparse.attacks.constraints.constraint import Constraint, absent
 from robustparse.errors import InputError
 from robustparse.types import DependencyTree, Example, Mask
 
+_FUNCTION_VERBS = ("cop", "aux", "aux:pass")
+
 
 class ForbiddenRelations(Constraint):
     """Words attached by one of these relations in the gold tree may not be changed.
 
     Args:
-        relations: dependency labels; by default `punct`, as in the released code of Zheng et al.
-            2020 (phrases, and characters in the white-box attack).
+        relations: dependency labels; by default `cop`, `aux` and `aux:pass`. The released code of
+            Zheng et al. 2020 forbids `punct` where it does not go by tags (phrases, characters).
     """
 
     def __init__(self, relations: list[str] | None = None) -> None:
-        self.relations = frozenset(["punct"] if relations is None else relations)
+        self.relations = frozenset(_FUNCTION_VERBS if relations is None else relations)
         self._default = relations is None
 
     def check(self, examples: Sequence[Example]) -> None:

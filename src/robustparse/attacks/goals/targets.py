@@ -114,4 +114,4 @@ class TargetedSubtree(_Named):
         wrong_before = ((clean[0][0][phrase] != gold) & compared).sum()
         untouched = ~(states[:, phrase] != 0).any(axis=1)
         wrong = np.where(untouched, wrong, wrong_before)
-        return Verdict(wrong.astype(np.float64), wrong > wrong_before)
+        return Verdict(wrong / max(1, compared.sum()), wrong > wrong_before)

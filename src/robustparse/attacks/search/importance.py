@@ -7,7 +7,7 @@ highest score. PWWS as its authors describe it (Ren et al. 2019, algorithm 1) ta
 that were the best in the original sentence, and puts them in one after the other.
 """
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from robustparse.attacks.search.requests import (
     Answer,
     Compare,
     Expand,
+    Judged,
+    Outcome,
     Propose,
     Score,
     Search,
@@ -93,14 +95,25 @@ class PWWS(Search):
     Candidates are chosen once, in the original sentence; every step asks about one state, and there
     is no test that the score rises. TextAttack's version of PWWS is `GreedyByImportance` with
     `WeightedSaliency(gain="score")`.
+
+    Args:
+        outcome: without success, the `best` state asked about, which may be the sentence as it is
+            or one of a single change, or the `last` one, with all words changed (the paper).
     """
+
+    def __init__(self, *, outcome: Outcome = "best") -> None:
+        check_choice("search: outcome", outcome, get_args(Outcome))
+        self.outcome = outcome
 
     def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Any]:
         """See `Search.run`."""
         state = problem.start()
         ranked = yield from WeightedSaliency().rank(problem, clean, rng)
-        if ranked.over or ranked.choices is None:
+        if ranked.choices is None or ranked.tried is None:
             return state
+        best = clean.better(ranked.tried)
+        if ranked.over:
+            return self._settled(best, state)
         for position, choice in zip(ranked.positions, ranked.choices, strict=True):
             if not choice:
                 continue
@@ -109,7 +122,12 @@ class PWWS(Search):
             answer = yield Score(changed[None], base=state)
             if not len(answer.states):
                 continue  # constraints admit it in the original sentence, not here
-            state = changed
-            if answer.success[0] or answer.over:
+            state, best = changed, best.better(answer)
+            if answer.success[0]:
+                return state
+            if answer.over:
                 break
-        return state
+        return self._settled(best, state)
+
+    def _settled(self, best: Judged, last: State) -> Any:
+        return best.states[0] if self.outcome == "best" else last

@@ -17,7 +17,15 @@ from typing import Literal
 import numpy as np
 
 from robustparse.attacks.problem import DELETED, UNKNOWN, Problem, one_changed
-from robustparse.attacks.search.requests import Answer, Expand, Gradient, Propose, Score, Searching
+from robustparse.attacks.search.requests import (
+    Answer,
+    Expand,
+    Gradient,
+    Judged,
+    Propose,
+    Score,
+    Searching,
+)
 from robustparse.errors import check_choice
 from robustparse.types import Indices
 
@@ -31,11 +39,13 @@ class Ranked:
         over: whether the budget is spent, so that nothing more may be asked.
         choices: the best candidate found at each position, 0 where there is none; None from
             rankings that ask about no candidates.
+        tried: all candidates that were asked about, one change each; None from such rankings.
     """
 
     positions: Indices
     over: bool
     choices: Indices | None = None
+    tried: Judged | None = None
 
 
 class Ranking(ABC):
@@ -65,8 +75,8 @@ class DeletedWord(Ranking):
 class WeightedSaliency(Ranking):
     """By probability weighted word saliency (PWWS; Ren et al. 2019, equations 5 to 9).
 
-    Saliency, a softmax over the scores with the unknown word, times the best that a candidate does
-    in the word's place, which is 0 for a word without candidates.
+    Saliency, a softmax over the scores (in [0, 1]) with the unknown word, times the best that a
+    candidate does in the word's place, which is 0 for a word without candidates.
 
     Args:
         gain: what the best candidate is measured by: `increase`, how far it raises the score of
@@ -97,7 +107,7 @@ class WeightedSaliency(Ranking):
         choices = np.zeros(len(positions), dtype=np.int64)
         choices[places] = answer.states[best, positions[places]]
         order = np.argsort(-saliency * gains, kind="stable")
-        return Ranked(positions[order], answer.over, choices[order])
+        return Ranked(positions[order], answer.over, choices[order], answer)
 
 
 class GradientNorm(Ranking):

@@ -8,7 +8,7 @@ that the scheduler can answer hundreds of searches with one forward pass.
 from abc import ABC, abstractmethod
 from collections.abc import Generator
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -198,6 +198,17 @@ class Judged:
             return int(self.scores.argmax())
         return int(np.where(self.success, self.scores, -np.inf).argmax())
 
+    def better(self, asked: "Judged") -> "Judged":
+        """Return only the best state of these and those, as one row.
+
+        A success is better than any other state; these win ties, and there is at least one of them.
+        """
+        rows = [
+            (one, slice(one.best(), one.best() + 1)) for one in (self, asked) if len(one.scores)
+        ]
+        bests = [Judged(one.states[row], one.scores[row], one.success[row]) for one, row in rows]
+        return max(bests, key=lambda best: (best.success[0], best.scores[0]))
+
 
 @dataclass(eq=False)
 class Answer(Judged):
@@ -247,6 +258,9 @@ def _changes(values: Indices) -> Mask:
     np.not_equal(values[1:], values[:-1], out=changes[1:])
     return changes
 
+
+Outcome = Literal["best", "last"]
+"""What a search settles on: the best state that it has asked about, or the last one."""
 
 T = TypeVar("T")
 

@@ -1,8 +1,8 @@
 """Black-box word substitution of Wang et al. 2021, algorithm 1.
 
 Words are ranked once, by what the unknown word does in their place; then each is replaced by the
-candidate that does the most harm to the sentence as it stands by then, if it does any, until so
-many words as the budget allows are changed. The paper's harm is the mean of the drops of two scores
+candidate that does the most harm to the current sentence, if it does any, until as many
+words as the budget allows are changed. The paper's harm is the mean of the drops of two scores
 (equation 3 with lambda 0.5), as the goal of the recipe says.
 
 The released code counts errors where the paper speaks of scores, which ranks alike; its weight of

@@ -4,9 +4,8 @@ Words are ranked once by the errors that the unknown word causes in their place;
 kappa attackable ones the candidate with the most errors is chosen, each on the
 *original* sentence; all choices are then applied together, without a look at their interaction.
 
-Where the paper and its released code differ, the difference is an option here. The code also
-evaluates psi + 1 candidates a word (set `psi: 51`), and for character models takes L over all words
-(set `length: words`).
+Where the paper and its released code differ, the difference is an option here. For character models
+the code takes L over all words, as the paper does.
 """
 
 from typing import Any, Literal
@@ -29,9 +28,10 @@ class Zheng2020(Search):
     Args:
         gamma: share of the words that may be changed; kappa = max(1, floor(gamma * L)). The paper
             uses 0.05, 0.10 and 0.15.
-        psi: candidates evaluated a word (paper: 50).
-        length: what L is: `counted`, the words that enter the scores (released code), or `words`,
-            all words (paper).
+        psi: candidates evaluated a word, of those that pass the constraints (released code: 51).
+            The paper's 50 are taken before tags are compared: `top_k` of the recipe's `MaskedLM`.
+        length: what L is: `words`, all words (paper), or `counted`, those that enter the scores
+            (released code).
         ranking: `unknown` as in the paper; `random` takes attackable words at random, as the
             released code does when it makes training data, and asks nothing for it.
         harmless: when no candidate of a word raises the score above that of the original sentence:
@@ -46,14 +46,14 @@ class Zheng2020(Search):
         *,
         gamma: float = 0.15,
         psi: int = 50,
-        length: Literal["counted", "words"] = "counted",
+        length: Literal["words", "counted"] = "words",
         ranking: Literal["unknown", "random"] = "unknown",
         harmless: Literal["first", "skip"] = "first",
         share_budget: bool = False,
     ) -> None:
         check_gamma(gamma)
         check_least("search", psi=psi)
-        check_choice("search: length", length, ("counted", "words"))
+        check_choice("search: length", length, ("words", "counted"))
         check_choice("search: ranking", ranking, ("unknown", "random"))
         check_choice("search: harmless", harmless, ("first", "skip"))
         self.gamma = gamma

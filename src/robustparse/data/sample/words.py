@@ -1,7 +1,7 @@
 """The words of the embedded sample treebank, by lexical class, from the text files next to this.
 
 A class decides an attachment: a tool or a part after "with", a transitive or an intransitive
-participle before a plural noun. All words of one class carry the same tags, and no form stands in
+participle before a plural noun. All words of one class carry the same tags, and no form is in
 two classes, so that one word may replace another of its class without changing the parse. Words of
 two classes have two tags each (`dual`: work as a noun or a verb; `erg`: trained as a past tense or
 a participle); only the rest of the sentence tells these apart.

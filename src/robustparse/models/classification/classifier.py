@@ -6,6 +6,7 @@ other texts of a batch: ROOT is left out, and padding after a text is masked.
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,7 @@ class TextClassifier(Model):
         """Return the members' mean probabilities, labels numbered as this classifier does."""
         found = []
         for one, scores in zip(members, states, strict=True):
-            order = [one.vocabulary.label_ids[label] for label in self.vocabulary.labels]
+            order = _order(self.vocabulary.labels, one.vocabulary.labels)
             found.append(scores.detach().double().softmax(1)[:, order])
         return (torch.stack(found).mean(0).cpu().numpy(),)
 
@@ -136,6 +137,12 @@ class TextClassifier(Model):
         """Count right labels."""
         found = torch.from_numpy(predictions[0].argmax(1)).to(self.device)
         metric.update(found == batch.gold["label"][:, 0])
+
+
+@lru_cache
+def _order(labels: tuple[str, ...], of_member: tuple[str, ...]) -> list[int]:
+    """Return where a member of an ensemble has each label, ``(labels,)``."""
+    return [of_member.index(label) for label in labels]
 
 
 def padded_words(states: Tensor, lengths: Tensor, least: int = 1) -> tuple[Tensor, Tensor]:

@@ -47,7 +47,7 @@ def decode_batch(
 def _decode(penalty: Indices, value: Floats, heads: Heads) -> None:
     n = heads.shape[0]
     # A slot is a row and column of the shrinking graph; `node` names the word or contracted cycle
-    # that stands in it, and `arcs[slot, from]` is the arc between words that joins two slots.
+    # in it, and `arcs[slot, from]` is the arc between words that joins two slots.
     arcs = _word_arcs(n)
     node = np.arange(n + 1)
     parent = np.full(2 * n + 1, -1)

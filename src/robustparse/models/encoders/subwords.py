@@ -1,4 +1,4 @@
-"""Words as sub-word pieces: which pieces a word has, and where they stand in a sentence.
+"""Words as sub-word pieces: which pieces a word has, and where they are in a sentence.
 
 A sentence's units are ``[CLS] pieces [SEP]``; ROOT takes [CLS] (Wang et al. 2021). A sentence over
 the network's limit is either cut off, or read in windows with a [CLS] and [SEP] each, one after

@@ -37,6 +37,7 @@ class PipelineTag(Constraint):
     """
 
     is_model = True
+    without_tags = "set its `reference: tagger`"
 
     def __init__(
         self,

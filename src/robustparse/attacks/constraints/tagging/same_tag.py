@@ -83,6 +83,7 @@ class TaggerTag(Constraint):
     """
 
     is_model = True
+    without_tags = "set its `reference: tagger`"
 
     def __init__(
         self,

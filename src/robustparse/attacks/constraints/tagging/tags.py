@@ -41,6 +41,8 @@ class AttackableTags(Constraint):
         InputError: the list is empty or holds a tag that is never attacked.
     """
 
+    without_tags = "set its `tags: any`"
+
     def __init__(
         self, tags: list[str] | Literal["any"] | None = None, *, tagset: Tagset | None = None
     ) -> None:

@@ -1,8 +1,7 @@
 """The genetic algorithm of Alzantot et al. 2018 (algorithm 1), as benchmarked by Yoo et al. 2020.
 
 A population of adversaries evolves: the best member lives on, the others are children that take
-each word from one of two parents and then have one word changed for the better. The children of the
-last generation are not looked at any more, in the paper as in TextAttack.
+each word from one of two parents and then have one word changed for the better.
 
 A crossover of states that keep every constraint on single words keeps them too. Constraints on
 whole sentences judge a child's words from left to right in the original sentence: it goes without
@@ -11,13 +10,21 @@ constraint, one of its parents.
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.population.population import Population, draw, redraw_repeats
-from robustparse.attacks.search.requests import Answer, Expand, Propose, Score, Search, Searching
+from robustparse.attacks.search.requests import (
+    Answer,
+    Expand,
+    Outcome,
+    Propose,
+    Score,
+    Search,
+    Searching,
+)
 from robustparse.errors import InputError, check_choice, check_least
 from robustparse.types import Floats, Indices, Mask
 
@@ -46,6 +53,8 @@ class Genetic(Search):
             like any other; `redraw`, as TextAttack, draws it again up to 20 times and, if that does
             not help, takes one of the parents, which is not charged.
         give_up: stop at a generation whose best score is not above the one before.
+        outcome: of the last generation, the `best` member, or the one that was the best before it
+            (`last`): neither the paper nor TextAttack looks at its children any more.
 
     Sizes and temperature are the defaults of TextAttack.
     """
@@ -59,6 +68,7 @@ class Genetic(Search):
         temperature: float = 0.3,
         repeats: Literal["ask", "redraw"] = "ask",
         give_up: bool = False,
+        outcome: Outcome = "best",
     ) -> None:
         check_least("search", population=population, generations=generations)
         check_choice("search: selection", selection, ("paper", "textattack"))
@@ -67,7 +77,8 @@ class Genetic(Search):
             raise InputError(f"must be above 0, got {temperature}", key="search: temperature")
         self.population, self.generations = population, generations
         self.selection, self.temperature = selection, temperature
-        self.repeats, self.give_up = repeats, give_up
+        check_choice("search: outcome", outcome, get_args(Outcome))
+        self.repeats, self.give_up, self.outcome = repeats, give_up, outcome
 
     def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Any]:
         """See `Search.run`."""
@@ -89,7 +100,7 @@ class Genetic(Search):
                 over = yield from self._perturb(problem, children, rng)
             members = _with_elite(members, best, children)
         else:
-            best = 0  # the elite: the last children are not looked at
+            best = members.best() if self.outcome == "best" else 0
         return members.states[best]
 
     def _start(self, problem: Problem, clean: Answer) -> _Members:

@@ -79,7 +79,7 @@ class ParticleSwarm(Search):
         direction: how a particle turns towards an elite: `paper`, as in the authors' code, keeps
             the particle and takes each word of the elite with probability sigmoid(velocity);
             `textattack` keeps the elite and takes each word of the particle with that probability,
-            and returns the best particle where the budget ends, not the best state asked about.
+            and returns without success the best particle, not the best state asked about.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class ParticleSwarm(Search):
         alone = Population(start[None], clean.scores, clean.success)
         around, over = yield from _neighbourhood(problem, alone)
         particles = around.drawn(alone, np.zeros(self.population, dtype=np.int64), rng)
-        leader, known = particles.best(), _best_of(alone, around.judged)
+        leader, known = particles.best(), alone.better(around.judged)
         if over or particles.success[leader]:
             return self._end(particles, known)
         elites = particles.part(np.arange(len(particles)))
@@ -114,7 +114,7 @@ class ParticleSwarm(Search):
             turned = self._turned(iteration, particles, velocities, elites, lead, rng)
             answer = yield Score(turned, base=start)
             particles = _arrived(particles, answer)
-            known = _best_of(known, particles)
+            known = known.better(particles)
             if answer.over or particles.success.any():
                 return self._end(particles, known)
             changed = (particles.states != 0).mean(axis=1)
@@ -123,7 +123,7 @@ class ParticleSwarm(Search):
             around, over = yield from _neighbourhood(problem, chosen)
             mutants = around.drawn(chosen, np.arange(len(chosen)), rng)
             particles.put(mutating, mutants, np.arange(len(chosen)))
-            best, known = particles.best(), _best_of(known, around.judged)
+            best, known = particles.best(), known.better(around.judged)
             if over or particles.success[best]:
                 return self._end(particles, known)
             # The leader's own elite is the best state that any particle has been in.
@@ -131,10 +131,10 @@ class ParticleSwarm(Search):
                 leader = best
             better = np.flatnonzero(particles.scores > elites.scores)
             elites.put(better, particles, better)
-        return elites.states[leader]
+        return self._end(elites.part(np.array([leader])), known)
 
-    def _end(self, particles: Population, known: Population) -> Any:
-        """Return the particle that succeeds, or, where the budget is spent, the best state known.
+    def _end(self, particles: Population, known: Judged) -> Any:
+        """Return the particle that succeeds, or else the best state asked about.
 
         TextAttack returns the best particle in either case.
         """
@@ -176,16 +176,6 @@ def _arrived(particles: Population, answer: Answer) -> Population:
     arrived = particles.part(np.arange(end))
     arrived.put(places, answer, np.arange(len(places)))
     return arrived
-
-
-def _best_of(known: Population, asked: Judged) -> Population:
-    """Return only the best state of both; the first of them has one, and wins ties."""
-    if not len(asked.scores):
-        return known
-    row = slice(best := asked.best(), best + 1)
-    found = Population(asked.states[row], asked.scores[row], asked.success[row])
-    better = (found.success[0], found.scores[0]) > (known.success[0], known.scores[0])
-    return found if better else known
 
 
 def _pull(states: States, elites: States) -> Floats:

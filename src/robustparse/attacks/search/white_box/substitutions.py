@@ -2,7 +2,7 @@
 
 Zheng et al. 2020, section 3.2, white box: with e the embedding of a word and g the gradient of F
 there, a step of fixed length leads to the target vector e - alpha * g / ||g||; the word is replaced
-by the candidate whose embedding is nearest to it. Against victims that read characters alone, the
+by the candidate whose embedding is nearest to it. Against victims that read only characters, the
 step is taken at the character whose gradient is the largest.
 """
 
@@ -86,7 +86,7 @@ class Substitution(ABC):
 class NearestWord(Substitution):
     """The nearest candidate, except for every word replaced before in the same sentence.
 
-    Words are the same if they differ in casing alone. Ties break by candidate index.
+    Words are the same if they differ only in casing. Ties break by candidate index.
 
     Args:
         alpha: length of the step, in units of the embeddings (paper: 15; released code: 10 for
@@ -154,7 +154,7 @@ class NearestCharacter(Substitution):
     The place is the one with the largest gradient (L2) when the word is first changed. Candidates
     are words with another character there, as `CharacterEdits(edits=["substitute"], sample=None)`
     makes them. Characters unknown to the victim and those tried last for the same word are left
-    out, and so is the one that stands there.
+    out, and so is the present one.
 
     Args:
         alpha: length of the step (100 in the released code, for lack of a value in the paper).

@@ -3,12 +3,13 @@
 A trial takes the gradient of F (equation 4) in the sentence as it stands, and replaces the word
 with the largest gradient by the candidate that the gradient points to, whether that does harm or
 not. Up to kappa words may be changed, each as often as one likes, or once with the constraint
-`Repeat`. The outcome is the sentence with the most errors that was met on the way.
+`Repeat`. Where the next word in turn would be one too many the search ends, and its outcome is the
+last sentence.
 
 The paper and its released code differ in these, each an option (in brackets the code's):
-`positions` (2), `trials` with `count` (39 in all), `length` (`rooted`), and alpha of the
-substitution (10). The code leaves sentences of fewer than four words out of its figures; here they
-stay in.
+`positions` (2), `trials` with `count` (39 in all), `beyond` (`skip`), `outcome` (`best`), `length`
+(`rooted`), and alpha of the substitution (10). The code leaves sentences of fewer than four words
+out of its figures; here they stay in.
 """
 
 from copy import deepcopy
@@ -18,18 +19,28 @@ import numpy as np
 
 from robustparse.attacks.edit_budget import check_gamma, edit_budget
 from robustparse.attacks.problem import Problem, State
-from robustparse.attacks.search.requests import Answer, Gradient, Propose, Score, Search, Searching
+from robustparse.attacks.search.requests import (
+    Answer,
+    Gradient,
+    Outcome,
+    Propose,
+    Score,
+    Search,
+    Searching,
+)
 from robustparse.attacks.search.white_box.gradients import WordGradients
 from robustparse.attacks.search.white_box.substitutions import NearestWord, Substitution
 from robustparse.attacks.victim import Loss
 from robustparse.errors import InputError, check_choice, check_least
 from robustparse.types import Indices, Mask
 
+_ROUNDING = 1e-9  # a difference of two fractions is off by this much at most
+
 
 class Zheng2020WhiteBox(Search):
-    """Follow the gradient; keep the sentence with the highest score, the earliest one on ties.
+    """Follow the gradient.
 
-    A goal whose score is a number of errors, such as the recipe's, is expected. The search ends
+    A goal whose score is a fraction of errors, such as the recipe's, is expected. The search ends
     early where all gradients are zero or none of the words in turn has an admissible candidate:
     constraints on sentences judge one candidate after the other, the nearest first.
 
@@ -40,7 +51,12 @@ class Zheng2020WhiteBox(Search):
         count: what they are: `fruitless`, trials since the score last rose above all before
             (paper), or `all` (released code).
         positions: words replaced in one trial (paper: 1; released code: 2).
-        drop: the search ends once the share of errors is higher by more than this (0.3).
+        drop: the search ends once the fraction of errors is higher by more than this (0.3).
+        beyond: what becomes of a word in turn that is beyond the budget, where kappa others are
+            changed: `end` ends the search (paper), `skip` takes the next word in turn, in the end
+            one that is changed already (released code).
+        outcome: the `last` sentence (paper), or the `best`, with the highest score, the earliest
+            one on ties (released code).
         length: what L is: `words` (paper), or `rooted`, one more for ROOT (released code).
         loss: `margin` (equation 4) or `cross_entropy`.
         substitution: what a word is replaced by; by default `NearestWord`.
@@ -54,6 +70,8 @@ class Zheng2020WhiteBox(Search):
         count: Literal["fruitless", "all"] = "fruitless",
         positions: int = 1,
         drop: float = 0.3,
+        beyond: Literal["end", "skip"] = "end",
+        outcome: Outcome = "last",
         length: Literal["words", "rooted"] = "words",
         loss: Loss = "margin",
         substitution: Substitution | None = None,
@@ -63,17 +81,19 @@ class Zheng2020WhiteBox(Search):
             raise InputError(f"must be in (0, 1], got {drop}", key="search: drop")
         check_least("search", trials=trials, positions=positions)
         check_choice("search: count", count, ("fruitless", "all"))
+        check_choice("search: beyond", beyond, ("end", "skip"))
+        check_choice("search: outcome", outcome, get_args(Outcome))
         check_choice("search: length", length, ("words", "rooted"))
         check_choice("search: loss", loss, get_args(Loss))
         self.gamma, self.trials, self.count, self.positions = gamma, trials, count, positions
-        self.drop, self.length = drop, length
+        self.drop, self.beyond, self.length = drop, beyond, length
+        self.outcome: Outcome = outcome
         self.loss: Loss = loss
         self.substitution = substitution or NearestWord()
 
     def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Any]:
         """See `Search.run`."""
-        state = best = problem.start()
-        clean_score = highest = float(clean.scores[0])
+        state, best = problem.start(), clean
         substitutes = deepcopy(self.substitution)
         budget = edit_budget(self.gamma, len(problem) + (self.length == "rooted"))
         kappa, spent = min(budget, problem.most_edits), 0
@@ -81,18 +101,21 @@ class Zheng2020WhiteBox(Search):
             request = Gradient(state, self.loss, characters=self.substitution.characters)
             gradients = (yield request).gradients
             ranked = by_norm(gradients, problem.eligible)
-            chosen = within_budget(ranked, state, kappa, once=problem.once)[: self.positions]
+            allowed = within_budget(ranked, state, kappa, once=problem.once)
+            full = np.count_nonzero(state) >= kappa
+            if self.beyond == "end" and full and not state[ranked[:1]].any():
+                break
+            chosen = allowed[: self.positions]
             answer = yield from replaced(problem, state, chosen, gradients, substitutes)
             if answer is None:
                 break
             state = answer.states[0]
             spent += 1
-            if answer.scores[0] > highest:
-                best, highest = state, float(answer.scores[0])
-                spent = 0 if self.count == "fruitless" else spent
-            if answer.over or highest - clean_score > self.drop * problem.counted.sum():
+            if answer.scores[0] > best.scores[0]:
+                best, spent = answer, 0 if self.count == "fruitless" else spent
+            if answer.over or best.scores[0] - clean.scores[0] > self.drop + _ROUNDING:
                 break
-        return best
+        return best.states[0] if self.outcome == "best" else state
 
 
 def by_norm(gradients: WordGradients, among: Mask) -> Indices:
