@@ -27,7 +27,7 @@ ROOMS: dict[str, set[str]] = {
     "defenses": {"data", "attacks", "perturbations", "tasks", "models", "evaluation"},
     "victims": {"data", "attacks", "tasks"},
     "reports": {"evaluation", "annotation", "tasks"},
-    "tracking": {"evaluation", "tasks", "reports"},
+    "tracking": {"models", "evaluation", "tasks", "reports"},
     "recipes": {"attacks"},
 }
 ROOMS["api"] = set(ROOMS) - {"annotation", "defenses", "tracking"}

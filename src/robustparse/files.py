@@ -74,12 +74,12 @@ def read_json(path: Path, kind: type[T], remedy: str | None = None) -> T:
         remedy: what the user can do about a file that cannot be used.
 
     Raises:
-        InputError: the file cannot be read, is not of the kind, or see `parse_json`.
+        InputError: the file cannot be read, is not of the kind, or see `decode_json`.
     """
-    return parse_json(read_text(path), kind, path=path, remedy=remedy)
+    return decode_json(read_text(path), kind, path=path, remedy=remedy)
 
 
-def parse_json(
+def decode_json(
     text: str,
     kind: type[T],
     *,

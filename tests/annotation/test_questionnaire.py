@@ -109,3 +109,20 @@ def test_a_key_that_is_an_annotators_file_by_another_name(tmp_path):
     key = tmp_path / "link" / "pairs.csv"
     with pytest.raises(InputError, match="is an annotator's file"):
         export(PAIRS, tmp_path / "pairs.csv", key, 1, 0, None)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"b": (1, 0)}, "item b"),  # the same sentence twice
+        ({"b": (2, 1)}, None),  # annotators of different sentences
+    ],
+)
+def test_a_key_gives_every_annotator_every_sentence_once(tmp_path, change, named) -> None:
+    places = {"a": (1, 0), "b": (1, 1), **change}
+    items = {name: {"annotator": a, "id": i, "original": "A"} for name, (a, i) in places.items()}
+    path = tmp_path / "key.json"
+    path.write_text(json.dumps({"items": items}))
+    with pytest.raises(InputError) as error:
+        read_key(path)
+    assert (error.value.path, error.value.key) == (str(path), named)

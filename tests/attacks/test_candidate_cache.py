@@ -119,3 +119,31 @@ def test_nothing_asked_touches_no_file(tmp_path) -> None:
     path = tmp_path / "cache.sqlite"
     assert CachedCandidates(Echo(), str(path)).propose([], seed=0) == []
     assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        *('[""]', '["two words"]', '["a\\tb"]', '["a\\n"]', '["\\ud800"]', "[3]"),
+        *('{"a": 1}', "null", "", '["a"', '["a0", "a", "s"] 00000000', b"\xff", 3),
+    ],
+)
+def test_a_row_that_holds_no_candidates_is_named(tmp_path, row: object) -> None:
+    path = tmp_path / "cache.sqlite"
+    cached = CachedCandidates(Echo(), str(path))
+    cached.propose(SLOTS[:1], seed=0)
+    with sqlite3.connect(path) as database:
+        ((key,),) = database.execute("SELECT key FROM candidates")
+        database.execute("UPDATE candidates SET words = ?", (row,))
+    with pytest.raises(InputError) as error:
+        cached.propose(SLOTS[:1], seed=0)
+    assert (error.value.path, error.value.key) == (str(path), f"key X'{key.hex()}'")
+
+
+def test_rows_of_before_there_were_checksums_are_read(tmp_path) -> None:
+    path = tmp_path / "cache.sqlite"
+    cached = CachedCandidates(Echo(), str(path))
+    cached.propose(SLOTS[:1], seed=0)
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE candidates SET words = ?", ('["x", "y"]',))
+    assert cached.propose(SLOTS[:1], seed=0) == [["x", "y"]]

@@ -148,3 +148,15 @@ def test_lost_metrics_are_warned_of_after_lost_examples(
         "examples are being lost",
         "metrics are being lost",
     ]
+
+
+@pytest.mark.parametrize("kept", [None, 0, 25])
+def test_what_is_taken_away_during_a_run_is_written_again(tmp_path: Path, kept: int | None) -> None:
+    path, whole = tmp_path / "m.csv", tmp_path / "whole.csv"
+    tables = MetricsTable(path, keep=False), MetricsTable(whole, keep=False)
+    for step in range(4):
+        if step == 2:
+            path.unlink() if kept is None else path.write_bytes(path.read_bytes()[:kept])
+        for table in tables:
+            table.append(step, {"loss": step / 3})
+    assert path.read_bytes() == whole.read_bytes()

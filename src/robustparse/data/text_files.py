@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from robustparse.errors import InputError, optional_library, reason
-from robustparse.files import parse_json, read_lines
+from robustparse.files import decode_json, read_lines
 from robustparse.types import Example, Sentence
 
 COLUMNS = ("text", "label")
@@ -126,7 +126,7 @@ def _tab_rows(path: Path) -> Iterator[Row]:
 
 def _json_rows(path: Path, text: str, label: str, labelled: bool) -> Iterator[Row]:
     for number, line in read_lines(path):
-        found = parse_json(line, dict, path=path, line=number)
+        found = decode_json(line, dict, path=path, line=number)
         for name in (text, label) if labelled else (text,):
             if name not in found:
                 raise _no_column(name, found, path, number)

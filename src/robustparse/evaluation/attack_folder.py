@@ -145,15 +145,19 @@ def _recomputed(folder: Path, task: Task, run: Mapping[str, Any]) -> Summary:
 
 
 def _held_summary(folder: Path, task: Task, run: Mapping[str, Any]) -> Summary:
-    """Read the summary of a finished attack, and check it against the lines."""
+    """Read the summary of a finished attack, and check it against the lines.
+
+    What it lacks, as one of an older version may, is added.
+    """
     remedy = "delete the file and run the attack again"
-    summary = read_json(folder / SUMMARY, dict, remedy)
-    for key, value in _recomputed(folder, task, run).items():
-        if key not in NOT_MEASURED and summary.get(key) != value:
+    summary: Summary = read_json(folder / SUMMARY, dict, remedy)
+    recomputed = _recomputed(folder, task, run)
+    for key in recomputed.keys() & summary.keys() - NOT_MEASURED.keys():
+        if summary[key] != recomputed[key]:
             raise InputError(
                 f"does not agree with {EXAMPLES}", path=folder / SUMMARY, key=key, remedy=remedy
             )
-    return summary
+    return recomputed | summary
 
 
 def _claim(folder: Path, run: dict[str, Any], started: bool) -> None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from robustparse.errors import InputError
-from robustparse.files import parse_json, read_json, writing, written
+from robustparse.files import decode_json, read_json, writing, written
 
 EXAMPLES, SUMMARY, RUN = "examples.jsonl", "summary.json", "run.json"
 """What an attack writes into its folder: its sentences, its scores, and of which run they are."""
@@ -146,7 +146,7 @@ def _lines_at(path: Path, begin: int = 0) -> Iterator[tuple[Place, dict[str, Any
         for number, row in enumerate(file, start=1):
             if row.strip(b"\n"):
                 try:
-                    line = _parsed(row, path, number)
+                    line = _decoded(row, path, number)
                 except InputError:
                     if not row.endswith(b"\n"):
                         return
@@ -158,7 +158,7 @@ def _lines_at(path: Path, begin: int = 0) -> Iterator[tuple[Place, dict[str, Any
             offset += len(row)
 
 
-def _parsed(row: bytes, path: Path, number: int) -> dict[str, Any]:
+def _decoded(row: bytes, path: Path, number: int) -> dict[str, Any]:
     """Read a line; its checksum, which must hold, is left out.
 
     Raises:
@@ -168,7 +168,7 @@ def _parsed(row: bytes, path: Path, number: int) -> dict[str, Any]:
         text = row.decode("utf-8")
     except UnicodeDecodeError:
         raise InputError("not UTF-8", path=path, line=number, remedy=_REMEDY) from None
-    line = parse_json(text, dict, path=path, line=number, remedy=_REMEDY)
+    line = decode_json(text, dict, path=path, line=number, remedy=_REMEDY)
     checked = _CHECKED.fullmatch(row)
     if checked is not None and int(checked[2], 16) != crc32(checked[1]):
         found = "damaged: its checksum does not hold"

@@ -15,7 +15,7 @@ from zlib import crc32
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError
-from robustparse.files import parse_json
+from robustparse.files import decode_json
 from robustparse.types import Example
 
 _KEYS_PER_QUERY = 500  # SQLite allows 999 parameters in older builds
@@ -96,7 +96,7 @@ class CachedCandidates(CandidateGenerator):
         elif _with_checksum(content) != text:
             raise InputError("damaged", path=self.path, key=row, remedy=remedy)
         try:
-            words = parse_json(content, list, path=self.path, remedy=remedy)
+            words = decode_json(content, list, path=self.path, remedy=remedy)
         except InputError as error:
             raise InputError(error.found, path=self.path, key=row, remedy=remedy) from None
         for word in words:
