@@ -194,7 +194,6 @@ def test_folders_that_are_no_finished_attack(tmp_path):
         {"adversarial_tokens": ["a"]},
         {"adversarial_tokens": None},
         {"success": "yes"},
-        {"id": "x"},
     ],
 )
 def test_lines_that_are_not_an_attacks(tmp_path, change):
@@ -205,4 +204,4 @@ def test_lines_that_are_not_an_attacks(tmp_path, change):
     with pytest.raises(InputError, match="expected tokens and adversarial_tokens") as error:
         read_pairs(folder)
     assert error.value.path == str(folder / "examples.jsonl")
-    assert error.value.key == f"sentence {change.get('id', 11)!r}"
+    assert error.value.key == "sentence 11"

@@ -159,6 +159,7 @@ def test_a_folder_in_which_nothing_was_finished_is_free(tmp_path, whole):
         ("run.json", "{", 1, "not JSON"),
         ("run.json", "[1]", None, "found list"),
         ("examples.jsonl", '{"id": \n{"id": 2}\n', 1, "not JSON"),
+        ("examples.jsonl", '{"id": "x"}\n', 1, "no sentence as an attack writes it"),
         ("examples.jsonl", "{}\n", 1, "no sentence"),
         ("examples.jsonl", "3\n", 1, "found int"),
     ],

@@ -54,8 +54,8 @@ class Cli(LightningCLI):
     @staticmethod
     def subcommands() -> dict[str, set[str]]:
         """Lightning's, without the choice to unpickle, and without `predict`, which is ours."""
-        every = LightningCLI.subcommands()
-        return {name: every[name] | {"weights_only"} for name in ("fit", "validate", "test")}
+        every = LightningCLI.subcommands().items()
+        return {name: skip | {"weights_only"} for name, skip in every if name != "predict"}
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         """Parse; a mistake is said in one message."""

@@ -243,7 +243,7 @@ def pair_of(line: dict[str, Any], folder: Path) -> Pair:
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             break
     else:
-        if len(before) == len(after) and isinstance(success, bool) and isinstance(line["id"], int):
+        if len(before) == len(after) and isinstance(success, bool):
             return Pair(line["id"], tuple(before), tuple(after), success)
     raise InputError(
         "not as an attack writes it",
