@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import torch
 from lexical_fakes import FakeWordNet
-from tiny_language_models import VOCABULARY, save_bert
 
 from robustparse.attacks.candidates import sememes, wordnet
+from tiny_language_models import VOCABULARY, save_bert
 
 
 @pytest.fixture(scope="session")

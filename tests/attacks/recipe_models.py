@@ -15,7 +15,6 @@ import pytest
 import torch
 import yaml
 from jsonargparse import ArgumentParser
-from tiny_language_models import save_bert, save_gpt2
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates import sememes, wordnet
@@ -23,6 +22,7 @@ from robustparse.attacks.candidates.wordnet import part_of
 from robustparse.attacks.constraints.grammar import GrammarChecker
 from robustparse.attacks.constraints.tagging import same_tag as tag_filter
 from robustparse.data.sample.treebank import attack_lexicon
+from tiny_language_models import save_bert, save_gpt2
 
 FOLDER = Path(__file__).parents[2] / "configs" / "attack"
 _GROUP = 8  # words whose vectors are near each other

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 from attack_fakes import example
-from tiny_language_models import VOCABULARY, WORDS
 from transformers import (
     AutoModelForMaskedLM,
     AutoTokenizer,
@@ -25,6 +24,7 @@ from robustparse.attacks.candidates import masked_lm
 from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.candidates.masked_lm import MaskedLM
 from robustparse.errors import InputError
+from tiny_language_models import VOCABULARY, WORDS
 
 TEXTS = [
     "the dogs barking loudly .",

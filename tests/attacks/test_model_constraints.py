@@ -10,7 +10,6 @@ from types import ModuleType
 import numpy as np
 import pytest
 import torch
-from tiny_language_models import save_bert, save_gpt2
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
 
 from robustparse.attacks.constraints import language_model
@@ -20,6 +19,7 @@ from robustparse.attacks.constraints.similarity import SentenceSimilarity
 from robustparse.errors import InputError
 from robustparse.pretrained import Kind
 from robustparse.types import Sentence
+from tiny_language_models import save_bert, save_gpt2
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", ",", "##s", "##ing", "##ly"]
 WORDS = ["dog", "cat", "bark", "loud", "the", "a", "fox", "jump", "run", "eat"]
