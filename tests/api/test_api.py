@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import robustparse as rp
-from robustparse.attacks import AttachmentDrop, Attack, LabelFlip, Search, Zheng2020
+from robustparse.attacks import AttachmentDrop, Attack, Greedy, LabelFlip, Zheng2020
 from robustparse.cli.main import main
 from robustparse.errors import InputError
 from robustparse.evaluation.clean import evaluate
@@ -177,15 +177,11 @@ def test_a_classifier_is_served_alike(tmp_path: Path) -> None:
     assert "Accuracy" in rp.report(results, tmp_path / "report.html").read_text()
 
 
-class Forgetful(Search):
-    """Does nothing, and keeps no argument."""
+class Forgetful(Greedy):
+    """Keeps no argument."""
 
     def __init__(self, words: int = 1) -> None:
-        pass
-
-    def run(self, problem: Any, clean: Any, rng: Any) -> Any:
-        return problem.start()
-        yield
+        super().__init__()
 
 
 @pytest.mark.parametrize(

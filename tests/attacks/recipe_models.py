@@ -22,6 +22,7 @@ from robustparse.attacks.candidates.wordnet import part_of
 from robustparse.attacks.constraints.grammar import GrammarChecker
 from robustparse.attacks.constraints.tagging import same_tag as tag_filter
 from robustparse.data.sample.treebank import attack_lexicon
+from robustparse.recipes.class_paths import checked
 from tiny_language_models import save_bert, save_gpt2
 
 FOLDER = Path(__file__).parents[2] / "configs" / "attack"
@@ -217,6 +218,7 @@ def shrunk(spec: Any, folder: Path) -> Any:
 def recipe(name: str, folder: Path, **settings: Any) -> Attack:
     """The attack of a recipe in configs/attack, made small."""
     spec = shrunk(yaml.safe_load((FOLDER / f"{name}.yaml").read_text()), folder)
+    checked(["--trust", __name__])  # commands of other tests in this process may have named classes
     parser = ArgumentParser(exit_on_error=False)
     parser.add_class_arguments(Attack, "attack")
     attack: Attack = parser.instantiate(

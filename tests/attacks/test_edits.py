@@ -42,8 +42,8 @@ SEARCHES = (
     ParticleSwarm(population=4, iterations=3),
 )
 WHITE_BOXES: dict[str, Search] = {
-    "words": Zheng2020WhiteBox(gamma=0.25, trials=12),
-    "words, two at once": Zheng2020WhiteBox(gamma=0.25, trials=12, positions=2),
+    "words": Zheng2020WhiteBox(gamma=0.25, trials=12, beyond="skip"),
+    "words, two at once": Zheng2020WhiteBox(gamma=0.25, trials=12, positions=2, beyond="skip"),
     "phrases": PhraseWhiteBox(trials=12),
 }
 

@@ -6,6 +6,7 @@ import socket
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import takewhile
 from pathlib import Path
 
 import held_attack
@@ -108,7 +109,8 @@ def mistake(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 def table(output: str) -> dict[str, list[str]]:
     """The rows of a printed table by their first cell."""
     _, _, body = output.rpartition("─")  # the rule below the headings
-    rows = [re.split(" {2,}", line.strip()) for line in body.splitlines() if line.strip()]
+    lines = takewhile(bool, (line.strip() for line in body.splitlines()[1:]))
+    rows = [re.split(" {2,}", line) for line in lines]
     return {name: cells for name, *cells in rows}
 
 

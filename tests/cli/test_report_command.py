@@ -63,7 +63,7 @@ def test_a_wrong_folder_is_named(folders, tmp_path, capsys):
         (tmp_path / "file", "file: no such folder"),
         (
             tmp_path / "empty",
-            "summary.json: no such file: not the output folder of an attack; give a",
+            "summary.json: no such file; expected the output folder of an attack; give a",
         ),
         (broken, "broken/summary.json:1: not JSON"),
     ):

@@ -5,6 +5,7 @@ resume from, ``best.ckpt``. The Trainer's ``use_distributed_sampler`` is off:
 our loaders split the data themselves.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -30,6 +31,8 @@ from robustparse.tracking.last import FILE as LAST
 from robustparse.tracking.last import OLD, LastCheckpoint, NoCheckpoint
 
 DEFAULT_FOLDER = "runs"
+# What numbers the processes of a run, and its machines; the first of them has zeros only.
+RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK", "SLURM_PROCID")
 
 
 class Cli(LightningCLI):
@@ -75,7 +78,7 @@ class Cli(LightningCLI):
         _check(config)
         _check_vocabulary(config)
         self.folder = make_folder(Path(config.trainer.default_root_dir))
-        if command == "fit" and rank_zero_only.rank == 0:  # type: ignore[attr-defined]
+        if command == "fit" and all(os.environ.get(name, "0") == "0" for name in RANKS):
             lock = locked(self.folder, "fit --ckpt_path last", "trainer.default_root_dir")
             self.held.enter_context(lock)
         wished = config.ckpt_path

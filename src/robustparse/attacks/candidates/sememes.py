@@ -131,9 +131,10 @@ class Sememes(CandidateGenerator):
         if self._training is None:  # the dictionary's words, or not yet of any victim
             return {}
         if tagset not in self._by_tagset:
-            wordnet = load_wordnet()
+            training = tags_of(self._training, tagset, self)
             forms: _Forms = defaultdict(list)
-            for word, tag in tags_of(self._training, tagset, self).items():
+            wordnet = load_wordnet()
+            for word, tag in training.items():
                 if part := part_of(tag):
                     key = (part, _inflection(tag))
                     forms[key].append((word, base_form(wordnet, word, part)))
