@@ -67,5 +67,5 @@ $(LOWEST): pyproject.toml $(UV)/uv
 	$(UV)/uv pip install --quiet --python $(LOWEST_BIN)/python --resolution lowest-direct \
 		--override build/override.txt -e .
 	grep -E "^(conllu|pytest|pytest-xdist)==" constraints.txt > build/test-tools.txt
-	$(UV)/uv pip install --quiet --python $(LOWEST_BIN)/python -r build/test-tools.txt
+	$(UV)/uv pip install --quiet --python $(LOWEST_BIN)/python -r build/test-tools.txt pip setuptools
 	touch $@

@@ -49,6 +49,7 @@ def test_the_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_page_on_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pandas")
     monkeypatch.chdir(tmp_path)
     Path("words.yaml").write_text(RECIPE)
     Path("runs/ewt_biaffine").mkdir(parents=True)

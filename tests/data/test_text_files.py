@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import datasets
 import pytest
 
 from robustparse.data.text_files import find_split, read_texts
@@ -30,6 +29,7 @@ def jsonl(path: Path) -> Path:
 
 
 def saved(path: Path) -> Path:
+    datasets = pytest.importorskip("datasets")
     features = {"review": datasets.Value("string"), "id": datasets.Value("int64")}
     features["verdict"] = datasets.ClassLabel(names=["neg", "pos"])
     rows = [{"review": text, "verdict": label, "id": id_} for text, label, id_ in ROWS]
