@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import fuzz
+from fuzz_readers import Reader, all_readers
 from robustparse.errors import InputError
 
 
 def test_no_reader_stumbles(tmp_path: Path) -> None:
-    assert fuzz.fuzz(fuzz.all_readers(tmp_path / "made"), 200, seed=1, folder=tmp_path) == []
+    assert fuzz.fuzz(all_readers(tmp_path / "made"), 200, seed=1, folder=tmp_path) == []
 
 
 def plain(content: bytes) -> Any:
@@ -43,6 +44,6 @@ def test_faults_are_found(tmp_path: Path, monkeypatch) -> None:
         "slow": (hanging, plain, {"hang"}),
     }
     for name, (read, oracle, expected) in kinds.items():
-        readers = {name: fuzz.Reader(GOOD, read, oracle, 1, "a.json")}
+        readers = {name: Reader(GOOD, read, oracle, 1, "a.json")}
         faults = fuzz.fuzz(readers, 30, seed=0, folder=tmp_path)
         assert {fault.split(": ")[1] for fault in faults} == expected, name
