@@ -4,11 +4,13 @@
 
 Good files are changed in one to three places, at random from (seed, reader, number), as
 ``fuzz_damage.py`` says. An input is *refused* by an `InputError`, or *accepted*. What is accepted
-is compared as the readers of ``fuzz_readers.py`` require: a reader whose files hold checksums, or
-are checked against others, must give the value of the good file; one of plain text must give what a
-second, plain reading of the damaged bytes gives, so that nothing in it was dropped or taken for
-something else. Anything else is a *silent change*. Exits with 1 if there is a fault. The first few
-of a reader are shown with their numbers; ``--only READER --first NUMBER --inputs 1`` repeats one.
+is compared. A reader whose files hold checksums, or are checked against others, must give the value
+of the good file; one of plain text must give what a second, plain reading of the damaged bytes
+gives, so that nothing in it was dropped or taken for something else. Anything else is a *silent
+change*. Exits with 1 if there is a fault. The first few of a reader are shown with their numbers;
+``--only READER --first NUMBER --inputs 1`` repeats one.
+
+The readers are those of ``fuzz_readers.py`` and ``fuzz_results.py``.
 """
 
 import argparse
@@ -25,7 +27,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from fuzz_damage import damaged
-from fuzz_readers import Reader, Value, all_readers
+from fuzz_readers import Reader, Value, given_readers
+from fuzz_results import written_readers
 from robustparse.errors import InputError
 
 SECONDS = 20.0  # for one input
@@ -44,12 +47,17 @@ def main() -> None:
     options = parser.parse_args()
     began = time.process_time()
     with TemporaryDirectory() as folder:
-        readers = all_readers(Path(folder))
+        readers = all_readers(Path(folder) / "made")
         if options.only is not None:
             readers = {options.only: readers[options.only]}
         faults = fuzz(readers, options.inputs, options.seed, Path(folder), options.first)
     print(f"{time.process_time() - began:.0f} s of processor time")
     sys.exit(1 if faults else 0)
+
+
+def all_readers(folder: Path) -> dict[str, Reader]:
+    """Return the readers by what they read; the good files of some are written into a folder."""
+    return {**given_readers(), **written_readers(folder)}
 
 
 def fuzz(

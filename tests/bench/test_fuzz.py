@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import fuzz
-from fuzz_readers import Reader, all_readers
+from fuzz_readers import Reader
 from robustparse.errors import InputError
 
 
 def test_no_reader_stumbles(tmp_path: Path) -> None:
-    assert fuzz.fuzz(all_readers(tmp_path / "made"), 200, seed=1, folder=tmp_path) == []
+    assert fuzz.fuzz(fuzz.all_readers(tmp_path / "made"), 200, seed=1, folder=tmp_path) == []
 
 
 def plain(content: bytes) -> Any:

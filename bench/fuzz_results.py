@@ -1,0 +1,191 @@
+"""Readers for ``fuzz.py``: of what robustparse writes, such as checkpoints, attacks and metrics.
+
+The annotators' answers are among them: their columns are written by robustparse.
+"""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Sequence
+from operator import itemgetter
+from pathlib import Path
+
+from fuzz_readers import CONTRACT, Reader, Value, as_json, text_of
+from robustparse.annotation.questionnaire import QUESTIONS, Item, export, read_key, read_rows
+from robustparse.annotation.score import score
+from robustparse.attacks.candidates.cache import CachedCandidates
+from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+from robustparse.data.conllu import read_treebank
+from robustparse.evaluation.attack_folder import collect_into
+from robustparse.evaluation.lines import EXAMPLES, RUN, SUMMARY, pair_of, read_lines
+from robustparse.evaluation.shards import Lines, Speed
+from robustparse.models.checkpoint import read_checkpoint
+from robustparse.recipes.recipe import Recipe
+from robustparse.reports.folders import CURVES, read_folder
+from robustparse.reports.training import read_metrics
+from robustparse.tasks.dependency import DependencyTask
+from robustparse.types import Example, Sentence
+
+
+def written_readers(folder: Path) -> dict[str, Reader]:
+    """Return the readers by what they read; the good files of some are written into a folder."""
+    cache = folder / "a.sqlite"
+    _cached(cache)
+    checkpoint = (CONTRACT / "tiny.ckpt").read_bytes()
+    _attacked(folder / "run")
+    run = {name: (folder / "run" / name).read_bytes() for name in (EXAMPLES, RUN, SUMMARY)}
+    curve = {"name": "a", "x": [0, 5.5], "y": [90, None]}
+    curves = as_json({"title": "t", "x_label": "x", "y_label": "y", "curves": [curve]})
+    metrics = b"step,name,value\n5,val/las,81.25\n5,robust/las@0.1,40.5\n9,val/las,82.0\n"
+    key, pairs = _questionnaire(folder)
+    beside = {"key.json": key}
+    return {
+        "candidate cache": Reader(cache.read_bytes(), _cached, None, 6, cache.name),
+        "checkpoint": Reader(checkpoint, _checkpoint, None, 6, "a.ckpt"),
+        "examples.jsonl, resumed": Reader(run[EXAMPLES], _resumed, None, 6, EXAMPLES, run),
+        "run.json, resumed": Reader(run[RUN], _resumed, None, 3, RUN, run),
+        "summary.json, resumed": Reader(run[SUMMARY], _resumed, None, 3, SUMMARY, run),
+        "examples.jsonl": Reader(run[EXAMPLES], _lines, _plain_lines, 6, EXAMPLES),
+        "summary.json, report": Reader(run[SUMMARY], _reported, _plain_summary, 4, SUMMARY, run),
+        "curves.json, report": Reader(curves, _plotted, _plain_curves, 4, CURVES, run),
+        "metrics.csv": Reader(metrics, read_metrics, _plain_metrics, 5, "metrics.csv"),
+        "annotation key": Reader(key, read_key, _plain_key, 5, "key.json"),
+        "annotated pairs": Reader(pairs, _answers, _plain_answers, 4, "pairs.csv", beside),
+    }
+
+
+# Candidates and checkpoints
+
+
+class _Known(CandidateGenerator):
+    """Proposes three words for each."""
+
+    def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
+        return [[f"{slot.word}{number}" for number in range(3)] for slot in slots]
+
+    def fingerprint(self) -> str:
+        return "known"
+
+
+SLOTS = [Slot(0, Sentence(("one", "two", "three")), position) for position in range(3)]
+
+
+def _cached(path: Path) -> Value:
+    return CachedCandidates(_Known(), str(path)).propose(SLOTS, 0)
+
+
+def _checkpoint(path: Path) -> Value:
+    content = read_checkpoint(path)
+    weights = {name: weight.tolist() for name, weight in content["state_dict"].items()}
+    return content["robustparse"], content["global_step"], weights
+
+
+# Attacks and training
+
+TASK = DependencyTask()
+ATTACK = Recipe.read(CONTRACT / "words.yaml").attack()
+LINES = {line["id"]: line for line in read_lines(CONTRACT / "attacked" / EXAMPLES)}
+SETTINGS = json.loads((CONTRACT / "attacked" / RUN).read_text("utf-8"))
+
+
+def _attacked(folder: Path) -> Value:
+    """Attack or resume in a folder, where the victim's answers are known; return the summary."""
+
+    def source(pending: Sequence[Example]) -> Lines:
+        for example in pending:
+            yield LINES[example.id]
+        return Speed()
+
+    examples = read_treebank(CONTRACT / "test.conllu")
+    return collect_into(folder, TASK, ATTACK, source, examples, SETTINGS)
+
+
+def _resumed(path: Path) -> Value:
+    summary = _attacked(path.parent)
+    kept = ("n_words", "clean", "attacked", "success_rate", "queries_per_sentence", "by_tag")
+    found = sorted(_lines(path.with_name(EXAMPLES)), key=itemgetter("id"))
+    return found, {key: summary[key] for key in kept}
+
+
+def _lines(path: Path) -> list[Value]:
+    """Read what is known of each sentence; keys of another name are nobody's."""
+    return [{key: line.get(key) for key in LINES[line["id"]]} for line in read_lines(path)]
+
+
+def _plain_lines(content: bytes) -> Value:
+    """Take the lines that have not lost their end, each of which must be one of the good file."""
+    whole = [json.loads(line) for line in content.split(b"\n") if line.endswith(b"}")]
+    return [LINES[line["id"]] for line in whole]
+
+
+def _reported(path: Path) -> Value:
+    return _scores(read_folder(path.parent, "a").summary)
+
+
+def _plain_summary(content: bytes) -> Value:
+    return _scores(json.loads(text_of(content)))
+
+
+def _scores(summary: Value) -> Value:
+    scores = [summary[side][name] for side in ("clean", "attacked") for name in ("uas", "las")]
+    numbers = [None if one is None else float(one) for one in (*scores, summary["success_rate"])]
+    return numbers, summary["n_words"], summary["attack"]
+
+
+def _plotted(path: Path) -> Value:
+    return [
+        (p.title, p.x_label, p.y_label, [(c.name, *_points(c.x, c.y)) for c in p.curves])
+        for p in read_folder(path.parent, "a").plots
+    ]
+
+
+def _plain_curves(content: bytes) -> Value:
+    plot = json.loads(text_of(content))
+    curves = [(curve["name"], *_points(curve["x"], curve["y"])) for curve in plot["curves"]]
+    return [(plot["title"], plot["x_label"], plot["y_label"], curves)]
+
+
+def _points(xs: Sequence[Value], ys: Sequence[Value]) -> list[tuple[float, float]]:
+    both = zip(xs, ys, strict=True)
+    return [(float(x), float(y)) for x, y in both if x is not None and y is not None]
+
+
+def _plain_metrics(content: bytes) -> Value:
+    metrics: dict[str, dict[int, float]] = {}
+    for step, name, value in csv.reader(text_of(content).split("\n")[1:-1]):
+        if math.isfinite(float(value)):
+            metrics.setdefault(name, {})[int(step)] = float(value)
+    return metrics
+
+
+# Human judgement
+
+ASKED = ("item", *QUESTIONS)
+
+
+def _questionnaire(folder: Path) -> tuple[bytes, bytes]:
+    """Return a key, and an annotator's file with answers."""
+    pairs = [pair for line in LINES.values() if (pair := pair_of(line, folder)).changed]
+    (out,) = export(pairs, folder / "pairs.csv", folder / "key.json", 1, 0, 4)
+    heading, *rows = out.read_text("utf-8").splitlines()
+    answered = [heading, *(row.removesuffix(",,") + ",A,yes" for row in rows)]
+    return (folder / "key.json").read_bytes(), "\n".join([*answered, ""]).encode()
+
+
+def _plain_key(content: bytes) -> Value:
+    items = json.loads(text_of(content))["items"]
+    return {name: Item(one["annotator"], one["id"], one["original"]) for name, one in items.items()}
+
+
+def _answers(path: Path) -> Value:
+    score(path.with_name("key.json"), [path])
+    return [tuple(row[name].strip().lower() for name in ASKED) for _, row in read_rows(path)]
+
+
+def _plain_answers(content: bytes) -> Value:
+    text = text_of(content)
+    separator = max(",;\t", key=text.split("\n", 1)[0].count)
+    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+    named = [dict(zip(map(str.strip, rows[0]), row, strict=False)) for row in rows[1:] if any(row)]
+    return [tuple(row[name].strip().lower() for name in ASKED) for row in named]
