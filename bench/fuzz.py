@@ -23,6 +23,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from os.path import commonprefix
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -109,7 +110,9 @@ def _outcome(reader: Reader, good: Value, content: bytes, folder: Path) -> tuple
         return "silent change", f"accepted, and the plain reading says {error!r:.200}"
     if reader.agree(value, expected):
         return "accepted", ""
-    return "silent change", f"{value!r:.200} for {expected!r:.200}"
+    found, wanted = repr(value), repr(expected)
+    at = max(0, len(commonprefix((found, wanted))) - 50)  # shortly before where they part
+    return "silent change", f"{found[at : at + 100]} for {wanted[at : at + 100]}"
 
 
 def _write(folder: Path, reader: Reader, content: bytes) -> Path:
