@@ -23,7 +23,6 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from os.path import commonprefix
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -111,8 +110,10 @@ def _outcome(reader: Reader, good: Value, content: bytes, folder: Path) -> tuple
     if reader.agree(value, expected):
         return "accepted", ""
     found, wanted = repr(value), repr(expected)
-    at = max(0, len(commonprefix((found, wanted))) - 50)  # shortly before where they part
-    return "silent change", f"{found[at : at + 100]} for {wanted[at : at + 100]}"
+    pairs = enumerate(zip(found, wanted, strict=False))
+    parting = next((at for at, (one, other) in pairs if one != other), min(len(found), len(wanted)))
+    shown = slice(max(0, parting - 50), parting + 50)
+    return "silent change", f"{found[shown]} for {wanted[shown]}"
 
 
 def _write(folder: Path, reader: Reader, content: bytes) -> Path:
