@@ -52,7 +52,7 @@ DEFENSES = Path(__file__).resolve().parents[1] / "configs" / "defense"
 
 
 def adversaries(masked_lm: str | None = None) -> dict[str, list[pl.Callback]]:
-    """Return the adversaries that are measured, with a masked language model one more."""
+    """Return the adversaries that are measured, one more with a masked language model."""
     goal, tags = AttachmentDrop(), [AttackableTags()]
     papers = Attack(TrainingWords(sample=50), Zheng2020(ranking="random"), tags, goal=goal)
     full = Attack(TrainingWords(sample=50), Zheng2020(), tags, goal=goal)

@@ -7,8 +7,8 @@ deleted afterwards, by default with a low-cost attack: random words of the train
 a sentence; or with any recipe (``--attack RECIPE.yaml``, and ``--attack.…`` as ``robustparse
 attack`` takes them). What is drawn from (seed, id) differs from round to round. What may
 grow is bounded by the distinct words: the parser's table of word forms. Everything else (live
-sentences, their caches, the sample for the victim's share, memories of filters) has a fixed size,
-but for one id a sentence.
+sentences, their caches, the sample for the victim's share, memories of constraints) has a fixed
+size, except for one id a sentence.
 """
 
 import json

@@ -7,8 +7,8 @@ The runs are one JSON line per method and text: ``method, index, kind, queries, 
 changed, adversarial``; TextAttack's runs with several seeds follow one another in the file.
 ``parity_runs.py`` makes such a file. Deterministic searches are compared text by text with the
 first run: status, charged queries, changed positions, text. Random ones are compared by
-distribution, our ten seeds against as many of TextAttack's as the file has, as the two draw from
-different generators.
+distribution, ``--seeds`` of ours against as many of TextAttack's as the file has, as the two draw
+from different generators.
 """
 
 import argparse

@@ -2,11 +2,11 @@
 
     python bench/processes.py --folder UD_English-EWT --json
 
-A shipped recipe trains with its own sizes, precision and adversary; process r may run on core r
-alone, with one thread. The two kinds of run take turns. A run's rate is that of its steps after
-the first ones, from the end of one to the end of the last; ``ratio`` is that of the medians over
-the rounds. The bar is 1.6. Both cores must be free: what shares a core with one process holds up
-the other, for they meet in every step.
+The ``--recipe``, as shipped, trains with its own sizes, precision and adversary. Each process has
+one thread and one of the two ``--cores``. The two kinds of run take turns. A run's rate is that of
+``--steps`` steps after ``--warm`` others; ``ratio`` is that of the medians over the ``--rounds``.
+The bar is 1.6. Both cores must be free: what shares a core with one process holds up the other,
+for they meet in every step.
 """
 
 import argparse

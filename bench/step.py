@@ -33,7 +33,7 @@ CLIP = 5.0
 
 
 def training_step(parser: BiaffineParser, adam: torch.optim.Optimizer, batch: Batch) -> None:
-    """Return what Lightning does with a batch, without Lightning."""
+    """Do what Lightning does with a batch, without Lightning."""
     adam.zero_grad()
     sums = parser.loss(parser(batch), batch)
     (sums.sum() / batch.weight).backward()

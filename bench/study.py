@@ -1,4 +1,4 @@
-"""The studies of ``docs/results.md``: rows of (configuration, seed, attack), resumable.
+"""The studies of ``docs/results.md``: rows of (configuration, attack, budgets), resumable.
 
     python bench/study.py --study ewt_blackbox --folder UD_English-EWT --masked_lm MODEL
 
@@ -54,7 +54,7 @@ def run(command: list[str]) -> float:
 
 
 def train(row: Row, inputs: Inputs) -> None:
-    """Train a row whose ``finished.json`` is not there, going on from its last checkpoint."""
+    """Train a row whose ``finished.json`` is not there, resuming from its last checkpoint."""
     done = row.folder / "finished.json"
     if row.copies is not None and not (done.exists() and row.copies.path.exists()):
         augment(row.copies, inputs)
@@ -104,13 +104,13 @@ def training_of(row: Row, inputs: Inputs) -> dict[str, Any]:
         found["copies"] = [row.copies.used, file_digest(row.copies.path)]
     if begun := start(row):
         if not begun.exists():
-            sys.exit(f"{row.name} goes on from {begun}, which is not there: run that row first")
+            sys.exit(f"{row.name} continues from {begun}, which is not there: run that row first")
         found["start"] = file_digest(begun)
     return found
 
 
 def start(row: Row) -> Path | None:
-    """Return the checkpoint that a row goes on from, which lies among the runs of its study."""
+    """Return the checkpoint that a row continues from, which lies among the runs of its study."""
     content = yaml.safe_load(row.config_files[0].read_text("utf-8"))
     path = content["model"]["init_args"].get("init_from")
     return row.home / Path(path).relative_to("runs") if path else None
@@ -233,7 +233,7 @@ def missing(study: Study, inputs: Inputs) -> list[str]:
 
 def read_options() -> tuple[argparse.Namespace, Study, Inputs]:
     """Return what the command line says, the study placed where it shall live."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--study", choices=sorted(STUDIES), default="ewt_blackbox")
     parser.add_argument("--folder", type=Path, help="the treebank or corpus")
     parser.add_argument("--masked_lm", help="folder or name of the masked language model")

@@ -47,13 +47,13 @@ class Row:
         configs: in ``configs``, that it is trained with; by default the experiment of its name.
         steps: of training, instead of the configuration's steps and epochs.
         copies: that it is trained on too.
-        seed: of dropout, batches and adversaries, instead of the configurations'; the parser gone
-            on from and its copies stay the same.
+        seed: of dropout, batches and adversaries, instead of the configurations'; the parser
+            that it continues from and its copies stay the same.
         pretrained: its encoder is a pretrained Transformer, which ``--encoder`` names.
         recipe: of the attack.
         gammas: budgets of its attack, instead of the study's; None is the recipe's own.
-        filters: behind the tags that no attack may touch, only so many of the recipe's constraints;
-            None keeps all.
+        filters: how many of the recipe's constraints are kept after the tags that no attack may
+            touch; None keeps all.
         references: runs of the same study's home whose parsers, all of them, must keep their own
             trees.
         strict: the goal leaves out arcs that touch a changed word.

@@ -7,8 +7,8 @@ What is timed is SuPar's own: ``BiaffineDependencyParser`` over words, tags and 
 the training score that it keeps), ``predict``. Only what stands around them is made here, because
 ``Parser.train`` cannot run on torch 2.6 and later: it ends with ``Parser.load``, whose
 ``torch.load`` refuses the pickled transform (yzhangcs/parser #147). So the lines of ``train`` that
-make the optimiser are repeated below, a model is kept as weights alone, and to parse with it the
-fields are built anew from the training file. None of that is in a timed part.
+make the optimiser are repeated below, only the weights of a model are kept, and to parse with it
+the fields are built anew from the training file. None of that is in a timed part.
 """
 
 import argparse

@@ -10,8 +10,8 @@ searches are TextAttack's, as ``parity.py`` sets ours up.
 
 *Speed* is texts a second from the first to the last. *Overhead* is the time outside the victim for
 every query that is charged; turning strings into the victim's numbers is the victim's on
-TextAttack's side and overhead on ours. Ratios are by the wall's clock, and one of speeds by
-processor time stands beside them. TextAttack runs in an environment of its own, made on first use.
+TextAttack's side and overhead on ours. Ratios are by the wall's clock; that of speeds is given by
+processor time too. TextAttack runs in an environment of its own, made on first use.
 Both sides warm up on a few texts and go over all of them in rounds, ours nine times in each, as it
 is over in a moment: seconds are medians. Every round has a seed of its own; success and queries of
 random searches are means over rounds. Of random order there are ``--seeds`` rounds: after 3 the
@@ -129,7 +129,7 @@ def amount(method: str, options: argparse.Namespace) -> tuple[int, int]:
 def run(
     python: Path, side: str, folder: Path, methods: list[str], size: tuple[int, int], options: Any
 ) -> Path:
-    """One side's script on some methods, so many texts and rounds; the folder of its files."""
+    """Run one side's script on as many texts and rounds as ``size`` says; return its folder."""
     out = make_folder(folder / side)
     command = [str(python), "-W", "ignore", str(BENCH / f"textattack_{side}.py")]
     for name, file in (

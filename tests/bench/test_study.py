@@ -271,7 +271,7 @@ def test_a_row_needs_the_parser_that_it_goes_on_from(
     commands: list[str], rows: dict[str, study.Row]
 ) -> None:
     with pytest.raises(
-        SystemExit, match=f"pgd goes on from .*{CLEAN}/best.ckpt, which is not there"
+        SystemExit, match=f"pgd continues from .*{CLEAN}/best.ckpt, which is not there"
     ):
         study.train(rows["pgd"], HERE)
     assert commands == []
