@@ -98,7 +98,7 @@ CLEAN = (
 
 
 def defenses(clean: Row, steps: int, twice: tuple[str, ...] = ()) -> tuple[Row, ...]:
-    """Return a clean parser, and ways to continue from it in the time of as many clean steps.
+    """Return a clean parser, and ways to continue from it in the time of ``steps`` clean steps.
 
     Args:
         clean: the parser.
@@ -177,7 +177,7 @@ def reviews() -> tuple[Row, ...]:
 
 
 def review_defenses(steps: int) -> tuple[Row, ...]:
-    """Return WordCNN and ways to continue from it in the time of as many clean steps."""
+    """Return WordCNN and ways to continue from it in the time of ``steps`` clean steps."""
     clean = REVIEWS(WORD_CNN, "clean training", BEST, recipe=SWAP, filters=1)
     start = f"experiment/{WORD_CNN}_finetuning"
     way = partial(REVIEWS, recipe=SWAP, filters=1)
