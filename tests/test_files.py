@@ -123,6 +123,24 @@ def test_a_file_that_is_a_folder_is_refused(tmp_path):
     assert os.listdir(tmp_path / "taken") == ["a"]
 
 
+def test_a_link_stays_a_link_and_permissions_stay(tmp_path):
+    path, link = tmp_path / "a.txt", tmp_path / "link.txt"
+    path.touch(mode=0o600)
+    link.symlink_to(path.name)
+    write_text(link, "new")
+    assert link.is_symlink()
+    assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("new", 0o600)
+
+
+def test_what_is_no_regular_file_is_refused(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with pytest.raises(InputError) as error:
+        write_text(path, "new")
+    assert (error.value.path, error.value.found) == (str(path), "not a regular file")
+    assert path.is_fifo()
+
+
 def test_an_output_folder_that_is_a_file_is_refused(tmp_path):
     (tmp_path / "taken").write_text("x")
     with pytest.raises(InputError, match=r"taken.*not writable.*choose another"):

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import tempfile
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
@@ -223,21 +224,28 @@ def written(path: Path) -> Iterator[TextIO]:
     """Give a file that is written aside, then renamed: readers see the old one or the new one,
     whole.
 
+    Where the path is a symbolic link, its target is written. A file that is there keeps its
+    permissions; those of a new one follow the umask.
+
     Raises:
-        InputError: it is a folder, or it cannot be written, as where a disk is full.
+        InputError: it is a folder or a device, or it cannot be written, as where a disk is full.
     """
     if path.is_dir():
         raise InputError(f"{path}: a folder; expected the name of a file to write")
+    if path.exists() and not path.is_file():
+        raise InputError("not a regular file", path=path, expected="the name of a file to write")
     make_folder(path.parent)
-    # Opened like any other new file, so that its permissions are those of the umask.
-    aside = path.with_name(f".{path.name}.{token_hex(4)}")
+    target = path.resolve()
+    aside = target.with_name(f".{target.name}.{token_hex(4)}")
     try:
         with writing(path):
             with aside.open("x", encoding="utf-8") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(aside, path)
+            if target.exists():
+                shutil.copymode(target, aside)
+            os.replace(aside, target)
     finally:
         aside.unlink(missing_ok=True)
 
@@ -277,11 +285,11 @@ def locked(folder: Path, command: str, option: str) -> Iterator[None]:
         option: the one that names the folder.
 
     Raises:
-        InputError: another process holds it, or the folder's file system knows no locks.
+        InputError: another process holds it, or the folder's file system does not support locks.
     """
     path = folder / LOCK
     try:
-        lock = FileLock(path, timeout=0).acquire()
+        lock = FileLock(path, timeout=0, fallback_to_soft=False).acquire()
     except Timeout:
         raise InputError(
             "another process is writing into this folder",
@@ -292,7 +300,7 @@ def locked(folder: Path, command: str, option: str) -> Iterator[None]:
         raise InputError(
             f"cannot be locked ({reason(error)})",
             path=path,
-            remedy=f"choose another {option}, on a file system that knows locks",
+            remedy=f"choose another {option}, on a file system that supports locks",
         ) from error
     with lock:
         try:

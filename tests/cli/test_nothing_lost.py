@@ -129,7 +129,7 @@ def test_new_files_have_the_permissions_of_the_umask(tmp_path: Path) -> None:
     for mask, mode in ((0o077, 0o600), (0o022, 0o644)):
         before = os.umask(mask)
         try:
-            write_text(tmp_path / "a", "text")
+            write_text(tmp_path / f"{mode}", "text")
         finally:
             os.umask(before)
-        assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == mode
+        assert stat.S_IMODE((tmp_path / f"{mode}").stat().st_mode) == mode

@@ -2,6 +2,8 @@
 
 import io
 import json
+import os
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -22,7 +24,7 @@ def gold() -> list[Example]:
 
 
 def unparsed(block: str) -> str:
-    """The lines of a sentence as they stand in text that nobody has parsed."""
+    """The lines of a sentence that nobody has parsed."""
     columns = [line.split("\t") for line in block.split("\n")]
     return "\n".join("\t".join([*row[:3], *["_"] * 7]) for row in columns)
 
@@ -125,3 +127,16 @@ def test_mistakes_name_the_line(size, name, content, says, made, tmp_path, capsy
     given = ["--data", tmp_path / name, "--out", tmp_path / "out", "--max_length", 9]
     assert says in mistake(capsys, "predict", "--checkpoint", made / "tiny.ckpt", *given)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("status", [2, 141])
+def test_standard_output_may_fail(status, made, monkeypatch, capsys):
+    """A full disk is said in one message; a reader that has gone, as `head` has, is no mistake."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    output = os.open("/dev/full", os.O_WRONLY) if status == 2 else writer
+    with os.fdopen(output, "w") as file, pytest.raises(SystemExit) as end:
+        monkeypatch.setattr(sys, "stdout", file)
+        main(["predict", "--checkpoint", f"{made}/tiny.ckpt", "--data", f"{made}/test.conllu"])
+    assert end.value.code == status
+    assert capsys.readouterr().err.startswith("robustparse: standard output: ") == (status == 2)

@@ -100,9 +100,9 @@ BAD = {
     ),
     "range beyond the end": (
         row(1) + "2-3\tb" + "\t_" * 8 + "\n" + row(2, "b", 1, "dep") + "\n",
-        4,
+        5,
         "a range to word 3 of a sentence of 2",
-        "one line a word",
+        "one that ends at word 2 or earlier",
     ),
     "NUL": (row(1, "a\0") + "\n", 4, "a NUL character, which no text has", None),
     "comments only": ("# a\n# b\n\n", 4, "a sentence without words", "one line a word"),

@@ -31,8 +31,9 @@ from robustparse.tracking.last import FILE as LAST
 from robustparse.tracking.last import OLD, LastCheckpoint, NoCheckpoint
 
 DEFAULT_FOLDER = "runs"
-# What numbers the processes of a run, and its machines; the first of them has zeros only.
-RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK", "SLURM_PROCID")
+# What numbers the processes of a run, and its machines; the first of them has zeros only. Lightning
+# reads these, too: one with another number writes nothing.
+RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK", "SLURM_PROCID", "JSM_NAMESPACE_RANK")
 
 
 class Cli(LightningCLI):

@@ -1,16 +1,17 @@
 """``robustparse predict``: a checkpoint's answers on a file or on standard input.
 
-The input is read, answered and written piece by piece, so that memory does not grow with it. What
-else stands in the same piece changes no answer.
+The input is read, answered and written piece by piece, so that memory does not grow with it. The
+other sentences of a piece change no answer.
 """
 
+import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 from robustparse.api.inputs import Paths, as_list
 from robustparse.api.sources import Checkpoints
@@ -25,6 +26,7 @@ from robustparse.types import Example
 
 STANDARD = "-"  # input or output
 RAW = "txt"
+READER_GONE = 141  # the exit status of a program that SIGPIPE ends
 PIECE = 1 << 20  # bytes that are read at once
 
 
@@ -42,7 +44,7 @@ def predict(
     """Write a checkpoint's answers on sentences.
 
     Args:
-        checkpoint: the model; several are one ensemble.
+        checkpoint: the model: a path; several paths make one ensemble.
         data: raw text with a sentence a line, whose words are divided by blanks, or a file in the
             format of the model's task, whose answers are not looked at; ``-`` is standard input.
         out: the file to write; ``-`` is standard output. It has the format of the data; answers on
@@ -51,10 +53,11 @@ def predict(
             the name does end in, and ``txt`` where it has no ending, as standard input.
         decoder: instead of the one the model was trained with.
         device: where the model computes: auto, cpu or cuda.
-        precision: of the model's passes; bf16-mixed is faster on processors with bfloat16
-            products, and may change an answer here and there.
-        max_length: longest allowed sentence, in words; a longer one is an error.
-        columns: names of the data's columns, of the text and of its answer, where they have names.
+        precision: precision of all passes of the model; bf16-mixed is faster on processors with
+            bfloat16 products, and may change a few answers.
+        max_length: words in the longest allowed sentence; a longer one is an error.
+        columns: for texts in JSON lines or datasets, the columns of text and answer, such as
+            '[review, stars]'.
     """
     if max_length < 1:
         raise InputError(f"must be >= 1, got {max_length}", key="--max_length")
@@ -63,7 +66,7 @@ def predict(
     ending = (format or Path(data).suffix).lstrip(".").lower() or RAW
     warned: set[str] = set()
     with (
-        nullcontext(sys.stdout) if out == STANDARD else written(Path(out)) as file,
+        _standard_output() if out == STANDARD else written(Path(out)) as file,
         _opened(data) as source,
         TemporaryDirectory() as folder,
     ):
@@ -84,8 +87,29 @@ def predict(
             file.writelines(_answered(victim, examples))
 
 
+@contextmanager
+def _standard_output() -> Iterator[TextIO]:
+    """Give standard output; where its reader has gone the command ends without a message.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    try:
+        yield sys.stdout
+        sys.stdout.flush()
+    except OSError as error:
+        # Otherwise Python would try once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            sys.exit(READER_GONE)
+        found = f"cannot be written ({error.strerror})"
+        raise InputError(
+            found, path="standard output", remedy="make room, or name a file"
+        ) from None
+
+
 def _answered(victim: ModelVictim, examples: list[Example]) -> Iterator[str]:
-    """Yield examples with their answers as they stand in a file, in their order."""
+    """Yield examples with their answers as lines of a file, in their order."""
     answers = {each.id: each.answer for each in predictions(victim, examples, checked=False)}
     for example in examples:
         if example.block:
@@ -148,7 +172,7 @@ def _opened(data: str) -> BinaryIO:
 
 @contextmanager
 def _named(name: str, first: int) -> Iterator[None]:
-    """Say of a mistake in a piece where in the whole input it stands."""
+    """Give a mistake in a piece its place in the whole input."""
     try:
         yield
     except InputError as error:

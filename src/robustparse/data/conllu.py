@@ -113,6 +113,7 @@ def _word_rows(path: Path, start: int, block: Sequence[str]) -> dict[int, list[s
     """Split the words of a sentence into columns, by line of the file."""
     rows: dict[int, list[str]] = {}
     covered = nodes = 0  # the last word of a range so far, and empty nodes since the last word
+    last_range = start  # its line
     for number, line in enumerate(block, start=start):
         if line.startswith("#") and not rows:
             continue
@@ -125,7 +126,10 @@ def _word_rows(path: Path, start: int, block: Sequence[str]) -> dict[int, list[s
             expected = f"{COLUMNS} separated by tabs"
         elif (other := _RANGE_OR_EMPTY.fullmatch(columns[0])) and not is_conllx(path):
             found, expected = _mistake(other, columns, len(rows), covered, nodes)
-            covered, nodes = (int(other[3]), nodes) if other[2] == "-" else (covered, nodes + 1)
+            if other[2] == "-":
+                covered, last_range = int(other[3]), number
+            else:
+                nodes += 1
             if not found:
                 continue
         elif not _NUMBER.fullmatch(columns[0]) or int(columns[0]) != len(rows) + 1:
@@ -142,7 +146,8 @@ def _word_rows(path: Path, start: int, block: Sequence[str]) -> dict[int, list[s
         raise InputError(found, path=path, line=start, expected="one line a word")
     if covered > len(rows):
         found = f"a range to word {covered} of a sentence of {len(rows)}"
-        raise InputError(found, path=path, line=start, expected="one line a word")
+        expected = f"one that ends at word {len(rows)} or earlier"
+        raise InputError(found, path=path, line=last_range, expected=expected)
     return rows
 
 
@@ -160,7 +165,7 @@ def _mistake(
     """
     begin, end = int(other[1]), int(other[3])
     if columns[6] != "_":
-        return f"{other[0]} is no word and has the head {columns[6][:20]!r}", "_"
+        return f"{other[0]} is not a word, but has the head {columns[6][:20]!r}", "_"
     if other[2] == "-":
         right, expected = covered < begin == words + 1 < end, f"{words + 1}-N before its words"
     else:

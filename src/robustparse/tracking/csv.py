@@ -8,6 +8,7 @@ appends.
 import csv
 import io
 import logging
+import os
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -160,7 +161,8 @@ class MetricsTable:
             self._to_cut, self._length = False, self.path.stat().st_size
         content = _as_text(added, header=not self._length).encode()
         with open(self.path, "ab", buffering=0) as file:
-            file.truncate(self._length)
+            if os.fstat(file.fileno()).st_size > self._length:  # never longer, which would add NULs
+                file.truncate(self._length)
             written = file.write(content)
         if written < len(content):
             raise OSError(f"{written} of {len(content)} bytes written")
