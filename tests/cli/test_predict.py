@@ -135,8 +135,9 @@ def test_standard_output_may_fail(status, made, monkeypatch, capsys):
     reader, writer = os.pipe()
     os.close(reader)
     output = os.open("/dev/full", os.O_WRONLY) if status == 2 else writer
-    with os.fdopen(output, "w") as file, pytest.raises(SystemExit) as end:
+    with os.fdopen(output, "w") as file:
         monkeypatch.setattr(sys, "stdout", file)
-        main(["predict", "--checkpoint", f"{made}/tiny.ckpt", "--data", f"{made}/test.conllu"])
+        with pytest.raises(SystemExit) as end:
+            main(["predict", "--checkpoint", f"{made}/tiny.ckpt", "--data", f"{made}/test.conllu"])
     assert end.value.code == status
     assert capsys.readouterr().err.startswith("robustparse: standard output: ") == (status == 2)
