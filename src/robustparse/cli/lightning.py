@@ -20,12 +20,11 @@ from pytorch_lightning.utilities import rank_zero_only
 
 from robustparse.api.progress import quiet
 from robustparse.cli.common import outputs
-from robustparse.cli.common.options import files_of
 from robustparse.errors import InputError
 from robustparse.files import locked, make_folder
 from robustparse.models.base import Model
 from robustparse.recipes.class_paths import checked, refusal
-from robustparse.recipes.mistakes import mistake_in, shorten
+from robustparse.recipes.mistakes import mistake_in, refused
 from robustparse.tracking.finite import SkipNonFinite
 from robustparse.tracking.last import FILE as LAST
 from robustparse.tracking.last import OLD, LastCheckpoint, NoCheckpoint
@@ -66,9 +65,8 @@ class Cli(LightningCLI):
         try:
             self.config = parser.parse_args(args)
         except ArgumentError as error:
-            if (refused := refusal(str(error), args)) is not None:
-                raise refused from None
-            raise InputError(shorten(str(error)), path=files_of(args)) from None
+            there = self._subcommand_parsers[args[0]].get_defaults().keys()
+            raise refusal(str(error), args) or refused(str(error), args, there) from None
 
     def _parse_ckpt_path(self) -> None:
         """Nothing: our checkpoints have no hyper-parameters to lay over the command line."""
@@ -134,7 +132,7 @@ def run(arguments: Sequence[str]) -> None:
         InputError: a mistake of the user's.
     """
     commands = Cli.subcommands()
-    raises = {"exit_on_error": False}
+    settings = {"exit_on_error": False, "allow_abbrev": False}
     with quiet():
         try:
             Cli(
@@ -149,7 +147,7 @@ def run(arguments: Sequence[str]) -> None:
                     "use_distributed_sampler": False,
                     "default_root_dir": DEFAULT_FOLDER,
                 },
-                parser_kwargs={**raises, **{command: dict(raises) for command in commands}},
+                parser_kwargs={**settings, **{command: dict(settings) for command in commands}},
                 args=checked(arguments),
             )
         except Exception as error:

@@ -14,7 +14,7 @@ from robustparse import trust
 from robustparse.attacks.attack import PACKING, Attack
 from robustparse.errors import InputError
 from robustparse.recipes.class_paths import checked, refusal
-from robustparse.recipes.mistakes import mistake_in, shorten
+from robustparse.recipes.mistakes import mistake_in, refused
 from robustparse.recipes.yaml_files import read_yaml
 
 
@@ -97,9 +97,7 @@ def _parsed(path: Path) -> Namespace:
     try:
         options: Namespace = _parser(Attack).parse_object({"attack": read_yaml(path)})
     except ArgumentError as error:
-        refused = refusal(str(error), (), path)
-        found = shorten(str(error)).removeprefix("attack.")  # a file holds only the attack
-        raise refused or InputError(found, path=path) from None
+        raise refusal(str(error), (), path) or refused(str(error), path=path) from None
     return options
 
 

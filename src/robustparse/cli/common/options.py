@@ -1,21 +1,17 @@
 """The options of a command are the parameters of its function; a mistake is one message."""
 
 import json
-from collections.abc import Callable, Collection, Sequence
-from difflib import get_close_matches
-from itertools import pairwise
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jsonargparse import ArgumentError, ArgumentParser, Namespace
 
 from robustparse import trust
 from robustparse.cli.common.operations import with_operations
-from robustparse.errors import InputError
 from robustparse.recipes.class_paths import checked, refusal
-from robustparse.recipes.mistakes import mistake_in, shorten
+from robustparse.recipes.mistakes import mistake_in, refused
 from robustparse.recipes.recipe import Recipe, check_recipe
 
-_UNKNOWN = "unrecognized arguments: "
 # Parameters that are no options of their own.
 _NO_OPTIONS = ("recipe", "victim_settings")
 
@@ -54,7 +50,9 @@ def _parser_of(
     function: Callable[..., Any], name: str, positional: dict[str, str]
 ) -> ArgumentParser:
     summary = (function.__doc__ or "").strip().split("\n\n")[0]
-    parser = ArgumentParser(prog=f"robustparse {name}", description=summary, exit_on_error=False)
+    parser = ArgumentParser(
+        prog=f"robustparse {name}", description=summary, exit_on_error=False, allow_abbrev=False
+    )
     parser.add_argument("--config", action="config", help="a YAML file with any of the options")
     parser.add_argument(
         trust.OPTION,
@@ -75,12 +73,9 @@ def _parsed(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
         options: Namespace = parser.parse_args(list(arguments))
     except ArgumentError as error:
         check_recipe(arguments)
-        if (refused := refusal(str(error), arguments)) is not None:
-            raise refused from None
-        known = [f"--{name}" for name in vars(parser.get_defaults())]
-        raise InputError(
-            _with_nearest(shorten(str(error)), known), path=files_of(arguments)
-        ) from None
+        denied = refusal(str(error), arguments)
+        options_there = vars(parser.get_defaults())
+        raise denied or refused(str(error), arguments, options_there) from None
     return options
 
 
@@ -92,12 +87,6 @@ def _instantiated(parser: ArgumentParser, options: Namespace) -> dict[str, Any]:
             raise mistake from error
         raise
     return {key: arguments[key] for key in arguments if key not in ("config", "trust")}
-
-
-def files_of(arguments: Sequence[str]) -> str | None:
-    """Name the configuration files of a command."""
-    pairs = pairwise(arguments)
-    return " ".join(value for name, value in pairs if name in ("-c", "--config")) or None
 
 
 def _listed(arguments: Sequence[str], option: str) -> list[str]:
@@ -118,10 +107,3 @@ def _listed(arguments: Sequence[str], option: str) -> list[str]:
     if not values:
         return [*arguments]
     return [*kept, f"{option}={values[0] if len(values) == 1 else json.dumps(values)}"]
-
-
-def _with_nearest(message: str, options: Collection[str]) -> str:
-    """Add the option that was probably meant, where a message refuses one."""
-    unknown = message.partition(_UNKNOWN)[2].partition("=")[0].split()
-    nearest = get_close_matches(unknown[0], options, n=1) if unknown else []
-    return f"{message}; did you mean {nearest[0]}?" if nearest else message
