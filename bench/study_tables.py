@@ -119,13 +119,11 @@ def references(rows: Sequence[Figures]) -> Columns:
 
     Harm left is the percentage of what the same attack takes from the same parser without it.
     """
-    free: dict[tuple[str, str], Figures] = {}
-    for row in rows:
-        free.setdefault((row["row"], recipe(row)), row)
+    free = {(row["row"], recipe(row), row["gamma"]): row for row in rows if demand(row) == "none"}
 
     def harm_left(row: Figures) -> str:
-        first = free[row["row"], recipe(row)]
-        return "-" if row is first else shown(counts(row).kept(counts(first)))
+        first = free.get((row["row"], recipe(row), row["gamma"]))
+        return "-" if first in (None, row) else shown(counts(row).kept(counts(first)))
 
     return {
         **{"parser": text("title"), "attack": recipe, "demand": demand, "budget %": budget},

@@ -77,8 +77,15 @@ def test_strict_success_leaves_out_what_a_changed_word_is_part_of():
     label = parsed(4, [0, 1, 2], "x dep dep")
     skipped = parsed(5, [3, 1, 2], skipped=True)
     uncounted = parsed(6, [3, 1, 2], uncounted=[0])
-    lines = [lost, kept, moved, label, skipped, uncounted]
-    assert breakdown(lines)["strict_success_rate"] == {"uas": 100 * 1 / 5, "las": 100 * 2 / 5}
+    # The first word's head was the changed word only in gold, or only before the attack.
+    gold, before = (
+        {**parsed(id_, [3, 1, 2]), which: {"heads": [2, 1, 2], "labels": ["dep"] * 3} | _SUMS}
+        for id_, which in ((7, "gold"), (8, "clean"))
+    )
+    right = {"heads": [0, 1, 2], "labels": ["dep"] * 3} | _SUMS
+    gold["clean"] = {**right, "heads": [2, 1, 2]}
+    lines = [lost, kept, moved, label, skipped, uncounted, gold, before]
+    assert breakdown(lines)["strict_success_rate"] == {"uas": 100 * 1 / 7, "las": 100 * 2 / 7}
     assert breakdown([skipped])["strict_success_rate"] is None
 
 

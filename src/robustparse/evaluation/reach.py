@@ -74,7 +74,10 @@ class Reach:
             if refusing := [one for one in attack.constraints if stage.split()[0] == _names([one])]:
                 found, at_fault = f"{found}: {stage} accepted none", [*refusing]
                 remedy = f"loosen {stage} or leave it out"
-        if by_tags := [part for part in at_fault if part.reads_tags]:
+        if not self.attackable and attack.budget is not None:
+            found = f"{found} within a budget of {attack.budget} queries"
+            remedy = "raise the budget: a ranking that asks spends queries before any word is tried"
+        elif by_tags := [part for part in at_fault if part.reads_tags]:
             found = f"{found} ({'; '.join(_tags_found(by_tags, examples))})"
             remedy = _other_tags(by_tags, examples)
         raise InputError(found, key="attack", remedy=remedy)

@@ -14,15 +14,16 @@ from robustparse.attacks.constraints.constraint import Constraint, absent
 from robustparse.errors import InputError
 from robustparse.types import DependencyTree, Example, Mask
 
-_FUNCTION_VERBS = ("cop", "aux", "aux:pass")
+_FUNCTION_VERBS = ("cop", "aux")
 
 
 class ForbiddenRelations(Constraint):
     """Words attached by one of these relations in the gold tree may not be changed.
 
     Args:
-        relations: dependency labels; by default `cop`, `aux` and `aux:pass`. The released code of
-            Zheng et al. 2020 forbids `punct` where it does not go by tags (phrases, characters).
+        relations: dependency labels, with their subtypes (`aux` stands for `aux:pass` too); by
+            default `cop` and `aux`. The released code of Zheng et al. 2020 forbids `punct` where it
+            does not go by tags (phrases, characters).
     """
 
     def __init__(self, relations: list[str] | None = None) -> None:
@@ -41,10 +42,18 @@ class ForbiddenRelations(Constraint):
 
     def attackable(self, example: Example) -> Mask:
         """See `Constraint.attackable`."""
-        labels = example.gold.labels
-        return np.array([label not in self.relations for label in labels], dtype=np.bool_)
+        forbidden = [
+            not self.relations.isdisjoint(_universal(each)) for each in example.gold.labels
+        ]
+        return ~np.array(forbidden, dtype=np.bool_)
 
     def warnings(self, examples: Sequence[Example]) -> Iterator[str]:
         """See `Constraint.warnings`."""
-        present = {label for example in examples for label in example.gold.labels}
+        labels = {label for example in examples for label in example.gold.labels}
+        present = {name for label in labels for name in _universal(label)}
         return absent("forbidden relations", self.relations, present, self._default)
+
+
+def _universal(label: str) -> set[str]:
+    """Return a label, and what it is a subtype of."""
+    return {label, label.partition(":")[0]}

@@ -102,8 +102,9 @@ class Zheng2020WhiteBox(Search):
             gradients = (yield request).gradients
             ranked = by_norm(gradients, problem.eligible)
             allowed = within_budget(ranked, state, kappa, once=problem.once)
-            full = np.count_nonzero(state) >= kappa
-            if self.beyond == "end" and full and not state[ranked[:1]].any():
+            fresh = state[ranked] == 0
+            beyond = fresh & (np.cumsum(fresh) > kappa - np.count_nonzero(state))
+            if self.beyond == "end" and beyond[: self.positions].any():
                 break
             chosen = allowed[: self.positions]
             answer = yield from replaced(problem, state, chosen, gradients, substitutes)
