@@ -260,7 +260,8 @@ class StackPointerParser(DependencyParser):
 
         def taken(places: Tensor) -> Tensor:
             rows = (first + places).flatten()
-            return states.inputs.flatten(0, 1).index_select(0, rows).unflatten(0, tops.shape)
+            found = states.inputs.flatten(0, 1).index_select(0, rows)
+            return found.view(*tops.shape, -1)
 
         total = taken(tops)
         if self.sibling:
@@ -354,10 +355,17 @@ class _Member:
         """Positions, each ``(batch, width)`` -> arc scores, ``(batch, width, 1 + length)``."""
         parser, lstm = self.parser, self.parser.lstm
         inputs = parser._decoder_inputs(self.encoding, tops, siblings, grandparents).flatten(0, 1)
-        weights = (lstm.weight_ih_l0, lstm.weight_hh_l0, lstm.bias_ih_l0, lstm.bias_hh_l0)
+        weights = dict(lstm.named_parameters())
         state = (self.state[0].to(inputs.dtype), self.state[1].to(inputs.dtype))
-        self.state = torch.lstm_cell(inputs, state, *weights)
-        arc_h = parser.arc_mlp_h(self.state[0].unflatten(0, tops.shape))
+        self.state = torch.lstm_cell(
+            inputs,
+            state,
+            weights["weight_ih_l0"],
+            weights["weight_hh_l0"],
+            weights["bias_ih_l0"],
+            weights["bias_hh_l0"],
+        )
+        arc_h = parser.arc_mlp_h(self.state[0].view(*tops.shape, -1))
         return parser._arc_scores(self.encoding, arc_h)
 
     def labels(self, sentences: Tensor, positions: Tensor) -> Tensor:
