@@ -85,7 +85,9 @@ OPTIONS = [
     ("fit", "--config missing.yaml", "missing.yaml"),
     ("fit", "--config .", "cannot be read"),
     ("fit", "--config", "--config"),
-    ("fit", "--nonsense 3", "--nonsense"),
+    ("fit", "--nonsense 3", "--nonsense: no such option"),
+    ("fit", "--trainer.max_epoch 3", "no such option; did you mean --trainer.max_epochs?"),
+    ("fit", "--model.init_args.arc_dims 3", "--model.init_args.arc_dims: no argument of Biaff"),
     ("", "fit", "model"),
     ("fit", "--data.init_args.batch_words x", "batch_words"),
     ("fit", "--trainer.default_root_dir good.yaml/run", "good.yaml"),
@@ -121,12 +123,15 @@ def changed(old: str, new: str) -> str:
 
 
 RECIPES = [
-    (f"search: {{class_path: {ROOM}.Beam}}", f"recipe.yaml: candidates: missing; {ROOM}.Attack"),
+    (f"search: {{class_path: {ROOM}.Beam}}", "recipe.yaml: candidates: missing; Attack needs it"),
     (
         changed("TrainingWords", "Lexicon").replace("{sample: 5}", "{}"),
-        f"recipe.yaml: candidates.table: missing; {ROOM}.Lexicon needs it",
+        "recipe.yaml: candidates.init_args.table: missing; Lexicon needs it",
     ),
-    (changed("{sample: 5}", "{samples: 5}"), "recipe.yaml: .*'samples'"),
+    (
+        changed("{sample: 5}", "{samples: 5}"),
+        "recipe.yaml: candidates.init_args.samples: no argument",
+    ),
     (changed("{sample: 5}", "{sample: many}"), "recipe.yaml: .*many"),
     (changed("search: {class_path", "search: {class"), "recipe.yaml: .*search"),
     (changed("search:", "searches:"), "recipe.yaml: .*searches"),

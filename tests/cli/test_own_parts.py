@@ -71,6 +71,38 @@ def test_a_search(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert set(line["edited"]) <= set(last)
 
 
+LACKING = """
+from robustparse.attacks import CandidateGenerator, Goal
+
+class Free:
+    def propose(self, slots, seed):
+        return [[] for _ in slots]
+
+class Silent(CandidateGenerator):
+    pass
+
+class Blind(Goal):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("option", "named", "says"),
+    [
+        ("candidates", "Free", "expected a class that derives from CandidateGenerator"),
+        ("candidates", "Silent", "lacking.Silent cannot be used; expected that it defines propose"),
+        ("goal", "Blind", "lacking.Blind cannot be used; expected that it defines gold, judge"),
+        ("search", "Free", "expected a class that derives from Search"),
+    ],
+)
+def test_what_a_part_lacks_is_named(
+    option: str, named: str, says: str, made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("lacking.py").write_text(LACKING)
+    given = [f"--attack.{option}", f"lacking.{named}", "--trust", "lacking"]
+    assert says in mistake(capsys, *attack(made, str(made / "words.yaml"), *given))
+
+
 def test_a_candidate_generator(made: Path) -> None:
     edits = [(line, at) for line in attacked(made, PARTS[0]) for at in line["edited"]]
     assert len(edits) > 5

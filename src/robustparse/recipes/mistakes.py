@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from pytorch_lightning.utilities.exceptions import (  # type: ignore[attr-defined]
     MisconfigurationException,
@@ -21,9 +22,13 @@ _NEITHER = "Expected a <class 'NoneType'>"
 _KEY = re.compile(r'Parser key "([^"]+)":')
 _CLASS = re.compile(r"Problem with given class_path '([^']+)':")
 _NO_OPTION = re.compile(r"Option '([^']+)' is not accepted")
-_NO_CLASS = re.compile(r"Expected a dot import path string: (.+)")
+_NO_CLASS = re.compile(r"Expected a dot import path string: (\S+)")
+_ABSTRACT = re.compile(
+    r"Expected an instantiatable class, but (?:(\S+) )?is abstract(?:\. Got value: (\S+))?"
+)
+_OTHER_BASE = re.compile(r"Import path (\S+) does not correspond to a subclass of (\S+)")
 _NO_FILE = re.compile(r"Expected a path but .+ either not accessible or invalid")
-_MISSING = re.compile(r"the following arguments are required: (.+)")
+_MISSING = re.compile(r"the following arguments are required: (\S.*)")
 _VALUE = re.compile(r"Given value: (?:NestedArg\(key='[^']*', val=)?(.+?)\)?")
 _LITERAL = re.compile(r"(?:typing\.)?Literal\[(.+)\]")
 _UNKNOWN = re.compile(r"(?:unrecognized arguments:|does not accept option) '?(?:--)?([^'=\s]+)")
@@ -46,67 +51,100 @@ def refused(
         options: that there are, without ``--``.
         path: a recipe's file, which the message is about.
     """
-    expected = None
     if unknown := _UNKNOWN.search(message):
-        key, found = unknown[1], "no such option"
-        nearest = get_close_matches(key, [*options], n=1)
+        key = unknown[1]
+        reason = _Reason("no such option", None, get_close_matches(key, [*options], n=1))
     elif bare_option := _NO_VALUE.search(message):
-        key, found, nearest = bare_option[1], "needs a value", []
+        key, reason = bare_option[1], _Reason("needs a value")
     else:
-        key, found, expected, nearest = _reason(message)
+        key, reason = _reason(message)
     bare = key.replace(".init_args", "")
     names = (token.partition("=")[0] for token in arguments if token.startswith("--"))
     typed = [name for name in names if name[2:].rstrip("+").replace(".init_args", "") == bare]
     dashes = "--" if typed and unknown else ""
     return InputError(
-        found,
+        reason.found,
         key=typed[-1] if typed else key.removeprefix("attack.") if path else key or None,
         path=path or (None if typed else files_of(arguments)),
-        expected=expected,
-        remedy=f"did you mean {dashes}{nearest[0]}?" if nearest else None,
+        expected=reason.expected,
+        remedy=f"did you mean {dashes}{reason.nearest[0]}?" if reason.nearest else None,
     )
 
 
-def _reason(message: str) -> tuple[str, str, str | None, list[str]]:
-    """Return the key that a message is about, what was found, what is expected, a name near it."""
+def _reason(message: str) -> "tuple[str, _Reason]":
+    """Return the key that a message is about, and what is wrong with its value."""
     key, kind, value = "", "", ""
-    reasons: list[str] = []
-    nearest: list[str] = []
-    instead: str | None = None
+    said: list[str] = []
     for line in message.splitlines():
         text = line.strip().removeprefix("- ")
         if found := _KEY.fullmatch(text):
             key = _within(key, kind, found[1])
         elif found := _CLASS.fullmatch(text):
             kind = found[1]
-        elif found := _NO_OPTION.fullmatch(text):
-            key = _within(key, kind, found[1])
-            reasons = [f"no argument of {kind.rpartition('.')[2]}"]
-            there = _arguments_of(kind)
-            nearest = get_close_matches(found[1], there, n=1)
-            instead = None if nearest else f"one of {', '.join(there)}" if there else "none"
-        elif found := _MISSING.fullmatch(text):
-            key = _within(key, kind, found[1])
-            reasons = [f"missing; {kind.rpartition('.')[2]} needs it"]
-        elif found := _NO_CLASS.fullmatch(text):
-            reasons = [f"{found[1]!r} is neither a class nor a file"]
-            nearest = get_close_matches(found[1], trust.public_classes(), n=1)
         elif found := _VALUE.fullmatch(text):
             value = value or found[1]
         elif text and not text.startswith((*_HEADINGS, _NEITHER)) and not _NO_FILE.match(text):
-            expected, _, got = text.partition(". Got value: ")
-            reasons.append(_plain(expected))
+            text, _, got = text.partition(". Got value: ")
             value = got or value
-    what = " or ".join(dict.fromkeys(reasons))
-    if not what.startswith(_EXPECTED):
-        return key, what, instead, nearest
+            said.append(text)
+            if found := _NO_OPTION.fullmatch(text) or _MISSING.fullmatch(text):
+                key = _within(key, kind, found[1])
+    return key, _of_class(" ".join(said), kind, value) or _of_value(said, value)
+
+
+class _Reason(NamedTuple):
+    """What is wrong with a value, what is expected, and names near the one that was given."""
+
+    found: str
+    expected: str | None = None
+    nearest: Sequence[str] = ()
+
+
+def _of_class(said: str, kind: str, value: str) -> _Reason | None:
+    """Say what is wrong with a class or its arguments, if that is what was said."""
+    name = kind.rpartition(".")[2]
+    if found := _NO_OPTION.search(said):
+        there = _arguments_of(kind)
+        nearest = get_close_matches(found[1], there, n=1)
+        expected = None if nearest else f"one of {', '.join(there)}" if there else "none"
+        return _Reason(f"no argument of {name}", expected, nearest)
+    if _MISSING.search(said):
+        return _Reason(f"missing; {name} needs it")
+    if found := _ABSTRACT.search(said):
+        given = found[1] or value
+        methods = ", ".join(sorted(_class(given).__abstractmethods__))
+        return _Reason(f"{given} cannot be used", f"that it defines {methods}")
+    if found := _OTHER_BASE.search(said):
+        base = re.sub(r"\W+$", "", found[2]).rpartition(".")[2]
+        return _Reason(f"got {found[1]}", f"a class that derives from {base}")
+    if found := _NO_CLASS.search(said):
+        public = trust.public_classes()
+        if found[1] in public:
+            return _Reason(f"{found[1]!r} is a class of another kind")
+        nearest = get_close_matches(found[1], public, n=1)
+        return _Reason(f"{found[1]!r} is neither a class nor a file", None, nearest)
+    return None
+
+
+def _of_value(said: Sequence[str], value: str) -> _Reason:
+    """Say what type or choice a value is not."""
+    reasons = list(dict.fromkeys(map(_plain, said)))
+    if not all(reason.startswith(_EXPECTED) for reason in reasons):
+        return _Reason(" or ".join(reasons))
     shown = f"got {value}" if 0 < len(value) <= _LONGEST_VALUE else "cannot be used"
-    return key, shown, what.replace(_EXPECTED, ""), nearest
+    return _Reason(shown, " or ".join(reason.removeprefix(_EXPECTED) for reason in reasons))
+
+
+def _class(class_path: str) -> Any:
+    module, _, name = class_path.rpartition(".")
+    return getattr(import_module(module), name)
 
 
 def _arguments_of(class_path: str) -> list[str]:
-    module, _, name = class_path.rpartition(".")
-    return list(inspect.signature(getattr(import_module(module), name)).parameters)
+    parameters = inspect.signature(_class(class_path)).parameters.values()
+    return [
+        each.name for each in parameters if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)
+    ]
 
 
 def _within(outer: str, kind: str, key: str) -> str:
@@ -124,7 +162,7 @@ def _plain(reason: str) -> str:
 
 def files_of(arguments: Sequence[str]) -> str | None:
     """Name the configuration files of a command."""
-    pairs = pairwise(arguments)
+    pairs = pairwise([part for token in arguments for part in token.split("=", 1)])
     return " ".join(value for name, value in pairs if name in ("-c", "--config")) or None
 
 
