@@ -1,6 +1,7 @@
 """The stack-pointer parser against brute force, and what must not depend on how it is run."""
 
 import itertools
+from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -14,19 +15,22 @@ from robustparse.errors import InputError
 from robustparse.models.dependency.pointing import Order, PartialTrees, gold_steps
 from robustparse.models.dependency.stack_pointer import StackPointerParser
 from robustparse.models.dependency.trees import is_tree
+from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.bilstm import LSTMEncoder
+from robustparse.models.encoders.transformer import TransformerEncoder
 from robustparse.models.victim import ModelVictim
 from robustparse.types import DependencyTree, Example, Sentence
 from tiny_models import examples as tiny_examples
+from tiny_models import save_bert
 
 EXAMPLES = tiny_examples()
 ORDERS = get_args(Order)
 
 
-def make(seed: int = 0, **settings: Any) -> StackPointerParser:
+def make(seed: int = 0, encoder: Encoder | None = None, **settings: Any) -> StackPointerParser:
     """An untrained parser in float64, every weight random: no score is a tie."""
     vocabulary = Vocabulary.from_examples(EXAMPLES)
-    encoder = LSTMEncoder(5, 3, 4, 6, 1)
+    encoder = encoder or LSTMEncoder(5, 3, 4, 6, 1)
     sizes = {"hidden": 8, "arc_dim": 5, "label_dim": 4} | settings
     parser = StackPointerParser(encoder, vocabulary=vocabulary, **sizes).double()
     generator = torch.Generator().manual_seed(seed)
@@ -255,6 +259,16 @@ def test_members_share_each_step():
     lengths = [len(tree.heads) for tree in both]
     padded = np.array([[*tree.heads, *[0] * (max(lengths) - len(tree.heads))] for tree in both])
     assert is_tree(padded, lengths).all()
+
+
+@torch.no_grad()
+def test_over_a_transformer(tmp_path: Path):
+    encoder = TransformerEncoder(str(save_bert(tmp_path)), mix=1)
+    parser = make(encoder=encoder, beam=2)
+    trees = parser.predict([example.sentence for example in EXAMPLES])
+    for example, tree in zip(EXAMPLES, trees, strict=True):
+        assert is_tree(np.array([tree.heads]), [len(example.sentence)]).all()
+        assert parser.predict([example.sentence]) == [tree]
 
 
 def test_unknown_order_and_a_beam_of_none():
