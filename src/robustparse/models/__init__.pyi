@@ -4,6 +4,7 @@ from .classification.cnn import WordCNN
 from .classification.lstm import WordLSTM
 from .classification.pretrained import EncoderClassifier
 from .dependency.biaffine import BiaffineParser
+from .dependency.stack_pointer import StackPointerParser
 from .encoders.base import Encoder
 from .encoders.bilstm import LSTMEncoder
 from .encoders.normalized import NormalizedLSTMEncoder
@@ -21,6 +22,7 @@ __all__ = [
     "ModelVictim",
     "NormalizedLSTMEncoder",
     "Optimization",
+    "StackPointerParser",
     "TextClassifier",
     "TransformerEncoder",
     "WordCNN",

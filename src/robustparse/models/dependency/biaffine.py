@@ -23,6 +23,9 @@ from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.encoders.dropout import shared_dropout
 from robustparse.models.optimization import Optimization
 
+EPSILON = 1.0
+"""Below this a lost arc is not pushed down further (Zheng et al. 2020: 1)."""
+
 
 @dataclass
 class Scores:
@@ -141,14 +144,10 @@ class BiaffineParser(DependencyParser):
         """``(batch, units, dim)`` -> scores."""
         states = self.encoder(embeddings, batch.words, batch.lengths)
         # [batch, 1 + length, 1 + length]
-        arcs = _float(self.arc_attn(self.arc_mlp_d(states), self.arc_mlp_h(states)))
+        arcs = single_precision(self.arc_attn(self.arc_mlp_d(states), self.arc_mlp_h(states)))
         padded = torch.arange(states.shape[1], device=states.device) > batch.lengths[:, None]
         arcs = arcs.masked_fill(padded[:, None, :], float("-inf"))
         return Scores(arcs, self.rel_mlp_d(states), self.rel_mlp_h(states))
-
-    def arc_scores(self, states: Scores) -> Tensor:
-        """Return the arcs' scores."""
-        return states.arcs
 
     def loss(self, states: Scores, batch: Batch) -> Tensor:
         """Cross-entropy of heads and of labels at gold heads, summed by sentence, ``(batch,)``."""
@@ -164,6 +163,24 @@ class BiaffineParser(DependencyParser):
         )
         by_sentence = arc_loss.new_zeros(len(batch))
         return by_sentence.index_add(0, rows, arc_loss + label_loss)
+
+    def margin(self, states: Scores, batch: Batch) -> Tensor:
+        """Return -F of Zheng et al. 2020, eq. 4, over the words with a gold head, ``(batch,)``.
+
+        F(x) = sum over the words m of max(s(h_m, m) - max over j != h_m of s(j, m), -eps): by how
+        much the gold head h_m beats its best rival. A word is no rival head of its own. A word
+        without a rival adds nothing.
+        """
+        arcs = states.arcs[:, 1:]
+        gold = batch.gold["heads"]
+        places = torch.arange(arcs.shape[2], device=arcs.device)
+        heads = gold.clamp(min=0).unsqueeze(-1)
+        # [batch, length, 1 + length]
+        own = 1 + torch.arange(arcs.shape[1]).to(places)[:, None]
+        rivals = arcs.masked_fill((places == heads) | (places == own), float("-inf")).amax(-1)
+        margins = (arcs.gather(2, heads).squeeze(-1) - rivals).clamp(min=-EPSILON)
+        counted = batch.mask & (gold >= 0) & (rivals > float("-inf"))
+        return -margins.masked_fill(~counted, 0.0).sum(1)
 
     def decode(
         self,
@@ -198,7 +215,7 @@ class BiaffineParser(DependencyParser):
         # [arcs, labels, label_dim + 1]
         mixed = self.rel_attn.left(scores.rel_d[rows, words])
         governors = self.rel_attn.right(scores.rel_h[rows, heads])
-        return _float(torch.einsum("ale,ae->al", mixed, governors))
+        return single_precision(torch.einsum("ale,ae->al", mixed, governors))
 
     def _labelled_arcs(self, scores: Scores) -> Tensor:
         """Return log p(head) + log p(best label | head), ``(batch, 1 + length, 1 + length)``."""
@@ -219,7 +236,8 @@ def mean_scores(scores: Sequence[Tensor]) -> Tensor:
     return logarithms.logsumexp(0) - math.log(len(scores))
 
 
-def _float(scores: Tensor) -> Tensor:
+def single_precision(scores: Tensor) -> Tensor:
+    """Return scores of mixed precision as float32, others as they are."""
     return scores.float() if scores.dtype in (torch.bfloat16, torch.float16) else scores
 
 

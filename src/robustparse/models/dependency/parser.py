@@ -1,13 +1,11 @@
-"""What every dependency parser shares: gold columns, answers, scores, and a margin on arcs."""
+"""What every dependency parser shares: gold columns, answers and scores."""
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 from torchmetrics import Metric
 
 from robustparse.data.batch import Batch, Column
@@ -16,12 +14,9 @@ from robustparse.metrics import (
     PunctuationPolicy,
     counted_words,
 )
-from robustparse.models.base import Model, Predictions, States
+from robustparse.models.base import Model, Predictions
 from robustparse.tasks.dependency import DependencyTask
 from robustparse.types import DependencyTree, Example
-
-EPSILON = 1.0
-"""Below this a lost arc is not pushed down further (Zheng et al. 2020: 1)."""
 
 
 class DependencyParser(Model):
@@ -32,10 +27,6 @@ class DependencyParser(Model):
     """
 
     task = DependencyTask()
-
-    @abstractmethod
-    def arc_scores(self, states: States) -> Tensor:
-        """Return ``(batch, 1 + length, 1 + length)`` [dependent, head], -inf on padded heads."""
 
     def gold_columns(
         self, examples: Sequence[Example], punctuation: PunctuationPolicy
@@ -88,21 +79,3 @@ class DependencyParser(Model):
         heads, labels = (torch.from_numpy(part).to(self.device) for part in predictions)
         gold = batch.gold
         metric.update(heads == gold["heads"], labels == gold["labels"], gold["counted"])
-
-    def margin(self, states: States, batch: Batch) -> Tensor:
-        """Return -F of Zheng et al. 2020, eq. 4, over the words with a gold head, ``(batch,)``.
-
-        F(x) = sum over the words m of max(s(h_m, m) - max over j != h_m of s(j, m), -eps): by how
-        much the gold head h_m beats its best rival. A word is no rival head of its own. A word
-        without a rival adds nothing.
-        """
-        arcs = self.arc_scores(states)[:, 1:]
-        gold = batch.gold["heads"]
-        places = torch.arange(arcs.shape[2], device=arcs.device)
-        heads = gold.clamp(min=0).unsqueeze(-1)
-        # [batch, length, 1 + length]
-        own = 1 + torch.arange(arcs.shape[1]).to(places)[:, None]
-        rivals = arcs.masked_fill((places == heads) | (places == own), float("-inf")).amax(-1)
-        margins = (arcs.gather(2, heads).squeeze(-1) - rivals).clamp(min=-EPSILON)
-        counted = batch.mask & (gold >= 0) & (rivals > float("-inf"))
-        return -margins.masked_fill(~counted, 0.0).sum(1)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from robustparse.models.encoders.dropout import shared_dropout
 
-_ROWS, _FEW = 8, 256  # see `_read`
+_ROWS, _FEW = 8, 256  # see `read`
 
 
 def reversed_rows(lengths: Tensor, width: int) -> Tensor:
@@ -62,8 +62,8 @@ class BiLSTM(nn.Module):
         for layer, (left, right) in enumerate(zip(self.forwards, self.backwards, strict=True)):
             if layer:
                 states = shared_dropout(states, self.dropout, self.training)
-            forward_states = _read(left, states)
-            backward_states = _read(right, _take(states, rows))
+            forward_states = read(left, states)
+            backward_states = read(right, _take(states, rows))
             states = torch.cat([forward_states, _take(backward_states, rows)], dim=-1)
         return states
 
@@ -75,8 +75,11 @@ class BiLSTM(nn.Module):
         return torch.cat([states[rows, last, : self.hidden], states[:, 0, self.hidden :]], dim=-1)
 
 
-def _read(lstm: nn.Module, states: Tensor) -> Tensor:
+def read(lstm: nn.Module, states: Tensor, start: tuple[Tensor, Tensor] | None = None) -> Tensor:
     """``(batch, length, input_dim)`` -> ``(batch, length, hidden)``, its states.
+
+    ``start`` is the hidden and the cell state before the first input, each ``(batch, hidden)``;
+    without it both are zero.
 
     Of a prime number of rows, from 661 on where looked for, oneDNN's backward pass in bfloat16 on
     several threads reads memory that nothing was written to, and gradients are whatever stood there
@@ -84,11 +87,12 @@ def _read(lstm: nn.Module, states: Tensor) -> Tensor:
     """
     mixed = states.dtype is torch.bfloat16 or torch.is_autocast_enabled(states.device.type)
     added = -len(states) % _ROWS if len(states) > _FEW else 0
-    if not (added and mixed and torch.is_grad_enabled() and states.device.type == "cpu"):
-        read: Tensor = lstm(states)[0]
-        return read
-    padded: Tensor = lstm(nn.functional.pad(states, (0, 0, 0, 0, 0, added)))[0]
-    return padded[: len(states)]
+    count = len(states)
+    if added and mixed and torch.is_grad_enabled() and states.device.type == "cpu":
+        states = nn.functional.pad(states, (0, 0, 0, 0, 0, added))
+        start = start and tuple(nn.functional.pad(part, (0, 0, 0, added)) for part in start)  # type: ignore[assignment]
+    found: Tensor = lstm(states, start and tuple(part[None] for part in start))[0]
+    return found[:count]
 
 
 def _take(states: Tensor, rows: Tensor) -> Tensor:
