@@ -35,7 +35,9 @@ QUICK += "--trainer.enable_model_summary false "
 ENCODER = "--model.init_args.encoder.init_args"
 PARSER = f"{ENCODER}.word_dim 8 {ENCODER}.character_dim 6 {ENCODER}.character_out 8 "
 PARSER += f"{ENCODER}.hidden 8 {ENCODER}.layers 1 "
-PARSER += "--model.init_args.arc_dim 8 --model.init_args.label_dim 6"
+MLPS = "--model.init_args.arc_dim 8 --model.init_args.label_dim 6"
+PARSER += MLPS
+OVER_BERT = f"{MLPS} {ENCODER}.mix 1"
 CLASSIFIER = f"{ENCODER}.word_dim 8 --model.init_args.filters 4"
 # WordNet is not here: a table of substitutes takes its place.
 SYNONYMS = ("--attack pwws", "--attack words.yaml")
@@ -57,7 +59,7 @@ def quick(command: str) -> list[str]:
     command = " ".join(command.split()).replace(*SYNONYMS)
     arguments = launched(command)[1]
     if arguments[0] == "fit":
-        sizes = CLASSIFIER if "/mr_" in command else PARSER
+        sizes = CLASSIFIER if "/mr_" in command else OVER_BERT if "minilm" in command else PARSER
         arguments += f"{QUICK} {sizes}".split()
     elif arguments[0] == "attack":
         arguments += ["--limit", "6"]

@@ -102,10 +102,10 @@ class Zheng2020WhiteBox(Search):
             gradients = (yield request).gradients
             ranked = by_norm(gradients, problem.eligible)
             allowed = within_budget(ranked, state, kappa, once=problem.once)
-            fresh = state[ranked] == 0
-            beyond = fresh & (np.cumsum(fresh) > kappa - np.count_nonzero(state))
-            if self.beyond == "end" and beyond[: self.positions].any():
-                break
+            if self.beyond == "end":
+                allowed = allowed[np.isin(allowed, before_budget(ranked, state, kappa))]
+                if not len(allowed):
+                    break
             chosen = allowed[: self.positions]
             answer = yield from replaced(problem, state, chosen, gradients, substitutes)
             if answer is None:
@@ -124,6 +124,13 @@ def by_norm(gradients: WordGradients, among: Mask) -> Indices:
     positions = np.flatnonzero(among)
     order = np.argsort(-gradients.norms[positions], kind="stable")
     return positions[order]
+
+
+def before_budget(ranked: Indices, state: State, most: int) -> Indices:
+    """Return the ranked positions before the first one whose change would be one too many."""
+    fresh = state[ranked] == 0
+    beyond = fresh & (np.cumsum(fresh) > most - np.count_nonzero(state))
+    return ranked[: np.argmax(beyond)] if beyond.any() else ranked
 
 
 def within_budget(ranked: Indices, state: State, most: int, *, once: bool = False) -> Indices:
