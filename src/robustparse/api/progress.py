@@ -40,15 +40,35 @@ def reading_progress() -> Iterator[Callable[[int, int], None]]:
         yield show
 
 
+# Beginnings, as regular expressions, of what Lightning and torch warn of and a user cannot help.
+_NOTICES = (
+    # Resuming writes into the folder of the run that it resumes.
+    r"Checkpoint directory .* exists and is not empty",
+    r"Be aware that when using `ckpt_path`, callbacks used to create the checkpoint",
+    r"The dirpath has changed from '.*'",
+    # An optimiser given to Lightning is refused by name, after Lightning has warned of it.
+    r"`\w+.configure_optimizers` will be overridden by",
+    # A pretrained encoder comes in evaluation mode, and Lightning puts it back into it.
+    r"Found \d+ module\(s\) in eval mode at the start of training",
+    # A corpus of fewer batches than `log_every_n_steps` is no mistake.
+    r"The number of training batches \(\d+\) is smaller than the logging interval",
+    # Batches are made of arrays in memory, faster than by worker processes.
+    r"The '\w+_dataloader' does not have many workers",
+    # Lightning asks torch in a way that torch has deprecated.
+    r"`isinstance\(treespec, LeafSpec\)` is deprecated",
+)
+
+
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Within it, Lightning logs errors only and its advice on hardware and loaders is not shown."""
+    """Within it, Lightning's tips and its `_NOTICES` are not shown; its other warnings are."""
     loggers = [logging.getLogger(name) for name in ("pytorch_lightning", "lightning_fabric")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
-        logger.setLevel(logging.ERROR)
+        logger.setLevel(logging.WARNING)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module=r"pytorch_lightning\..*")
+        for notice in _NOTICES:
+            warnings.filterwarnings("ignore", message=notice)
         try:
             yield
         finally:
