@@ -17,11 +17,12 @@ LEAVES = {
 }
 # What each room may import in addition to the leaves; leaves import leaves only.
 ROOMS: dict[str, set[str]] = {
-    "data": set(),
+    "grammars": set(),
+    "data": {"grammars"},
     "attacks": {"data"},
     "perturbations": {"data"},
-    "tasks": {"data"},
-    "models": {"data", "tasks"},
+    "tasks": {"data", "grammars"},
+    "models": {"data", "grammars", "tasks"},
     "evaluation": {"data", "attacks", "perturbations", "tasks", "models"},
     "annotation": {"attacks", "evaluation"},
     "defenses": {"data", "attacks", "perturbations", "tasks", "models", "evaluation"},

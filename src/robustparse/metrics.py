@@ -178,6 +178,9 @@ class AttachmentScore(Metric):
 class Accuracy(Metric):
     """The share of texts with the right answer, in percent.
 
+    Args:
+        name: of the score.
+
     Example:
         >>> score = Accuracy()
         >>> score.update(torch.tensor([True, False]))
@@ -189,10 +192,11 @@ class Accuracy(Metric):
     counted: Tensor
     correct: Tensor
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "accuracy") -> None:
         super().__init__()
-        for name in ("counted", "correct"):
-            self.add_state(name, torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
+        self.name = name
+        for state in ("counted", "correct"):
+            self.add_state(state, torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
 
     def update(self, right: Tensor) -> None:
         """Add texts: ``(batch,)`` booleans."""
@@ -200,8 +204,8 @@ class Accuracy(Metric):
         self.correct = self.correct + right.sum()
 
     def compute(self) -> dict[str, float]:
-        """Compute ``accuracy``; not a number without texts."""
-        return {"accuracy": percent(self.correct, self.counted)}
+        """Compute the score; not a number without texts."""
+        return {self.name: percent(self.correct, self.counted)}
 
 
 def percent(part: Tensor | int, whole: Tensor | int) -> float:

@@ -82,6 +82,27 @@ class Label(str):
         return label
 
 
+class LogicalForm(str):
+    """A semantic parser's answer: a logical form in one line, its tokens separated by blanks.
+
+    Args:
+        text: the form.
+        language: what it is written in, a name of `grammars.LANGUAGES`.
+    """
+
+    language: str
+
+    def __new__(cls, text: str, language: str) -> Self:
+        """Make the string."""
+        form = super().__new__(cls, text)
+        form.language = language
+        return form
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        """Return what a copy is made of."""
+        return str(self), self.language
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
     """A sentence with its gold answer.
@@ -89,8 +110,8 @@ class Example:
     Args:
         id: position in its file, from 0. Random choices follow from (seed, id).
         sentence: the words and tags.
-        gold: the gold answer; its type is the task's, as `DependencyTree` of a parser or a label
-            (`str`) of a classifier.
+        gold: the gold answer; its type is the task's, as `DependencyTree` of a dependency parser,
+            `LogicalForm` of a semantic parser or a label (`str`) of a classifier.
         block: the sentence's lines in its file (comments, ranges and empty nodes
             included), so that a writer can restore what a parse leaves out; empty if made in
             memory.

@@ -37,7 +37,10 @@ def test_tasks_are_found_by_their_names():
     assert TASK.headline in TASK.scores
     with pytest.raises(InputError) as error:
         named("parsing")
-    assert (error.value.key, error.value.expected) == ("task", "dependency, classification")
+    assert (error.value.key, error.value.expected) == (
+        "task",
+        "dependency, classification, semantic",
+    )
 
 
 def test_what_is_written_is_read_again(tmp_path, treebank):

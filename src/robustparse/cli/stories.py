@@ -7,6 +7,8 @@ from typing import NamedTuple
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.data.datamodule import SAMPLE, DataModule
+from robustparse.data.forms import LogicalFormDataModule
+from robustparse.data.sample.questions import question_lexicon
 from robustparse.data.sample.reviews import review_lexicon
 from robustparse.data.sample.treebank import attack_lexicon
 from robustparse.data.texts import TextDataModule
@@ -17,6 +19,7 @@ from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.encoders.word_embeddings import WordEmbeddings
 from robustparse.models.optimization import Optimization
+from robustparse.models.semantic.seq2seq import Seq2Seq
 
 Lexicon = dict[str, list[str]]
 Start = tuple[DataModule, str | None]
@@ -85,6 +88,26 @@ def _classifier(start: Start, optimization: Optimization, seed: int) -> Model:
     )
 
 
+def _questions(seed: int) -> DataModule:
+    return LogicalFormDataModule(folder=SAMPLE, batch_words=320, min_count=1, seed=seed)
+
+
+def _semantic_parser(start: Start, optimization: Optimization, seed: int) -> Model:
+    data, init_from = start
+    return Seq2Seq(
+        LSTMEncoder(word_dim=64, character_dim=0, hidden=64, layers=1, dropout=0.1),
+        token_dim=32,
+        hidden=128,
+        dropout=0.1,
+        token_dropout=0.1,
+        beam=1,
+        optimization=optimization,
+        seed=seed,
+        init_from=init_from,
+        vocabulary=data.vocabulary if init_from is None else None,
+    )
+
+
 STORIES: Mapping[str, Story] = MappingProxyType(
     {
         "dependency": Story(
@@ -98,6 +121,13 @@ STORIES: Mapping[str, Story] = MappingProxyType(
             *("classifier", "reviews", _reviews, _classifier, review_lexicon, ()),
             gamma=0.15,
             curve=(0.2, 0.3, 0.4),
+            epochs=(20, 10, 20),
+            rates=(2e-3, 2e-3),
+        ),
+        "semantic": Story(
+            *("parser", "questions", _questions, _semantic_parser, question_lexicon, ()),
+            gamma=0.15,
+            curve=(0.05, 0.10, 0.20),
             epochs=(20, 10, 20),
             rates=(2e-3, 2e-3),
         ),

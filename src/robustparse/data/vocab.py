@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from robustparse.errors import InputError
-from robustparse.types import DependencyTree, Example
+from robustparse.types import DependencyTree, Example, LogicalForm
 
 TAGGED_FROM = 2  # occurrences of a word in ``Vocabulary.tagged``
 
@@ -23,7 +23,7 @@ class Vocabulary:
             has none for it.
         characters: single characters, case kept.
         xpos: Penn tags, and universal ones of sentences that have no others.
-        labels: of gold answers: dependency labels, or classes.
+        labels: of gold answers: dependency labels, classes, or tokens of logical forms.
         universal: the most frequent universal tag of each word of ``tagged``, or empty.
         counts: how often each of ``words`` occurs, and last, all rarer words together. What needs
             them keeps them with its weights: checkpoints hold the lists only.
@@ -131,4 +131,6 @@ def _usual(words: Sequence[str], tags: Mapping[str, Counter[str]]) -> tuple[str,
 
 def _labels(gold: DependencyTree | str) -> tuple[str, ...]:
     """Return the labels in a gold answer."""
+    if isinstance(gold, LogicalForm):
+        return tuple(gold.split())
     return (gold,) if isinstance(gold, str) else gold.labels

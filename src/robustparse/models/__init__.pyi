@@ -11,6 +11,8 @@ from .encoders.normalized import NormalizedLSTMEncoder
 from .encoders.transformer import TransformerEncoder
 from .encoders.word_embeddings import WordEmbeddings
 from .optimization import Optimization
+from .semantic.parser import SemanticParser
+from .semantic.seq2seq import Seq2Seq
 from .victim import ModelVictim
 
 __all__ = [
@@ -22,6 +24,8 @@ __all__ = [
     "ModelVictim",
     "NormalizedLSTMEncoder",
     "Optimization",
+    "SemanticParser",
+    "Seq2Seq",
     "StackPointerParser",
     "TextClassifier",
     "TransformerEncoder",

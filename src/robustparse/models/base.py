@@ -6,7 +6,7 @@ defenses use nothing else of a model's inside.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
@@ -72,11 +72,10 @@ class Model(pl.LightningModule, ABC):
     def __init__(self, encoder: Encoder, optimization: Optimization, seed: int) -> None:
         super().__init__()
         check_seed("model: seed", seed)
-        self.optimization, self.seed = optimization, seed
+        self.encoder, self.optimization, self.seed = encoder, optimization, seed
         self.delta_source: Callable[[Batch], Tensor] | None = None
         self.validation_score, self.test_score = self.metric(), self.metric()
         self._loader_states: list[dict[str, int]] = []
-        self.encoder = encoder
 
     def initialize(self, vocabulary: Vocabulary | None, init_from: str | None) -> None:
         """Make the layers from (seed, vocabulary), or all from a checkpoint, ``init_from``.
@@ -157,6 +156,10 @@ class Model(pl.LightningModule, ABC):
     def update(self, metric: Metric, predictions: Predictions, batch: Batch) -> None:
         """Add a batch to a metric."""
 
+    def name_ids(self, names: Sequence[str]) -> NDArray[np.integer[Any]]:
+        """Return ids of labels, ``(names,)``; -1 of one never seen in training."""
+        return np.array([self.vocabulary.label_ids.get(name, -1) for name in names], np.int32)
+
     def margin(self, states: States, batch: Batch) -> Tensor:
         """Return the margin loss that white-box attacks may raise, of each text, ``(batch,)``.
 
@@ -204,13 +207,12 @@ class Model(pl.LightningModule, ABC):
         Raises:
             InputError: see ``examples_of`` and ``check``; or ``batch_words`` is below 1.
         """
-        examples = examples_of(sentences)
+        data = self.encode(examples_of(sentences), checked=checked, gold=False)
         found: dict[int, Any] = {}
-        size = forward_words(self.device, batch_words)
         with evaluating(self):
-            for batch in EvaluationLoader(self.encode(examples, checked=checked, gold=False), size):
+            for batch in EvaluationLoader(data, forward_words(self.device, batch_words)):
                 found.update((p.id, p.answer) for p in self.predict_step(batch.to(self.device), 0))
-        return [found[index] for index in range(len(examples))]
+        return [found[index] for index in range(len(data))]
 
     # Data
 
@@ -243,9 +245,9 @@ class Model(pl.LightningModule, ABC):
         """Yield what scores on a file, or training on it, suffer from; ``gold`` as in `encode`."""
         for warning in self.encoder.warnings(example.sentence for example in examples):
             yield f"{path}: {warning}"
-        labels = self.vocabulary.labels
         if gold:
-            yield from self.task.warnings(examples, path, labels, punctuation, training)
+            known = self.vocabulary.labels
+            yield from self.task.warnings(examples, path, known, punctuation, training)
 
     def encode(
         self,
@@ -369,7 +371,7 @@ class Model(pl.LightningModule, ABC):
     def predict_step(self, batch: Batch, batch_idx: int) -> list[Prediction]:
         """Return the answer to each text."""
         answers = self.answers(self.predicted(batch), batch.lengths.tolist())
-        return [Prediction(*pair) for pair in zip(batch.ids.tolist(), answers, strict=True)]
+        return list(map(Prediction, batch.ids.tolist(), answers))
 
     def on_validation_epoch_end(self) -> None:
         """Log each score as ``val/SCORE``, summed over processes."""
@@ -380,8 +382,7 @@ class Model(pl.LightningModule, ABC):
         self._log_scores("test", self.test_score)
 
     def _log_scores(self, split: str, metric: Metric) -> None:
-        scores: Mapping[str, float] = metric.compute()
-        for name, value in scores.items():
+        for name, value in metric.compute().items():
             self.log(f"{split}/{name}", value, prog_bar=name == self.task.headline)
         metric.reset()
 

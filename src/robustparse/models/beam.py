@@ -13,6 +13,10 @@ from torch import Tensor
 class Stepper(Protocol):
     """Holds ``texts * width`` hypotheses, those of a text next to each other."""
 
+    @property
+    def finished(self) -> bool:
+        """Whether no text's best hypothesis can change any more."""
+
     def scores(self) -> Tensor:
         """Return log-probabilities of the next actions, ``(texts * width, actions)``.
 
@@ -34,7 +38,7 @@ class Stepper(Protocol):
 
 @torch.no_grad()
 def beam_search(stepper: Stepper, texts: int, width: int, steps: int) -> Tensor:
-    """Extend hypotheses by ``steps`` actions; the stepper then holds the best ones.
+    """Extend hypotheses until the best are finished; the stepper then holds them, best first.
 
     Hypotheses are compared by the sum of their log-probabilities, a step's details not included
     before they are known, which is after its action is chosen (Ma et al. 2018, released code).
@@ -43,7 +47,7 @@ def beam_search(stepper: Stepper, texts: int, width: int, steps: int) -> Tensor:
         stepper: of ``texts * width`` equal hypotheses.
         texts: how many.
         width: hypotheses a text.
-        steps: as many as the longest hypothesis needs.
+        steps: actions at most; a hypothesis that is not finished then stays as it is.
 
     Returns:
         The scores, ``(texts, width)``; -inf where a text has fewer hypotheses than ``width``.
@@ -62,6 +66,8 @@ def beam_search(stepper: Stepper, texts: int, width: int, steps: int) -> Tensor:
         if width > 1:
             stepper.select((first_row + best // actions).flatten())
         total = total + stepper.take((best % actions).flatten()).view(texts, width)
+        if stepper.finished:
+            break
     if total is None:
         raise ValueError("steps must be >= 1, got 0")
     return total

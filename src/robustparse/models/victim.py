@@ -103,9 +103,8 @@ class ModelVictim:
         return self._marks.intern(tags)
 
     def name_ids(self, names: Sequence[str]) -> Tokens:
-        """Return label ids, -1 for a label never seen in training."""
-        ids = self.model.vocabulary.label_ids
-        return np.array([ids.get(name, -1) for name in names], dtype=np.int32)
+        """See ``Model.name_ids``, of the first model."""
+        return self.model.name_ids(names).astype(np.int32)
 
     def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[Any]:
         """Return predictions for texts of these lengths as the task's answers."""

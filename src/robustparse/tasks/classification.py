@@ -1,30 +1,27 @@
 """Text classification: one label a text, scored by accuracy."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, Template
 from numpy.typing import NDArray
 
-from robustparse.data.text_files import ending_of, line_of, read_texts
-from robustparse.errors import InputError, UntaggedError
+from robustparse.data.text_files import read_texts
+from robustparse.errors import InputError
 from robustparse.metrics import PunctuationPolicy, percent
-from robustparse.tasks.task import Record, Task
-from robustparse.types import Example, Label, Sentence
+from robustparse.tasks.task import Record
+from robustparse.tasks.text import TextTask, template
+from robustparse.types import Example, Label
 
 
-class ClassificationTask(Task):
+class ClassificationTask(TextTask):
     """Answers are labels: `str`, from a model `Label`; see `Task` for the methods."""
 
     name = "classification"
     headline = "accuracy"
     scores = ("accuracy",)
     further_scores = ()
-    sums = ("correct",)
-    multiline = False
     legend = (
         '<ul class="legend"><li><mark>word</mark>substituted</li><li>Bars are probabilities; '
         "wrong labels have another color. The most probable label, the answer, is bold.</li></ul>"
@@ -48,33 +45,6 @@ class ClassificationTask(Task):
         examples: list[Example] = getattr(sample_reviews(seed), split)
         return examples
 
-    def ending(self, path: str | Path) -> str:
-        """Return ``.tsv`` or ``.jsonl``."""
-        return ending_of(path)
-
-    def write(
-        self, example: Example, words: Sequence[str] | None = None, answer: str | None = None
-    ) -> str:
-        """Return the line of a text."""
-        return f"{line_of(example, words, answer)}\n"
-
-    def check(
-        self,
-        examples: Sequence[Example],
-        path: str | Path,
-        check: Callable[[Sequence[Example]], None],
-        punctuation: PunctuationPolicy = "none",
-    ) -> None:
-        """See `Task.check`; punctuation has no say in accuracy."""
-        for example in examples:
-            try:
-                check([example])
-            except InputError as error:
-                line, found, remedy = example.id + 1 if example.block else None, str(error), None
-                if isinstance(error, UntaggedError):
-                    found, remedy = error.found, f"texts have no tags: {error.without}"
-                raise InputError(found, path=path, line=line, remedy=remedy) from None
-
     def warnings(
         self,
         examples: Sequence[Example],
@@ -92,10 +62,6 @@ class ClassificationTask(Task):
                 f"training: texts with this or other such labels, {len(unknown)} in all, "
                 f"{'are not learnt' if training else 'count as wrong'}"
             )
-
-    def counted(self, sentence: Sentence, punctuation: PunctuationPolicy) -> NDArray[np.bool_]:
-        """Return ``(1,)``: the label counts."""
-        return np.ones(1, dtype=np.bool_)
 
     def correct(self, answer: str, example: Example, counted: NDArray[np.bool_]) -> dict[str, int]:
         """Return 1 for a text, and whether its label is right."""
@@ -127,7 +93,7 @@ class ClassificationTask(Task):
         """Draw both texts, and the probability of each label before and after."""
         gold, before, after = self.answers(record)
         labels = dict.fromkeys([gold, *before.probabilities, before, after])
-        return _template().render(
+        return template("labels.html.j2").render(
             record=record, gold=gold, before=before, after=after, labels=labels
         )
 
@@ -138,9 +104,3 @@ class ClassificationTask(Task):
 
 def _is_share(value: object) -> bool:
     return isinstance(value, int | float) and 0 <= value <= 1
-
-
-@cache
-def _template() -> Template:
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(Path(__file__).with_name("labels.html.j2").read_text("utf-8"))

@@ -249,8 +249,9 @@ def all_tasks() -> list[Task]:
     """Return every task there is."""
     from robustparse.tasks.classification import ClassificationTask
     from robustparse.tasks.dependency import DependencyTask
+    from robustparse.tasks.semantic import SemanticTask
 
-    return [DependencyTask(), ClassificationTask()]
+    return [DependencyTask(), ClassificationTask(), SemanticTask()]
 
 
 def named(name: str) -> Task:

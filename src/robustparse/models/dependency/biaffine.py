@@ -4,7 +4,6 @@ Arc scores, eq. 6: s(j, i) = [h_i^dep; 1]^T U h_j^head, the 1 appended to the de
 gives heads a prior. Label scores, eq. 7: the same form with 1 appended to both, one U a label.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,6 +21,7 @@ from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.encoders.dropout import shared_dropout
 from robustparse.models.optimization import Optimization
+from robustparse.models.scores import mean_scores, single_precision
 
 EPSILON = 1.0
 """Below this a lost arc is not pushed down further (Zheng et al. 2020: 1)."""
@@ -226,19 +226,6 @@ class BiaffineParser(DependencyParser):
             for one, heads in zip(mixed, governors, strict=True)
         ]
         return scores.arcs.log_softmax(-1) + torch.stack(best).to(scores.arcs.dtype)
-
-
-def mean_scores(scores: Sequence[Tensor]) -> Tensor:
-    """Return the log of the members' mean probabilities over the last axis; one's scores as is."""
-    if len(scores) == 1:
-        return scores[0]
-    logarithms = torch.stack([one.log_softmax(-1) for one in scores])
-    return logarithms.logsumexp(0) - math.log(len(scores))
-
-
-def single_precision(scores: Tensor) -> Tensor:
-    """Return scores of mixed precision as float32, others as they are."""
-    return scores.float() if scores.dtype in (torch.bfloat16, torch.float16) else scores
 
 
 def _with_one(inputs: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_least
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.beam import beam_search
-from robustparse.models.dependency.biaffine import MLP, Biaffine, mean_scores, single_precision
+from robustparse.models.dependency.biaffine import MLP, Biaffine
 from robustparse.models.dependency.parser import DependencyParser
 from robustparse.models.dependency.pointing import (
     STEP_COLUMNS,
@@ -30,11 +30,12 @@ from robustparse.models.dependency.pointing import (
     check_order,
     gold_steps,
 )
-from robustparse.models.encoders.base import Encoder
+from robustparse.models.encoders.base import Encoder, ends
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.encoders.dropout import shared_dropout
 from robustparse.models.encoders.lstm import read
 from robustparse.models.optimization import Optimization
+from robustparse.models.scores import mean_scores, single_precision
 from robustparse.types import Example
 
 
@@ -166,9 +167,7 @@ class StackPointerParser(DependencyParser):
     def score(self, embeddings: Tensor, batch: Batch) -> Encoding:
         """``(batch, units, dim)`` -> what the decoder looks at."""
         states = self.encoder(embeddings, batch.words, batch.lengths)
-        rows = torch.arange(len(states), device=states.device)
-        ends = torch.cat([states[:, 0], states[rows, batch.lengths]], dim=-1)
-        cell = self.first_cell(ends)
+        cell = self.first_cell(ends(states, batch.lengths))
         return Encoding(
             # The bias is added once to a sum of positions, in `_decoder_inputs`.
             inputs=nn.functional.linear(states, self.source.weight),
@@ -307,6 +306,11 @@ class PointerStepper:
             _Member(one, encoding, first, self.sentences)
             for one, encoding in zip(parsers, encodings, strict=True)
         ]
+
+    @property
+    def finished(self) -> bool:
+        """See `Stepper`."""
+        return bool(self.trees.finished.all())
 
     def scores(self) -> Tensor:
         """See `Stepper`."""

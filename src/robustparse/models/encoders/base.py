@@ -116,3 +116,19 @@ class Encoder(nn.Module, ABC):
     def pretrained_parameters(self) -> list[nn.Parameter]:
         """Return the parameters that learn at the ``pretrained_learning_rate``."""
         return []
+
+
+def ends(states: Tensor, lengths: Tensor) -> Tensor:
+    """Join the vectors of ROOT and of the last word, for the first state of a decoder.
+
+    The last states of a bidirectional LSTM, in both directions, are among these numbers.
+
+    Args:
+        states: ``(batch, 1 + length, dim)``.
+        lengths: ``(batch,)`` words a text.
+
+    Returns:
+        ``(batch, 2 * dim)``.
+    """
+    rows = torch.arange(len(states), device=states.device)
+    return torch.cat([states[:, 0], states[rows, lengths]], dim=-1)

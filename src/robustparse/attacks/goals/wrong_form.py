@@ -1,0 +1,37 @@
+"""The goal of attacks on semantic parsers: a logical form that does not match the gold one."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from robustparse.attacks.goals.goal import Goal, Verdict
+from robustparse.attacks.problem import Problem
+from robustparse.attacks.victim import Predictions, Victim
+from robustparse.types import Example, LogicalForm, States
+
+
+class WrongForm(Goal):
+    """Make the victim answer with a form that does not match the gold one (`exact_match`).
+
+    Until then the victim's form is the gold one, and the score is 1 minus its probability: it rises
+    with the gold form's loss. A success has a score of 1.
+    """
+
+    def gold(self, examples: Sequence[Example], victim: Victim) -> list[Any]:
+        """Return the victim's ids of the meanings of gold forms.
+
+        Raises:
+            InputError: a gold answer is no logical form.
+        """
+        self.check_gold(examples, LogicalForm)
+        ids: list[int] = victim.name_ids([example.gold for example in examples]).tolist()
+        return ids
+
+    def judge(
+        self, problem: Problem, clean: Predictions, states: States, predictions: Predictions
+    ) -> Verdict:
+        """See `Goal.judge`."""
+        _, meanings, probabilities = predictions
+        right = meanings == problem.gold
+        return Verdict(np.where(right, 1.0 - probabilities, 1.0), ~right)

@@ -1,0 +1,132 @@
+"""Utterances with logical forms, in files and datasets, as training data."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from robustparse.data.datamodule import DataModule
+from robustparse.data.fractions import draw_fraction
+from robustparse.data.text_files import find_split, read_texts
+from robustparse.errors import InputError
+from robustparse.grammars import language_of, read_form
+from robustparse.types import Example, LogicalForm
+
+_LIMIT = "data.init_args.max_length"
+
+
+def read_forms(
+    path: str | Path,
+    columns: Sequence[str] | None = None,
+    max_length: int | None = None,
+    gold: bool = True,
+    limit: str = "max_length",
+) -> list[Example]:
+    """Read utterances with logical forms, from files as `read_texts` reads them.
+
+    Args:
+        path: the file or dataset.
+        columns: where a row's columns have names, those of the utterance and of the logical form.
+        max_length: longest allowed utterance in words; None allows any.
+        gold: every utterance has a logical form; otherwise it may be missing.
+        limit: the setting by which a user raises ``max_length``, for the message.
+
+    Raises:
+        InputError: names the file and the line of what cannot be used, as an unbalanced form.
+    """
+    examples = read_texts(path, columns, max_length, gold, limit)
+    language = language_of(token for example in examples for token in example.gold.split())
+    found = []
+    for example in examples:
+        try:
+            if example.gold:
+                read_form(example.gold, language)
+        except InputError as error:
+            raise InputError(
+                error.found, path=path, line=example.id + 1, expected=error.expected
+            ) from None
+        found.append(replace(example, gold=LogicalForm(example.gold, language)))
+    return found
+
+
+class LogicalFormDataModule(DataModule):
+    """Utterances with a logical form each, whose files are named as those of `TextDataModule`.
+
+    GEO and JOBS have no development set: train for a fixed number of epochs
+    (``trainer.limit_val_batches: 0``), or hold a part of the training set out.
+
+    Args:
+        columns: the names of the columns of utterance and form, where columns have names.
+        held_out: the fraction of the training utterances, drawn from the seed, that is not trained
+            on and takes the place of the development set.
+        settings: see `DataModule`.
+
+    Raises:
+        InputError: see `DataModule`; or ``held_out`` is not in [0, 1).
+    """
+
+    def __init__(
+        self, columns: list[str] | None = None, held_out: float = 0.0, **settings: Any
+    ) -> None:
+        super().__init__(**settings)
+        if not 0.0 <= held_out < 1.0:
+            raise InputError(f"must be in [0, 1), got {held_out}", key="data.init_args.held_out")
+        self.columns, self.held_out = columns, held_out
+
+    def read(self, path: str | Path) -> list[Example]:
+        """See `read_forms`."""
+        return read_forms(path, self.columns, self.max_length, limit=_LIMIT)
+
+    def sample(self, split: str) -> list[Example]:
+        """Return a split of the sample that the seed gives."""
+        from robustparse.data.sample.questions import sample_questions
+
+        return getattr(sample_questions(self.seed), split)  # type: ignore[no-any-return]
+
+    def find(self, folder: str, split: str) -> Path:
+        """See `find_split`."""
+        try:
+            return find_split(folder, split)
+        except InputError as error:
+            if split == "dev" and Path(folder).is_dir():
+                error.remedy = (
+                    "name it with dev_file, hold a part of the training set out "
+                    "(data.init_args.held_out 0.1), or train without (trainer.limit_val_batches 0)"
+                )
+            raise
+
+    def path(self, split: str) -> Path | None:
+        """See `DataModule.path`; held-out utterances are in the training file."""
+        return super().path("train" if split == "dev" and self.held_out else split)
+
+    def examples(self, split: str) -> list[Example]:
+        """Return the examples of ``train``, ``dev`` or ``test``, as ``held_out`` says."""
+        if split == "test" or not self.held_out:
+            return super().examples(split)
+        kept, out = self._divided
+        return kept if split == "train" else out
+
+    @cached_property
+    def _divided(self) -> tuple[list[Example], list[Example]]:
+        """The training utterances that are trained on, and those held out."""
+        examples = super().examples("train")
+        lengths = [len(example.sentence) for example in examples]
+        out = set(draw_fraction(lengths, self.held_out, "sentences", self.seed))
+        parts = [example for i, example in enumerate(examples) if i not in out]
+        return parts, [example for i, example in enumerate(examples) if i in out]
+
+    def check_copies(self, copies: Sequence[Example], path: str) -> None:
+        """Refuse a token of a logical form that no training form has.
+
+        Raises:
+            InputError: names file, line and token.
+        """
+        known = {token for example in self.train_examples for token in example.gold.split()}
+        for copy in copies:
+            if unknown := sorted(set(copy.gold.split()) - known):
+                raise InputError(
+                    f"{unknown[0]!r} in a logical form, which no training form has",
+                    path=path,
+                    line=copy.id + 1,
+                )

@@ -1,0 +1,6 @@
+"""Languages of logical forms: reading, printing and comparing them."""
+
+import lazy_loader
+
+# Public names are listed in `__init__.pyi` and imported on first use.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

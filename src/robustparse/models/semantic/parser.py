@@ -1,0 +1,149 @@
+"""What every semantic parser shares: tokens of logical forms, the forms found, and exact match.
+
+A form is told by its place in a growing table, so that predictions of several batches can be joined
+and compared as numbers. A parse never depends on the other utterances of a batch.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torchmetrics import Metric
+
+from robustparse.data.batch import Batch, Column
+from robustparse.errors import InputError, check_least
+from robustparse.grammars import canonical, language_of
+from robustparse.metrics import Accuracy, PunctuationPolicy
+from robustparse.models.base import Model, Predictions, States
+from robustparse.models.encoders.base import Encoder
+from robustparse.models.optimization import Optimization
+from robustparse.tasks.semantic import SemanticTask
+from robustparse.types import Example, LogicalForm
+
+
+class SemanticParser(Model):
+    """Answers with a logical form.
+
+    Its predictions are rows of a table of forms and of one of meanings, both ``int64 (batch,)``,
+    and the forms' probabilities, ``float64 (batch,)``. Of an utterance whose form is right, this is
+    the probability of the gold form.
+
+    Its gold column ``target``, ``(batch, tokens + 1)``, holds the ids of a form's tokens, those of
+    the vocabulary's labels, and `end` after the last one. A token never seen in training is -1: it
+    adds no loss, and the form is never right.
+
+    Args:
+        encoder: gives a vector a word.
+        beam: hypotheses an utterance (5, Yin and Neubig 2018; 1 is greedy).
+        longest: tokens of a form at most; one that is not finished by then is answered as it is.
+        optimization: by default Adam at 1e-3, constant.
+        seed: of initialisation and dropout.
+
+    Raises:
+        InputError: a number is out of range.
+    """
+
+    task = SemanticTask()
+    unit = "texts"
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        beam: int,
+        longest: int,
+        optimization: Optimization | None,
+        seed: int,
+    ) -> None:
+        usual = Optimization(1e-3, betas=(0.9, 0.999), eps=1e-8, schedule="constant")
+        super().__init__(encoder, optimization or usual, seed)
+        check_least(type(self).__name__, beam=beam, longest=longest)
+        self.beam, self.longest = beam, longest
+        self._rows: dict[str, int] = {}
+        self._meanings: dict[str, int] = {}
+
+    @abstractmethod
+    def forms(
+        self, members: Sequence[Any], states: Sequence[States], batches: Sequence[Batch]
+    ) -> tuple[list[str], NDArray[np.float64]]:
+        """Return forms and their probabilities, ``(batch,)``; arguments are those of `decode`."""
+
+    @cached_property
+    def language(self) -> str:
+        """Of the logical forms."""
+        return language_of(self.vocabulary.labels)
+
+    @property
+    def end(self) -> int:
+        """The id that ends a form, after those of the vocabulary's labels."""
+        return len(self.vocabulary.labels)
+
+    def decode(
+        self, members: Sequence[Any], states: Sequence[States], batches: Sequence[Batch]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Return the forms that several parsers build together; see the class."""
+        forms, probabilities = self.forms(members, states, batches)
+        rows = [self._rows.setdefault(form, len(self._rows)) for form in forms]
+        return np.array(rows), self.meanings(forms), probabilities
+
+    def meanings(self, forms: Sequence[str]) -> NDArray[np.int64]:
+        """Return the row of each form's meaning, that of its canonical form; -1 if it has none."""
+        found = []
+        for form in forms:
+            try:
+                meaning = canonical(form, self.language)
+            except InputError:
+                found.append(-1)
+            else:
+                found.append(self._meanings.setdefault(meaning, len(self._meanings)))
+        return np.array(found, dtype=np.int64)
+
+    def name_ids(self, names: Sequence[str]) -> NDArray[np.int64]:
+        """Return the rows of the meanings of gold forms."""
+        return self.meanings(names)
+
+    def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[LogicalForm]:
+        """Return the logical form of each utterance."""
+        found = list(self._rows)
+        return [LogicalForm(found[row], self.language) for row in predictions[0].tolist()]
+
+    def gold_columns(
+        self, examples: Sequence[Example], punctuation: PunctuationPolicy
+    ) -> dict[str, Column]:
+        """Return the column ``target``."""
+        targets = [self._target(example.gold) for example in examples]
+        values = np.array([token for target in targets for token in target], dtype=np.int64)
+        return {"target": Column.of([len(target) for target in targets], values)}
+
+    def restricted_gold(
+        self, gold: Sequence[LogicalForm], among: Sequence[NDArray[np.bool_]]
+    ) -> dict[str, NDArray[np.int64]]:
+        """Return the column of gold forms; a form is of all words."""
+        targets = [self._target(form) for form in gold]
+        column = np.zeros((len(targets), max(map(len, targets))), dtype=np.int64)
+        for row, target in zip(column, targets, strict=True):
+            row[: len(target)] = target
+        return {"target": column}
+
+    def _target(self, form: LogicalForm) -> list[int]:
+        ids = self.vocabulary.label_ids
+        return [*(ids.get(token, -1) for token in form.split()), self.end]
+
+    def metric(self) -> Metric:
+        """Return an exact match without utterances."""
+        return Accuracy("exact_match")
+
+    def update(self, metric: Metric, predictions: Predictions, batch: Batch) -> None:
+        """Count right forms."""
+        gold = [self._form(target) for target in batch.gold["target"].tolist()]
+        right = (predictions[1] == self.meanings(gold)) & (predictions[1] >= 0)
+        metric.update(torch.from_numpy(right).to(self.device))
+
+    def _form(self, target: Sequence[int]) -> str:
+        """Return the form of a row of the column ``target``; empty if a token is unknown."""
+        tokens = target[: target.index(self.end)]
+        known = min(tokens, default=-1) >= 0
+        return " ".join(self.vocabulary.labels[token] for token in tokens) if known else ""

@@ -1,0 +1,232 @@
+"""Sequence to sequence with attention and input feeding (Luong et al. 2015), token by token.
+
+The semantic parser of Huang et al. (2021), who took it from the released code of TranX (Yin and
+Neubig 2018). An LSTM reads the token before and its own attentional state (input feeding); the next
+token follows from the attentional state.
+
+The first cell state is a linear map of the encoder's vectors at both ends of the utterance, since
+not every encoder has cell states: in the released code it is one of a BiLSTM's last cell states.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from robustparse.data.batch import Batch
+from robustparse.data.vocab import Vocabulary
+from robustparse.errors import InputError, check_least
+from robustparse.models.beam import beam_search
+from robustparse.models.encoders.base import Encoder, ends
+from robustparse.models.encoders.bilstm import LSTMEncoder
+from robustparse.models.optimization import Optimization
+from robustparse.models.scores import mean_scores, single_precision
+from robustparse.models.semantic.attention import Attention, Memory
+from robustparse.models.semantic.parser import SemanticParser
+
+State = tuple[Tensor, Tensor, Tensor]
+"""Hidden, cell and attentional state of a decoder, each ``(rows, hidden)``."""
+
+
+@dataclass
+class Reading:
+    """What the decoder looks at, and its first state."""
+
+    memory: Memory
+    start: State
+
+
+class Seq2Seq(SemanticParser):
+    """Attentional encoder-decoder over any encoder.
+
+    Args:
+        encoder: gives a vector a word.
+        token_dim: of the embeddings of tokens (128, released code of TranX).
+        hidden: of the decoder LSTM and of attentional states (256, there).
+        dropout: of attentional states (0.5 for GEO and JOBS, 0.3 for ATIS, there).
+        token_dropout: fraction of the tokens before that the decoder does not see in training
+            (0.3, there).
+        smoothing: of labels, in training (0.1, there).
+        beam: hypotheses an utterance (5).
+        longest: tokens of a form at most (100).
+        optimization: optimiser and schedule.
+        seed: of initialisation and dropout.
+        init_from: see `BiaffineParser`.
+        vocabulary: given by the data module or a checkpoint.
+
+    Raises:
+        InputError: a number is out of range, or see ``initialize``.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder | None = None,
+        token_dim: int = 128,
+        hidden: int = 256,
+        dropout: float = 0.5,
+        token_dropout: float = 0.3,
+        smoothing: float = 0.1,
+        beam: int = 5,
+        longest: int = 100,
+        optimization: Optimization | None = None,
+        seed: int = 0,
+        init_from: str | None = None,
+        vocabulary: Vocabulary | None = None,
+    ) -> None:
+        super().__init__(encoder or LSTMEncoder(), beam, longest, optimization, seed)
+        check_least("Seq2Seq", token_dim=token_dim, hidden=hidden)
+        fractions = {"dropout": dropout, "token_dropout": token_dropout, "smoothing": smoothing}
+        for name, value in fractions.items():
+            if not 0.0 <= value < 1.0:
+                raise InputError(f"must be in [0, 1), got {value}", key=f"Seq2Seq: {name}")
+        self.token_dim, self.hidden = token_dim, hidden
+        self.dropout, self.token_dropout, self.smoothing = dropout, token_dropout, smoothing
+        self.initialize(vocabulary, init_from)
+
+    def build(self, vocabulary: Vocabulary) -> None:
+        """Make the layers."""
+        dim = self.encoder.out_dim
+        # After the tokens and their end come the beginning and unknown tokens, never predicted.
+        self.tokens = nn.Embedding(self.end + 3, self.token_dim)
+        self.first_cell = nn.Linear(2 * dim, self.hidden)
+        self.cell = nn.LSTMCell(self.token_dim + self.hidden, self.hidden)
+        self.attention = Attention(dim, self.hidden, self.hidden)
+        self.output = nn.Linear(self.hidden, self.end + 1, bias=False)
+
+    def score(self, embeddings: Tensor, batch: Batch) -> Reading:
+        """``(batch, units, dim)`` -> what the decoder looks at."""
+        states = self.encoder(embeddings, batch.words, batch.lengths)
+        cell = self.first_cell(ends(states, batch.lengths))
+        start = (cell.tanh(), cell, torch.zeros_like(cell))
+        return Reading(self.attention.memory(states[:, 1:], batch.mask), start)
+
+    def loss(self, states: Reading, batch: Batch) -> Tensor:
+        """Cross-entropy of the tokens of the gold form and of its end, ``(batch,)``."""
+        target = batch.gold["target"]
+        ended = (target == self.end).cumsum(1)
+        counted = (ended - (target == self.end).long()) == 0
+        before = nn.functional.pad(target[:, :-1], (1, 0), value=self.end + 1)
+        before = before.masked_fill(before < 0, self.end + 2)
+        embedded = self._seen(self.tokens(before))
+        state, attended = states.start, []
+        for step in range(target.shape[1]):
+            state = self.step(embedded[:, step], state, states.memory)
+            attended.append(state[2])
+        scores = self.scores(torch.stack(attended, dim=1))
+        losses = nn.functional.cross_entropy(
+            scores.transpose(1, 2),
+            target.masked_fill(~counted, -1),
+            reduction="none",
+            ignore_index=-1,
+            label_smoothing=self.smoothing if self.training else 0.0,
+        )
+        return losses.sum(1)
+
+    def step(self, embedded: Tensor, state: State, memory: Memory) -> State:
+        """Read a token ``(rows, token_dim)``; rows of an utterance are next to each other."""
+        hidden, cell = self.cell(torch.cat([embedded, state[2]], dim=-1), state[:2])
+        attended = self.attention(hidden.view(len(memory.keys), -1, self.hidden), memory)
+        attended = nn.functional.dropout(attended, self.dropout, self.training)
+        return hidden, cell, attended.flatten(0, 1)
+
+    def scores(self, attended: Tensor) -> Tensor:
+        """Attentional states ``(..., hidden)`` -> scores of tokens, ``(..., tokens + 1)``."""
+        return single_precision(self.output(attended))
+
+    def _seen(self, embedded: Tensor) -> Tensor:
+        """Hide tokens ``(batch, steps, dim)`` from the decoder, in training, but the beginning."""
+        kept = torch.ones_like(embedded[:, :, :1])
+        kept = nn.functional.dropout(kept, self.token_dropout, self.training).ne(0)
+        kept[:, 0] = True
+        return embedded * kept
+
+    @torch.no_grad()
+    def forms(
+        self,
+        members: Sequence["Seq2Seq"],
+        states: Sequence[Reading],
+        batches: Sequence[Batch],
+    ) -> tuple[list[str], NDArray[np.float64]]:
+        """Return the best forms of a beam search; members share hypotheses."""
+        stepper = TokenStepper(self, members, states)
+        found = beam_search(stepper, stepper.texts, self.beam, self.longest)[:, 0]
+        labels = self.vocabulary.labels
+        forms = [" ".join(labels[token] for token in row) for row in stepper.best()]
+        return forms, found.double().exp().cpu().numpy()
+
+
+class TokenStepper:
+    """Extends forms token by token, for `beam_search`; all parsers choose together.
+
+    Args:
+        first: the parser whose beam and numbering of tokens count.
+        parsers: all of them, ``first`` included.
+        readings: of the same utterances, one a parser.
+    """
+
+    def __init__(
+        self, first: Seq2Seq, parsers: Sequence[Seq2Seq], readings: Sequence[Reading]
+    ) -> None:
+        self.texts, self.width, self.end = len(readings[0].start[0]), first.beam, first.end
+        rows = torch.arange(self.texts, device=first.device).repeat_interleave(self.width)
+        self.members = [
+            _Member(one, reading, first, rows)
+            for one, reading in zip(parsers, readings, strict=True)
+        ]
+        self.tokens = rows.new_full((len(rows), 1), self.end + 1)
+
+    @property
+    def finished(self) -> bool:
+        """See `Stepper`; a score only ever falls, so that a finished best form stays the best."""
+        return bool(self._ended[:: self.width].all())
+
+    @property
+    def _ended(self) -> Tensor:
+        return self.tokens[:, -1] == self.end
+
+    def scores(self) -> Tensor:
+        """See `Stepper`."""
+        scores = mean_scores([one.step(self.tokens[:, -1]) for one in self.members])
+        scores = scores.log_softmax(-1)
+        ended = self._ended
+        scores = scores.masked_fill(ended[:, None], float("-inf"))
+        scores[ended, self.end] = 0.0
+        return scores
+
+    def select(self, rows: Tensor) -> None:
+        """See `Stepper`."""
+        self.tokens = self.tokens[rows]
+        for one in self.members:
+            one.state = (one.state[0][rows], one.state[1][rows], one.state[2][rows])
+
+    def take(self, actions: Tensor) -> Tensor:
+        """See `Stepper`; a token has no details."""
+        self.tokens = torch.cat([self.tokens, actions[:, None]], dim=1)
+        return torch.zeros(len(actions), device=actions.device)
+
+    def best(self) -> list[list[int]]:
+        """Return the tokens of each utterance's best hypothesis, without the end."""
+        rows = self.tokens[:: self.width, 1:].tolist()
+        return [row[: row.index(self.end)] if self.end in row else row for row in rows]
+
+
+class _Member:
+    """One parser's decoder while it chooses tokens."""
+
+    def __init__(self, parser: Seq2Seq, reading: Reading, first: Seq2Seq, rows: Tensor) -> None:
+        self.parser, self.memory = parser, reading.memory
+        hidden, cell, attended = (part[rows] for part in reading.start)
+        self.state: State = (hidden, cell, attended)
+        ids = parser.vocabulary.label_ids
+        order = [ids[label] for label in first.vocabulary.labels]
+        extra = range(parser.end, parser.end + 3)
+        self._ids = torch.tensor([*order, *extra], device=rows.device)
+
+    def step(self, tokens: Tensor) -> Tensor:
+        """Read tokens ``(rows,)``, numbered as the first parser does -> scores of the next."""
+        embedded = self.parser.tokens(self._ids[tokens])
+        self.state = self.parser.step(embedded, self.state, self.memory)
+        return self.parser.scores(self.state[2])[:, self._ids[:-2]]

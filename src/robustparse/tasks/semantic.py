@@ -1,0 +1,118 @@
+"""Semantic parsing: one logical form an utterance, scored by exact match."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustparse.data.forms import read_forms
+from robustparse.errors import InputError
+from robustparse.grammars import LANGUAGES, exact_match, tranx_match
+from robustparse.metrics import PunctuationPolicy, percent
+from robustparse.tasks.task import Record
+from robustparse.tasks.text import TextTask, template
+from robustparse.types import Example, LogicalForm
+
+
+class SemanticTask(TextTask):
+    """Answers are logical forms, `LogicalForm`; see `Task` for the methods.
+
+    ``exact_match`` compares canonical forms, in which bound variables have no names and conjuncts
+    no order; ``tranx_match`` compares as the released code of TranX does, ``string_match`` tokens.
+    """
+
+    name = "semantic"
+    headline = "exact_match"
+    scores = ("exact_match",)
+    further_scores = ("tranx_match", "string_match")
+    legend = (
+        '<ul class="legend"><li><mark>word</mark>substituted</li><li>A wrong logical form has '
+        "another color.</li></ul>"
+    )
+
+    def read(
+        self,
+        path: str | Path,
+        max_length: int | None = None,
+        gold: bool = True,
+        limit: str = "max_length",
+        columns: Sequence[str] | None = None,
+    ) -> list[Example]:
+        """See `read_forms`."""
+        return read_forms(path, columns, max_length, gold, limit)
+
+    def sample(self, seed: int, split: str) -> list[Example]:
+        """See `Task.sample`."""
+        from robustparse.data.sample.questions import sample_questions
+
+        examples: list[Example] = getattr(sample_questions(seed), split)
+        return examples
+
+    def warnings(
+        self,
+        examples: Sequence[Example],
+        path: str | Path,
+        known: Collection[str],
+        punctuation: PunctuationPolicy = "none",
+        training: bool = False,
+    ) -> Iterator[str]:
+        """Warn of tokens of logical forms that a parser never saw."""
+        names = set(known)
+        unknown = [(one, new) for one in examples if (new := set(one.gold.split()) - names)]
+        if unknown:
+            tokens = sorted(set().union(*(new for _, new in unknown)))
+            yield (
+                f"{path}:{unknown[0][0].id + 1}: tokens of logical forms that the parser never saw "
+                f"in training ({', '.join(tokens)}): the {len(unknown)} utterances with them "
+                f"{'are not learnt' if training else 'count as wrong'}"
+            )
+
+    def correct(
+        self, answer: LogicalForm, example: Example, counted: NDArray[np.bool_]
+    ) -> dict[str, int]:
+        """Return 1 for an utterance, and whether its form is right by each score."""
+        gold = example.gold
+        return {
+            "counted": 1,
+            "correct": int(exact_match(answer, gold, gold.language)),
+            "tranx_match": int(tranx_match(answer, gold, gold.language)),
+            "string_match": int(answer.split() == gold.split()),
+        }
+
+    def score(self, sums: Mapping[str, int]) -> dict[str, float | None]:
+        """Compute the scores whose sums are there."""
+        whole = sums.get("counted", 0)
+        parts = {"exact_match": "correct", **{name: name for name in self.further_scores}}
+        return {
+            name: percent(sums[part], whole) if whole else None
+            for name, part in parts.items()
+            if part in sums
+        }
+
+    def to_record(self, answer: LogicalForm) -> dict[str, Any]:
+        """Return the form and its language."""
+        return {"form": str(answer), "language": answer.language}
+
+    def from_record(self, record: Record) -> LogicalForm:
+        """See `Task.from_record`."""
+        form, language = record.get("form"), record.get("language")
+        if not isinstance(form, str):
+            raise InputError(f"got {form!r}", key="form", expected="a string")
+        if language not in LANGUAGES:
+            expected = f"one of {', '.join(LANGUAGES)}"
+            raise InputError(f"got {language!r}", key="language", expected=expected)
+        return LogicalForm(form, language)
+
+    def draw(self, record: Record) -> str:
+        """Draw both utterances, and the logical form before and after."""
+        gold, before, after = self.answers(record)
+        right = [not self.difference(form, gold) for form in (before, after)]
+        return template("forms.html.j2").render(
+            record=record, gold=gold, forms=(before, after), right=right
+        )
+
+    def difference(self, one: LogicalForm, other: LogicalForm, apart: Collection[int] = ()) -> int:
+        """Tell whether the forms differ: 0 or 1; the answer to an utterance has one part."""
+        return int(not exact_match(one, other, other.language))

@@ -1,0 +1,183 @@
+"""Reading, printing and comparing logical forms, by hand and by properties of random forms."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from robustparse.errors import InputError
+from robustparse.grammars import (
+    Tree,
+    canonical,
+    exact_match,
+    language_of,
+    print_form,
+    read_form,
+    tranx_match,
+)
+
+FORMS = {
+    "lambda": [
+        "s0",
+        "( capital:c s0 )",
+        "( lambda $0 e ( loc:t c0 $0 ) )",
+        "( argmax $0 ( and ( river:t $0 ) ( loc:t $0 s0 ) ) ( len:i $0 ) )",
+        "( lambda $0 e ( exists $1 ( and ( flight $0 ) ( not ( from $0 $1 ) ) ) ) )",
+        "( count $0 ( > ( fare $0 ) 10:i ) )",
+    ],
+    "prolog": [
+        "job ( ANS )",
+        "job ( ANS ) , salary_greater_than ( ANS , num_salary0 , year )",
+        "job ( ANS ) , \\+ req_exp ( ANS )",
+        "job ( ANS ) , \\+ ( req_exp ( ANS ) , area ( ANS , areaid0 ) )",
+        "job ( ANS ) , ( ( loc ( ANS , a ) ) ; ( loc ( ANS , b ) ) ) , des_deg ( ANS )",
+        "job ( ANS ) , ( loc ( ANS , a ) , area ( ANS , b ) ; ( loc ( ANS , J ) ) )",
+        "job ( ANS ) , ( ( loc ( ANS , a ) ) ; ( loc ( ANS , b ) ) ; ( loc ( ANS , c ) ) )",
+    ],
+}
+CASES = [(language, form) for language, forms in FORMS.items() for form in forms]
+
+
+@pytest.mark.parametrize(("language", "form"), CASES)
+def test_forms_survive_reading_and_printing(language: str, form: str):
+    assert print_form(read_form(form, language), language) == form
+    assert exact_match(form, form, language)
+
+
+def test_languages_are_told_by_their_tokens():
+    for language, forms in FORMS.items():
+        assert language_of(token for form in forms for token in form.split()) == language
+
+
+def test_trees_by_hand():
+    form = "job ( ANS ) , ( ( a ( ANS ) ) ; ( \\+ b ( ANS , c ) ) )"
+    either = ("or", ("a", "ANS"), ("not", ("b", "ANS", "c")))
+    assert read_form(form, "prolog") == ("and", ("job", "ANS"), either)
+    assert read_form("( f ( g $0 ) s0 )", "lambda") == ("f", ("g", "$0"), "s0")
+
+
+@pytest.mark.parametrize(
+    ("language", "form"),
+    [
+        *[("lambda", form) for form in ("", "( f", "f )", "( )", "( f ) ( g )", "( ( f ) g )")],
+        *[("lambda", form) for form in ("( f ,", ")", "( f ( g )")],
+        *[("prolog", form) for form in ("", "a (", "a ( )", "a ) b", "a ( ANS ) ,", "a , , b")],
+        *[("prolog", form) for form in ("a ( b ) c", "\\+", "( a ;", "; a", "a ( b")],
+    ],
+)
+def test_what_is_no_form_is_refused_and_never_right(language: str, form: str):
+    with pytest.raises(InputError) as error:
+        read_form(form, language)
+    assert error.value.expected
+    assert not exact_match(form, FORMS[language][1], language)
+    assert not exact_match(form, form, language)
+
+
+# One form, another, and whether they match: by canonical forms, and as TranX compares them.
+PAIRS = {
+    "lambda": [
+        ("( and ( b $0 ) ( a $0 ) )", "( and ( a $0 ) ( b $0 ) )", True, True),
+        ("( and ( a x ) ( a y ) )", "( and ( a y ) ( a x ) )", True, False),
+        ("( and ( a x ) ( a x ) )", "( a x )", True, False),
+        ("( lambda $0 e ( a $0 ) )", "( lambda $1 e ( a $1 ) )", True, False),
+        ("( lambda $0 e ( a $0 ) )", "( lambda $0 i ( a $0 ) )", True, False),
+        ("( lambda $0 e ( a $0 ) )", "( lambda $0 e ( a $1 ) )", False, False),
+        ("( = x y )", "( = y x )", True, False),
+        ("( next_to:t x y )", "( next_to:t y x )", True, False),
+        ("( < x y )", "( < y x )", False, False),
+        ("( a x y )", "( a y x )", False, False),
+        (
+            "( and ( exists $1 ( a $1 ) ) ( exists $2 ( b $2 ) ) )",
+            "( and ( exists $1 ( b $1 ) ) ( exists $2 ( a $2 ) ) )",
+            *(True, False),
+        ),
+        (
+            "( lambda $0 e ( lambda $1 e ( and ( a $0 $1 ) ( a $1 $0 ) ) ) )",
+            "( lambda $1 e ( lambda $0 e ( and ( a $0 $1 ) ( a $1 $0 ) ) ) )",
+            *(True, False),
+        ),
+        (
+            "( lambda $0 e ( lambda $1 e ( a $0 $1 ) ) )",
+            "( lambda $0 e ( lambda $1 e ( a $1 $0 ) ) )",
+            *(False, False),
+        ),
+        ("( max $0 ( max $0 ( a $0 ) ) )", "( max $1 ( max $0 ( a $0 ) ) )", True, False),
+    ],
+    "prolog": [
+        ("b ( ANS ) , a ( ANS )", "a ( ANS ) , b ( ANS )", True, True),
+        ("a ( ANS ) , a ( ANS )", "a ( ANS )", True, False),
+        ("a ( ANS , J )", "a ( ANS , K )", True, False),
+        ("a ( ANS , J )", "a ( J , ANS )", False, False),
+        ("a ( J , K ) , a ( K , L )", "a ( L , J ) , a ( K , L )", True, False),
+        ("a ( J , K ) , a ( K , L )", "a ( L , J ) , a ( L , K )", False, False),
+        ("( ( a ) ; ( b ) )", "( ( b ) ; ( a ) )", True, False),
+        ("\\+ ( a , b )", "\\+ ( b , a )", True, True),
+        ("\\+ ( a , b )", "\\+ a , b", False, False),
+    ],
+}
+
+
+@pytest.mark.parametrize("language", PAIRS)
+def test_which_forms_are_the_same(language: str):
+    for one, other, same, by_tranx in PAIRS[language]:
+        assert exact_match(one, other, language) is same, (one, other)
+        assert exact_match(other, one, language) is same
+        assert tranx_match(one, other, language) is by_tranx, (one, other)
+
+
+def random_tree(rng: np.random.Generator, depth: int, bound: tuple[str, ...]) -> Tree:
+    """A form of lambda calculus whose variables are all bound, under names used once."""
+    if depth == 0:
+        return str(rng.choice([*bound, "s0", "c0"]))
+    kind = rng.choice(["and", "or", "pred", "exists", "argmax", "not"])
+    new = f"${depth}{len(bound)}"
+
+    def child(more: tuple[str, ...] = ()) -> Tree:
+        return random_tree(rng, depth - 1, (*bound, *more))
+
+    if kind in ("and", "or"):
+        return (str(kind), *(child() for _ in range(rng.integers(2, 4))))
+    if kind == "pred":
+        return (str(rng.choice(["loc:t", "size:i"])), child(), child())
+    if kind == "exists":
+        return ("exists", new, child((new,)))
+    return ("argmax", new, child((new,)), child((new,))) if kind == "argmax" else ("not", child())
+
+
+def changed(tree: Tree, rng: np.random.Generator, names: dict[str, str]) -> Tree:
+    """The same form with other names of variables, and conjuncts in another order."""
+    if isinstance(tree, str):
+        return names.get(tree, tree)
+    head, children = tree[0], [changed(child, rng, names) for child in tree[1:]]
+    if head in ("and", "or"):
+        children = [children[i] for i in rng.permutation(len(children))]
+    return (head, *children)
+
+
+def constants(tree: Tree) -> list[str]:
+    if isinstance(tree, str):
+        return [tree] if tree in ("s0", "c0") else []
+    return [leaf for part in tree[1:] for leaf in constants(part)]
+
+
+def test_names_and_order_do_not_count_and_constants_do():
+    rng = np.random.default_rng(0)
+    seen: dict[str, Tree] = {}
+    moved = 0
+    for _ in range(300):
+        tree = random_tree(rng, 4, ())
+        form = print_form(tree, "lambda")
+        variables = sorted({token for token in form.split() if token[0] == "$"})
+        new = [f"$x{i}" for i in rng.permutation(len(variables))]
+        other = changed(tree, rng, dict(zip(variables, new, strict=True)))
+        again = print_form(other, "lambda")
+        moved += again != form
+        assert canonical(again, "lambda") == canonical(form, "lambda")
+        seen[form] = tree
+        if constants(tree):
+            swapped = form.replace(" s0 ", " s1 ").replace(" c0 ", " c1 ")
+            assert swapped != form
+            assert not exact_match(swapped, form, "lambda")
+    assert moved > 200
+    forms = sorted(seen)
+    assert sum(exact_match(*pair, "lambda") for pair in pairwise(forms)) < len(forms) / 10

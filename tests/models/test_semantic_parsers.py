@@ -1,0 +1,238 @@
+"""Semantic parsers against brute force, and what must not depend on how they are run."""
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from robustparse.attacks.goals.wrong_form import WrongForm
+from robustparse.data.batch import Batch
+from robustparse.data.sample.questions import sample_questions
+from robustparse.data.vocab import Vocabulary
+from robustparse.errors import InputError
+from robustparse.models import LSTMEncoder, ModelVictim, Seq2Seq, TransformerEncoder
+from robustparse.models.encoders.base import Encoder
+from robustparse.types import Example, LogicalForm, Sentence
+from tiny_models import TEXTS, save_bert
+
+FORMS = ("( a $0 )", "( and ( a $0 ) ( b c0 ) )", "( b c0 )", "( a c0 )")
+EXAMPLES = [
+    Example(id_, Sentence(tuple(text.split(" "))), LogicalForm(form, "lambda"))
+    for id_, (text, form) in enumerate(zip(TEXTS, FORMS, strict=True))
+]
+
+
+def make(
+    seed: int = 0, encoder: Encoder | None = None, examples: list[Example] = EXAMPLES, **other: Any
+) -> Seq2Seq:
+    """An untrained parser in float64, every weight random: no score is a tie."""
+    vocabulary = Vocabulary.from_examples(examples, min_count=1)
+    settings = {"token_dim": 5, "hidden": 6, "longest": 9} | other
+    parser = Seq2Seq(encoder or LSTMEncoder(5, 0, 4, 6, 1), vocabulary=vocabulary, **settings)
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in parser.double().parameters():
+            noise = torch.randn(parameter.shape, generator=generator, dtype=parameter.dtype)
+            parameter.add_(0.7 * noise)
+    return parser.eval()
+
+
+def batch_of(parser: Seq2Seq, examples: list[Example] = EXAMPLES) -> Batch:
+    return parser.encode(examples).batch(range(len(examples)), 1.0)
+
+
+def answered(parser: Seq2Seq, batch: Batch) -> tuple[list[LogicalForm], np.ndarray]:
+    found = parser.predicted(batch)
+    return parser.answers(found, batch.lengths.tolist()), found[2]
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("beam", [1, 4])
+def test_probabilities_are_those_of_teacher_forcing(beam: int):
+    # Random parsers seldom end a form: one that is as long as allowed has no end to be forced.
+    checked = 0
+    for seed in range(40):
+        parser = make(seed, beam=beam, longest=30)
+        forms, probabilities = answered(parser, batch_of(parser))
+        for example, form, probability in zip(EXAMPLES, forms, probabilities, strict=True):
+            if 0 < len(form.split()) < 30:
+                own = batch_of(parser, [Example(0, example.sentence, form)])
+                loss = float(parser.loss(parser(own), own))
+                assert np.exp(-loss) == pytest.approx(probability, rel=1e-10)
+                checked += 1
+    assert checked > 5
+
+
+@torch.no_grad()
+def test_a_wide_beam_finds_the_best_form():
+    few = [Example(0, Sentence(("the", "cats")), LogicalForm("( a )", "lambda"))]
+    better = 0
+    for seed in range(6):
+        parser = make(seed, examples=few, beam=300, longest=5)
+        every = [
+            Example(0, few[0].sentence, LogicalForm(" ".join(tokens), "lambda"))
+            for length in range(5)
+            for tokens in itertools.product(("(", "a", ")"), repeat=length)
+        ]
+        batch = batch_of(parser, every)
+        losses = parser.loss(parser(batch), batch)
+        parser.longest = 5  # four tokens and the end
+        (found,), (probability,) = answered(parser, batch_of(parser, few))
+        if len(found.split()) < 5:
+            assert found == every[int(losses.argmin())].gold
+            assert probability == pytest.approx(float((-losses.min()).exp()), rel=1e-10)
+            parser.beam = 1
+            better += parser.predict([few[0].sentence]) != [found]
+    assert better, "greedy search finds the best forms too: the test shows nothing"
+
+
+@torch.no_grad()
+def test_beam_of_one_is_greedy():
+    parser = make(beam=1)
+    for example in EXAMPLES:
+        batch = batch_of(parser, [example])
+        reading = parser(batch)
+        state, token, found = reading.start, parser.end + 1, []
+        while len(found) < parser.longest:
+            state = parser.step(parser.tokens.weight[[token]], state, reading.memory)
+            token = int(parser.output(state[2])[0].argmax())
+            if token == parser.end:
+                break
+            found.append(parser.vocabulary.labels[token])
+        assert parser.predict([example.sentence]) == [" ".join(found)]
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("beam", [1, 3])
+def test_forms_and_losses_do_not_depend_on_batch_mates(beam: int):
+    parser = make(beam=beam)
+    batch = batch_of(parser)
+    losses, (forms, probabilities) = parser.loss(parser(batch), batch), answered(parser, batch)
+    for row, example in enumerate(EXAMPLES):
+        single = batch_of(parser, [example])
+        assert torch.allclose(parser.loss(parser(single), single)[0], losses[row], rtol=1e-12)
+        (form,), (probability,) = answered(parser, single)
+        assert (form, probability) == (forms[row], pytest.approx(probabilities[row], rel=1e-10))
+
+
+def test_every_parameter_gets_a_gradient_and_moves():
+    parser = make(dropout=0.0, token_dropout=0.0).train()
+    before = {name: parameter.clone() for name, parameter in parser.named_parameters()}
+    optimizer = torch.optim.Adam(parser.parameters(), 1e-3)
+    batch = batch_of(parser)
+    parser.loss(parser(batch), batch).sum().backward()
+    optimizer.step()
+    for name, parameter in parser.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.any(), name
+        assert not torch.equal(parameter, before[name]), name
+
+
+@torch.no_grad()
+def test_the_loss_by_hand():
+    """Token by token: input feeding, attention to words and not to ROOT, and the end."""
+    parser = make()
+    example = EXAMPLES[1]
+    batch = batch_of(parser, [example])
+    states = parser.encoder(parser.embed(batch), batch.words, batch.lengths)[0]
+    cell = parser.first_cell(torch.cat([states[0], states[-1]]))
+    hidden, attended, loss = cell.tanh(), torch.zeros(6, dtype=torch.float64), 0.0
+    weights = dict(parser.named_parameters())
+    before = parser.end + 1
+    for token in [*(parser.vocabulary.label_ids[t] for t in example.gold.split()), parser.end]:
+        inputs = torch.cat([parser.tokens.weight[before], attended])  # input feeding
+        hidden, cell = parser.cell(inputs, (hidden, cell))
+        scores = states[1:] @ weights["attention.key.weight"].T @ hidden
+        context = scores.softmax(0) @ states[1:]
+        attended = (weights["attention.output.weight"] @ torch.cat([hidden, context])).tanh()
+        loss = loss - (parser.output.weight @ attended).log_softmax(0)[token]
+        before = token
+    assert float(parser.loss(parser(batch), batch)) == pytest.approx(float(loss), rel=1e-12)
+
+
+@torch.no_grad()
+def test_smoothing_and_hidden_tokens_are_of_training_only():
+    parser = make(dropout=0.0, token_dropout=0.5, smoothing=0.1)
+    batch = batch_of(parser)
+    plain = parser.loss(parser(batch), batch)
+    parser.train()
+    parser.encoder.eval()
+    torch.manual_seed(0)
+    noisy = parser.loss(parser(batch), batch)
+    parser.token_dropout = 0.0
+    smoothed = parser.loss(parser(batch), batch)
+    parser.smoothing = 0.0
+    assert torch.equal(parser.loss(parser(batch), batch), plain)
+    assert not torch.allclose(smoothed, plain)
+    assert not torch.allclose(noisy, smoothed)
+
+
+def test_members_share_each_step():
+    """Two equal parsers answer as one; the mean of two differs from both somewhere."""
+    one, other, again = make(0), make(1), make(0)
+
+    @torch.no_grad()
+    def forms(*members: Seq2Seq) -> list[LogicalForm]:
+        batches = [batch_of(member) for member in members]
+        states = [member(batch) for member, batch in zip(members, batches, strict=True)]
+        return one.answers(one.decode(members, states, batches), [])
+
+    assert forms(one, again) == forms(one)
+    assert forms(one, other) not in (forms(one), forms(other))
+
+
+def test_a_token_never_seen_adds_no_loss_and_its_form_is_never_right():
+    parser = make()
+    odd = Example(0, EXAMPLES[0].sentence, LogicalForm("( z $0 )", "lambda"))
+    batch = batch_of(parser, [odd])
+    assert batch.gold["target"].tolist()[0].count(-1) == 1
+    assert torch.isfinite(parser.loss(parser(batch), batch)).all()
+    metric = parser.metric()
+    nothing = np.array([0]), parser.meanings([""]), np.array([1.0])
+    parser.update(metric, nothing, batch)
+    assert metric.compute() == {"exact_match": 0.0}
+    same = np.array([0]), parser.meanings(["( b c0 )"]), np.array([1.0])
+    parser.update(metric, same, batch_of(parser, [EXAMPLES[2]]))
+    assert metric.compute() == {"exact_match": 50.0}
+
+
+def test_it_learns_the_sample_and_its_goal_follows_the_gold_forms_loss():
+    examples = sample_questions(0).train[:60]
+    vocabulary = Vocabulary.from_examples(examples, min_count=1)
+    encoder = LSTMEncoder(24, 0, hidden=24, layers=1, dropout=0.0)
+    sizes = {"token_dim": 16, "hidden": 32, "dropout": 0.0, "token_dropout": 0.0, "beam": 2}
+    sizes |= {"smoothing": 0.0}
+    parser = Seq2Seq(encoder, vocabulary=vocabulary, **sizes)
+    optimizer = torch.optim.Adam(parser.parameters(), 1e-2)
+    batch = parser.encode(examples).batch(range(len(examples)), 1.0)
+    for _ in range(250):
+        optimizer.zero_grad()
+        parser.loss(parser(batch), batch).mean().backward()
+        optimizer.step()
+    parser.eval()
+    with torch.no_grad():
+        found = parser.predicted(batch)
+        losses = parser.loss(parser(batch), batch).exp().reciprocal().numpy()
+    victim = ModelVictim([parser])
+    right = found[1] == WrongForm().gold(examples, victim)
+    assert right.mean() > 0.9
+    answers = parser.answers(found, batch.lengths.tolist())
+    same = np.array([a == e.gold for a, e in zip(answers, examples, strict=True)])
+    np.testing.assert_allclose(found[2][same], losses[same], rtol=1e-4)
+
+
+def test_over_a_transformer(tmp_path: Path):
+    parser = make(encoder=TransformerEncoder(str(save_bert(tmp_path)), mix=1), beam=2)
+    forms = parser.predict([example.sentence for example in EXAMPLES])
+    for example, form in zip(EXAMPLES, forms, strict=True):
+        assert parser.predict([example.sentence]) == [form]
+
+
+@pytest.mark.parametrize("settings", [{"beam": 0}, {"longest": 0}, {"smoothing": 1.0}])
+def test_numbers_out_of_range(settings: dict[str, Any]):
+    with pytest.raises(InputError) as error:
+        make(**settings)
+    assert next(iter(settings)) in str(error.value)

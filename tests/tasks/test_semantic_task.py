@@ -1,0 +1,150 @@
+"""Semantic parsing as a task: files, scores, records, drawings, warnings, data modules."""
+
+import pickle
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from robustparse.attacks.goals.label_flip import LabelFlip
+from robustparse.attacks.goals.usual import usual_goal
+from robustparse.attacks.goals.wrong_form import WrongForm
+from robustparse.data.forms import LogicalFormDataModule
+from robustparse.errors import InputError
+from robustparse.tasks.semantic import SemanticTask
+from robustparse.tasks.task import named
+from robustparse.types import Example, LogicalForm, Sentence
+
+TASK = SemanticTask()
+GOLD = LogicalForm("( and ( a $0 ) ( b $0 ) )", "lambda")
+RECORD = {
+    "tokens": ["a", "<fine>", "river"],
+    "adversarial_tokens": ["a", "<b>", "river"],
+    "edited": [1],
+    "gold": {"form": "( a s0 )", "language": "lambda"},
+    "clean": {"form": "( a s0 )", "language": "lambda", "correct": 1},
+    "attacked": {"form": "( < s0 )", "language": "lambda", "correct": 0},
+}
+
+
+def example(gold: LogicalForm = GOLD) -> Example:
+    return Example(4, Sentence(("a", "b")), gold, "x")
+
+
+def form(text: str) -> LogicalForm:
+    return LogicalForm(text, "lambda")
+
+
+def test_three_ways_to_be_right():
+    answers = [
+        GOLD,
+        form("( and ( b $0 ) ( a $0 ) )"),
+        form("( and ( a $1 ) ( b $1 ) )"),
+        form("("),
+    ]
+    counted = np.ones(2, dtype=bool)  # one a word, as attacks keep them
+    sums: dict[str, int] = {}
+    for answer in answers:
+        for name, value in TASK.correct(answer, example(), counted).items():
+            sums[name] = sums.get(name, 0) + value
+    assert TASK.score(sums) == {"exact_match": 50.0, "tranx_match": 50.0, "string_match": 25.0}
+    assert TASK.score({"counted": 2, "correct": 1}) == {"exact_match": 50.0}
+    assert TASK.score({"counted": 0, "correct": 0}) == {"exact_match": None}
+    renamed = form("( lambda $1 e ( a $1 ) )")
+    found = TASK.correct(renamed, example(form("( lambda $0 e ( a $0 ) )")), counted)
+    assert found == {"counted": 1, "correct": 1, "tranx_match": 0, "string_match": 0}
+    assert named("semantic").name == TASK.name
+
+
+def test_answers_survive_as_records_and_between_processes():
+    assert TASK.from_record(TASK.to_record(GOLD)) == GOLD
+    moved = pickle.loads(pickle.dumps(GOLD))
+    assert (moved, moved.language) == (GOLD, "lambda")
+    for record, key in (({}, "form"), ({"form": "a", "language": "sql"}, "language")):
+        with pytest.raises(InputError) as error:
+            TASK.from_record(record)
+        assert error.value.key == key
+
+
+def test_a_drawing_holds_both_texts_and_all_forms():
+    picture = ElementTree.fromstring(TASK.draw(RECORD))
+    cells = ["".join(cell.itertext()) for cell in picture.iter("td")]
+    assert cells == ["a <fine> river", "( a s0 )", "a <b> river", "( < s0 )", "( a s0 )"]
+    assert ["style" in code.attrib for code in picture.iter("code")] == [False, True, False]
+    assert TASK.changes(RECORD) == (1, 0, 1)
+    ElementTree.fromstring(TASK.legend)
+
+
+def test_usual_goals():
+    assert isinstance(usual_goal(GOLD), WrongForm)
+    assert isinstance(usual_goal("positive"), LabelFlip)
+
+
+def test_tokens_that_a_parser_never_saw_are_warned_of():
+    known = ["(", ")", "and", "a", "$0"]
+    (warning,) = TASK.warnings([example(), example()], "x.tsv", known)
+    assert warning.startswith("x.tsv:5: ")
+    assert "(b)" in warning
+    assert "2 utterances" in warning
+    assert not list(TASK.warnings([example()], "x.tsv", [*known, "b"]))
+
+
+def write(path: Path, *rows: str) -> Path:
+    path.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_files_are_read_and_written_back(tmp_path: Path):
+    rows = ["all job\tjob ( ANS )", "job in it\tjob ( ANS ) , area ( ANS , areaid0 )"]
+    examples = TASK.read(write(tmp_path / "jobs.tsv", *rows))
+    assert [one.gold.language for one in examples] == ["prolog", "prolog"]
+    assert "".join(map(TASK.write, examples)).splitlines() == rows
+    assert TASK.write(examples[0], ["every", "job"]) == "every job\tjob ( ANS )\n"
+    raw = TASK.read(write(tmp_path / "raw.tsv", "all job"), gold=False)
+    assert raw[0].gold == ""
+
+
+@pytest.mark.parametrize(
+    ("row", "found"),
+    [("b", "no label"), ("b\t", "no label"), ("b\t( a", "ends too early"), ("b\ta )", "token 2")],
+)
+def test_bad_rows_are_named(tmp_path: Path, row: str, found: str):
+    with pytest.raises(InputError) as error:
+        TASK.read(write(tmp_path / "x.tsv", "a\t( a s0 )", row))
+    assert (error.value.line, found in error.value.found) == (2, True)
+
+
+def test_a_part_of_the_training_set_is_held_out(tmp_path: Path):
+    rows = [f"w{number}\t( a s{number} )" for number in range(20)]
+    write(tmp_path / "train.tsv", *rows)
+    write(tmp_path / "test.tsv", *rows[:3])
+
+    def texts(**settings: object) -> tuple[list[str], list[str]]:
+        data = LogicalFormDataModule(folder=str(tmp_path), **settings)
+        return tuple(  # type: ignore[return-value]
+            [" ".join(one.sentence.words) for one in part]
+            for part in (data.train_examples, data.examples("dev"))
+        )
+
+    train, dev = texts(held_out=0.25)
+    assert (len(train), len(dev)) == (15, 5)
+    assert sorted([*train, *dev]) == sorted(row.split("\t")[0] for row in rows)
+    assert texts(held_out=0.25) == (train, dev)
+    assert texts(held_out=0.25, seed=1) != (train, dev)
+    with pytest.raises(InputError) as error:
+        texts()
+    assert "held_out" in str(error.value.remedy)
+    write(tmp_path / "dev.tsv", rows[0])
+    assert texts()[1] == ["w0"]
+    with pytest.raises(InputError):
+        LogicalFormDataModule(folder=str(tmp_path), held_out=1.0)
+
+
+def test_copies_with_other_tokens_are_refused(tmp_path: Path):
+    write(tmp_path / "train.tsv", "a\t( a s0 )")
+    copies = write(tmp_path / "copies.tsv", "b\t( a s0 )", "b\t( a s1 )")
+    data = LogicalFormDataModule(folder=str(tmp_path), augmented_files=[str(copies)])
+    with pytest.raises(InputError) as error:
+        _ = data.copies
+    assert (error.value.line, "s1" in error.value.found) == (2, True)
