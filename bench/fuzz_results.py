@@ -17,9 +17,9 @@ from robustparse.annotation.score import score
 from robustparse.attacks.candidates.cache import CachedCandidates
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.data.conllu import read_treebank
-from robustparse.evaluation.attack_folder import collect_into
+from robustparse.evaluation.attack_run.attack_folder import collect_into
+from robustparse.evaluation.attack_run.shards import Lines, Speed
 from robustparse.evaluation.lines import EXAMPLES, RUN, SUMMARY, pair_of, read_lines
-from robustparse.evaluation.shards import Lines, Speed
 from robustparse.models.checkpoint import read_checkpoint
 from robustparse.recipes.recipe import Recipe
 from robustparse.reports.folders import CURVES, read_folder

@@ -32,7 +32,7 @@ from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.random_substitution import RandomSubstitution
 from robustparse.data.conllu import find_split
 from robustparse.data.datamodule import SAMPLE
-from robustparse.evaluation.attack_folder import attack_into
+from robustparse.evaluation.attack_run.attack_folder import attack_into
 from robustparse.evaluation.tally import Tally
 from robustparse.models.victim import ModelVictim
 from robustparse.types import Example

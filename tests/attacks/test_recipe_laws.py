@@ -19,9 +19,9 @@ from robustparse.attacks.constraints.tagging.tags import NEVER_ATTACKED
 from robustparse.attacks.results import AttackResult
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
-from robustparse.evaluation.attack_folder import attack_into
+from robustparse.evaluation.attack_run.attack_folder import attack_into
+from robustparse.evaluation.attack_run.shards import shard
 from robustparse.evaluation.lines import json_line
-from robustparse.evaluation.shards import shard
 from robustparse.evaluation.tally import Tally, result_line
 from robustparse.metrics import counted_words
 from robustparse.models.classification.cnn import WordCNN

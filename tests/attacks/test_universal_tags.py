@@ -23,7 +23,7 @@ from robustparse.attacks.constraints.tagging.tags import AttackableTags, Forbidd
 from robustparse.attacks.search.beam import Greedy
 from robustparse.data.conllu import read_treebank
 from robustparse.errors import InputError
-from robustparse.evaluation.attack_folder import attack_into
+from robustparse.evaluation.attack_run.attack_folder import attack_into
 from robustparse.evaluation.lines import read_pairs
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.victim import ModelVictim

@@ -13,8 +13,8 @@ from typing import Any
 
 from robustparse.api import attack_run
 from robustparse.cli.main import main
-from robustparse.evaluation import ranks, shards
-from robustparse.evaluation.shards import Lines
+from robustparse.evaluation.attack_run import ranks, shards
+from robustparse.evaluation.attack_run.shards import Lines
 from robustparse.evaluation.tally import Tally
 
 

@@ -24,9 +24,9 @@ from forks import FORKS, Forked
 from robustparse.api.attack_run import process_device
 from robustparse.cli.main import main
 from robustparse.errors import InputError
+from robustparse.evaluation.attack_run.ranks import Rank
+from robustparse.evaluation.attack_run.shards import shard
 from robustparse.evaluation.lines import held_lines, read_lines
-from robustparse.evaluation.ranks import Rank
-from robustparse.evaluation.shards import shard
 from robustparse.files import locked
 from sample_runs import SPEED, save_checkpoint, sentences, trained_parser, write_sample
 
@@ -97,7 +97,7 @@ def by_one_and_by_two(made: Path, folder: Path, recipe: str) -> list[dict[str, A
 @pytest.fixture
 def _forks(monkeypatch: pytest.MonkeyPatch) -> None:
     """The processes that ``--devices`` starts are forks of one that has imported everything."""
-    monkeypatch.setattr("robustparse.evaluation.ranks.get_context", lambda _: FORKS)
+    monkeypatch.setattr("robustparse.evaluation.attack_run.ranks.get_context", lambda _: FORKS)
 
 
 @pytest.mark.slow

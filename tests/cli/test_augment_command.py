@@ -128,7 +128,7 @@ def same(out: Path, whole: Path) -> None:
 
 
 def test_two_processes_write_what_one_writes(made, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("robustparse.evaluation.ranks.get_context", lambda _: FORKS)
+    monkeypatch.setattr("robustparse.evaluation.attack_run.ranks.get_context", lambda _: FORKS)
     options = ["--device", "cpu", "--tokens", 0.7, "--seed", 2, "--keep", "all"]
     main(arguments(made, tmp_path / "whole.conllu", *options))
     capsys.readouterr()

@@ -13,7 +13,7 @@ from rich.console import Console
 from robustparse.cli import annotate
 from robustparse.cli import measure as module
 from robustparse.cli.main import main
-from robustparse.evaluation.attack_folder import attack_into
+from robustparse.evaluation.attack_run.attack_folder import attack_into
 from robustparse.models.victim import ModelVictim
 from robustparse.tasks.dependency import DependencyTask
 from sample_runs import lexicon_attack, sentences, trained_parser

@@ -7,7 +7,7 @@ import pytest
 from command_runs import mistake
 
 from robustparse.cli.main import main
-from robustparse.evaluation.attack_folder import attack_into
+from robustparse.evaluation.attack_run.attack_folder import attack_into
 from robustparse.models.victim import ModelVictim
 from robustparse.tasks.dependency import DependencyTask
 from sample_runs import lexicon_attack, sentences, trained_parser

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from robustparse.evaluation.attack_folder import attack_into
+from robustparse.evaluation.attack_run.attack_folder import attack_into
 from robustparse.evaluation.tally import Tally
 from robustparse.models.victim import ModelVictim
 from robustparse.tasks.dependency import DependencyTask

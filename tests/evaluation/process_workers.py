@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import torch
 
-from robustparse.evaluation.ranks import Ranks
-from robustparse.evaluation.shards import Lines, Speed
+from robustparse.evaluation.attack_run.ranks import Ranks
+from robustparse.evaluation.attack_run.shards import Lines, Speed
 from robustparse.types import DependencyTree, Example, Sentence
 
 EXAMPLES = [Example(id_, Sentence(("word",)), DependencyTree((0,), ("root",))) for id_ in range(9)]

@@ -17,11 +17,11 @@ from process_workers import EXAMPLES
 from torch.distributed import HashStore
 
 from robustparse.errors import InputError, ProcessDiedError
-from robustparse.evaluation import ranks as module
-from robustparse.evaluation.attack_folder import collect_into
+from robustparse.evaluation.attack_run import ranks as module
+from robustparse.evaluation.attack_run.attack_folder import collect_into
+from robustparse.evaluation.attack_run.ranks import Rank, Ranks, lines_of_processes
+from robustparse.evaluation.attack_run.shards import Lines, Speed, attacked_lines, drain, shard
 from robustparse.evaluation.lines import GrowingFile, held_lines, json_line, part_file, read_lines
-from robustparse.evaluation.ranks import Rank, Ranks, lines_of_processes
-from robustparse.evaluation.shards import Lines, Speed, attacked_lines, drain, shard
 from robustparse.models.victim import ModelVictim
 from robustparse.types import Example
 from sample_runs import lexicon_attack, trained_parser

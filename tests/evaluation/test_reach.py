@@ -17,7 +17,7 @@ from robustparse.attacks.constraints.tagging.same_tag import DictionaryTag
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.errors import InputError
-from robustparse.evaluation.attack_folder import attack_into
+from robustparse.evaluation.attack_run.attack_folder import attack_into
 from robustparse.evaluation.reach import Reach
 from robustparse.models.victim import ModelVictim
 from robustparse.reports.page import build_report

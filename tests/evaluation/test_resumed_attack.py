@@ -10,7 +10,7 @@ import pytest
 from attack_folders import FILES, RUN, TASK, attack, contents, some
 
 from robustparse.errors import InputError
-from robustparse.evaluation.attack_folder import attack_into
+from robustparse.evaluation.attack_run.attack_folder import attack_into
 from robustparse.evaluation.lines import json_line, read_lines
 from robustparse.evaluation.tally import Tally
 from robustparse.models.victim import ModelVictim

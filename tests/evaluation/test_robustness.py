@@ -10,7 +10,7 @@ from attack_folders import FILES, RUN, TASK, attack, contents, some
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.data.conllu import read_treebank
 from robustparse.errors import InputError
-from robustparse.evaluation.attack_folder import attack_into
+from robustparse.evaluation.attack_run.attack_folder import attack_into
 from robustparse.evaluation.clean import evaluate
 from robustparse.evaluation.lines import read_lines
 from robustparse.evaluation.tally import Tally

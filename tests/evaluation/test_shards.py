@@ -8,9 +8,9 @@ import pytest
 from attack_folders import FILES, RUN, TASK, attack, contents, some
 
 from robustparse.errors import InputError
-from robustparse.evaluation.attack_folder import collect_into
+from robustparse.evaluation.attack_run.attack_folder import collect_into
+from robustparse.evaluation.attack_run.shards import Lines, Speed, attacked_lines, drain, shard
 from robustparse.evaluation.lines import held_lines, part_file, read_lines, tidy
-from robustparse.evaluation.shards import Lines, Speed, attacked_lines, drain, shard
 from robustparse.models.victim import ModelVictim
 from robustparse.types import Example
 from sample_runs import SPEED, lexicon_attack, trained_parser

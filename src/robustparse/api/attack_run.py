@@ -19,9 +19,9 @@ from robustparse.api.sources import DataSource, VictimSource
 from robustparse.attacks.attack import PACKING, Attack
 from robustparse.devices import gpus
 from robustparse.errors import InputError
-from robustparse.evaluation.attack_folder import Summary, collect_into
-from robustparse.evaluation.ranks import Rank, Ranks, lines_of_processes
-from robustparse.evaluation.shards import Source, attacked_lines
+from robustparse.evaluation.attack_run.attack_folder import Summary, collect_into
+from robustparse.evaluation.attack_run.ranks import Rank, Ranks, lines_of_processes
+from robustparse.evaluation.attack_run.shards import Source, attacked_lines
 from robustparse.recipes.class_paths import checked
 from robustparse.recipes.recipe import Recipe
 from robustparse.recipes.recipe_files import recipe_digests

@@ -56,6 +56,24 @@ def score_table(scores: Mapping[str, Mapping[str, float | None]], title: str = "
     return _table(rows, title, "\n", 2)
 
 
+def pairs_table(perturbed_files: Mapping[str, Mapping[str, Any]], worst_case: float) -> Table:
+    """One row an operation, the layout of Tables 2 and 3 of Huang et al. (2021)."""
+    columns = {
+        "standard": "standard_accuracy",
+        "perturbed": "perturbation_accuracy",
+        "robust": "robust_accuracy",
+        "black-box success": "blackbox_success_rate",
+    }
+    rows = {
+        f"{name}, {one['rows']} rows": {column: one[field] for column, field in columns.items()}
+        for name, one in perturbed_files.items()
+    }
+    table = _table(rows, "", "\n", 2)
+    table.columns[0].header = "operation"
+    table.caption = f"all perturbed texts of an original right: {worst_case:.2f} % of originals"
+    return table
+
+
 def heading(score: str) -> str:
     """Return what a table calls a score: short names in capitals."""
     return score.upper() if len(score) <= 3 else score.replace("_", " ")

@@ -9,7 +9,7 @@ from robustparse.api.sources import DataFile, command_source
 from robustparse.api.tables import summary_table, terminal
 from robustparse.attacks.attack import Attack
 from robustparse.data.datamodule import MAX_LENGTH
-from robustparse.evaluation.attack_folder import Summary
+from robustparse.evaluation.attack_run.attack_folder import Summary
 from robustparse.models.load import Decoder
 from robustparse.models.victim import Precision
 from robustparse.recipes.recipe import Recipe

@@ -21,7 +21,7 @@ from robustparse.cli.attack import attacked
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.fractions import FractionOf
 from robustparse.errors import InputError
-from robustparse.evaluation.attack_folder import Summary
+from robustparse.evaluation.attack_run.attack_folder import Summary
 from robustparse.evaluation.lines import EXAMPLES, each_line
 from robustparse.evaluation.perturbed import perturbed
 from robustparse.files import write_text, written

@@ -2,6 +2,8 @@
 
 import json
 import sys
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +12,17 @@ import torch
 from robustparse import __version__
 from robustparse.api.inputs import Paths
 from robustparse.api.sources import DataFile, command_source
-from robustparse.api.tables import score_table, terminal
+from robustparse.api.tables import pairs_table, score_table, terminal
 from robustparse.data.datamodule import MAX_LENGTH
-from robustparse.evaluation.clean import predictions, scores_of, write_answers
+from robustparse.evaluation.clean import AnsweringVictim, predictions, scores_of, write_answers
+from robustparse.evaluation.pairs import check_originals, pair_scores, read_pairs
 from robustparse.evaluation.perturbed import perturbed_scores
 from robustparse.files import make_folder, write_text
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.load import Decoder
 from robustparse.models.victim import Precision
 from robustparse.perturbations.perturbation import Perturbation
+from robustparse.types import Example
 from robustparse.victims.black_box import BlackBox
 
 
@@ -36,6 +40,7 @@ def evaluate(
     max_length: int = MAX_LENGTH,
     columns: list[str] | None = None,
     perturbed: list[Perturbation] | None = None,
+    perturbed_files: str | None = None,
     victim_settings: dict[str, Any] | None = None,
 ) -> None:
     """Score a checkpoint, or a --victim, on a data file.
@@ -57,7 +62,10 @@ def evaluate(
         max_length: words in the longest allowed sentence; a longer one is an error.
         columns: for texts in JSON lines or datasets, the columns of text and answer, such as
             '[review, stars]'.
-        perturbed: score the data under each of these operations too, as ``typos,final_stop``.
+        perturbed: score the data under each of these operations too, as ``typos,final_stop``; or
+            a folder, for perturbed_files.
+        perturbed_files: folder of perturbed texts, a file OPERATION.tsv for each operation, with
+            the columns perturbed text, original, answer.
         victim_settings: what the victim was made of, which a command knows.
     """
     source = command_source(checkpoint, victim_settings, decoder, precision)
@@ -70,16 +78,30 @@ def evaluate(
     answers, task = list(predictions(opened, examples)), opened.task
     scores = scores_of(task, answers, examples, punctuation)
     noisy = perturbed_scores(opened, examples, answers, perturbed or [], seed, punctuation)
+    pairs = {} if perturbed_files is None else _pairs(opened, perturbed_files, examples)
     if folder is not None:
         write_answers(folder / f"predictions{task.ending(data)}", task, examples, answers)
-        report = {
-            **{"task": task.name, "checkpoints": names, "data": data},
-            **{"punctuation": punctuation, "decoder": decoder, "precision": precision},
-            "n_sentences": len(examples),
-            "n_words": sum(len(example.sentence) for example in examples),
-            **scores,
-            **({"seed": seed, "perturbed": noisy} if noisy else {}),
-            "versions": {"robustparse": __version__, "torch": str(torch.__version__)},
-        }
+        about = {"task": task.name, "checkpoints": names, "data": data, "punctuation": punctuation}
+        about |= {"decoder": decoder, "precision": precision} | _counts(examples)
+        noise = {"seed": seed, "perturbed": noisy} if noisy else {}
+        versions = {"robustparse": __version__, "torch": str(torch.__version__)}
+        report = {**about, **scores, **noise, **pairs, "versions": versions}
         write_text(folder / "scores.json", json.dumps(report, indent=2) + "\n")
     terminal().print(score_table({Path(names[0]).stem: scores, **noisy}))
+    if pairs:
+        terminal().print(pairs_table(**pairs))
+
+
+def _counts(examples: Sequence[Example]) -> dict[str, int]:
+    """Return how many sentences and words were scored."""
+    words = sum(len(example.sentence) for example in examples)
+    return {"n_sentences": len(examples), "n_words": words}
+
+
+def _pairs(victim: AnsweringVictim, folder: str, examples: Sequence[Example]) -> dict[str, Any]:
+    """Return what ``scores.json`` says of perturbed files."""
+    pairs = read_pairs(folder, victim.task)
+    check_originals(pairs, folder, examples)
+    scores, worst = pair_scores(victim, pairs)
+    rows = {name: asdict(one) for name, one in scores.items()}
+    return {"perturbed_files": rows, "worst_case": worst}

@@ -24,7 +24,7 @@ from robustparse.cli.stories import DEFAULT, STORIES, Story
 from robustparse.defenses.monitor import RobustnessEvaluation
 from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.errors import check_choice, check_seed
-from robustparse.evaluation.attack_folder import Summary, attack_into
+from robustparse.evaluation.attack_run.attack_folder import Summary, attack_into
 from robustparse.evaluation.lines import EXAMPLES, RUN, SUMMARY, read_lines
 from robustparse.evaluation.tally import Tally, result_lines
 from robustparse.files import make_folder, write_text

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -10,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from robustparse.data.batch import Batch
-from robustparse.data.sampler import forward_words
+from robustparse.data.sampler import EvaluationLoader, forward_words
 from robustparse.errors import InputError, check_choice
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.base import Model, Predictions, evaluating
@@ -150,6 +151,20 @@ class ModelVictim:
             losses = (model.margin if loss == "margin" else model.loss)(states, batch)
             (gradient,) = torch.autograd.grad(losses.sum(), embedded)
         return tuple(map(_numpy, by_word(model, batch, gradient, embedded.detach())))  # type: ignore[return-value]
+
+    def losses(self, examples: Sequence[Example]) -> NDArray[np.float64]:
+        """Return the loss of each example's gold answer, without dropout, ``(examples,)``.
+
+        There is one model only.
+        """
+        model = self._only("losses of")
+        numbered = [replace(example, id=row) for row, example in enumerate(examples)]
+        found = np.zeros(len(numbered))
+        with self.evaluating():
+            for batch in EvaluationLoader(model.encode(numbered, checked=False), self.batch_words):
+                batch = batch.to(model.device)
+                found[batch.ids.cpu().numpy()] = _numpy(model.loss(model(batch), batch))
+        return found
 
     def vectors(self, rows: Tokens) -> NDArray[np.float64]:
         """See ``DifferentiableVictim.vectors``."""

@@ -45,6 +45,10 @@ class ClassificationTask(TextTask):
         examples: list[Example] = getattr(sample_reviews(seed), split)
         return examples
 
+    def gold(self, text: str) -> str:
+        """Return the label."""
+        return text.strip()
+
     def warnings(
         self,
         examples: Sequence[Example],

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from robustparse.data.forms import read_forms
 from robustparse.errors import InputError
-from robustparse.grammars import LANGUAGES, exact_match, tranx_match
+from robustparse.grammars import LANGUAGES, exact_match, language_of, read_form, tranx_match
 from robustparse.metrics import PunctuationPolicy, percent
 from robustparse.tasks.task import Record
 from robustparse.tasks.text import TextTask, template
@@ -49,6 +49,12 @@ class SemanticTask(TextTask):
 
         examples: list[Example] = getattr(sample_questions(seed), split)
         return examples
+
+    def gold(self, text: str) -> LogicalForm:
+        """See `Task.gold`."""
+        language = language_of(text.split())
+        read_form(text, language)
+        return LogicalForm(text, language)
 
     def warnings(
         self,

@@ -162,6 +162,15 @@ class Task(Protocol):
         """Compute the scores whose sums are there, in percent; None where nothing was counted."""
         ...
 
+    def gold(self, text: str) -> Any:
+        """Return the gold answer that a column of a file holds.
+
+        Raises:
+            InputError: it is none, or gold answers are not written in columns.
+        """
+        found = f"answers of the task {self.name} are not written in a column"
+        raise InputError(found, expected="a task with one answer a text")
+
     def to_record(self, answer: Any) -> dict[str, Any]:
         """Return an answer as JSON, as a line of ``examples.jsonl`` holds it."""
         ...

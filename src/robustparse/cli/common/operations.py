@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from inspect import isabstract
+from pathlib import Path
 
 from robustparse import perturbations
 from robustparse.errors import InputError
@@ -16,7 +17,8 @@ def with_operations(arguments: Sequence[str]) -> list[str]:
     """Return the arguments of a command with the names of operations as classes.
 
     A name is ``final_stop`` for the public class `FinalStop`, or the class path of the user's own.
-    A list in YAML or JSON, which may hold settings, stays as it is.
+    A list in YAML or JSON, which may hold settings, stays as it is. A folder of perturbed texts is
+    given to ``--perturbed_files``.
 
     Raises:
         InputError: a name is none of these.
@@ -24,7 +26,10 @@ def with_operations(arguments: Sequence[str]) -> list[str]:
     kept: list[str] = []
     for name, value, tokens in each_option(arguments):
         named = name in _OPTIONS and value is not None and not value.lstrip().startswith("[")
-        kept += [f"{name}={_classes(name, str(value))}"] if named else tokens
+        if name == "--perturbed" and value is not None and Path(value).is_dir():
+            kept += [f"--perturbed_files={value}"]
+        else:
+            kept += [f"{name}={_classes(name, str(value))}"] if named else tokens
     return kept
 
 

@@ -30,8 +30,8 @@ from torch.distributed.distributed_c10d import PrefixStore
 from torch.distributed.rendezvous import rendezvous
 
 from robustparse.errors import InputError, ProcessDiedError
+from robustparse.evaluation.attack_run.shards import Lines, Source, Speed, drain, shard
 from robustparse.evaluation.lines import GrowingFile, append_line, part_file
-from robustparse.evaluation.shards import Lines, Source, Speed, drain, shard
 from robustparse.types import Example
 
 T = TypeVar("T")

@@ -18,6 +18,7 @@ from robustparse import __version__
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError
+from robustparse.evaluation.attack_run.shards import Source, Speed, attacked_lines, drain
 from robustparse.evaluation.breakdown import NOT_MEASURED, breakdown
 from robustparse.evaluation.lines import (
     EXAMPLES,
@@ -30,7 +31,6 @@ from robustparse.evaluation.lines import (
     tidy,
 )
 from robustparse.evaluation.reach import Reach
-from robustparse.evaluation.shards import Source, Speed, attacked_lines, drain
 from robustparse.evaluation.tally import Tally, check_line
 from robustparse.files import as_written, locked, make_folder, read_json, write_text, written
 from robustparse.tasks.task import Task

@@ -1,0 +1,215 @@
+"""Scores on perturbed texts made beforehand: the measures of Huang et al. (2021), section 4.
+
+A file has a row for each perturbed text, ``perturbed TAB original TAB answer``, and is called after
+the operation that made it. Of the rows S of a file, with f the victim's answer:
+
+- standard accuracy: f(original) is right, in percent of S;
+- perturbation accuracy: f(perturbed) is right, in percent of S;
+- robust accuracy: f(perturbed) is right, in percent of the rows with f(original) right;
+- black-box success rate: f(perturbed) is wrong, in percent of the rows where the loss of the gold
+  answer has grown. These include rows that were wrong before; lower is better.
+
+Micro averages pool the rows of all files, macro averages are means over files.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from robustparse.errors import InputError
+from robustparse.evaluation.clean import AnsweringVictim, predictions
+from robustparse.files import read_lines
+from robustparse.metrics import percent
+from robustparse.models.victim import ModelVictim
+from robustparse.tasks.task import Task
+from robustparse.types import Example, Sentence
+
+Words = tuple[str, ...]
+
+
+class Pair(NamedTuple):
+    """A row of a file: two texts with one gold answer."""
+
+    perturbed: Example
+    original: Example
+
+
+@dataclass(frozen=True)
+class PairScores:
+    """The measures of a file's rows, in percent; None where no row counts.
+
+    Args:
+        rows: how many there are.
+        standard_accuracy, perturbation_accuracy, robust_accuracy, blackbox_success_rate: see the
+            module; the last is None for victims without a loss.
+        changed: perturbation accuracy of the rows whose two texts differ.
+        answerable: perturbation accuracy of the rows that hold every word of the answer which the
+            original holds, such as the slots of a logical form.
+        deduplicated: perturbation accuracy of different rows.
+    """
+
+    rows: int
+    standard_accuracy: float | None
+    perturbation_accuracy: float | None
+    robust_accuracy: float | None
+    blackbox_success_rate: float | None
+    changed: float | None
+    answerable: float | None
+    deduplicated: float | None
+
+
+def read_pairs(folder: str | Path, task: Task) -> dict[str, list[Pair]]:
+    """Read every ``.tsv`` file of a folder, by the names of the operations.
+
+    Raises:
+        InputError: there is none, or names the file and the line of what is no row.
+    """
+    paths = sorted(Path(folder).glob("*.tsv"))
+    if not paths:
+        raise InputError("holds no .tsv file", path=str(folder), expected="one for each operation")
+    return {path.stem: _read(path, task) for path in paths}
+
+
+def _read(path: Path, task: Task) -> list[Pair]:
+    pairs = []
+    for number, line in read_lines(path):
+        columns = line.split("\t")
+        if len(columns) != 3 or not all(map(str.strip, columns)):
+            expected = "a perturbed text, its original and the answer, separated by tabs"
+            found = f"{len(columns)} columns in {line[:60]!r}"
+            raise InputError(found, path=path, line=number, expected=expected)
+        try:
+            gold = task.gold(columns[2])
+        except InputError as error:
+            raise InputError(error.found, path=path, line=number, expected=error.expected) from None
+        texts = (Sentence(tuple(column.split())) for column in columns[:2])
+        pairs.append(Pair(*(Example(number - 1, text, gold) for text in texts)))
+    if not pairs:
+        raise InputError("the file holds no row", path=path)
+    return pairs
+
+
+def check_originals(
+    pairs: Mapping[str, Sequence[Pair]], folder: str | Path, examples: Sequence[Example]
+) -> None:
+    """Refuse rows whose originals are not among the examples.
+
+    Raises:
+        InputError: names the file and the line of the first such row.
+    """
+    known = {example.sentence.words for example in examples}
+    for name, rows in pairs.items():
+        for row in rows:
+            if row.original.sentence.words not in known:
+                text = " ".join(row.original.sentence.words)
+                raise InputError(
+                    f"the original {text!r:.80} is not in the data",
+                    path=Path(folder) / f"{name}.tsv",
+                    line=row.original.id + 1,
+                    remedy="score the split that the texts were made of, without --limit",
+                )
+
+
+class _Outcome(NamedTuple):
+    """What a victim makes of a pair; ``grown`` is whether the gold answer's loss has."""
+
+    pair: Pair
+    before: bool
+    after: bool
+    grown: bool | None
+
+
+def pair_scores(
+    victim: AnsweringVictim, pairs: Mapping[str, Sequence[Pair]]
+) -> tuple[dict[str, PairScores], float]:
+    """Compute the measures of each file, and as ``micro`` and ``macro`` those of all.
+
+    Returns:
+        The measures, and the percentage of originals all of whose perturbed texts are answered
+        rightly.
+    """
+    every = [example for rows in pairs.values() for pair in rows for example in pair]
+    different = {(each.sentence.words, str(each.gold)): each for each in every}
+    numbered = [
+        Example(id_, each.sentence, each.gold) for id_, each in enumerate(different.values())
+    ]
+    # Nobody wrote these texts: one over an encoder's limit is read in windows, as under attack.
+    answers = {each.id: each.answer for each in predictions(victim, numbered, checked=False)}
+    losses = _losses(victim, numbered)
+    rows_of = dict(zip(different, range(len(numbered)), strict=True))
+    right = [_right(victim.task, answers[each.id], each) for each in numbered]
+
+    def outcome(pair: Pair) -> _Outcome:
+        after, before = (rows_of[each.sentence.words, str(each.gold)] for each in pair)
+        grown = None if losses is None else bool(losses[after] > losses[before])
+        return _Outcome(pair, right[before], right[after], grown)
+
+    outcomes = {name: [outcome(pair) for pair in rows] for name, rows in pairs.items()}
+    scores = {name: _scores(rows) for name, rows in outcomes.items()}
+    micro = _scores([row for rows in outcomes.values() for row in rows])
+    worst: dict[Words, bool] = {}
+    for row in (row for rows in outcomes.values() for row in rows):
+        original = _words(row.pair.original)
+        worst[original] = worst.get(original, True) and row.after
+    averages = {"micro": micro, "macro": _mean([*scores.values()])}
+    return scores | averages, percent(sum(worst.values()), len(worst))
+
+
+def _losses(victim: AnsweringVictim, examples: Sequence[Example]) -> list[float] | None:
+    """Return the losses of gold answers, where one model is the victim."""
+    if not isinstance(victim, ModelVictim) or len(victim.models) > 1:
+        return None
+    losses: list[float] = victim.losses(examples).tolist()
+    return losses
+
+
+def _right(task: Task, answer: object, example: Example) -> bool:
+    counted = task.counted(example.sentence, "none")
+    sums = task.correct(answer, example, counted)
+    return all(sums[name] == sums["counted"] for name in task.sums)
+
+
+def _scores(rows: Sequence[_Outcome]) -> PairScores:
+    after = np.array([row.after for row in rows])
+    before = np.array([row.before for row in rows])
+    grown = None if rows[0].grown is None else np.array([row.grown for row in rows])
+    changed = np.array([_words(row.pair.perturbed) != _words(row.pair.original) for row in rows])
+    answerable = np.array([_answerable(row.pair) for row in rows])
+    first = {(*map(_words, row.pair), str(row.pair.original.gold)): i for i, row in enumerate(rows)}
+    return PairScores(
+        rows=len(rows),
+        standard_accuracy=_share(before),
+        perturbation_accuracy=_share(after),
+        robust_accuracy=_share(after[before]),
+        blackbox_success_rate=None if grown is None else _share(~after[grown]),
+        changed=_share(after[changed]),
+        answerable=_share(after[answerable]),
+        deduplicated=_share(after[[*first.values()]]),
+    )
+
+
+def _mean(scores: Sequence[PairScores]) -> PairScores:
+    """Return the means over files; those without a figure are left out."""
+
+    def mean(name: str) -> float | None:
+        known = [value for one in scores if (value := getattr(one, name)) is not None]
+        return float(np.mean(known)) if known else None
+
+    names = [field.name for field in fields(PairScores) if field.name != "rows"]
+    return PairScores(sum(one.rows for one in scores), *map(mean, names))
+
+
+def _share(marked: np.ndarray) -> float | None:
+    return percent(int(marked.sum()), len(marked)) if len(marked) else None
+
+
+def _words(example: Example) -> Words:
+    return example.sentence.words
+
+
+def _answerable(pair: Pair) -> bool:
+    needed = set(_words(pair.original)) & set(str(pair.original.gold).split())
+    return needed <= set(_words(pair.perturbed))

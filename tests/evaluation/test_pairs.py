@@ -1,0 +1,133 @@
+"""The measures of Huang et al. (2021) on perturbed texts made beforehand, against a plain count."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from robustparse.data.vocab import Vocabulary
+from robustparse.errors import InputError
+from robustparse.evaluation.pairs import check_originals, pair_scores, read_pairs
+from robustparse.models import LSTMEncoder, ModelVictim, Seq2Seq
+from robustparse.tasks.classification import ClassificationTask
+from robustparse.tasks.dependency import DependencyTask
+from robustparse.tasks.semantic import SemanticTask
+from robustparse.types import Example, Sentence
+from robustparse.victims import BlackBox
+
+ROWS = {
+    "insertion": [
+        ("right a", "right b", "x"),
+        ("wrong a", "right b", "x"),
+        ("right a", "wrong b", "x"),
+        ("wrong c", "wrong b", "x"),
+        ("right x", "right x b", "x"),
+    ],
+    "deletion": [("wrong a", "right b", "x"), ("wrong a", "right b", "x"), ("right", "right", "x")],
+    "none": [("right", "wrong", "x")],
+}
+MACRO = (160 / 3, 580 / 9, 50.0, 160 / 3, 580 / 9, 70.0)
+
+
+class Honest(BlackBox):
+    """Answers x to texts that say that they are right."""
+
+    def __init__(self) -> None:
+        super().__init__("classification", labels=["x", "y"])
+
+    def answer(self, texts: list[list[str]]) -> list[str]:
+        return ["x" if each[0] == "right" else "y" for each in texts]
+
+
+def write(folder: Path, rows: dict[str, list[tuple[str, str, str]]] = ROWS) -> Path:
+    for name, some in rows.items():
+        text = "".join("\t".join(row) + "\n" for row in some)
+        (folder / f"{name}.tsv").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_measures_by_hand(tmp_path: Path):
+    pairs = read_pairs(write(tmp_path), ClassificationTask())
+    scores, worst = pair_scores(Honest(), pairs)
+    found = {
+        name: [*[*asdict(one).values()][:4], one.changed, one.answerable, one.deduplicated]
+        for name, one in scores.items()
+    }
+    third = 100 / 3
+    assert found == {
+        # rows, standard, perturbation and robust accuracy, changed, answerable, deduplicated
+        "deletion": [3, 100.0, third, third, 0.0, third, 50.0],
+        "insertion": [5, 60.0, 60.0, pytest.approx(2 * third), 60.0, 60.0, 60.0],
+        "none": [1, 0.0, 100.0, None, 100.0, 100.0, 100.0],
+        "micro": [9, *map(pytest.approx, (600 / 9, 500 / 9, 50.0, 50.0, 500 / 9, 500 / 7))],
+        "macro": [9, *map(pytest.approx, MACRO)],
+    }
+    assert all(one.blackbox_success_rate is None for one in scores.values())
+    # Originals: "right b" and "wrong b" have a wrong text, "right x b", "right" and "wrong" none.
+    assert worst == pytest.approx(60.0)
+
+
+def test_success_counts_rows_whose_gold_loss_has_grown(tmp_path: Path):
+    forms = ["( a s0 )", "( b s0 )", "( a c0 )"]
+    words = ["what", "is", "s0", "c0", "the", "a"]
+    rng = np.random.default_rng(0)
+    rows = [
+        (" ".join(rng.choice(words, 3)), " ".join(rng.choice(words, 4)), forms[number % 3])
+        for number in range(40)
+    ]
+    pairs = read_pairs(write(tmp_path, {"insertion": rows}), SemanticTask())
+    originals = [pair.original for pair in pairs["insertion"]]
+    settings = {"token_dim": 4, "hidden": 5, "beam": 2, "longest": 12}
+    known = Vocabulary.from_examples(originals, min_count=1)
+    parser = Seq2Seq(LSTMEncoder(5, 0, 4, 6, 1), vocabulary=known, **settings).double()
+    adam = torch.optim.Adam(parser.parameters(), 0.02)
+    batch = parser.encode(originals).batch(range(len(originals)), 1.0)
+    for _ in range(40):
+        adam.zero_grad()
+        parser.loss(parser(batch), batch).mean().backward()
+        adam.step()
+    parser.eval()
+    grown = after = 0
+    for pair in pairs["insertion"]:
+        losses = []
+        for example in pair:
+            single = parser.encode([example]).batch([0], 1.0)
+            with torch.no_grad():
+                losses.append(float(parser.loss(parser(single), single)))
+        (answer,) = parser.predict([pair.perturbed.sentence])
+        if losses[0] > losses[1]:
+            grown += 1
+            after += answer != pair.perturbed.gold
+    scores, _ = pair_scores(ModelVictim([parser]), pairs)
+    assert 0 < after <= grown < 40
+    assert scores["insertion"].blackbox_success_rate == pytest.approx(100 * after / grown)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [("a\tb", "tabs"), ("a\tb\t( a )\td", "tabs"), ("a\t\t( a )", "tabs"), ("a\tb\t( a", "')'")],
+)
+def test_what_is_no_row_is_named(tmp_path: Path, line: str, expected: str):
+    (tmp_path / "insertion.tsv").write_text(f"a\tb\t( a )\n{line}\n", encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        read_pairs(tmp_path, SemanticTask())
+    assert error.value.line == 2
+    assert expected in str(error.value.expected)
+
+
+def test_folders_and_originals_that_do_not_fit(tmp_path: Path):
+    with pytest.raises(InputError) as error:
+        read_pairs(tmp_path, SemanticTask())
+    assert error.value.path == str(tmp_path)
+    write(tmp_path)
+    with pytest.raises(InputError):
+        read_pairs(tmp_path, DependencyTask())
+    pairs = read_pairs(tmp_path, ClassificationTask())
+    texts = ["right b", "wrong b", "right x b", "right"]
+    examples = [Example(i, Sentence(tuple(text.split())), "x") for i, text in enumerate(texts)]
+    with pytest.raises(InputError) as error:
+        check_originals(pairs, tmp_path, examples)
+    assert (error.value.path, error.value.line) == (str(tmp_path / "none.tsv"), 1)
+    check_originals({"insertion": pairs["insertion"]}, tmp_path, examples)
