@@ -13,8 +13,19 @@ from robustparse.data.batch import Batch
 from robustparse.data.sample.questions import sample_questions
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
-from robustparse.models import LSTMEncoder, ModelVictim, Seq2Seq, TransformerEncoder
+from robustparse.grammars import Derivation, Node, actions_of, grammar_of, read_form, to_ast
+from robustparse.models import (
+    LSTMEncoder,
+    ModelVictim,
+    SemanticParser,
+    Seq2Seq,
+    TransformerEncoder,
+    TranX,
+)
+from robustparse.models.beam import beam_search
 from robustparse.models.encoders.base import Encoder
+from robustparse.models.semantic.action_stepper import ActionStepper
+from robustparse.models.semantic.actions import COLUMNS
 from robustparse.types import Example, LogicalForm, Sentence
 from tiny_models import TEXTS, save_bert
 
@@ -25,13 +36,30 @@ EXAMPLES = [
 ]
 
 
+PARENTS = ("parent_rule", "parent_field", "parent_type", "parent_state")
+KINDS: dict[str, tuple[type[SemanticParser], dict[str, Any]]] = {
+    "Seq2Seq": (Seq2Seq, {"token_dim": 5}),
+    "TranX": (TranX, {"action_dim": 5}),
+    "TranX with parents": (
+        TranX,
+        {"action_dim": 5, "field_dim": 3, "type_dim": 2} | dict.fromkeys(PARENTS, True),
+    ),
+}
+KIND = pytest.mark.parametrize("kind", KINDS)
+
+
 def make(
-    seed: int = 0, encoder: Encoder | None = None, examples: list[Example] = EXAMPLES, **other: Any
-) -> Seq2Seq:
+    kind: str = "Seq2Seq",
+    seed: int = 0,
+    encoder: Encoder | None = None,
+    examples: list[Example] = EXAMPLES,
+    **other: Any,
+) -> Any:
     """An untrained parser in float64, every weight random: no score is a tie."""
     vocabulary = Vocabulary.from_examples(examples, min_count=1)
-    settings = {"token_dim": 5, "hidden": 6, "longest": 9} | other
-    parser = Seq2Seq(encoder or LSTMEncoder(5, 0, 4, 6, 1), vocabulary=vocabulary, **settings)
+    made, sizes = KINDS[kind]
+    settings = {"hidden": 6, "longest": 9} | sizes | other
+    parser = made(encoder or LSTMEncoder(5, 0, 4, 6, 1), vocabulary=vocabulary, **settings)
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in parser.double().parameters():
@@ -40,26 +68,46 @@ def make(
     return parser.eval()
 
 
-def batch_of(parser: Seq2Seq, examples: list[Example] = EXAMPLES) -> Batch:
+def batch_of(parser: SemanticParser, examples: list[Example] = EXAMPLES) -> Batch:
     return parser.encode(examples).batch(range(len(examples)), 1.0)
 
 
-def answered(parser: Seq2Seq, batch: Batch) -> tuple[list[LogicalForm], np.ndarray]:
+def answered(parser: SemanticParser, batch: Batch) -> tuple[list[LogicalForm], np.ndarray]:
     found = parser.predicted(batch)
     return parser.answers(found, batch.lengths.tolist()), found[2]
 
 
+def trees(parser: TranX, batch: Batch) -> list[Node | None]:
+    """The trees of the forms: another tree may be printed as the same form."""
+    stepper = ActionStepper(parser, [parser], [parser(batch)])
+    beam_search(stepper, len(batch), parser.beam, parser.longest)
+    return [stepper.derivations[row].tree for row in stepper.best()]
+
+
+def with_gold(parser: SemanticParser, example: Example, gold: LogicalForm | Node) -> Batch:
+    """A batch of one utterance with another gold answer."""
+    if isinstance(gold, str):
+        return batch_of(parser, [Example(0, example.sentence, gold)])
+    batch = batch_of(parser, [example])
+    columns = np.array(parser.numbers.steps(gold)).T[:, None]
+    batch.gold |= {n: torch.from_numpy(c) for n, c in zip(COLUMNS, columns, strict=True)}
+    return batch
+
+
 @torch.no_grad()
+@KIND
 @pytest.mark.parametrize("beam", [1, 4])
-def test_probabilities_are_those_of_teacher_forcing(beam: int):
+def test_probabilities_are_those_of_teacher_forcing(kind: str, beam: int):
     # Random parsers seldom end a form: one that is as long as allowed has no end to be forced.
     checked = 0
     for seed in range(40):
-        parser = make(seed, beam=beam, longest=30)
-        forms, probabilities = answered(parser, batch_of(parser))
-        for example, form, probability in zip(EXAMPLES, forms, probabilities, strict=True):
-            if 0 < len(form.split()) < 30:
-                own = batch_of(parser, [Example(0, example.sentence, form)])
+        parser = make(kind, seed, beam=beam, longest=30)
+        batch = batch_of(parser)
+        forms, probabilities = answered(parser, batch)
+        built = trees(parser, batch) if isinstance(parser, TranX) else forms
+        for row, (form, probability) in enumerate(zip(built, probabilities, strict=True)):
+            if form is not None and 0 < len(forms[row].split()) < 30:
+                own = with_gold(parser, EXAMPLES[row], form)
                 loss = float(parser.loss(parser(own), own))
                 assert np.exp(-loss) == pytest.approx(probability, rel=1e-10)
                 checked += 1
@@ -71,7 +119,7 @@ def test_a_wide_beam_finds_the_best_form():
     few = [Example(0, Sentence(("the", "cats")), LogicalForm("( a )", "lambda"))]
     better = 0
     for seed in range(6):
-        parser = make(seed, examples=few, beam=300, longest=5)
+        parser = make("Seq2Seq", seed, examples=few, beam=300, longest=5)
         every = [
             Example(0, few[0].sentence, LogicalForm(" ".join(tokens), "lambda"))
             for length in range(5)
@@ -106,9 +154,10 @@ def test_beam_of_one_is_greedy():
 
 
 @torch.no_grad()
+@KIND
 @pytest.mark.parametrize("beam", [1, 3])
-def test_forms_and_losses_do_not_depend_on_batch_mates(beam: int):
-    parser = make(beam=beam)
+def test_forms_and_losses_do_not_depend_on_batch_mates(kind: str, beam: int):
+    parser = make(kind, beam=beam)
     batch = batch_of(parser)
     losses, (forms, probabilities) = parser.loss(parser(batch), batch), answered(parser, batch)
     for row, example in enumerate(EXAMPLES):
@@ -118,8 +167,10 @@ def test_forms_and_losses_do_not_depend_on_batch_mates(beam: int):
         assert (form, probability) == (forms[row], pytest.approx(probabilities[row], rel=1e-10))
 
 
-def test_every_parameter_gets_a_gradient_and_moves():
-    parser = make(dropout=0.0, token_dropout=0.0).train()
+@KIND
+def test_every_parameter_gets_a_gradient_and_moves(kind: str):
+    off = {"dropout": 0.0} | ({"token_dropout": 0.0} if kind == "Seq2Seq" else {})
+    parser = make(kind, **off).train()
     before = {name: parameter.clone() for name, parameter in parser.named_parameters()}
     optimizer = torch.optim.Adam(parser.parameters(), 1e-3)
     batch = batch_of(parser)
@@ -153,6 +204,47 @@ def test_the_loss_by_hand():
     assert float(parser.loss(parser(batch), batch)) == pytest.approx(float(loss), rel=1e-12)
 
 
+def steps_of(parser: TranX, form: str) -> list[tuple[int, int]]:
+    """The actions of a form as (number, number of the parent's rule)."""
+    numbers, derivation, steps = parser.numbers, Derivation(grammar_of("lambda")), []
+    for action in actions_of(to_ast(read_form(form, "lambda"), "lambda")):
+        steps.append((numbers.number(action), numbers.frontier(derivation)[0]))
+        derivation = derivation.apply(action)
+    return steps
+
+
+@torch.no_grad()
+def test_the_loss_of_tranx_by_hand():
+    """Rules and tokens have a softmax each; the parent's rule and state are read."""
+    parser = make("TranX", parent_rule=True, parent_state=True)
+    example = EXAMPLES[1]
+    batch = batch_of(parser, [example])
+    states = parser.encoder(parser.embed(batch), batch.words, batch.lengths)[0]
+    hidden = parser.first_hidden(torch.cat([states[0], states[-1]])).tanh()
+    cell = attended = torch.zeros(6, dtype=torch.float64)
+    weights = dict(parser.named_parameters())
+    embedded, rules = parser.actions.weight, parser.numbers.rules
+    loss, before, opened, seen = 0.0, 0, {0: torch.zeros(6, dtype=torch.float64)}, []
+    columns = {name: batch.gold[name][0].tolist() for name in COLUMNS}
+    for step, (action, parent) in enumerate(steps_of(parser, example.gold)):
+        assert (columns["actions"][step], columns["parents"][step]) == (action, parent)
+        parent_state = opened[columns["parent_steps"][step]]
+        inputs = torch.cat([embedded[before], attended, embedded[parent], parent_state])
+        hidden, cell = parser.cell(inputs, (hidden, cell))
+        opened[step + 1] = hidden
+        context = (states[1:] @ weights["attention.key.weight"].T @ hidden).softmax(0) @ states[1:]
+        attended = (weights["attention.output.weight"] @ torch.cat([hidden, context])).tanh()
+        scores = embedded[:-1] @ (parser.query.weight @ attended) + parser.bias
+        part = rules if action < rules.stop else parser.numbers.tokens
+        loss = loss - scores[part].log_softmax(0)[action - part.start]
+        if parent:  # the rule that was applied at the parent's step
+            assert seen[columns["parent_steps"][step] - 1] == parent
+        seen.append(action)
+        before = action
+    assert len(seen) > 8
+    assert float(parser.loss(parser(batch), batch)) == pytest.approx(float(loss), rel=1e-12)
+
+
 @torch.no_grad()
 def test_smoothing_and_hidden_tokens_are_of_training_only():
     parser = make(dropout=0.0, token_dropout=0.5, smoothing=0.1)
@@ -170,18 +262,26 @@ def test_smoothing_and_hidden_tokens_are_of_training_only():
     assert not torch.allclose(noisy, smoothed)
 
 
-def test_members_share_each_step():
+@KIND
+def test_members_share_each_step(kind: str):
     """Two equal parsers answer as one; the mean of two differs from both somewhere."""
-    one, other, again = make(0), make(1), make(0)
+    examples = [*EXAMPLES, *EXAMPLES[::-1]]
+    differing = 0
 
     @torch.no_grad()
-    def forms(*members: Seq2Seq) -> list[LogicalForm]:
+    def forms(*members: SemanticParser) -> list[LogicalForm]:
         batches = [batch_of(member) for member in members]
         states = [member(batch) for member, batch in zip(members, batches, strict=True)]
-        return one.answers(one.decode(members, states, batches), [])
+        return members[0].answers(members[0].decode(members, states, batches), [])
 
-    assert forms(one, again) == forms(one)
-    assert forms(one, other) not in (forms(one), forms(other))
+    for seed in range(6):
+        one, again = make(kind, seed, longest=30), make(kind, seed, longest=30)
+        # Its tokens have other numbers.
+        other = make(kind, seed + 1, examples=examples[4:], longest=30)
+        assert forms(one, again) == forms(one)
+        both = {form for form in forms(one, other) if form}
+        differing += bool(both - {*forms(one), *forms(other)})
+    assert differing
 
 
 def test_a_token_never_seen_adds_no_loss_and_its_form_is_never_right():
@@ -199,13 +299,14 @@ def test_a_token_never_seen_adds_no_loss_and_its_form_is_never_right():
     assert metric.compute() == {"exact_match": 50.0}
 
 
-def test_it_learns_the_sample_and_its_goal_follows_the_gold_forms_loss():
+@pytest.mark.parametrize("kind", ["Seq2Seq", "TranX"])
+def test_it_learns_the_sample_and_its_goal_follows_the_gold_forms_loss(kind: str):
     examples = sample_questions(0).train[:60]
     vocabulary = Vocabulary.from_examples(examples, min_count=1)
     encoder = LSTMEncoder(24, 0, hidden=24, layers=1, dropout=0.0)
-    sizes = {"token_dim": 16, "hidden": 32, "dropout": 0.0, "token_dropout": 0.0, "beam": 2}
-    sizes |= {"smoothing": 0.0}
-    parser = Seq2Seq(encoder, vocabulary=vocabulary, **sizes)
+    sizes: dict[str, Any] = {"hidden": 32, "dropout": 0.0, "smoothing": 0.0, "beam": 2}
+    own = {"token_dim": 16, "token_dropout": 0.0} if kind == "Seq2Seq" else {"action_dim": 16}
+    parser = KINDS[kind][0](encoder, vocabulary=vocabulary, **sizes, **own)
     optimizer = torch.optim.Adam(parser.parameters(), 1e-2)
     batch = parser.encode(examples).batch(range(len(examples)), 1.0)
     for _ in range(250):

@@ -81,11 +81,11 @@ def evaluate(
     pairs = {} if perturbed_files is None else _pairs(opened, perturbed_files, examples)
     if folder is not None:
         write_answers(folder / f"predictions{task.ending(data)}", task, examples, answers)
-        about = {"task": task.name, "checkpoints": names, "data": data, "punctuation": punctuation}
-        about |= {"decoder": decoder, "precision": precision} | _counts(examples)
+        about = {"task": task.name, "checkpoints": names, "data": data, **_counts(examples)}
+        passes = {"punctuation": punctuation, "decoder": decoder, "precision": precision}
         noise = {"seed": seed, "perturbed": noisy} if noisy else {}
         versions = {"robustparse": __version__, "torch": str(torch.__version__)}
-        report = {**about, **scores, **noise, **pairs, "versions": versions}
+        report = {**about, **passes, **scores, **noise, **pairs, "versions": versions}
         write_text(folder / "scores.json", json.dumps(report, indent=2) + "\n")
     terminal().print(score_table({Path(names[0]).stem: scores, **noisy}))
     if pairs:

@@ -13,6 +13,7 @@ from .encoders.word_embeddings import WordEmbeddings
 from .optimization import Optimization
 from .semantic.parser import SemanticParser
 from .semantic.seq2seq import Seq2Seq
+from .semantic.tranx import TranX
 from .victim import ModelVictim
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Seq2Seq",
     "StackPointerParser",
     "TextClassifier",
+    "TranX",
     "TransformerEncoder",
     "WordCNN",
     "WordEmbeddings",

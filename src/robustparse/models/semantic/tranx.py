@@ -1,0 +1,267 @@
+"""TranX (Yin and Neubig 2018): a decoder of the actions that build an abstract syntax tree.
+
+An LSTM reads the action before and its own attentional state; of the frontier field it may read the
+parent's rule, the field, its type, and the decoder's state at the parent's step. An action follows
+from the attentional state: rules, and REDUCE as one more, are scored against each other where the
+frontier field is of a composite type, tokens where it is of a primitive one. In decoding only
+actions that fit the field are allowed, so that every finished hypothesis is a form of the grammar.
+
+As in the released code the first cell state is zero and the first hidden state follows from the
+encoder's last states; here, from its vectors at both ends of the utterance.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from robustparse.data.batch import Batch, Column
+from robustparse.data.vocab import Vocabulary
+from robustparse.errors import InputError, check_least
+from robustparse.grammars import Node, from_ast, print_form, read_form, to_ast
+from robustparse.metrics import PunctuationPolicy
+from robustparse.models.beam import beam_search
+from robustparse.models.encoders.base import Encoder, ends
+from robustparse.models.encoders.bilstm import LSTMEncoder
+from robustparse.models.optimization import Optimization
+from robustparse.models.scores import single_precision
+from robustparse.models.semantic.action_stepper import ActionStepper, Reading
+from robustparse.models.semantic.actions import COLUMNS, ActionNumbers, Frontier
+from robustparse.models.semantic.attention import Attention, Memory
+from robustparse.models.semantic.parser import SemanticParser
+from robustparse.types import Example, LogicalForm
+
+
+class TranX(SemanticParser):
+    """Grammar-based parser over any encoder.
+
+    Further gold columns are those of `COLUMNS`, for `ActionNumbers`.
+
+    Args:
+        encoder: gives a vector a word.
+        action_dim: of the embeddings of actions (128, released code).
+        field_dim: of those of fields (32, there).
+        type_dim: of those of their types (32, there).
+        hidden: of the decoder LSTM and of attentional states (256, there).
+        parent_rule: the decoder reads the rule of the frontier field's parent.
+        parent_field: it reads the field (for ATIS in the released code).
+        parent_type: it reads the field's type.
+        parent_state: it reads its own hidden state at the parent's step (for ATIS, there).
+        dropout: of attentional states (0.5 for GEO and JOBS, 0.3 for ATIS, there).
+        smoothing: of tokens, not of rules, in training (0.1, there).
+        beam: hypotheses an utterance (5).
+        longest: actions of a form at most (110; 55 for JOBS, there).
+        optimization: optimiser and schedule.
+        seed: of initialisation and dropout.
+        init_from: see `BiaffineParser`.
+        vocabulary: given by the data module or a checkpoint.
+
+    Raises:
+        InputError: a number is out of range, or see ``initialize``.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder | None = None,
+        action_dim: int = 128,
+        field_dim: int = 32,
+        type_dim: int = 32,
+        hidden: int = 256,
+        parent_rule: bool = False,
+        parent_field: bool = False,
+        parent_type: bool = False,
+        parent_state: bool = False,
+        dropout: float = 0.5,
+        smoothing: float = 0.1,
+        beam: int = 5,
+        longest: int = 110,
+        optimization: Optimization | None = None,
+        seed: int = 0,
+        init_from: str | None = None,
+        vocabulary: Vocabulary | None = None,
+    ) -> None:
+        super().__init__(encoder or LSTMEncoder(), beam, longest, optimization, seed)
+        sizes = {"action_dim": action_dim, "field_dim": field_dim, "type_dim": type_dim}
+        check_least("TranX", hidden=hidden, **sizes)
+        for name, value in (("dropout", dropout), ("smoothing", smoothing)):
+            if not 0.0 <= value < 1.0:
+                raise InputError(f"must be in [0, 1), got {value}", key=f"TranX: {name}")
+        self.action_dim, self.field_dim, self.type_dim = action_dim, field_dim, type_dim
+        self.hidden, self.dropout, self.smoothing = hidden, dropout, smoothing
+        self.parent_rule, self.parent_field = parent_rule, parent_field
+        self.parent_type, self.parent_state = parent_type, parent_state
+        self.initialize(vocabulary, init_from)
+
+    def build(self, vocabulary: Vocabulary) -> None:
+        """Make the layers."""
+        dim, grammar = self.encoder.out_dim, self.numbers.grammar
+        self.actions = nn.Embedding(self.numbers.unknown + 1, self.action_dim, padding_idx=0)
+        read = self.action_dim + self.hidden
+        if self.parent_rule:
+            read += self.action_dim
+        if self.parent_field:
+            self.fields = nn.Embedding(1 + len(grammar.fields), self.field_dim, padding_idx=0)
+            read += self.field_dim
+        if self.parent_type:
+            self.types = nn.Embedding(1 + len(grammar.types), self.type_dim, padding_idx=0)
+            read += self.type_dim
+        read += self.hidden if self.parent_state else 0
+        self.first_hidden = nn.Linear(2 * dim, self.hidden)
+        self.cell = nn.LSTMCell(read, self.hidden)
+        self.attention = Attention(dim, self.hidden, self.hidden)
+        self.query = nn.Linear(self.hidden, self.action_dim, bias=False)
+        self.bias = nn.Parameter(torch.zeros(self.numbers.unknown))
+        for name, parameter in self.named_parameters():
+            if parameter.dim() > 1 and not name.startswith("encoder."):
+                nn.init.xavier_normal_(parameter)
+        with torch.no_grad():
+            for table in (self.actions, *self._tables):
+                table.weight[0] = 0.0
+
+    @property
+    def _tables(self) -> list[nn.Embedding]:
+        """The embeddings of frontier fields that are read."""
+        tables = [self.fields] if self.parent_field else []
+        return [*tables, self.types] if self.parent_type else tables
+
+    @cached_property
+    def numbers(self) -> ActionNumbers:
+        """Of the actions."""
+        return ActionNumbers(self.language, self.vocabulary.labels)
+
+    def gold_columns(
+        self, examples: Sequence[Example], punctuation: PunctuationPolicy
+    ) -> dict[str, Column]:
+        """Add the gold actions.
+
+        Raises:
+            InputError: a gold form is none of the grammar.
+        """
+        steps = [self._steps(example) for example in examples]
+        lengths = [len(one) for one in steps]
+        joined = np.array([row for one in steps for row in one], dtype=np.int64)
+        columns = zip(COLUMNS, joined.reshape(-1, len(COLUMNS)).T, strict=True)
+        added = {name: Column.of(lengths, values) for name, values in columns}
+        return super().gold_columns(examples, punctuation) | added
+
+    def restricted_gold(
+        self, gold: Sequence[LogicalForm], among: Sequence[NDArray[np.bool_]]
+    ) -> dict[str, NDArray[np.int64]]:
+        """Add the gold actions; a form is of all words."""
+        found = [self.numbers.steps(self._tree(form)) for form in gold]
+        columns = np.zeros((len(COLUMNS), len(found), max(map(len, found))), dtype=np.int64)
+        for row, steps in enumerate(found):
+            columns[:, row, : len(steps)] = np.array(steps).T
+        return super().restricted_gold(gold, among) | dict(zip(COLUMNS, columns, strict=True))
+
+    def _steps(self, example: Example) -> list[tuple[int, ...]]:
+        try:
+            return self.numbers.steps(self._tree(example.gold))
+        except InputError as error:
+            key = f"logical form {example.id + 1}"
+            raise InputError(error.found, key=key, expected=error.expected) from None
+
+    # Network
+
+    def score(self, embeddings: Tensor, batch: Batch) -> Reading:
+        """``(batch, units, dim)`` -> what the decoder looks at."""
+        states = self.encoder(embeddings, batch.words, batch.lengths)
+        start = self.first_hidden(ends(states, batch.lengths)).tanh()
+        return Reading(self.attention.memory(states[:, 1:], batch.mask), start)
+
+    def loss(self, states: Reading, batch: Batch) -> Tensor:
+        """Cross-entropy of the gold actions, ``(batch,)``."""
+        columns = [batch.gold[name] for name in COLUMNS]
+        actions, frontier = columns[0], Frontier(*columns[1:])
+        before = nn.functional.pad(actions[:, :-1], (1, 0))
+        state = (states.start, torch.zeros_like(states.start), torch.zeros_like(states.start))
+        none, attended = torch.zeros_like(states.start), []
+        history = [none]
+        for step in range(actions.shape[1]):
+            now = Frontier(*(column[:, step] for column in frontier))
+            hidden = torch.stack(history if self.parent_state else [none], dim=1)
+            state = self.step(before[:, step], now, hidden, state, states.memory)
+            history.append(state[0])
+            attended.append(state[2])
+        losses = self._losses(self.scores(torch.stack(attended, dim=1)), actions)
+        return losses.sum(1)
+
+    def _losses(self, scores: Tensor, actions: Tensor) -> Tensor:
+        """Return the loss of each step, ``(batch, steps)``; none of unknown tokens and padding."""
+        total = scores.new_zeros(actions.shape)
+        for part in (self.numbers.rules, self.numbers.tokens):
+            counted = (actions >= part.start) & (actions < part.stop)
+            smoothed = self.training and part == self.numbers.tokens
+            losses = nn.functional.cross_entropy(
+                scores[counted][:, part],
+                actions[counted] - part.start,
+                reduction="none",
+                label_smoothing=self.smoothing if smoothed else 0.0,
+            )
+            total = total.masked_scatter(counted, losses)
+        return total
+
+    def step(
+        self,
+        before: Tensor,
+        frontier: Frontier,
+        history: Tensor,
+        state: tuple[Tensor, Tensor, Tensor],
+        memory: Memory,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Take a step; rows of an utterance are next to each other.
+
+        Args:
+            before: ``(rows,)`` numbers of the actions before.
+            frontier: of each row.
+            history: ``(rows, 1 + steps, hidden)`` hidden states so far after one of zeros, read if
+                ``parent_state`` is on.
+            state: hidden, cell and attentional states, each ``(rows, hidden)``.
+            memory: of the utterances.
+
+        Returns:
+            The new states.
+        """
+        read = [self.actions(before), state[2]]
+        if self.parent_rule:
+            read.append(self.actions(frontier.parents))
+        if self.parent_field:
+            read.append(self.fields(frontier.fields))
+        if self.parent_type:
+            read.append(self.types(frontier.types))
+        if self.parent_state:
+            rows = torch.arange(len(before), device=before.device)
+            read.append(history[rows, frontier.parent_steps])
+        hidden, cell = self.cell(torch.cat(read, dim=-1), state[:2])
+        attended = self.attention(hidden.view(len(memory.keys), -1, self.hidden), memory)
+        attended = nn.functional.dropout(attended, self.dropout, self.training)
+        return hidden, cell, attended.flatten(0, 1)
+
+    def scores(self, attended: Tensor) -> Tensor:
+        """Attentional states ``(..., hidden)`` -> scores of actions, ``(..., unknown)``."""
+        weight = self.actions.weight[: self.numbers.unknown]
+        return single_precision(nn.functional.linear(self.query(attended), weight, self.bias))
+
+    @torch.no_grad()
+    def forms(
+        self,
+        members: Sequence["TranX"],
+        states: Sequence[Reading],
+        batches: Sequence[Batch],
+    ) -> tuple[list[str], NDArray[np.float64]]:
+        """Return the best forms of a beam search; members share hypotheses."""
+        stepper = ActionStepper(self, members, states)
+        scores = beam_search(stepper, stepper.texts, self.beam, self.longest).flatten()
+        rows = stepper.best()
+        trees = [stepper.derivations[row].tree for row in rows]
+        forms = ["" if tree is None else self._printed(tree) for tree in trees]
+        return forms, scores[rows].double().exp().cpu().numpy()
+
+    def _tree(self, form: LogicalForm) -> Node:
+        return to_ast(read_form(form, self.language), self.language)
+
+    def _printed(self, tree: Node) -> str:
+        return print_form(from_ast(tree, self.language), self.language)
