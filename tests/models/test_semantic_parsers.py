@@ -15,6 +15,7 @@ from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.grammars import Derivation, Node, actions_of, grammar_of, read_form, to_ast
 from robustparse.models import (
+    Coarse2Fine,
     LSTMEncoder,
     ModelVictim,
     SemanticParser,
@@ -45,6 +46,7 @@ KINDS: dict[str, tuple[type[SemanticParser], dict[str, Any]]] = {
         {"action_dim": 5, "field_dim": 3, "type_dim": 2} | dict.fromkeys(PARENTS, True),
     ),
 }
+KINDS["Coarse2Fine"] = (Coarse2Fine, {"input_dim": 4})
 KIND = pytest.mark.parametrize("kind", KINDS)
 
 
@@ -299,14 +301,16 @@ def test_a_token_never_seen_adds_no_loss_and_its_form_is_never_right():
     assert metric.compute() == {"exact_match": 50.0}
 
 
-@pytest.mark.parametrize("kind", ["Seq2Seq", "TranX"])
+@pytest.mark.parametrize("kind", ["Seq2Seq", "TranX", "Coarse2Fine"])
 def test_it_learns_the_sample_and_its_goal_follows_the_gold_forms_loss(kind: str):
     examples = sample_questions(0).train[:60]
     vocabulary = Vocabulary.from_examples(examples, min_count=1)
     encoder = LSTMEncoder(24, 0, hidden=24, layers=1, dropout=0.0)
     sizes: dict[str, Any] = {"hidden": 32, "dropout": 0.0, "smoothing": 0.0, "beam": 2}
-    own = {"token_dim": 16, "token_dropout": 0.0} if kind == "Seq2Seq" else {"action_dim": 16}
-    parser = KINDS[kind][0](encoder, vocabulary=vocabulary, **sizes, **own)
+    own = {"Seq2Seq": {"token_dim": 16, "token_dropout": 0.0}, "TranX": {"action_dim": 16}}
+    parser = KINDS[kind][0](
+        encoder, vocabulary=vocabulary, **sizes, **own.get(kind, {"input_dim": 16})
+    )
     optimizer = torch.optim.Adam(parser.parameters(), 1e-2)
     batch = parser.encode(examples).batch(range(len(examples)), 1.0)
     for _ in range(250):

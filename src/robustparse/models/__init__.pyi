@@ -11,6 +11,7 @@ from .encoders.normalized import NormalizedLSTMEncoder
 from .encoders.transformer import TransformerEncoder
 from .encoders.word_embeddings import WordEmbeddings
 from .optimization import Optimization
+from .semantic.coarse2fine import Coarse2Fine
 from .semantic.parser import SemanticParser
 from .semantic.seq2seq import Seq2Seq
 from .semantic.tranx import TranX
@@ -18,6 +19,7 @@ from .victim import ModelVictim
 
 __all__ = [
     "BiaffineParser",
+    "Coarse2Fine",
     "Encoder",
     "EncoderClassifier",
     "LSTMEncoder",

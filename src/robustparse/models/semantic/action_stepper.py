@@ -44,6 +44,7 @@ class ActionStepper:
         ]
         self.derivations = [Derivation(first.numbers.grammar)] * len(rows)
         self.before = torch.zeros_like(rows)
+        self.allowed = self._allowed()
 
     @property
     def finished(self) -> bool:
@@ -61,23 +62,31 @@ class ActionStepper:
         scores = torch.full_like(found[0], float("-inf"))
         for part in (numbers.rules, numbers.tokens):
             scores[:, part] = mean_scores([one[:, part] for one in found]).log_softmax(-1)
-        scores = scores.masked_fill(~self._allowed(), float("-inf"))
+        self.allowed = self._allowed()
+        scores = scores.masked_fill(~self.allowed, float("-inf"))
         scores[[one.finished for one in self.derivations], 0] = 0.0
         return scores
 
     def select(self, rows: Tensor) -> None:
         """See `Stepper`."""
         self.derivations = [self.derivations[row] for row in rows.tolist()]
-        self.before = self.before[rows]
+        self.before, self.allowed = self.before[rows], self.allowed[rows]
         for one in self.members:
             one.select(rows)
 
     def take(self, actions: Tensor) -> Tensor:
-        """See `Stepper`; an action has no details, and 0 is that of a finished hypothesis."""
+        """See `Stepper`; an action has no details, and 0 is that of a finished hypothesis.
+
+        Where fewer actions are allowed than the beam is wide, hypotheses of probability 0 are
+        continued with one that is not: they stay as they are, and are never chosen.
+        """
         self.before = actions
+        fitting = self.allowed.gather(1, actions[:, None]).flatten().tolist()
         self.derivations = [
-            derivation.apply(self.first.numbers.action(number)) if number else derivation
-            for derivation, number in zip(self.derivations, actions.tolist(), strict=True)
+            derivation.apply(self.first.numbers.action(number)) if fits else derivation
+            for derivation, number, fits in zip(
+                self.derivations, actions.tolist(), fitting, strict=True
+            )
         ]
         return torch.zeros(len(actions), device=actions.device)
 

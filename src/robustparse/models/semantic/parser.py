@@ -5,6 +5,7 @@ and compared as numbers. A parse never depends on the other utterances of a batc
 """
 
 from abc import abstractmethod
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -110,27 +111,44 @@ class SemanticParser(Model):
         found = list(self._rows)
         return [LogicalForm(found[row], self.language) for row in predictions[0].tolist()]
 
+    def columns_of(self, form: LogicalForm) -> dict[str, Sequence[int]]:
+        """Return what the gold columns say of a form.
+
+        Raises:
+            InputError: it is none that the parser could answer with.
+        """
+        ids = self.vocabulary.label_ids
+        return {"target": [*(ids.get(token, -1) for token in form.split()), self.end]}
+
     def gold_columns(
         self, examples: Sequence[Example], punctuation: PunctuationPolicy
     ) -> dict[str, Column]:
-        """Return the column ``target``."""
-        targets = [self._target(example.gold) for example in examples]
-        values = np.array([token for target in targets for token in target], dtype=np.int64)
-        return {"target": Column.of([len(target) for target in targets], values)}
+        """Return the columns of `columns_of`.
+
+        Raises:
+            InputError: names the first form that has none.
+        """
+        rows: dict[str, list[Sequence[int]]] = defaultdict(list)
+        for example in examples:
+            try:
+                columns = self.columns_of(example.gold)
+            except InputError as error:
+                key = f"logical form {example.id + 1}"
+                raise InputError(error.found, key=key, expected=error.expected) from None
+            for name, values in columns.items():
+                rows[name].append(values)
+        return {name: _column(values) for name, values in rows.items()}
 
     def restricted_gold(
         self, gold: Sequence[LogicalForm], among: Sequence[NDArray[np.bool_]]
     ) -> dict[str, NDArray[np.int64]]:
-        """Return the column of gold forms; a form is of all words."""
-        targets = [self._target(form) for form in gold]
-        column = np.zeros((len(targets), max(map(len, targets))), dtype=np.int64)
-        for row, target in zip(column, targets, strict=True):
-            row[: len(target)] = target
-        return {"target": column}
-
-    def _target(self, form: LogicalForm) -> list[int]:
-        ids = self.vocabulary.label_ids
-        return [*(ids.get(token, -1) for token in form.split()), self.end]
+        """Return the columns of gold forms; a form is of all words."""
+        columns = [self.columns_of(form) for form in gold]
+        every = np.arange(len(gold))
+        return {
+            name: _column([one[name] for one in columns]).padded(every).numpy()
+            for name in columns[0]
+        }
 
     def metric(self) -> Metric:
         """Return an exact match without utterances."""
@@ -147,3 +165,8 @@ class SemanticParser(Model):
         tokens = target[: target.index(self.end)]
         known = min(tokens, default=-1) >= 0
         return " ".join(self.vocabulary.labels[token] for token in tokens) if known else ""
+
+
+def _column(values: Sequence[Sequence[int]]) -> Column:
+    joined = [value for some in values for value in some]
+    return Column.of([len(some) for some in values], np.array(joined, dtype=np.int64))

@@ -18,11 +18,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from robustparse.data.batch import Batch, Column
+from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_least
 from robustparse.grammars import Node, from_ast, print_form, read_form, to_ast
-from robustparse.metrics import PunctuationPolicy
 from robustparse.models.beam import beam_search
 from robustparse.models.encoders.base import Encoder, ends
 from robustparse.models.encoders.bilstm import LSTMEncoder
@@ -32,7 +31,7 @@ from robustparse.models.semantic.action_stepper import ActionStepper, Reading
 from robustparse.models.semantic.actions import COLUMNS, ActionNumbers, Frontier
 from robustparse.models.semantic.attention import Attention, Memory
 from robustparse.models.semantic.parser import SemanticParser
-from robustparse.types import Example, LogicalForm
+from robustparse.types import LogicalForm
 
 
 class TranX(SemanticParser):
@@ -132,37 +131,11 @@ class TranX(SemanticParser):
         """Of the actions."""
         return ActionNumbers(self.language, self.vocabulary.labels)
 
-    def gold_columns(
-        self, examples: Sequence[Example], punctuation: PunctuationPolicy
-    ) -> dict[str, Column]:
-        """Add the gold actions.
-
-        Raises:
-            InputError: a gold form is none of the grammar.
-        """
-        steps = [self._steps(example) for example in examples]
-        lengths = [len(one) for one in steps]
-        joined = np.array([row for one in steps for row in one], dtype=np.int64)
-        columns = zip(COLUMNS, joined.reshape(-1, len(COLUMNS)).T, strict=True)
-        added = {name: Column.of(lengths, values) for name, values in columns}
-        return super().gold_columns(examples, punctuation) | added
-
-    def restricted_gold(
-        self, gold: Sequence[LogicalForm], among: Sequence[NDArray[np.bool_]]
-    ) -> dict[str, NDArray[np.int64]]:
-        """Add the gold actions; a form is of all words."""
-        found = [self.numbers.steps(self._tree(form)) for form in gold]
-        columns = np.zeros((len(COLUMNS), len(found), max(map(len, found))), dtype=np.int64)
-        for row, steps in enumerate(found):
-            columns[:, row, : len(steps)] = np.array(steps).T
-        return super().restricted_gold(gold, among) | dict(zip(COLUMNS, columns, strict=True))
-
-    def _steps(self, example: Example) -> list[tuple[int, ...]]:
-        try:
-            return self.numbers.steps(self._tree(example.gold))
-        except InputError as error:
-            key = f"logical form {example.id + 1}"
-            raise InputError(error.found, key=key, expected=error.expected) from None
+    def columns_of(self, form: LogicalForm) -> dict[str, Sequence[int]]:
+        """Add the gold actions."""
+        tree = to_ast(read_form(form, self.language), self.language)
+        columns = zip(*self.numbers.steps(tree), strict=True)
+        return super().columns_of(form) | dict(zip(COLUMNS, columns, strict=True))
 
     # Network
 
@@ -259,9 +232,6 @@ class TranX(SemanticParser):
         trees = [stepper.derivations[row].tree for row in rows]
         forms = ["" if tree is None else self._printed(tree) for tree in trees]
         return forms, scores[rows].double().exp().cpu().numpy()
-
-    def _tree(self, form: LogicalForm) -> Node:
-        return to_ast(read_form(form, self.language), self.language)
 
     def _printed(self, tree: Node) -> str:
         return print_form(from_ast(tree, self.language), self.language)

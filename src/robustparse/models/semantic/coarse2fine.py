@@ -1,0 +1,285 @@
+"""Coarse2Fine (Dong and Lapata 2018): first a sketch of the form, then its leaves.
+
+A sketch decoder, an LSTM with attention, writes the sketch. A sketch encoder reads it, and a second
+decoder of the same kind goes through the whole form: where the token before is the sketch's it
+reads that token's encoding, otherwise the leaf before, and it predicts the leaves only. Both feed
+the parent: the output that opened the current bracket, of the utterance at the top, goes into the
+prediction next to the attentional state. See `sketches` for what a sketch is.
+
+Both decoders begin with a linear map of the encoder's vectors at both ends of the utterance, and
+compare states with words through a linear map: the released code takes last states and dot products
+as they are, which not every encoder's width allows. What a sketch says of the form adds no loss.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from robustparse.data.batch import Batch
+from robustparse.data.vocab import Vocabulary
+from robustparse.errors import InputError, check_least
+from robustparse.grammars import Tree, print_form, read_form
+from robustparse.grammars.sketches import (
+    CLOSE,
+    LEAF,
+    MOST_LEAVES,
+    Place,
+    opened,
+    places_of,
+    sketch_of,
+    tokens_of,
+    tree_of,
+)
+from robustparse.models.beam import beam_search
+from robustparse.models.encoders.base import Encoder, ends
+from robustparse.models.encoders.bilstm import LSTMEncoder
+from robustparse.models.encoders.dropout import shared_dropout
+from robustparse.models.encoders.lstm import BiLSTM
+from robustparse.models.optimization import Optimization
+from robustparse.models.scores import single_precision
+from robustparse.models.semantic.attention import Attention, Memory
+from robustparse.models.semantic.parser import SemanticParser
+from robustparse.models.semantic.sketch_steppers import LeafStepper, SketchStepper
+from robustparse.types import LogicalForm
+
+COLUMNS = ("sketch", "sketch_opened", "sources", "leaves", "opened")
+"""The first two have a number for each token of the sketch and for its end, the others one for each
+token of the form: the sketch's token; where its bracket was opened; from which place of the sketch
+the form's token comes; the leaf, 0 for other tokens; where its bracket was opened. All count from
+1, and 0 stands for none."""
+
+
+@dataclass
+class Reading:
+    """What the decoders look at, and their first states.
+
+    Args:
+        words: ``(batch, length, dim)`` vectors of words.
+        mask: ``(batch, length)`` true on words.
+        start: hidden and cell state, each ``(batch, hidden)``.
+    """
+
+    words: Tensor
+    mask: Tensor
+    start: tuple[Tensor, Tensor]
+
+
+class BracketDecoder(nn.Module):
+    """An LSTM with attention and parent feeding, which scores the next token.
+
+    Args:
+        input_dim: of what it reads.
+        hidden: of its states.
+        dim: of the vectors of words.
+        outputs: tokens.
+        dropout: of inputs and outputs, one mask for all steps.
+    """
+
+    def __init__(self, input_dim: int, hidden: int, dim: int, outputs: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.lstm = nn.LSTM(input_dim, hidden, batch_first=True)
+        self.attention = Attention(dim, hidden, hidden)
+        self.output = nn.Linear(2 * hidden, outputs)
+
+    def forward(self, inputs: Tensor, reading: Reading, opened: Tensor) -> Tensor:
+        """Score all steps, ``(batch, steps, outputs)``, the tokens numbered from 1.
+
+        Args:
+            inputs: ``(batch, steps, input_dim)``.
+            reading: of the utterances.
+            opened: ``(batch, steps)`` the step that opened the current bracket, from 1; 0 stands
+                for the start.
+        """
+        start = (reading.start[0][None], reading.start[1][None])
+        inputs = shared_dropout(inputs, self.dropout, self.training)
+        states = shared_dropout(self.lstm(inputs, start)[0], self.dropout, self.training)
+        history = torch.cat([reading.start[0][:, None], states], dim=1)
+        rows = torch.arange(len(history), device=history.device)[:, None]
+        memory = self.attention.memory(reading.words, reading.mask)
+        return self.scores(states, history[rows, opened], memory)
+
+    def scores(self, states: Tensor, parents: Tensor, memory: Memory) -> Tensor:
+        """States and those of parents, ``(batch, n, hidden)`` -> ``(batch, n, outputs)``."""
+        attended = self.attention(states, memory)
+        return single_precision(self.output(torch.cat([attended, parents], dim=-1)))
+
+
+class Coarse2Fine(SemanticParser):
+    """Sketch and form decoders over any encoder. Further gold columns are those of `COLUMNS`.
+
+    Args:
+        encoder: gives a vector a word.
+        input_dim: of the embeddings of sketch tokens and leaves, and of encoded sketches; even
+            (150 for GEO and ATIS, released settings).
+        hidden: of both decoders (300 for GEO, 250 for ATIS, there).
+        dropout: of the decoders' inputs and outputs (0.5, there).
+        smoothing: of labels, in training (0.1, there).
+        beam: hypotheses of a sketch, and of its form (1, there).
+        longest: tokens of a sketch at most (50, there).
+        optimization: optimiser and schedule.
+        seed: of initialisation and dropout.
+        init_from: see `BiaffineParser`.
+        vocabulary: given by the data module or a checkpoint.
+
+    Raises:
+        InputError: a number is out of range, or see ``initialize``.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder | None = None,
+        input_dim: int = 150,
+        hidden: int = 300,
+        dropout: float = 0.5,
+        smoothing: float = 0.1,
+        beam: int = 1,
+        longest: int = 50,
+        optimization: Optimization | None = None,
+        seed: int = 0,
+        init_from: str | None = None,
+        vocabulary: Vocabulary | None = None,
+    ) -> None:
+        super().__init__(encoder or LSTMEncoder(), beam, longest, optimization, seed)
+        check_least("Coarse2Fine", 2, input_dim=input_dim, hidden=hidden)
+        if input_dim % 2:
+            raise InputError(f"must be even, got {input_dim}", key="Coarse2Fine: input_dim")
+        for name, value in (("dropout", dropout), ("smoothing", smoothing)):
+            if not 0.0 <= value < 1.0:
+                raise InputError(f"must be in [0, 1), got {value}", key=f"Coarse2Fine: {name}")
+        self.input_dim, self.hidden = input_dim, hidden
+        self.dropout, self.smoothing = dropout, smoothing
+        self.initialize(vocabulary, init_from)
+
+    def build(self, vocabulary: Vocabulary) -> None:
+        """Make the layers."""
+        dim, leaves = self.encoder.out_dim, len(vocabulary.labels)
+        # Row 0 is the beginning, the last one an unknown token.
+        self.sketches = nn.Embedding(self.sketch_end + 2, self.input_dim)
+        self.leaves = nn.Embedding(leaves + 2, self.input_dim)
+        self.first_cell = nn.Linear(2 * dim, self.hidden)
+        sizes = (self.input_dim, self.hidden, dim)
+        self.coarse = BracketDecoder(*sizes, self.sketch_end, self.dropout)
+        self.fine = BracketDecoder(*sizes, leaves, self.dropout)
+        self.sketch_encoder = BiLSTM(self.input_dim, self.input_dim // 2)
+
+    # Sketches as numbers
+
+    @cached_property
+    def sketch_tokens(self) -> dict[str, int]:
+        """All tokens of sketches over the vocabulary's labels, by numbers from 1."""
+        labels = self.vocabulary.labels
+        heads = [f"({label}" for label in labels]
+        nodes = [f"{label}@{k}" for label in labels for k in range(1, MOST_LEAVES + 1)]
+        return {
+            token: number for number, token in enumerate([CLOSE, LEAF, *heads, *nodes], start=1)
+        }
+
+    @property
+    def sketch_end(self) -> int:
+        """The number that ends a sketch; the next one is that of a token never seen in training."""
+        return len(self.sketch_tokens) + 1
+
+    def columns_of(self, form: LogicalForm) -> dict[str, Sequence[int]]:
+        """Add the sketch and the leaves."""
+        tree = read_form(form, self.language)
+        sketch, tokens = sketch_of(tree), tokens_of(tree)
+        places, ids = places_of(sketch), self.vocabulary.label_ids
+        unknown = self.sketch_end + 1
+        columns: Sequence[Sequence[int]] = (
+            [*(self.sketch_tokens.get(token, unknown) for token in sketch), self.sketch_end],
+            opened(sketch),
+            [1 + place.source for place in places],
+            [
+                0 if place.token else 1 + ids.get(token, len(ids))
+                for place, token in zip(places, tokens, strict=True)
+            ],
+            opened(tokens)[:-1],
+        )
+        return super().columns_of(form) | dict(zip(COLUMNS, columns, strict=True))
+
+    # Network
+
+    def score(self, embeddings: Tensor, batch: Batch) -> Reading:
+        """``(batch, units, dim)`` -> what the decoders look at."""
+        states = self.encoder(embeddings, batch.words, batch.lengths)
+        cell = self.first_cell(ends(states, batch.lengths))
+        return Reading(states[:, 1:], batch.mask, (cell.tanh(), cell))
+
+    def loss(self, states: Reading, batch: Batch) -> Tensor:
+        """Cross-entropy of the gold sketch, and of the gold leaves given it, ``(batch,)``."""
+        sketch, sketch_opened, sources, leaves, opened = (batch.gold[name] for name in COLUMNS)
+        before = nn.functional.pad(sketch[:, :-1], (1, 0))
+        scores = self.coarse(self.sketches(before), states, sketch_opened)
+        losses = self._cross_entropy(scores, sketch.masked_fill(sketch > self.sketch_end, 0))
+        inputs = self.fine_inputs(self.encoded_sketch(sketch), sources, leaves)
+        scores = self.fine(inputs, states, opened)
+        known = leaves.masked_fill(leaves > len(self.vocabulary.labels), 0)
+        return losses + self._cross_entropy(scores, known)
+
+    def encoded_sketch(self, sketch: Tensor) -> Tensor:
+        """Numbers ``(batch, length)``, 0 beyond the end -> ``(batch, length, input_dim)``."""
+        lengths = (sketch > 0).sum(1)
+        encoded: Tensor = self.sketch_encoder(self.sketches(sketch), lengths)
+        return encoded
+
+    def fine_inputs(self, encoded: Tensor, sources: Tensor, leaves: Tensor) -> Tensor:
+        """Return what the form's decoder reads: the tokens before, ``(batch, steps, input_dim)``.
+
+        Args:
+            encoded: the sketch, ``(batch, length, input_dim)``.
+            sources, leaves: ``(batch, steps)``, as in `COLUMNS`.
+        """
+        rows = torch.arange(len(encoded), device=encoded.device)[:, None]
+        of_sketch = encoded[rows, (sources - 1).clamp(min=0)]
+        tokens = torch.where(leaves[..., None] > 0, self.leaves(leaves), of_sketch)
+        first = self.leaves.weight[:1].expand(len(encoded), 1, -1)
+        return torch.cat([first.to(tokens.dtype), tokens[:, :-1]], dim=1)
+
+    def _cross_entropy(self, scores: Tensor, gold: Tensor) -> Tensor:
+        """Sum the losses of steps whose number is not 0, ``(batch,)``."""
+        smoothing = self.smoothing if self.training else 0.0
+        counted = gold > 0
+        losses = nn.functional.cross_entropy(
+            scores[counted], gold[counted] - 1, reduction="none", label_smoothing=smoothing
+        )
+        return scores.new_zeros(gold.shape).masked_scatter(counted, losses).sum(1)
+
+    # Decoding
+
+    @torch.no_grad()
+    def forms(
+        self,
+        members: Sequence["Coarse2Fine"],
+        states: Sequence[Reading],
+        batches: Sequence[Batch],
+    ) -> tuple[list[str], NDArray[np.float64]]:
+        """Return the forms of the best sketches; one whose sketch is unbalanced is empty."""
+        coarse = SketchStepper(self, members, states)
+        total = beam_search(coarse, coarse.texts, self.beam, self.longest)[:, 0]
+        sketches = coarse.best()
+        places = [_places(sketch) for sketch in sketches]
+        fine = LeafStepper(self, members, states, sketches, places)
+        most = max(map(len, places), default=0)
+        if most:
+            total = total + beam_search(fine, fine.texts, self.beam, most)[:, 0]
+        forms = [
+            "" if not some else self._printed(tree_of(tokens))
+            for some, tokens in zip(places, fine.best(), strict=True)
+        ]
+        return forms, total.double().exp().cpu().numpy()
+
+    def _printed(self, tree: Tree) -> str:
+        return print_form(tree, self.language)
+
+
+def _places(sketch: Sequence[str]) -> list[Place]:
+    try:
+        return places_of(sketch)
+    except InputError:
+        return []
