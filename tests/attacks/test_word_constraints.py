@@ -1,6 +1,7 @@
 """Constraints without a model: tags, stop words, length, positions, training words, vectors."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -25,11 +26,13 @@ from robustparse.attacks.constraints.words import (
     ProtectedPositions,
     ProtectedSpans,
     SeenInTraining,
+    Slots,
     StopWords,
 )
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.errors import InputError
+from robustparse.types import LogicalForm
 
 SENTENCE = example("The OLD man must look up , - in 1999", "DT JJ NN MD VB RP , HYPH IN CD")
 
@@ -39,6 +42,12 @@ def allowed(constraint: Constraint, one=SENTENCE) -> str:
     return " ".join(
         word for word, free in zip(one.sentence.words, mask.tolist(), strict=True) if free
     )
+
+
+def test_slots_are_words_of_the_gold_form() -> None:
+    form = LogicalForm("( lambda $0 e ( and ( in $0 1999 ) ( man $0 ) ) )", "lambda")
+    assert allowed(Slots(), replace(SENTENCE, gold=form)) == "The OLD must look up , -"
+    assert allowed(Slots()) == "The OLD man must look up , - in 1999"
 
 
 def test_lists_of_tags() -> None:

@@ -7,7 +7,9 @@ import pytest
 from test_documented_commands import PAGES, ROOT, commands, launched
 
 from robustparse.cli.main import main
+from robustparse.data.sample.questions import sample_questions
 from robustparse.data.sample.reviews import review_lexicon
+from robustparse.tasks.semantic import SemanticTask
 from sample_runs import save_checkpoint, sentences, write_sample
 from sample_texts import texts, trained_classifier, write_texts
 from tiny_language_models import VOCABULARY, save_bert
@@ -38,6 +40,8 @@ PARSER += f"{ENCODER}.hidden 8 {ENCODER}.layers 1 "
 MLPS = "--model.init_args.arc_dim 8 --model.init_args.label_dim 6"
 PARSER += MLPS
 OVER_BERT = f"{MLPS} {ENCODER}.mix 1"
+SEMANTIC = f"{ENCODER}.word_dim 8 {ENCODER}.hidden 8 --model.init_args.hidden 8 "
+SEMANTIC += "--trainer.limit_val_batches 1 --data.init_args.held_out 0.2"
 CLASSIFIER = f"{ENCODER}.word_dim 8 --model.init_args.filters 4"
 # WordNet is not here: a table of substitutes takes its place.
 SYNONYMS = ("--attack pwws", "--attack words.yaml")
@@ -60,6 +64,7 @@ def quick(command: str) -> list[str]:
     arguments = launched(command)[1]
     if arguments[0] == "fit":
         sizes = CLASSIFIER if "/mr_" in command else OVER_BERT if "minilm" in command else PARSER
+        sizes = SEMANTIC if "/geo_" in command else sizes
         arguments += f"{QUICK} {sizes}".split()
     elif arguments[0] == "attack":
         arguments += ["--limit", "6"]
@@ -77,6 +82,14 @@ def write_files(folder: Path) -> None:
     (folder / "mr").mkdir()
     for name in ("mr/train", "mr/dev", "mr/test", "a", "c"):
         write_texts(folder / f"{name}.tsv", texts(40, name[3:] or "train"))
+    (folder / "geo").mkdir()
+    for split in ("train", "test"):
+        questions = getattr(sample_questions(0), split)[:60]
+        lines = list(map(SemanticTask().write, questions))
+        (folder / f"geo/{split}.tsv").write_text("".join(lines))
+    (folder / "perturbed/geo").mkdir(parents=True)
+    pairs = [f"so {line}".replace("\t", f"\t{line.partition(chr(9))[0]}\t") for line in lines]
+    (folder / "perturbed/geo/insertion.tsv").write_text("".join(pairs))
     rows = [{"text": " ".join(one.sentence.words), "label": one.gold} for one in texts(8, "dev")]
     (folder / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (folder / "lexicon.json").write_text(json.dumps(review_lexicon(0)))

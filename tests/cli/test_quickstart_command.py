@@ -11,12 +11,14 @@ from command_runs import mistake, table
 from robustparse.cli import quickstart
 from robustparse.cli.main import main
 from robustparse.cli.stories import STORIES
-from robustparse.data.sample import generator, reviews
+from robustparse.data.sample import generator, questions, reviews
 from robustparse.data.sample import treebank as sample
 from robustparse.evaluation.clean import evaluate
 from robustparse.evaluation.lines import read_lines
 from robustparse.models.load import load
 from sample_grammar import read
+
+SAMPLES = (sample.sample_treebank, reviews.sample_reviews, questions.sample_questions)
 
 
 @pytest.fixture(autouse=True)
@@ -26,10 +28,10 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     short = {name: one._replace(epochs=(5, 5, 5), curve=(0.3,)) for name, one in STORIES.items()}
     monkeypatch.setattr(quickstart, "STORIES", short)
     monkeypatch.setattr(quickstart, "CURVE_SENTENCES", 25)
-    for drawn in (sample.sample_treebank, reviews.sample_reviews):
+    for drawn in SAMPLES:
         drawn.cache_clear()
     yield
-    for drawn in (sample.sample_treebank, reviews.sample_reviews):
+    for drawn in SAMPLES:
         drawn.cache_clear()
 
 
@@ -95,16 +97,21 @@ def test_a_second_run_in_the_same_folder_reports_its_own_parsers(tmp_path, monke
 
 
 @pytest.mark.slow
-def test_the_story_of_texts_is_told_too(tmp_path, capsys):
-    main(["quickstart", "--task", "classification", "--out", str(tmp_path)])
+@pytest.mark.parametrize(
+    ("task", "score", "model"),
+    [("classification", "accuracy", "classifier"), ("semantic", "exact_match", "parser")],
+)
+def test_the_story_of_texts_is_told_too(task, score, model, tmp_path, capsys):
+    main(["quickstart", "--task", task, "--out", str(tmp_path)])
     captured = capsys.readouterr()
     assert captured.err == ""
     for name, row in table(captured.out).items():
         summary = json.loads((tmp_path / name / "summary.json").read_text())
-        accuracies = (summary[which]["accuracy"] for which in ("clean", "attacked"))
+        accuracies = (summary[which][score] for which in ("clean", "attacked"))
         assert row[:2] == [f"{accuracy:.1f}" for accuracy in accuracies]
-        assert load(tmp_path / name / "classifier.ckpt").task.name == summary["task"]
-    assert "Accuracy against edit budget" in (tmp_path / "report.html").read_text()
+        assert load(tmp_path / name / f"{model}.ckpt").task.name == summary["task"]
+    title = f"{score.replace('_', ' ').capitalize()} against edit budget"
+    assert title in (tmp_path / "report.html").read_text()
 
 
 def test_mistakes_are_named(tmp_path, capsys):

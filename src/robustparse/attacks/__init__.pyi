@@ -28,6 +28,7 @@ from .constraints.words import (
     ProtectedPositions,
     ProtectedSpans,
     SeenInTraining,
+    Slots,
     StopWords,
 )
 from .goals.attachment import AttachmentDrop, TreeGoal
@@ -36,6 +37,7 @@ from .goals.label_flip import LabelFlip
 from .goals.phrases import PhraseDrop
 from .goals.relations import ForbiddenRelations
 from .goals.targets import TargetedArc, TargetedSubtree
+from .goals.wrong_form import WrongForm
 from .problem import Problem
 from .results import AttackResult
 from .search.beam import Beam, Greedy
@@ -112,6 +114,7 @@ __all__ = [
     "Sememes",
     "SentenceConstraint",
     "SentenceSimilarity",
+    "Slots",
     "StopWords",
     "TaggerTag",
     "TargetedArc",
@@ -127,6 +130,7 @@ __all__ = [
     "WeightedSaliency",
     "WordNetSynonyms",
     "WordVectorCosine",
+    "WrongForm",
     "Zheng2020",
     "Zheng2020WhiteBox",
 ]

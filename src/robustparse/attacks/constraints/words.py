@@ -11,7 +11,7 @@ from robustparse.attacks.candidates.vocabulary import read_words
 from robustparse.attacks.constraints.constraint import Constraint, Masks, Words
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_least, nltk_data
-from robustparse.types import Example, Mask
+from robustparse.types import Example, LogicalForm, Mask
 
 
 class StopWords(Constraint):
@@ -45,6 +45,19 @@ class StopWords(Constraint):
 
         with nltk_data("stop words", "corpora/stopwords"):
             return self._folded(stopwords.words("english"))
+
+
+class Slots(Constraint):
+    """Words that are tokens of the gold logical form may not be changed.
+
+    These are above all slots, the names that stand for entities, as ``c0`` for a city: without them
+    nobody could tell the form (Huang et al. 2021).
+    """
+
+    def attackable(self, example: Example) -> Mask:
+        """See `Constraint.attackable`."""
+        tokens = set(example.gold.split()) if isinstance(example.gold, LogicalForm) else set()
+        return np.array([word not in tokens for word in example.sentence.words], dtype=np.bool_)
 
 
 class MinimumLength(Constraint):

@@ -26,7 +26,7 @@ def with_operations(arguments: Sequence[str]) -> list[str]:
     kept: list[str] = []
     for name, value, tokens in each_option(arguments):
         named = name in _OPTIONS and value is not None and not value.lstrip().startswith("[")
-        if name == "--perturbed" and value is not None and Path(value).is_dir():
+        if name == "--perturbed" and value is not None and ("/" in value or Path(value).is_dir()):
             kept += [f"--perturbed_files={value}"]
         else:
             kept += [f"{name}={_classes(name, str(value))}"] if named else tokens

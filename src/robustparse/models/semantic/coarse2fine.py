@@ -131,6 +131,8 @@ class Coarse2Fine(SemanticParser):
         InputError: a number is out of range, or see ``initialize``.
     """
 
+    columns = ("target", *COLUMNS)
+
     def __init__(
         self,
         encoder: Encoder | None = None,
@@ -167,6 +169,7 @@ class Coarse2Fine(SemanticParser):
         self.coarse = BracketDecoder(*sizes, self.sketch_end, self.dropout)
         self.fine = BracketDecoder(*sizes, leaves, self.dropout)
         self.sketch_encoder = BiLSTM(self.input_dim, self.input_dim // 2)
+        self.reset_decoder()
 
     # Sketches as numbers
 

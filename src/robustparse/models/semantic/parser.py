@@ -5,14 +5,14 @@ and compared as numbers. A parse never depends on the other utterances of a batc
 """
 
 from abc import abstractmethod
-from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import nn
 from torchmetrics import Metric
 
 from robustparse.data.batch import Batch, Column
@@ -50,6 +50,8 @@ class SemanticParser(Model):
 
     task = SemanticTask()
     unit = "texts"
+    columns: ClassVar[tuple[str, ...]] = ("target",)
+    """Names of the gold columns."""
 
     def __init__(
         self,
@@ -71,6 +73,12 @@ class SemanticParser(Model):
         self, members: Sequence[Any], states: Sequence[States], batches: Sequence[Batch]
     ) -> tuple[list[str], NDArray[np.float64]]:
         """Return forms and their probabilities, ``(batch,)``; arguments are those of `decode`."""
+
+    def reset_decoder(self) -> None:
+        """Draw matrices outside the encoder anew (Glorot and Bengio 2010, as in TranX's code)."""
+        for name, parameter in self.named_parameters():
+            if parameter.dim() > 1 and not name.startswith("encoder."):
+                nn.init.xavier_normal_(parameter)
 
     @cached_property
     def language(self) -> str:
@@ -128,27 +136,23 @@ class SemanticParser(Model):
         Raises:
             InputError: names the first form that has none.
         """
-        rows: dict[str, list[Sequence[int]]] = defaultdict(list)
+        found = []
         for example in examples:
             try:
-                columns = self.columns_of(example.gold)
+                found.append(self.columns_of(example.gold))
             except InputError as error:
                 key = f"logical form {example.id + 1}"
                 raise InputError(error.found, key=key, expected=error.expected) from None
-            for name, values in columns.items():
-                rows[name].append(values)
-        return {name: _column(values) for name, values in rows.items()}
+        return {name: _column([one[name] for one in found]) for name in self.columns}
 
     def restricted_gold(
         self, gold: Sequence[LogicalForm], among: Sequence[NDArray[np.bool_]]
     ) -> dict[str, NDArray[np.int64]]:
         """Return the columns of gold forms; a form is of all words."""
-        columns = [self.columns_of(form) for form in gold]
+        found = [self.columns_of(form) for form in gold]
         every = np.arange(len(gold))
-        return {
-            name: _column([one[name] for one in columns]).padded(every).numpy()
-            for name in columns[0]
-        }
+        columns = {name: _column([one[name] for one in found]) for name in self.columns}
+        return {name: column.padded(every).numpy() for name, column in columns.items()}
 
     def metric(self) -> Metric:
         """Return an exact match without utterances."""

@@ -62,6 +62,8 @@ class TranX(SemanticParser):
         InputError: a number is out of range, or see ``initialize``.
     """
 
+    columns = ("target", *COLUMNS)
+
     def __init__(
         self,
         encoder: Encoder | None = None,
@@ -113,9 +115,7 @@ class TranX(SemanticParser):
         self.attention = Attention(dim, self.hidden, self.hidden)
         self.query = nn.Linear(self.hidden, self.action_dim, bias=False)
         self.bias = nn.Parameter(torch.zeros(self.numbers.unknown))
-        for name, parameter in self.named_parameters():
-            if parameter.dim() > 1 and not name.startswith("encoder."):
-                nn.init.xavier_normal_(parameter)
+        self.reset_decoder()
         with torch.no_grad():
             for table in (self.actions, *self._tables):
                 table.weight[0] = 0.0
