@@ -207,11 +207,11 @@ class Model(pl.LightningModule, ABC):
         Raises:
             InputError: see ``examples_of`` and ``check``; or ``batch_words`` is below 1.
         """
-        data = self.encode(examples_of(sentences), checked=checked, gold=False)
-        found: dict[int, Any] = {}
+        examples, size = examples_of(sentences), forward_words(self.device, batch_words)
+        data = self.encode(examples, checked=checked, gold=False)
         with evaluating(self):
-            for batch in EvaluationLoader(data, forward_words(self.device, batch_words)):
-                found.update((p.id, p.answer) for p in self.predict_step(batch.to(self.device), 0))
+            batches = (batch.to(self.device) for batch in EvaluationLoader(data, size))
+            found = {p.id: p.answer for batch in batches for p in self.predict_step(batch, 0)}
         return [found[index] for index in range(len(data))]
 
     # Data
