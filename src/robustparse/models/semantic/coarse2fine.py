@@ -236,7 +236,8 @@ class Coarse2Fine(SemanticParser):
 
         Args:
             encoded: the sketch, ``(batch, length, input_dim)``.
-            sources, leaves: ``(batch, steps)``, as in `COLUMNS`.
+            sources: ``(batch, steps)``, as in `COLUMNS`.
+            leaves: ``(batch, steps)``, as there.
         """
         rows = torch.arange(len(encoded), device=encoded.device)[:, None]
         of_sketch = encoded[rows, (sources - 1).clamp(min=0)]
