@@ -55,7 +55,7 @@ class Referring(HashVictim):
     def reference(self, checkpoint: str) -> Table:
         return self.references[checkpoint]
 
-    def check_reference(self, reference: Any) -> None:
+    def check_reference(self, reference: Any, others: Sequence[Any]) -> None:
         pass
 
 
@@ -199,6 +199,10 @@ def test_models_that_cannot_be_references(checkpoints: list[str], tmp_path: Path
         with pytest.raises(InputError) as error:
             constraint.prepare(victim)
         assert (error.value.path, error.value.expected) == (path, expected)
+    # A copy of another reference has no vote of its own.
+    with pytest.raises(InputError) as error:
+        ReferenceParsers([checkpoints[1], copy]).prepare(ModelVictim([trained_parser()]))
+    assert (error.value.path, checkpoints[1] in error.value.found) == (copy, True)
     with pytest.raises(InputError) as error:
         ReferenceParsers(["a"]).prepare(HashVictim())
     assert (error.value.key, error.value.remedy) == ("reference parsers", "attack a checkpoint")

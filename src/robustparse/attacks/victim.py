@@ -127,8 +127,9 @@ class ReferringVictim(Victim, Protocol):
             InputError: there is none at this path.
         """
 
-    def check_reference(self, reference: Any) -> None:
-        """Refuse a model that cannot judge the victim's sentences, or is the victim itself.
+    def check_reference(self, reference: Any, others: Sequence[Any]) -> None:
+        """Refuse a model that cannot judge the victim's sentences, is the victim itself, or one of
+        other references.
 
         Raises:
             InputError: names its path.

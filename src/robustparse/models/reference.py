@@ -26,11 +26,16 @@ class ReferenceModel:
         self.checkpoint = checkpoint
         self.model = load(checkpoint)
 
-    def check_against(self, models: Sequence[Model]) -> None:
+    def check_against(self, models: Sequence[Model], others: Sequence["ReferenceModel"]) -> None:
         """Refuse a model that cannot judge the victim's sentences; move to where that computes.
 
+        Args:
+            models: the victim's.
+            others: further references, each of which has a vote of its own.
+
         Raises:
-            InputError: it answers another task or with other labels, or is one of the models.
+            InputError: it answers another task or with other labels, is one of the models, or a
+                copy of another reference.
         """
         victim, own = models[0], self.model
         if own.task.name != victim.task.name:
@@ -51,6 +56,13 @@ class ReferenceModel:
                 path=self.checkpoint,
                 expected="other models: of another seed, or another encoder",
             )
+        for other in others:
+            if _same_weights(own, other.model):
+                raise InputError(
+                    f"is a copy of {other.checkpoint}",
+                    path=self.checkpoint,
+                    expected="references that differ, since each has a vote",
+                )
         own.to(victim.device)
 
     def check(self, examples: Sequence[Example]) -> None:

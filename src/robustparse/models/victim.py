@@ -192,9 +192,9 @@ class ModelVictim:
         """See ``ReferringVictim.reference``."""
         return ReferenceModel(checkpoint)
 
-    def check_reference(self, reference: ReferenceModel) -> None:
+    def check_reference(self, reference: ReferenceModel, others: Sequence[ReferenceModel]) -> None:
         """See ``ReferringVictim.check_reference``."""
-        reference.check_against(self.models)
+        reference.check_against(self.models, others)
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:

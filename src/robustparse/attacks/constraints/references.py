@@ -40,7 +40,7 @@ class ReferenceParsers(SentenceConstraint):
     Raises:
         InputError: there is no checkpoint, one is named twice, or fewer are named than are to
             agree; when first used: one cannot be loaded, has another task or other labels than the
-            victim or is the victim itself, or the victim is no model of ours.
+            victim, is the victim itself or a copy of another, or the victim is no model of ours.
     """
 
     def __init__(self, checkpoints: list[str], *, agree: int = 1) -> None:
@@ -71,8 +71,8 @@ class ReferenceParsers(SentenceConstraint):
                 remedy="attack a checkpoint",
             )
         self._references = self._references or list(map(victim.reference, self.checkpoints))
-        for reference in self._references:
-            victim.check_reference(reference)
+        for place, reference in enumerate(self._references):
+            victim.check_reference(reference, self._references[:place])
 
     def check(self, examples: Sequence[Example]) -> None:
         """Refuse sentences that a reference cannot read.
