@@ -16,6 +16,7 @@ from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.search.requests import (
     Answer,
+    Check,
     Compare,
     Expand,
     Gradient,
@@ -129,10 +130,10 @@ class Traced(Search):
 
     def _note(self, request: Request, problem: Problem) -> None:
         name = type(request).__name__
-        if isinstance(request, Score | Expand | Compare):
+        if isinstance(request, Score | Expand | Check | Compare):
             codes = {-1: "U", -2: "D"}
-            compared = isinstance(request, Compare)
-            states = (request.states if compared else request.asked(problem)[0]).tolist()
+            given = isinstance(request, Check | Compare)
+            states = (request.states if given else request.asked(problem)[0]).tolist()
             texts = ["".join(codes.get(code, str(code)) for code in state) for state in states]
             self.requests.append(" ".join([name, *texts]))
         elif isinstance(request, Gradient):

@@ -1,5 +1,6 @@
 """Constraints on sentences under every search."""
 
+import copy
 from collections.abc import Callable
 from functools import cache
 
@@ -22,12 +23,14 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.engine.admissible_states import AdmissibleStates, Judging
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.results import AttackResult
+from robustparse.attacks.search.importance import GreedyByImportance
 
 SEARCHES = CONSTRAINED
 # Puts outcomes together from states that were asked about apart; random substitution asks nothing
 # where there is only one state to choose from.
 COMPOSING = "zheng"
 JUDGED = [name for name in SEARCHES if name not in (COMPOSING, "random")]
+LATE = [name for name, one in SEARCHES.items() if isinstance(one, GreedyByImportance)]
 JUDGES = [(rises_slowly,), (stays_close,), (rises_slowly, stays_close)]
 
 
@@ -65,6 +68,22 @@ def test_constraints_that_admit_all_or_nothing(name: str) -> None:
     assert uncounted(engine(name, lambda edit: True), examples) == free
     for result in by_id(engine(name, lambda edit: False), examples).values():
         assert (result.words, result.success) == (result.example.sentence.words, False)
+
+
+@pytest.mark.parametrize("judges", JUDGES, ids=lambda judges: "+".join(j.__name__ for j in judges))
+@pytest.mark.parametrize("name", LATE)
+def test_judging_after_asking_gives_the_same_outcomes(name: str, judges) -> None:
+    early, late = (engine(name, *judges) for _ in range(2))
+    late.search = copy.copy(late.search)
+    late.search.judged = "after"
+    outcomes, asked = [], []
+    for one in (early, late):
+        results = by_id(one, examples_of(name))
+        outcomes.append({id_: (each.words, each.success) for id_, each in results.items()})
+        judging = [each for each in one.constraints if isinstance(each, Asked)]
+        asked.append(sum(len(edits) for each in judging for edits in each.calls))
+    assert outcomes[0] == outcomes[1]
+    assert asked[1] < asked[0]
 
 
 Repair = Callable[[AdmissibleStates, Problem, State], Judging[State]]

@@ -87,6 +87,20 @@ def test_hand_trace_with_a_filter_that_refuses_one_candidate() -> None:
     assert (result.charged, result.unique) == (9, 9)
 
 
+def test_hand_trace_with_candidates_judged_after_they_are_asked_about() -> None:
+    # Of b's candidates x is the better one; of a's none does further harm, so that none is judged.
+    judged = Asked(lambda edit: edit.changed != ("a", "x", "c", "u"))
+    search, victim = Traced(Wang2021(gamma=0.5, judged="after")), TableVictim(GOLD, TABLE)
+    goal = AttachmentDrop(metric="mean")
+    (result,) = Attack(Lexicon(LEXICON), search, [judged], goal=goal).run([SENTENCE], victim)
+    assert [(" ".join(one.current), one.word) for call in judged.calls for one in call] == [
+        *(("a b c d", "x"), ("a x c d", "u"), ("a x c d", "k"))
+    ]
+    assert (" ".join(result.words), result.edited, result.success) == ("a x k d", (1, 2), True)
+    assert (result.charged, result.unique) == (10, 10)  # u is asked about
+    assert " ".join(attack(judged="after", budget=6)[0].words) == "a x c d"
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
@@ -113,7 +127,11 @@ def test_another_ranking() -> None:
 
 @pytest.mark.parametrize(
     ("setting", "message"),
-    [({"gamma": 0.0}, "gamma must be in"), ({"length": "all"}, "length must be one of words")],
+    [
+        ({"gamma": 0.0}, "gamma must be in"),
+        ({"length": "all"}, "length must be one of words"),
+        ({"judged": "x"}, "judged must"),
+    ],
 )
 def test_bad_settings(setting: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):

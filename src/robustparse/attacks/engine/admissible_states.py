@@ -54,6 +54,11 @@ class AdmissibleStates:
         lost = (states == request.base).all(axis=1) & (request.states != request.base).any(axis=1)
         return states[~lost], np.flatnonzero(~lost)
 
+    def checked(self, problem: Problem, base: State, states: States) -> Judging[Indices]:
+        """Yield which changes of one word to a base are admissible: their rows, rising."""
+        bases = np.repeat(base[None], len(states), axis=0)
+        return np.flatnonzero((yield from self._passed(problem, bases, states)))
+
     def admissible(self, state: State) -> bool:
         """Whether a chain of admissible changes is known to lead to the state."""
         return not state.any() or state.tobytes() in self._reached

@@ -19,6 +19,7 @@ from robustparse.attacks.goals.goal import Verdict
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.search.requests import (
     Answer,
+    Check,
     Compare,
     Expand,
     Gradient,
@@ -157,13 +158,18 @@ class SearchRun:
     def _answered(self, request: Request) -> Waiting:
         """Answer one request."""
         if isinstance(request, Expand | Score):
-            if self._builder.constrained:
+            if self._builder.constrained and (isinstance(request, Score) or request.judged):
                 asked = yield from self._admission.asked(self.problem, request)
             else:
                 asked = request.asked(self.problem)
             return (yield from self._scored(*asked))
         answer = self._answer(self._no_states, NOTHING, _NOWHERE)
-        if isinstance(request, Propose):
+        if isinstance(request, Check):
+            answer.places = np.arange(len(request.states))
+            if self._builder.constrained:
+                checked = self._admission.checked(self.problem, request.state, request.states)
+                answer.places = yield from checked
+        elif isinstance(request, Propose):
             yield from self._propose(request)
             answer.problem = self.problem
         elif isinstance(request, Compare):

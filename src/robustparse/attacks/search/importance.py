@@ -15,6 +15,7 @@ from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.search.rankings import Ranking, WeightedSaliency
 from robustparse.attacks.search.requests import (
     Answer,
+    Check,
     Compare,
     Expand,
     Judged,
@@ -25,6 +26,8 @@ from robustparse.attacks.search.requests import (
     Searching,
 )
 from robustparse.errors import check_choice
+
+When = Literal["before", "after"]
 
 
 class GreedyByImportance(Search):
@@ -39,6 +42,10 @@ class GreedyByImportance(Search):
             `score` (Yoo et al. 2020), or the most `similar` one (Jin et al. 2020, algorithm 1), by
             the first constraint that measures a similarity, and by the score where no constraint
             does.
+        judged: whether constraints on changed sentences judge candidates `before` these are asked
+            about, or `after`, from the best one downwards until one passes. The outcome is the same
+            unless a query budget ends the search; later, more queries are charged, and fewer
+            sentences are judged, which is faster where a constraint costs more than the victim.
 
     Attributes:
         to_success: whether a success ends the search and is taken before a higher score.
@@ -46,9 +53,15 @@ class GreedyByImportance(Search):
 
     to_success = True
 
-    def __init__(self, ranking: Ranking, winner: Literal["score", "similar"] = "score") -> None:
+    def __init__(
+        self,
+        ranking: Ranking,
+        winner: Literal["score", "similar"] = "score",
+        judged: When = "before",
+    ) -> None:
         check_choice("search: winner", winner, ("score", "similar"))
-        self.ranking, self.winner = ranking, winner
+        check_choice("search: judged", judged, get_args(When))
+        self.ranking, self.winner, self.judged = ranking, winner, judged
 
     def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Any]:
         """See `Search.run`."""
@@ -61,8 +74,12 @@ class GreedyByImportance(Search):
             if np.count_nonzero(state) == most:
                 break
             yield Propose(position, soon=ranked.positions[place:])
-            answer = yield Expand(state, position)
+            answer = yield Expand(state, position, judged=self.judged == "before")
+            if self.judged == "after":
+                answer = yield from self._admitted(state, answer, score)
             if not len(answer.scores):
+                if answer.over:
+                    break
                 continue
             best = answer.best() if self.to_success else int(answer.scores.argmax())
             reached = self.to_success and answer.success[best]
@@ -73,6 +90,25 @@ class GreedyByImportance(Search):
             if reached or answer.over:
                 break
         return state
+
+    def _admitted(self, state: State, answer: Answer, score: float) -> Searching[Answer]:
+        """Yield the candidates that would be taken if constraints admit them, the best ones first.
+
+        Returns:
+            Those that pass, one or several of which the most similar is wanted; none otherwise.
+        """
+        wanted = answer.scores > score
+        rows = np.flatnonzero(wanted | answer.success if self.to_success else wanted)
+        while len(rows):
+            some = answer.rows(rows)
+            first = np.array([some.best() if self.to_success else some.scores.argmax()])
+            if self.to_success and self.winner == "similar" and some.success.any():
+                first = np.flatnonzero(some.success)
+            passed = (yield Check(state, some.states[first])).places
+            if len(passed):
+                return some.rows(first[passed])
+            rows = np.delete(rows, first)
+        return answer.rows(rows)
 
     def most_edits(self, problem: Problem) -> int:
         """Return how many words may be changed: as many as constraints let differ."""

@@ -1,8 +1,8 @@
 """What a search may ask, what it is told, and what it returns.
 
-A search is a generator: it yields `Propose`, `Score`, `Expand`, `Compare` or `Gradient`, is sent an
-`Answer`, and returns the state it settles on. It calls no model and knows no other sentence, so
-that the scheduler can answer hundreds of searches with one forward pass.
+A search is a generator: it yields `Propose`, `Score`, `Expand`, `Check`, `Compare` or `Gradient`,
+is sent an `Answer`, and returns the state it settles on. It calls no model and knows no other
+sentence, so that the scheduler can answer hundreds of searches with one forward pass.
 """
 
 from abc import ABC, abstractmethod
@@ -51,6 +51,8 @@ class Expand:
             `(positions,)`.
         bases: which of several states each position belongs to, `(positions,)`.
         distinct: leave out states that come a second time, from another base.
+        judged: constraints on changed sentences judge the changes first, and those that pass are
+            asked about; otherwise all are, and the search must `Check` what it takes.
     """
 
     state: States
@@ -58,6 +60,7 @@ class Expand:
     limits: Indices | None = None
     bases: Indices | None = None
     distinct: bool = False
+    judged: bool = True
 
     def asked(self, problem: Problem) -> tuple[States, Indices]:
         """Return the states asked about, `(n, words)`, and which of `positions` each changes,
@@ -148,6 +151,21 @@ class Gradient:
 
 
 @dataclass(eq=False, slots=True)
+class Check:
+    """Ask which changes of one word each constraints on changed sentences admit.
+
+    `Answer.places` are the rows of those that pass. Nothing is charged.
+
+    Args:
+        state: before the change, `int16 (words,)`, without a deleted word.
+        states: each with one more word changed, `int16 (n, words)`.
+    """
+
+    state: State
+    states: States
+
+
+@dataclass(eq=False, slots=True)
 class Compare:
     """Ask for the similarity of changes of one word each, by the constraint that measures one.
 
@@ -172,7 +190,7 @@ class Compare:
         ]
 
 
-Request = Propose | Score | Expand | Compare | Gradient
+Request = Propose | Score | Expand | Check | Compare | Gradient
 
 
 @dataclass(eq=False)
@@ -231,6 +249,11 @@ class Answer(Judged):
     places: Indices = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
     gradients: WordGradients = field(init=False)
     similarities: Floats | None = None
+
+    def rows(self, rows: Indices) -> "Answer":
+        """Return only these rows."""
+        parts = (self.states[rows], self.scores[rows], self.success[rows])
+        return Answer(*parts, self.problem, self.left, self.places[rows])
 
     @property
     def over(self) -> bool:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from robustparse.attacks.edit_budget import check_gamma, edit_budget
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.search.importance import GreedyByImportance
+from robustparse.attacks.search.importance import GreedyByImportance, When
 from robustparse.attacks.search.rankings import Ranking, UnknownWord
 from robustparse.errors import check_choice
 
@@ -29,6 +29,7 @@ class Wang2021(GreedyByImportance):
             gamma * n are changed; or `rooted`, max(1, floor(gamma * (n + 1))), as the released code
             counts ROOT too.
         ranking: in which order words are visited; by default by the unknown word.
+        judged: see `GreedyByImportance`.
     """
 
     to_success = False
@@ -39,10 +40,11 @@ class Wang2021(GreedyByImportance):
         gamma: float = 0.15,
         length: Literal["words", "rooted"] = "words",
         ranking: Ranking | None = None,
+        judged: When = "before",
     ) -> None:
         check_gamma(gamma)
         check_choice("search: length", length, ("words", "rooted"))
-        super().__init__(ranking or UnknownWord())
+        super().__init__(ranking or UnknownWord(), judged=judged)
         self.gamma, self.length = gamma, length
 
     def most_edits(self, problem: Problem) -> int:
