@@ -339,6 +339,24 @@ def test_it_learns_the_sample_and_its_goal_follows_the_gold_forms_loss(kind: str
     np.testing.assert_allclose(found[2][same], losses[same], rtol=1e-4)
 
 
+@KIND
+def test_it_learns_prolog(kind: str):
+    forms = (
+        "job ( ANS ) , a ( ANS , c0 )",
+        "\\+ job ( ANS )",
+        "( b ( ANS ) ) ; ( a ( ANS , J ) )",
+        "b ( J )",
+    )
+    texts = [example.sentence for example in EXAMPLES]
+    examples = [
+        Example(id_, text, LogicalForm(form, "prolog"))
+        for id_, (text, form) in enumerate(zip(texts, forms, strict=True))
+    ]
+    parser = make(kind, examples=examples, hidden=12, longest=30)
+    train(parser, examples, 150, 0.03)
+    assert parser.predict(texts) == list(forms)
+
+
 def test_over_a_transformer(tmp_path: Path):
     parser = make(encoder=TransformerEncoder(str(save_bert(tmp_path)), mix=1), beam=2)
     forms = parser.predict([example.sentence for example in EXAMPLES])

@@ -20,6 +20,9 @@ from robustparse.grammars.canonical import BINDERS
 from robustparse.grammars.logical_form import Tree
 
 LEAF, CLOSE = "<?>", ")"
+CONNECTIVES = ("and", "or", "not")
+"""Heads that are in a tree whatever the tokens of its form."""
+
 MOST_LEAVES = 3
 """Leaves of a node without bracketed children, at most; JOBS has 3."""
 

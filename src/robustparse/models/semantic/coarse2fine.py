@@ -26,6 +26,7 @@ from robustparse.errors import InputError, check_least
 from robustparse.grammars import Tree, print_form, read_form
 from robustparse.grammars.sketches import (
     CLOSE,
+    CONNECTIVES,
     LEAF,
     MOST_LEAVES,
     Place,
@@ -175,8 +176,11 @@ class Coarse2Fine(SemanticParser):
 
     @cached_property
     def sketch_tokens(self) -> dict[str, int]:
-        """All tokens of sketches over the vocabulary's labels, by numbers from 1."""
-        labels = self.vocabulary.labels
+        """All tokens of sketches over the vocabulary's labels, by numbers from 1.
+
+        Connectives are there too: Prolog writes them as punctuation.
+        """
+        labels = dict.fromkeys([*self.vocabulary.labels, *CONNECTIVES])
         heads = [f"({label}" for label in labels]
         nodes = [f"{label}@{k}" for label in labels for k in range(1, MOST_LEAVES + 1)]
         return {
