@@ -20,9 +20,10 @@ ROOMS: dict[str, set[str]] = {
     "grammars": set(),
     "data": {"grammars"},
     "attacks": {"data"},
-    "perturbations": {"data"},
     "tasks": {"data", "grammars"},
     "models": {"data", "grammars", "tasks"},
+    # An operation may exchange words by candidates of attacks, or reorder by a parser's trees.
+    "perturbations": {"data", "attacks", "models"},
     "evaluation": {"data", "attacks", "perturbations", "tasks", "models"},
     "annotation": {"attacks", "evaluation"},
     "defenses": {"data", "attacks", "perturbations", "tasks", "models", "evaluation"},
@@ -151,6 +152,7 @@ SPOKEN = {
     "attacks/constraints/references.py": ONE_TASK,
     "attacks/constraints/tagging/tags.py": {"treebank"},  # a corpus by its name
     "tracking/examples.py": {"label"},  # of a plot's axis
+    "perturbations/reordering.py": ONE_TASK,  # by a parser's trees, whatever the task
     # The paper's phrases are parts of a tree: the attack asks for the goal that finds them.
     "attacks/search/zheng2020_phrase.py": {"parse"},
 }

@@ -17,6 +17,7 @@ from transformers import (
     AutoModel,
     AutoModelForCausalLM,
     AutoModelForMaskedLM,
+    AutoModelForSeq2SeqLM,
     AutoTokenizer,
     PreTrainedModel,
     PreTrainedTokenizerBase,
@@ -28,7 +29,7 @@ from robustparse.devices import chosen_device
 from robustparse.errors import InputError, reason
 
 MASKED_LM, CAUSAL_LM = "masked language model", "causal language model"
-ENCODER = "pretrained encoder"
+ENCODER, TRANSLATOR = "pretrained encoder", "translation model"
 
 Precision = Literal["float32", "bfloat16", "float64"]
 Kind = Literal["masked", "causal"]
@@ -155,6 +156,21 @@ def load_encoder(
     module.to(dtype=torch.float32)
     _begin_words_with_a_blank(tokenizer)
     return network, tokenizer
+
+
+def load_translator(model: str, download: bool) -> tuple[Any, PreTrainedTokenizerBase]:
+    """Load a sequence-to-sequence Transformer, such as Marian's, in evaluation mode.
+
+    Args:
+        model: a folder, or a name in the local cache.
+        download: fetch by name what is not in the cache.
+
+    Raises:
+        InputError: see ``LoadedModel``.
+    """
+    network, tokenizer = _load(AutoModelForSeq2SeqLM, TRANSLATOR, model, download)
+    module: torch.nn.Module = network
+    return module.eval().requires_grad_(False), tokenizer
 
 
 def model_folder(model: str, download: bool, kind: str = MASKED_LM) -> Path:

@@ -220,4 +220,4 @@ def test_an_unknown_operation_is_refused(made, capsys):
     message = mistake(capsys, *options, "--perturbed", "typos,typoss")
     assert "--perturbed" in message
     assert "'typoss'" in message
-    assert "casing, contractions, doubled_letters, final_stop" in message
+    assert "back_translation, casing, contractions, deletion" in message

@@ -27,6 +27,7 @@ from robustparse.models.beam import beam_search
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.semantic.action_stepper import ActionStepper
 from robustparse.models.semantic.actions import COLUMNS
+from robustparse.models.semantic.sketch_steppers import SketchStepper
 from robustparse.types import Example, LogicalForm, Sentence
 from tiny_models import TEXTS, save_bert
 
@@ -355,6 +356,14 @@ def test_it_learns_prolog(kind: str):
     parser = make(kind, examples=examples, hidden=12, longest=30)
     train(parser, examples, 150, 0.03)
     assert parser.predict(texts) == list(forms)
+
+
+@pytest.mark.parametrize("sketch", ["(not )", "(or a@1 )", "(and", ") )", ""])
+def test_a_sketch_that_no_form_has_gives_none(sketch: str, monkeypatch: pytest.MonkeyPatch):
+    form = LogicalForm("( a ( ANS ) ) ; ( \\+ b ( ANS ) )", "prolog")
+    parser = make("Coarse2Fine", examples=[Example(0, EXAMPLES[0].sentence, form)])
+    monkeypatch.setattr(SketchStepper, "best", lambda self: [sketch.split()] * self.texts)
+    assert parser.predict([EXAMPLES[0].sentence] * 2) == ["", ""]
 
 
 def test_over_a_transformer(tmp_path: Path):

@@ -13,15 +13,18 @@ from robustparse.errors import InputError
 from robustparse.perturbations import (
     Casing,
     Contractions,
+    Deletion,
     DoubledLetters,
     FinalStop,
+    FunctionWordSubstitution,
+    Insertion,
     KeyboardSlips,
     Perturbation,
     Punctuation,
     Rewording,
     Typos,
 )
-from robustparse.perturbations.perturbation import draw_rewordings, plain_name
+from robustparse.perturbations.perturbation import NEW, draw_rewordings, plain_name
 from robustparse.types import Example, Sentence
 from sample_runs import sentences
 
@@ -81,6 +84,14 @@ CASES: list[tuple[Perturbation, list[int], str, str]] = [
     (SPLIT, [], "I don’t know", "I do not know"),  # a typographic apostrophe
     (JOINED, [], "Do not go , he will wait", "Don't go , he'll wait"),
     (JOINED, [], "they ca n't , it's", "they can not , it's"),
+    (Insertion(), [1, 2], "he left", "he the left"),
+    (Insertion(), [2, 0], "he left", "he left a"),
+    (Deletion(), [1], "The cat on it ran", "The cat it ran"),
+    (Deletion(), [], "he left", "he left"),
+    (Deletion(), [], "the", "the"),
+    (FunctionWordSubstitution(), [0, 1], "The cat on it", "An cat on it"),
+    (FunctionWordSubstitution(), [1, 0], "The cat on it", "The cat a it"),
+    (FunctionWordSubstitution(), [], "he left", "he left"),
 ]  # fmt: skip
 
 
@@ -100,8 +111,11 @@ ALL = [
     Casing(),
     Contractions(),
     Contractions(joined=True),
+    Deletion(),
     DoubledLetters(fraction=0.4),
     FinalStop(),
+    FunctionWordSubstitution(),
+    Insertion(),
     KeyboardSlips(),
     Punctuation(),
     Typos(),
@@ -122,10 +136,12 @@ def test_origins_say_how_words_map(operation: Perturbation) -> None:
     changed = 0
     for example, found in zip(texts(), operation.rewordings(texts(), 4), strict=True):
         words = example.sentence.words
-        assert list(found.origins) == sorted(found.origins)
-        same = [at for new, at in zip(*found, strict=True) if new == words[at]]
+        kept = [at for at in found.origins if at != NEW]
+        assert kept == sorted(kept)
+        same = [at for new, at in zip(*found, strict=True) if at != NEW and new == words[at]]
         assert found.affected(words) == len(words) - len(set(same))
-        assert (found.affected(words) == 0) == (found.words == words)
+        changed_or_new = found.affected(words) > 0 or NEW in found.origins
+        assert changed_or_new == (found.words != words)
         changed += found.words != words
         if isinstance(operation, Typos | KeyboardSlips | DoubledLetters | Casing):
             assert found.origins == tuple(range(len(words)))

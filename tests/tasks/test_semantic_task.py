@@ -10,7 +10,7 @@ import pytest
 from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.attacks.goals.usual import usual_goal
 from robustparse.attacks.goals.wrong_form import WrongForm
-from robustparse.data.forms import LogicalFormDataModule
+from robustparse.data.utterances.forms import LogicalFormDataModule
 from robustparse.errors import InputError
 from robustparse.tasks.semantic import SemanticTask
 from robustparse.tasks.task import named
@@ -148,3 +148,68 @@ def test_copies_with_other_tokens_are_refused(tmp_path: Path):
     with pytest.raises(InputError) as error:
         _ = data.copies
     assert (error.value.line, "s1" in error.value.found) == (2, True)
+
+
+RAW = """\
+show me rivers in new york .	show me river in s0	( a s0 )	{"s0": "new york"}	exact
+is c0 the capital of new york ?	is c0 the capit of s0	( b c0 s0 )	{"s0": "new york", "c0": ""}
+rivers	river	( a r0 )	{}
+"""
+
+
+def test_raw_texts_are_reworded_and_read_as_slots_and_stems(tmp_path: Path):
+    path = tmp_path / "raw.tsv"
+    path.write_text(RAW)
+    examples = TASK.read(path)
+    assert [" ".join(one.sentence.words) for one in examples] == [
+        *("show me river in s0", "is c0 the capit of s0", "river")
+    ]
+    first = TASK.surface(examples[0])
+    assert first.words == ("show", "me", "rivers", "in", "new", "york", ".")
+    assert TASK.write(examples[0]) == "show me river in s0\t( a s0 )\n"
+
+    def projected(row: int, text: str) -> str | None:
+        words = text.split()
+        copy = TASK.project(examples[row], words, [0] * len(words))
+        if copy is None:
+            return None
+        assert (copy.id, copy.gold) == (row, examples[row].gold)
+        return TASK.write(copy).split("\t")[0]
+
+    assert projected(0, "in new york show rivers !") == "in s0 show river"
+    assert projected(0, "new york new rivers york") == "s0 new river york"
+    assert projected(0, "show me river in new york") is None  # the same in stems
+    assert projected(0, "show me rivers in york new") is None  # the slot is lost
+    assert projected(0, "show me rivers in New york") is None
+    assert projected(1, "is c0 the capital of new york") is None
+    assert projected(1, "c0 the capital of new york") == "c0 the capit of s0"
+    assert projected(2, "the rivers") == "the river"
+    assert projected(2, "?") is None
+
+
+def test_words_of_utterances_without_raw_texts_are_exchanged_as_they_are():
+    gold = LogicalForm("( a c0 )", "lambda")
+    one = Example(0, Sentence(("in", "c0")), gold, '{"u": "in c0", "f": "( a c0 )"}')
+    assert TASK.surface(one) == one.sentence
+    assert TASK.project(one, ("of", "c0"), (0, 1)).block == one.block
+    assert TASK.project(one, ("in", "c1"), (0, 1)) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("rivers\triver\t( a s0 )\t[]", "raw.tsv:4"),
+        ("rivers\triver\t( a s0 )\t{", "raw.tsv:4"),
+        ('rivers\triver\t( a s0 )\t{"s0": 1}', "the raw text 'rivers' with the slots"),
+        ("\triver\t( a s0 )\t{}", "the raw text ''"),
+        ("rivers\triver\t( a s0\t{}", "raw.tsv:4"),
+        ("river\t( a s0 )", "raw.tsv:4: 2 columns; expected four"),
+        ("rivers\t\t( a s0 )\t{}", "raw.tsv:4: an empty text"),
+    ],
+)
+def test_bad_lines_with_raw_texts(tmp_path: Path, line: str, found: str):
+    path = tmp_path / "raw.tsv"
+    path.write_text(f"{RAW}{line}\n")
+    with pytest.raises(InputError) as error:
+        TASK.read(path)
+    assert found in str(error.value)

@@ -7,12 +7,12 @@ from typing import NamedTuple
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.data.datamodule import SAMPLE, DataModule
-from robustparse.data.forms import LogicalFormDataModule
 from robustparse.data.sample.questions import question_lexicon
 from robustparse.data.sample.reviews import review_lexicon
 from robustparse.data.sample.treebank import attack_lexicon
 from robustparse.data.texts import TextDataModule
 from robustparse.data.treebank import TreebankDataModule
+from robustparse.data.utterances.forms import LogicalFormDataModule
 from robustparse.models.base import Model
 from robustparse.models.classification.cnn import WordCNN
 from robustparse.models.dependency.biaffine import BiaffineParser

@@ -1,8 +1,8 @@
 from .batch import Batch
 from .datamodule import DataModule
-from .forms import LogicalFormDataModule
 from .texts import TextDataModule
 from .treebank import TreebankDataModule
+from .utterances.forms import LogicalFormDataModule
 from .vocab import Vocabulary
 
 __all__ = [

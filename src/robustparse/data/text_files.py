@@ -8,7 +8,7 @@ dataset the row, from 1.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -63,6 +63,13 @@ def read_texts(
         )
     else:
         rows = _tab_rows(path)
+    return examples_of(rows, path, max_length, labelled, limit)
+
+
+def examples_of(
+    rows: Iterable[Row], path: Path, max_length: int | None, labelled: bool, limit: str
+) -> list[Example]:
+    """Return the examples of a file's rows; for arguments and errors see `read_texts`."""
     examples = []
     for line, row in enumerate(rows, start=1):
         try:

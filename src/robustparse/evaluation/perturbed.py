@@ -1,16 +1,22 @@
 """Perturbed copies of examples, and the scores of a victim on them."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from robustparse.evaluation.clean import AnsweringVictim, predictions, scores_of
 from robustparse.metrics import PunctuationPolicy, percent
 from robustparse.perturbations.perturbation import Perturbation, draw_rewordings
+from robustparse.randomness import mixed_seed
 from robustparse.tasks.task import Task
 from robustparse.types import Example, Prediction
 
 
 def perturbed(
-    task: Task, operations: Sequence[Perturbation], examples: Sequence[Example], seed: int
+    task: Task,
+    operations: Sequence[Perturbation],
+    examples: Sequence[Example],
+    seed: int,
+    tries: int = 1,
 ) -> Iterator[tuple[Example, int]]:
     """Yield the copies that one of the operations changed, each with how many words it affected.
 
@@ -22,15 +28,25 @@ def perturbed(
         operations: of which one is drawn for each example, see `draw_rewordings`.
         examples: the originals.
         seed: with an example's id, of all that is drawn.
+        tries: how often an example is drawn for until there is a copy of it.
 
     Raises:
         InputError: an operation of the user's gives what is no rewording.
     """
-    rewordings = draw_rewordings(operations, examples, seed)
-    for example, rewording in zip(examples, rewordings, strict=True):
-        words = example.sentence.words
-        if rewording.words != words and (copy := task.project(example, *rewording)) is not None:
-            yield copy, rewording.affected(words)
+    copies: dict[int, tuple[Example, int]] = {}
+    left = list(examples)
+    for turn in range(tries):
+        surfaces = [replace(each, sentence=task.surface(each)) for each in left]
+        rewordings = draw_rewordings(operations, surfaces, mixed_seed(seed, turn) if turn else seed)
+        for example, surface, rewording in zip(left, surfaces, rewordings, strict=True):
+            words = surface.sentence.words
+            copy = None if rewording.words == words else task.project(example, *rewording)
+            if copy is not None:
+                copies[example.id] = copy, rewording.affected(words)
+        left = [example for example in left if example.id not in copies]
+    for example in examples:
+        if example.id in copies:
+            yield copies[example.id]
 
 
 Scores = dict[str, float | None]

@@ -120,13 +120,22 @@ class _Reader:
         return tuple(parts)
 
 
+_CHILDREN = {"or": 2, "not": 1}  # of Prolog; all other nodes have one or more
+
+
 def print_form(tree: Tree, language: str) -> str:
-    """Return the tokens of a form, separated by blanks: the inverse of `read_form`."""
+    """Return the tokens of a form, separated by blanks: the inverse of `read_form`.
+
+    Raises:
+        InputError: a node of Prolog has another number of children than can be written.
+    """
     if isinstance(tree, str):
         return tree
     if language == "lambda":
         return f"( {' '.join(print_form(part, language) for part in tree)} )"
     head, children = tree[0], tree[1:]
+    if len(children) != _CHILDREN.get(str(head), max(1, len(children))):
+        raise InputError(f"{head} has {len(children)} children")
     if head == "and":
         return " , ".join(_group(one, ("and", "or")) for one in children)
     if head == "or":

@@ -1,4 +1,4 @@
-"""Operations that reword sentences and keep what they mean, as surface noise."""
+"""Operations that reword sentences and keep what they mean: surface noise, paraphrases."""
 
 import lazy_loader
 

@@ -1,19 +1,21 @@
 """Semantic parsing: one logical form an utterance, scored by exact match."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.data.forms import read_forms
+from robustparse.data.utterances.forms import read_forms
+from robustparse.data.utterances.raw import raw_utterance, slots_in
 from robustparse.errors import InputError
 from robustparse.grammars import LANGUAGES, exact_match, language_of, read_form, tranx_match
 from robustparse.metrics import PunctuationPolicy, percent
 from robustparse.tasks.task import Record
 from robustparse.tasks.text import TextTask, template
-from robustparse.types import Example, LogicalForm
+from robustparse.types import Example, LogicalForm, Sentence
 
 
 class SemanticTask(TextTask):
@@ -49,6 +51,27 @@ class SemanticTask(TextTask):
 
         examples: list[Example] = getattr(sample_questions(seed), split)
         return examples
+
+    def surface(self, example: Example) -> Sentence:
+        """Return the raw text where the data hold it."""
+        raw = raw_utterance(example)
+        return example.sentence if raw is None else Sentence(raw.words)
+
+    def project(
+        self, example: Example, words: Sequence[str], origins: Sequence[int]
+    ) -> Example | None:
+        """Return the words, raw ones with slots and stems, and the same form.
+
+        None if a slot of the form is lost, or if the utterance is the same in stems.
+        """
+        raw = raw_utterance(example)
+        parsed = tuple(words) if raw is None else raw.parsed(words)
+        needed = slots_in(example.gold.split()) & set(example.sentence.words)
+        same = raw is not None and parsed in (example.sentence.words, raw.parsed(raw.words))
+        if same or not parsed or not needed <= set(parsed):
+            return None
+        block = example.block if raw is None else ""
+        return replace(example, sentence=Sentence(parsed), block=block)
 
     def gold(self, text: str) -> LogicalForm:
         """See `Task.gold`."""

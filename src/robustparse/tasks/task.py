@@ -88,6 +88,10 @@ class Task(Protocol):
         """
         ...
 
+    def surface(self, example: Example) -> Sentence:
+        """Return the sentence that operations reword: by default the example's own."""
+        return example.sentence
+
     def project(
         self, example: Example, words: Sequence[str], origins: Sequence[int]
     ) -> Example | None:
@@ -98,7 +102,8 @@ class Task(Protocol):
         Args:
             example: the original.
             words: the new words.
-            origins: for each the position of the original word that it stands for, or -1.
+            origins: for each the position, in the `surface`, of the original word that it stands
+                for, or -1.
         """
         return replace(example, sentence=reworded(example.sentence, words, origins))
 

@@ -1,24 +1,14 @@
-"""A disk cache around any candidate generator, in one SQLite file.
-
-SQLite commits atomically: a run killed while writing loses only that batch, and several processes
-may share the file. Values are JSON text and its checksum.
-"""
+"""A disk cache around any candidate generator."""
 
 import hashlib
 import json
-import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
 from pathlib import Path
-from zlib import crc32
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+from robustparse.attacks.disk_cache import DiskCache
 from robustparse.attacks.victim import Victim
-from robustparse.errors import InputError
-from robustparse.files import decode_json
 from robustparse.types import Example
-
-_KEYS_PER_QUERY = 500  # SQLite allows 999 parameters in older builds
 
 
 class CachedCandidates(CandidateGenerator):
@@ -60,11 +50,10 @@ class CachedCandidates(CandidateGenerator):
         """See `CandidateGenerator.propose`."""
         if not slots:
             return []
-        keys = self._keys(slots, seed)
-        with self._database() as database:
-            rows = _read(database, keys)
+        keys, cache = self._keys(slots, seed), DiskCache(self.path, "candidate")
+        rows = cache.read(keys)
         known = {
-            key: self._words(key, rows[key], slot.word)
+            key: _checked(cache, key, rows[key], slot.word)
             for key, slot in zip(keys, slots, strict=True)
             if key in rows
         }
@@ -72,40 +61,9 @@ class CachedCandidates(CandidateGenerator):
         if missing:
             fresh = self.generator.propose([slots[index] for index in missing], seed)
             found = {keys[index]: words for index, words in zip(missing, fresh, strict=True)}
-            with self._database() as database, database:
-                database.executemany(
-                    "INSERT OR IGNORE INTO candidates VALUES (?, ?)",
-                    [(key, _with_checksum(json.dumps(words))) for key, words in found.items()],
-                )
+            cache.write(found)
             known |= found
         return [list(known[key]) for key in keys]
-
-    def _words(self, key: bytes, text: object, original: str) -> list[str]:
-        """Read a row, which may come from anywhere.
-
-        Raises:
-            InputError: names the row that holds no candidates.
-        """
-        row = f"key X'{key.hex()}'"
-        remedy = "delete the file, and it is made again"
-        if not isinstance(text, str):
-            raise InputError("no text", path=self.path, key=row, remedy=remedy)
-        content, blank, checksum = text.rpartition(" ")
-        if not blank or checksum.endswith("]"):
-            content = text  # of an older version, which wrote no checksums
-        elif _with_checksum(content) != text:
-            raise InputError("damaged", path=self.path, key=row, remedy=remedy)
-        try:
-            words = decode_json(content, list, path=self.path, remedy=remedy)
-        except InputError as error:
-            raise InputError(error.found, path=self.path, key=row, remedy=remedy) from None
-        for word in words:
-            if not isinstance(word, str) or not word or _blanks(word) != _blanks(original):
-                found = f"candidate {word!r:.60}"
-                raise InputError(
-                    found, path=self.path, key=row, expected="single words", remedy=remedy
-                )
-        return words
 
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""
@@ -121,37 +79,19 @@ class CachedCandidates(CandidateGenerator):
             keys.append(hashlib.sha256(content.encode()).digest())
         return keys
 
-    @contextmanager
-    def _database(self) -> Iterator[sqlite3.Connection]:
-        """Open the file and close it again; SQLite's errors become the user's."""
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(self.path, timeout=60.0)) as database:
-                database.execute(
-                    "CREATE TABLE IF NOT EXISTS candidates (key BLOB PRIMARY KEY, words TEXT)"
-                )
-                yield database
-        except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
-            raise InputError(
-                f"cannot be used as a candidate cache ({error})",
-                path=self.path,
-                remedy="give a path in a writable folder, or delete the file if it is no cache",
-            ) from error
 
+def _checked(cache: DiskCache, key: bytes, words: list[object], original: str) -> list[str]:
+    """Return a row's candidates.
 
-def _with_checksum(content: str) -> str:
-    return f"{content} {crc32(content.encode()):08x}"
+    Raises:
+        InputError: names the row that holds others.
+    """
+    found = [word for word in words if isinstance(word, str) and word]
+    for word in words:
+        if not isinstance(word, str) or not word or _blanks(word) != _blanks(original):
+            raise cache.refused(key, f"candidate {word!r:.60}", "single words")
+    return found
 
 
 def _blanks(word: str) -> list[str]:
     return [character for character in word if character.isspace()]
-
-
-def _read(database: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, object]:
-    known: dict[bytes, object] = {}
-    for begin in range(0, len(keys), _KEYS_PER_QUERY):
-        part = keys[begin : begin + _KEYS_PER_QUERY]
-        marks = ",".join("?" * len(part))
-        rows = database.execute(f"SELECT key, words FROM candidates WHERE key IN ({marks})", part)
-        known.update((bytes(key), words) for key, words in rows)
-    return known

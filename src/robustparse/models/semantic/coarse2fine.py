@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_least
-from robustparse.grammars import Tree, print_form, read_form
+from robustparse.grammars import print_form, read_form
 from robustparse.grammars.sketches import (
     CLOSE,
     CONNECTIVES,
@@ -267,7 +267,7 @@ class Coarse2Fine(SemanticParser):
         states: Sequence[Reading],
         batches: Sequence[Batch],
     ) -> tuple[list[str], NDArray[np.float64]]:
-        """Return the forms of the best sketches; one whose sketch is unbalanced is empty."""
+        """Return the forms of the best sketches; one that cannot be written is empty."""
         coarse = SketchStepper(self, members, states)
         total = beam_search(coarse, coarse.texts, self.beam, self.longest)[:, 0]
         sketches = coarse.best()
@@ -276,14 +276,15 @@ class Coarse2Fine(SemanticParser):
         most = max(map(len, places), default=0)
         if most:
             total = total + beam_search(fine, fine.texts, self.beam, most)[:, 0]
-        forms = [
-            "" if not some else self._printed(tree_of(tokens))
-            for some, tokens in zip(places, fine.best(), strict=True)
-        ]
+        forms = [_printed(tokens, self.language) for tokens in fine.best()]
         return forms, total.double().exp().cpu().numpy()
 
-    def _printed(self, tree: Tree) -> str:
-        return print_form(tree, self.language)
+
+def _printed(tokens: Sequence[str], language: str) -> str:
+    try:
+        return print_form(tree_of(tokens), language) if tokens else ""
+    except InputError:
+        return ""
 
 
 def _places(sketch: Sequence[str]) -> list[Place]:

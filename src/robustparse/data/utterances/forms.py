@@ -8,8 +8,17 @@ from typing import Any
 
 from robustparse.data.datamodule import DataModule
 from robustparse.data.fractions import draw_fraction
-from robustparse.data.text_files import find_split, read_texts
+from robustparse.data.text_files import (
+    Row,
+    ending_of,
+    examples_of,
+    find_split,
+    is_dataset,
+    read_texts,
+)
+from robustparse.data.utterances.raw import check_raw
 from robustparse.errors import InputError
+from robustparse.files import read_lines
 from robustparse.grammars import language_of, read_form
 from robustparse.types import Example, LogicalForm
 
@@ -25,6 +34,9 @@ def read_forms(
 ) -> list[Example]:
     """Read utterances with logical forms, from files as `read_texts` reads them.
 
+    A line of tabs may also hold four columns or more: the raw text, the utterance, its form, and
+    the text of each slot as a JSON object. See `raw`.
+
     Args:
         path: the file or dataset.
         columns: where a row's columns have names, those of the utterance and of the logical form.
@@ -35,7 +47,11 @@ def read_forms(
     Raises:
         InputError: names the file and the line of what cannot be used, as an unbalanced form.
     """
-    examples = read_texts(path, columns, max_length, gold, limit)
+    raw = _raw_rows(Path(path))
+    if raw:
+        examples = examples_of(raw, Path(path), max_length, gold, limit)
+    else:
+        examples = read_texts(path, columns, max_length, gold, limit)
     language = language_of(token for example in examples for token in example.gold.split())
     found = []
     for example in examples:
@@ -48,6 +64,23 @@ def read_forms(
             ) from None
         found.append(replace(example, gold=LogicalForm(example.gold, language)))
     return found
+
+
+def _raw_rows(path: Path) -> list[Row]:
+    """Return the rows of a file whose lines begin with raw texts; none of another file."""
+    if is_dataset(path) or ending_of(path) != ".tsv":
+        return []
+    rows: list[Row] = []
+    for number, line in read_lines(path):
+        columns = line.split("\t")
+        if len(columns) < 4 and rows:
+            found, expected = f"{len(columns)} columns", "four, as in the lines before"
+            raise InputError(found, path=path, line=number, expected=expected)
+        if len(columns) < 4:
+            break
+        check_raw(columns, path, number)
+        rows.append(Row(columns[1], columns[2], line))
+    return rows
 
 
 class LogicalFormDataModule(DataModule):

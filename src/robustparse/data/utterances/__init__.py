@@ -1,0 +1,1 @@
+"""Utterances with logical forms, and the raw texts they were made of."""

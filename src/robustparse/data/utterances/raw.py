@@ -1,0 +1,86 @@
+"""Utterances as people wrote them, and what semantic parsers read of them: slots and stems.
+
+Corpora replace the names of entities by slots (``c0`` for a city) and stem the words. Operations on
+sentences need the raw text: stems are not English, and a name of two words is one slot.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from robustparse.errors import InputError
+from robustparse.files import decode_json
+from robustparse.types import Example
+
+_SLOT = re.compile(r"[a-z_]+\d+")
+_STOPS = (".", "?", "!")
+
+
+class RawUtterance(NamedTuple):
+    """The raw text of an utterance.
+
+    Attributes:
+        words: of the text.
+        slots: the text of each slot, its words separated by blanks; empty where a slot has no text
+            of its own.
+    """
+
+    words: tuple[str, ...]
+    slots: Mapping[str, str]
+
+    def parsed(self, words: Sequence[str]) -> tuple[str, ...]:
+        """Return other words, of the same entities, as a parser reads them.
+
+        The words of a slot become its name, the longest text first; all others are stemmed by the
+        Snowball stemmer for English. A stop at the end goes.
+        """
+        texts = sorted(
+            ((tuple(text.split()), slot) for slot, text in self.slots.items() if text),
+            key=lambda pair: -len(pair[0]),
+        )
+        left = tuple(words[:-1] if words[-1] in _STOPS else words)
+        found: list[str] = []
+        while left:
+            size, token = next(
+                ((len(text), slot) for text, slot in texts if left[: len(text)] == text), (1, "")
+            )
+            found.append(token or _stem(left[0]))
+            left = left[size:]
+        return tuple(found)
+
+
+def slots_in(tokens: Sequence[str]) -> set[str]:
+    """Return the slots among the tokens of an utterance or a logical form: ``c0``, ``ti1``."""
+    return {token for token in tokens if _SLOT.fullmatch(token)}
+
+
+def raw_utterance(example: Example) -> RawUtterance | None:
+    """Return the raw text of an example, from its line in the file; None if that has none."""
+    columns = example.block.split("\t")
+    if len(columns) < 4:
+        return None
+    slots: dict[str, str] = decode_json(columns[3], dict)
+    return RawUtterance(tuple(columns[0].split()), slots)
+
+
+def check_raw(columns: Sequence[str], path: Path, line: int) -> None:
+    """Refuse a line without a raw text, or whose fourth column does not hold slots.
+
+    Raises:
+        InputError: names file and line.
+    """
+    slots = decode_json(columns[3], dict, path=path, line=line)
+    if not columns[0].strip() or not all(isinstance(text, str) for text in slots.values()):
+        found = f"the raw text {columns[0]!r:.40} with the slots {columns[3]!r:.40}"
+        expected = "raw text, utterance, form and slots (a JSON object: slot -> its text)"
+        raise InputError(found, path=path, line=line, expected=expected)
+
+
+@cache
+def _stem(word: str) -> str:
+    from nltk.stem.snowball import SnowballStemmer
+
+    stem: str = SnowballStemmer("english").stem(word)
+    return stem

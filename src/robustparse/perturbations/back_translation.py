@@ -1,0 +1,251 @@
+"""Sentences translated into another language and back (Huang et al. 2021, section 3.1).
+
+The paper translates by Google's interface through Russian, French and Japanese, and keeps the best
+of the three by Sentence-BERT. Here any command or Marian model translates.
+"""
+
+import hashlib
+import json
+import re
+import subprocess
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robustparse.attacks.constraints.similarity import SentenceSimilarity
+from robustparse.attacks.disk_cache import DiskCache
+from robustparse.devices import chosen_device
+from robustparse.errors import InputError, check_least
+from robustparse.files import folder_digest
+from robustparse.perturbations.perturbation import NEW, Perturbation, Rewording
+from robustparse.pretrained import TRANSLATOR, load_translator, model_folder
+from robustparse.types import Example, Sentence
+
+_TOKEN = re.compile(r"\w+(?:[-'’.]\w+)*|[^\w\s]")
+_TEXTS_AT_ONCE = 64
+_MOST_UNITS = 3  # of a translation for each of the text
+
+
+class Translator(ABC):
+    """Translates from one language to another."""
+
+    @property
+    @abstractmethod
+    def settings(self) -> str:
+        """A text that changes with everything that the translations depend on."""
+
+    @abstractmethod
+    def translate(self, texts: Sequence[str]) -> list[str]:
+        """Translate texts of one line each, every one by itself."""
+
+
+class TranslationCommand(Translator):
+    """A program that reads a text a line and writes its translation a line.
+
+    Args:
+        command: its name and arguments, such as ``[apertium, -u, eng-spa]`` (Debian: `apt install
+            apertium apertium-eng-spa`; ``-u`` leaves out the marks at unknown words).
+        seconds: the time limit for 64 texts.
+
+    Raises:
+        InputError: when first used: the command is missing, fails, takes longer, or answers with
+            another number of lines.
+    """
+
+    def __init__(self, command: list[str], *, seconds: float = 300.0) -> None:
+        if not command:
+            raise InputError("names none", key="translation command", expected="a program")
+        if not seconds > 0:
+            raise InputError(f"must be > 0, got {seconds}", key="translation command: seconds")
+        self.command, self.seconds = list(command), seconds
+
+    @property
+    def settings(self) -> str:
+        """See `Translator.settings`."""
+        return json.dumps(self.command)
+
+    def translate(self, texts: Sequence[str]) -> list[str]:
+        """See `Translator.translate`."""
+        key = f"translation command: {' '.join(self.command)}"
+        again = "then run again: what has been translated is kept in the cache"
+        lines = "".join(f"{text}\n" for text in texts)
+        try:
+            done = subprocess.run(
+                self.command,
+                input=lines,
+                capture_output=True,
+                text=True,
+                encoding="utf-8",
+                errors="replace",
+                timeout=self.seconds,
+                check=False,
+            )
+        except OSError as error:
+            remedy = f"install it, or give its path, {again}"
+            raise InputError(f"cannot be run ({error.strerror})", key=key, remedy=remedy) from error
+        except subprocess.TimeoutExpired:
+            found = f"no answer to {len(texts)} texts in {self.seconds:g} s"
+            raise InputError(found, key=key, remedy=f"raise `seconds`, {again}") from None
+        answers = done.stdout.splitlines()
+        if done.returncode or len(answers) != len(texts):
+            said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+            found = f"ended with code {done.returncode} and {len(answers)} lines for {len(texts)}"
+            raise InputError(f"{found}, saying: {said:.120}", key=key, remedy=f"mend it, {again}")
+        return answers
+
+
+class TranslationModel(Translator):
+    """A model of the library transformers, such as Marian's ``Helsinki-NLP/opus-mt-en-fr``.
+
+    Some of them need the library sentencepiece.
+
+    Args:
+        model: folder of a saved one, or a hub name (read from the local cache).
+        beams: of its beam search (4).
+        device: `auto` takes a GPU if there is one.
+        download: whether a name that is not in the local cache may be fetched.
+
+    Raises:
+        InputError: when first used: the model or the device is missing.
+    """
+
+    def __init__(
+        self, model: str, *, beams: int = 4, device: str = "auto", download: bool = False
+    ) -> None:
+        check_least("translation model", beams=beams)
+        self.model, self.beams = model, beams
+        self.device, self.download = device, download
+
+    @property
+    def settings(self) -> str:
+        """See `Translator.settings`."""
+        files = folder_digest(model_folder(self.model, self.download, TRANSLATOR))
+        return json.dumps([files, self.beams])
+
+    def translate(self, texts: Sequence[str]) -> list[str]:
+        """See `Translator.translate`; one by one, so that no translation depends on the others."""
+        model, tokenizer = self._loaded
+        found = []
+        for text in texts:
+            units = tokenizer([text], return_tensors="pt", truncation=True).to(model.device)
+            read = {name: units[name] for name in ("input_ids", "attention_mask")}
+            most = _MOST_UNITS * units["input_ids"].shape[1]
+            made = model.generate(
+                **read, num_beams=self.beams, do_sample=False, max_new_tokens=most
+            )
+            found.append(str(tokenizer.decode(made[0], skip_special_tokens=True)))
+        return found
+
+    @cached_property
+    def _loaded(self) -> tuple[Any, Any]:
+        model, tokenizer = load_translator(self.model, self.download)
+        return model.to(chosen_device("device", self.device)), tokenizer
+
+
+class BackTranslation(Perturbation):
+    """Translates a sentence there and back, through one language or the best of several.
+
+    Words that both sentences have in the same order are taken to stand for each other.
+
+    Args:
+        there: translators into other languages.
+        back: from each of them, in the same order.
+        similarity: keeps a translation if it is similar enough to the original by its own
+            threshold, and the most similar one of several languages; without it the first language
+            counts.
+        cache: file of what has been translated, made if missing; None keeps nothing.
+
+    Raises:
+        InputError: not as many translators lead back; or see the translators.
+    """
+
+    def __init__(
+        self,
+        there: list[Translator],
+        back: list[Translator],
+        *,
+        similarity: SentenceSimilarity | None = None,
+        cache: str | None = "~/.cache/robustparse/translations.sqlite",
+    ) -> None:
+        if len(there) != len(back) or not there:
+            found = f"{len(there)} translators lead there and {len(back)} back"
+            raise InputError(found, key="back translation", expected="as many, at least one")
+        self.there, self.back = list(there), list(back)
+        self.similarity, self.cache = similarity, cache
+
+    def reword(self, sentence: Sentence, rng: np.random.Generator) -> Rewording:
+        """See `Perturbation.reword`; nothing is drawn."""
+        (found,) = self.rewordings([Example(0, sentence, None)], 0)
+        return found
+
+    def rewordings(self, examples: Sequence[Example], seed: int) -> list[Rewording]:
+        """See `Perturbation.rewordings`; nothing is drawn."""
+        texts = [" ".join(example.sentence.words) for example in examples]
+        if not texts:
+            return []
+        versions = [
+            self._translated(self._translated(texts, there), back)
+            for there, back in zip(self.there, self.back, strict=True)
+        ]
+        chosen = self._best(texts, versions)
+        return [
+            _aligned(example.sentence.words, text)
+            for example, text in zip(examples, chosen, strict=True)
+        ]
+
+    def _best(self, texts: Sequence[str], versions: Sequence[Sequence[str]]) -> list[str]:
+        if self.similarity is None:
+            return list(versions[0])
+        measured = np.stack([self.similarity.between(one, texts) for one in versions])
+        best = measured.argmax(axis=0).tolist()
+        enough = (measured.max(axis=0) >= self.similarity.minimum).tolist()
+        return [
+            versions[which][at] if kept else text
+            for at, (text, which, kept) in enumerate(zip(texts, best, enough, strict=True))
+        ]
+
+    def _translated(self, texts: Sequence[str], translator: Translator) -> list[str]:
+        """Return translations, old ones from the cache; new ones are written there in parts."""
+        different = list(dict.fromkeys(texts))
+        if self.cache is None:
+            known = dict(zip(different, translator.translate(different), strict=True))
+            return [known[text] for text in texts]
+        cache = DiskCache(Path(self.cache).expanduser(), "translation")
+        keys = {text: _key(translator, text) for text in different}
+        found = {key: _text(cache, key, row) for key, row in cache.read([*keys.values()]).items()}
+        left = [text for text in different if keys[text] not in found]
+        for begin in range(0, len(left), _TEXTS_AT_ONCE):
+            part = left[begin : begin + _TEXTS_AT_ONCE]
+            new = zip([keys[text] for text in part], translator.translate(part), strict=True)
+            fresh = dict(new)
+            cache.write({key: [text] for key, text in fresh.items()})
+            found |= fresh
+        return [found[keys[text]] for text in texts]
+
+
+def _key(translator: Translator, text: str) -> bytes:
+    return hashlib.sha256(f"{translator.settings}\n{text}".encode()).digest()
+
+
+def _text(cache: DiskCache, key: bytes, row: Sequence[object]) -> str:
+    if len(row) != 1 or not isinstance(row[0], str):
+        raise cache.refused(key, f"{row!r:.60}", "one text")
+    return row[0]
+
+
+def _aligned(words: Sequence[str], text: str) -> Rewording:
+    """Return a text as words in the original's casing, aligned with it where words are the same."""
+    new = _TOKEN.findall(text)
+    if not any(word != word.lower() for word in words):
+        new = [word.lower() for word in new]
+    if not new:
+        return Rewording.of(words)
+    origins = [NEW] * len(new)
+    for block in SequenceMatcher(None, words, new, autojunk=False).get_matching_blocks():
+        origins[block.b : block.b + block.size] = range(block.a, block.a + block.size)
+    return Rewording(tuple(new), tuple(origins))

@@ -1,0 +1,111 @@
+"""Words exchanged for others of the same meaning (Huang et al. 2021, section 3.1).
+
+The paper calls it substitution (nf). Its candidates are those of a masked language model, of which
+the n most similar sentences are kept, and workers judge what is left.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+from robustparse.attacks.constraints.similarity import SentenceSimilarity
+from robustparse.errors import check_least
+from robustparse.perturbations.function_words import is_function_word
+from robustparse.perturbations.perturbation import Perturbation, Rewording
+from robustparse.randomness import stream
+from robustparse.types import Example, Sentence
+
+
+class WordSubstitution(Perturbation):
+    """Exchanges one word that is no function word, by candidates of any generator.
+
+    Args:
+        candidates: proposes substitutes, the best ones first.
+        similarity: keeps those whose sentence is similar enough to the original, by its own
+            threshold, and ranks them; without it the generator's order counts.
+        top: candidates of the generator that are looked at (10; the paper gives none).
+        best: of these, one is drawn among so many of the most similar ones (3; the paper gives
+            none, its released sets have about 3 a word).
+
+    Raises:
+        InputError: a number is below 1.
+    """
+
+    def __init__(
+        self,
+        candidates: CandidateGenerator,
+        *,
+        similarity: SentenceSimilarity | None = None,
+        top: int = 10,
+        best: int = 3,
+    ) -> None:
+        check_least("word substitution", top=top, best=best)
+        self.candidates, self.similarity = candidates, similarity
+        self.top, self.best = top, best
+
+    def reword(self, sentence: Sentence, rng: np.random.Generator) -> Rewording:
+        """See `Perturbation.reword`."""
+        (found,) = self.rewordings([Example(0, sentence, None)], int(rng.integers(1 << 32)))
+        return found
+
+    def rewordings(self, examples: Sequence[Example], seed: int) -> list[Rewording]:
+        """See `Perturbation.rewordings`; all sentences are proposed for, and compared, at once."""
+        draws = [stream(seed, example.id) for example in examples]
+        slots = [_slot(*pair) for pair in zip(examples, draws, strict=True)]
+        known = [slot for slot in slots if slot is not None]
+        proposed = iter(self.candidates.propose(known, seed))
+        options = [[] if slot is None else self._kept(slot, next(proposed)) for slot in slots]
+        chosen = self._most_similar(slots, options)
+        found = []
+        for example, slot, some, rng in zip(examples, slots, chosen, draws, strict=True):
+            words = list(example.sentence.words)
+            if slot is not None and some:
+                words[slot.position] = some[int(rng.integers(len(some)))]
+            found.append(Rewording.of(words))
+        return found
+
+    def _kept(self, slot: Slot, candidates: Sequence[str]) -> list[str]:
+        """Return the first candidates that are one other word."""
+        same = slot.word.lower()
+        found = [word for word in candidates if word.lower() != same and word.isalpha()]
+        return list(dict.fromkeys(found))[: self.top]
+
+    def _most_similar(
+        self, slots: Sequence[Slot | None], options: Sequence[Sequence[str]]
+    ) -> list[list[str]]:
+        if self.similarity is None:
+            return [list(some[: self.best]) for some in options]
+        texts = [
+            " ".join([*slot.sentence.words[: slot.position], word, *slot.sentence.words[after:]])
+            for slot, some in zip(slots, options, strict=True)
+            if slot is not None
+            for after in [slot.position + 1]
+            for word in some
+        ]
+        others = [
+            " ".join(slot.sentence.words)
+            for slot, some in zip(slots, options, strict=True)
+            if slot is not None
+            for _ in some
+        ]
+        measured = iter(self.similarity.between(texts, others).tolist())
+        found = []
+        for some in options:
+            ranked = sorted(((next(measured), -at, word) for at, word in enumerate(some)))[::-1]
+            enough = [word for value, _, word in ranked if value >= self.similarity.minimum]
+            found.append(enough[: self.best])
+        return found
+
+
+def _slot(example: Example, rng: np.random.Generator) -> Slot | None:
+    """Draw the word to exchange."""
+    words = example.sentence.words
+    places = [
+        at
+        for at, word in enumerate(words)
+        if len(word) >= 3 and word.isalpha() and not is_function_word(word)
+    ]
+    if not places:
+        return None
+    return Slot(example.id, example.sentence, places[int(rng.integers(len(places)))])

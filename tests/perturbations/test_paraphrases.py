@@ -1,0 +1,241 @@
+"""Operations that need a model, a parser or a program: what they ask, and what they make of it."""
+
+import sqlite3
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import BertTokenizer, MarianConfig, MarianMTModel
+
+from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.attacks.constraints.similarity import SentenceSimilarity
+from robustparse.errors import InputError
+from robustparse.perturbations import (
+    BackTranslation,
+    Reordering,
+    TranslationCommand,
+    TranslationModel,
+    Translator,
+    WordSubstitution,
+)
+from robustparse.perturbations.reordering import orders
+from robustparse.types import DependencyTree, Example, Sentence
+from sample_runs import save_checkpoint, trained_parser
+from tiny_language_models import VOCABULARY
+
+
+def examples(*texts: str) -> list[Example]:
+    return [Example(id_, Sentence(tuple(text.split())), None) for id_, text in enumerate(texts)]
+
+
+class Measured(SentenceSimilarity):
+    """Similarities from a table, 0 where it says nothing."""
+
+    def __init__(self, table: dict[str, float], minimum: float = 0.5) -> None:
+        super().__init__("none", minimum=minimum)
+        self.table = table
+
+    def between(self, texts: Sequence[str], others: Sequence[str]) -> Any:
+        assert len(texts) == len(others)
+        return np.array([self.table.get(text, 0.0) for text in texts])
+
+
+LEXICON = Lexicon({"cats": ["Cats", "dogs", "cat-1", "toms", "pets", "queens"]})
+
+
+@pytest.mark.parametrize(
+    ("settings", "texts"),
+    [
+        ({}, {"the dogs are", "the toms are", "the pets are"}),
+        ({"best": 1}, {"the dogs are"}),
+        ({"top": 2}, {"the dogs are", "the toms are"}),
+        (
+            {
+                "similarity": Measured(
+                    {"the dogs are": 0.6, "the queens are": 0.9, "the toms are": 1}
+                )
+            },
+            {"the toms are", "the queens are", "the dogs are"},
+        ),
+        ({"similarity": Measured({"the pets are": 0.5, "the toms are": 0.4})}, {"the pets are"}),
+        ({"similarity": Measured({})}, {"the cats are"}),
+    ],
+)
+def test_one_of_the_best_substitutes_is_drawn(settings: dict[str, Any], texts: set[str]) -> None:
+    operation = WordSubstitution(LEXICON, **settings)
+    rows = examples(*["the cats are"] * 40)
+    found = operation.rewordings(rows, 3)
+    assert {" ".join(one.words) for one in found} == texts
+    assert all(one.origins == (0, 1, 2) for one in found)
+    halves = [operation.rewordings(rows[first::2], 3) for first in (0, 1)]
+    assert halves == [found[::2], found[1::2]]
+    assert operation.rewordings(examples("the 7 is", "c3po"), 0)[0].words == ("the", "7", "is")
+
+
+# 0 show 1 me 2 flights 3 to 4 boston 5 from 6 denver 7 on 8 monday 9 .
+FLIGHTS = Sentence(("show", "me", "flights", "to", "boston", "from", "denver", "on", "monday", "."))
+TREE = DependencyTree(
+    heads=(0, 1, 1, 5, 3, 7, 3, 9, 1, 1),
+    labels=("root", "iobj", "obj", "case", "nmod", "case", "nmod:from", "case", "obl", "punct"),
+)
+
+
+def test_orders_by_hand() -> None:
+    found = [" ".join(FLIGHTS.words[at] for at in order) for order in orders(FLIGHTS, TREE)]
+    assert found == [
+        "show me flights from denver to boston on monday .",
+        "on monday show me flights to boston from denver .",
+    ]
+    front = Sentence(("on", "monday", "we", "fly"))
+    tree = DependencyTree((2, 4, 4, 0), ("case", "obl", "nsubj", "root"))
+    assert orders(front, tree) == [[2, 3, 0, 1]]
+    # A phrase with a gap, and one that is the whole sentence.
+    gap = DependencyTree((3, 0, 2, 2), ("case", "root", "obl", "obj"))
+    assert orders(front, gap) == []
+    assert orders(Sentence(("fly",)), DependencyTree((0,), ("root",))) == []
+
+
+def test_reordering_by_a_parser(tmp_path: Path) -> None:
+    parser = trained_parser(3)
+    save_checkpoint(parser, tmp_path / "parser.ckpt")
+    operation = Reordering(str(tmp_path / "parser.ckpt"))
+    rows = examples("the dog barks at the fox .", "the cat runs", "a dog in the park runs to us")
+    found = operation.rewordings(rows, 1)
+    for row, one in zip(rows, found, strict=True):
+        tree = parser.predict([row.sentence])[0]
+        allowed = orders(row.sentence, tree) or [[*range(len(row.sentence))]]
+        assert [*one.origins] in allowed
+        assert one.words == tuple(row.sentence.words[at] for at in one.origins)
+    assert operation.rewordings(rows[1:2], 1) == found[1:2]
+    assert operation.rewordings([], 1) == []
+
+
+class Scripted(Translator):
+    """Translates by a table, marks what it is not asked for, and fails at some texts."""
+
+    def __init__(self, table: dict[str, str], name: str = "") -> None:
+        self.table, self.name = table, name
+        self.asked: list[str] = []
+        self.failing = True
+
+    @property
+    def settings(self) -> str:
+        return self.name
+
+    def translate(self, texts: Sequence[str]) -> list[str]:
+        self.asked += texts
+        if self.failing and "fail" in texts:
+            raise InputError("failed")
+        return [self.table.get(text, f"<{text}>") for text in texts]
+
+
+def test_the_best_of_several_languages_is_kept(tmp_path: Path) -> None:
+    there = [Scripted({"he left": "f1", "we ran": "f2"}, "a"), Scripted({"he left": "g1"}, "b")]
+    back = [Scripted({"f1": "he quit", "f2": "ran"}, "c"), Scripted({"g1": "He went."}, "d")]
+    similarity = Measured({"he quit": 0.5, "He went.": 0.8, "ran": 0.4})
+    cache = str(tmp_path / "cache.sqlite")
+    operation = BackTranslation(there, back, similarity=similarity, cache=cache)
+    rows = examples("he left", "we ran", "he left")
+    first = operation.rewordings(rows, 0)
+    assert [" ".join(one.words) for one in first] == ["he went .", "we ran", "he went ."]
+    assert first[0].origins == (0, -1, -1)
+    assert there[0].asked == ["he left", "we ran"]
+    assert operation.rewordings(rows, 1) == first
+    assert there[0].asked == ["he left", "we ran"]  # the rest is in the cache
+    plain = BackTranslation(there[:1], back[:1], cache=None)
+    assert [one.words for one in plain.rewordings(rows[:2], 0)] == [("he", "quit"), ("ran",)]
+    cased = plain.reword(Sentence(("He", "left")), np.random.default_rng(0))
+    assert cased == (("<", "<", "He", "left", ">", ">"), (-1, -1, 0, 1, -1, -1))
+
+
+def test_what_has_been_translated_is_kept_when_a_command_fails_midway(tmp_path: Path) -> None:
+    cache = str(tmp_path / "cache.sqlite")
+    there, back = Scripted({}, "there"), Scripted({}, "back")
+    rows = examples(*(f"text {number}" for number in range(70)), "fail")
+    with pytest.raises(InputError, match="failed"):
+        BackTranslation([there], [back], cache=cache).rewordings(rows, 0)
+    again = Scripted({}, "there")
+    again.failing = False
+    found = BackTranslation([again], [back], cache=cache).rewordings(rows, 0)
+    assert again.asked == [f"text {number}" for number in range(64, 70)] + ["fail"]
+    assert found[70].words == ("<", "<", "fail", ">", ">")
+
+
+def test_a_row_that_holds_no_text_is_named(tmp_path: Path) -> None:
+    cache = tmp_path / "cache.sqlite"
+    operation = BackTranslation([Scripted({})], [Scripted({})], cache=str(cache))
+    operation.rewordings(examples("he left"), 0)
+    with closing(sqlite3.connect(cache)) as database, database:
+        database.execute("UPDATE candidates SET words = '[1, 2]'")
+    with pytest.raises(InputError, match=r"got \[1, 2\]|\[1, 2\]") as error:
+        operation.rewordings(examples("he left"), 0)
+    assert "key X'" in str(error.value.key)
+    with pytest.raises(InputError, match="translation cache"):
+        BackTranslation([Scripted({})], [Scripted({})], cache=str(tmp_path)).rewordings(
+            examples("he left"), 0
+        )
+
+
+UPPER = "import sys; [print(line.strip().upper()) for line in sys.stdin]"
+
+
+def test_a_command_translates_line_by_line() -> None:
+    command = TranslationCommand([sys.executable, "-c", UPPER])
+    assert command.translate(["one é", "two"]) == ["ONE É", "TWO"]
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        (["no-such-translator"], "cannot be run"),
+        ([sys.executable, "-c", "import sys; sys.exit('no such language')"], "no such language"),
+        ([sys.executable, "-c", "print('one'); print('two')"], "and 2 lines for 1"),
+        ([sys.executable, "-c", "import time; time.sleep(60)"], "no answer to 1 texts in 0.5 s"),
+    ],
+)
+def test_a_command_that_cannot_translate(command: list[str], found: str) -> None:
+    with pytest.raises(InputError, match=found) as error:
+        TranslationCommand(command, seconds=0.5).translate(["a text"])
+    assert "run again" in str(error.value)
+
+
+def test_a_model_translates_each_text_by_itself(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    sizes = {f"{part}_{what}": 2 for part in ("encoder", "decoder") for what in ("layers",)}
+    heads = {f"{part}_attention_heads": 2 for part in ("encoder", "decoder")}
+    inner = {f"{part}_ffn_dim": 16 for part in ("encoder", "decoder")}
+    config = MarianConfig(
+        vocab_size=len(VOCABULARY), d_model=16, max_position_embeddings=40, init_std=0.5,
+        pad_token_id=0, eos_token_id=3, decoder_start_token_id=0, max_length=12,
+        forced_eos_token_id=None, **sizes, **heads, **inner,
+    )  # fmt: skip
+    MarianMTModel(config).save_pretrained(tmp_path)
+    BertTokenizer(vocab=VOCABULARY).save_pretrained(tmp_path)
+    model = TranslationModel(str(tmp_path), beams=2, device="cpu")
+    both = model.translate(["the dog bark", "a cat"])
+    assert both == model.translate(["the dog bark"]) + model.translate(["a cat"])
+    assert all(both)
+    assert model.settings != TranslationModel(str(tmp_path), beams=3).settings
+    with pytest.raises(InputError, match="translation model"):
+        TranslationModel(str(tmp_path / "none")).translate(["a"])
+
+
+@pytest.mark.parametrize(
+    ("make", "key"),
+    [
+        (lambda: WordSubstitution(LEXICON, top=0), "word substitution: top"),
+        (lambda: BackTranslation([Scripted({})], []), "back translation"),
+        (lambda: TranslationCommand([]), "translation command"),
+        (lambda: TranslationCommand(["x"], seconds=0), "translation command: seconds"),
+        (lambda: TranslationModel("x", beams=0), "translation model: beams"),
+    ],
+)
+def test_settings_out_of_range(make: Any, key: str) -> None:
+    with pytest.raises(InputError) as error:
+        make()
+    assert error.value.key == key
