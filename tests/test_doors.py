@@ -142,7 +142,7 @@ SPOKEN = {
     "recipes/": READING,  # of YAML
     "api/evaluate.py": {"dependency"},  # the usual task of what is read
     # What is told of each task on its embedded data; and a plot's `x_label`.
-    "cli/stories.py": ONE_TASK,
+    "cli/common/stories.py": ONE_TASK,
     "cli/quickstart.py": {"dependency", "classification", "label"},
     # The program that judges grammar is called link-parser; so is a part of a spaCy pipeline.
     "attacks/constraints/grammar.py": READING,

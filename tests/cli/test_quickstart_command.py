@@ -9,8 +9,8 @@ import torch
 from command_runs import mistake, table
 
 from robustparse.cli import quickstart
+from robustparse.cli.common.stories import STORIES
 from robustparse.cli.main import main
-from robustparse.cli.stories import STORIES
 from robustparse.data.sample import generator, questions, reviews
 from robustparse.data.sample import treebank as sample
 from robustparse.evaluation.clean import evaluate

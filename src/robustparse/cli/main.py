@@ -23,15 +23,18 @@ OWN = {
     "attack": "attack a checkpoint, or a --victim, on a data file",
     "augment": "write adversarial copies of training sentences",
     "evaluate": "score a checkpoint, or a --victim, on a data file, clean or under noise",
+    "transfer": "give the sentences of attacks to other models, and count whom they fool",
     "predict": "write a checkpoint's answers on a file or standard input",
     "measure": "measure fluency and similarity of an attack's sentences by models",
     "annotate": "export blind pairs for human judgement; score the answers",
-    "report": "draw one HTML page from the folders of attacks and runs",
+    "report": "draw one HTML page from the folders of attacks, transfers and runs",
 }
 POSITIONAL = {
     "measure": {"folder": "the output folder (--out) of a finished attack"},
+    "transfer": {"folders": "output folders (--out) of attacks on the same data, the sources"},
     "report": {
-        "folders": "output folders (--out) of attacks and folders of runs; the clean model's first"
+        "folders": "output folders (--out) of attacks and transfers, and folders of runs; the "
+        "clean model's first"
     },
 }
 # How an interrupted command is resumed.

@@ -20,7 +20,7 @@ from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.search.random_substitution import RandomSubstitution
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.search.zheng2020 import Zheng2020
-from robustparse.cli.stories import DEFAULT, STORIES, Story
+from robustparse.cli.common.stories import DEFAULT, STORIES, Story
 from robustparse.defenses.monitor import RobustnessEvaluation
 from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.errors import check_choice, check_seed

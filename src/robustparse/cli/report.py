@@ -6,10 +6,10 @@ from robustparse.reports.page import build_report
 
 
 def report(folders: list[str], out: str = "report.html") -> None:
-    """One self-contained HTML page from the output folders of attacks.
+    """One self-contained HTML page from the output folders of attacks, transfers and runs.
 
     Args:
-        folders: with summary.json and examples.jsonl each, the clean model's first.
+        folders: that `attack`, `transfer` or `fit` wrote, the clean model's attack first.
         out: the page.
     """
     build_report([Path(folder) for folder in folders], Path(out))

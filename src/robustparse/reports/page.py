@@ -26,6 +26,8 @@ from robustparse.reports.folders import (
     most_telling,
     read_folder,
 )
+from robustparse.reports.heat_map import FILE as TRANSFER
+from robustparse.reports.heat_map import HeatMap, read_heat_maps
 from robustparse.reports.plots import EPOCH, Plot, draw_plot, score_label
 from robustparse.reports.summary import comparable, summarize
 from robustparse.reports.training import FILE as METRICS
@@ -38,10 +40,11 @@ _FALL = (10.0, 110.0)  # left end and width, in pixels, of the picture of a scor
 def build_report(folders: Sequence[Path], out: Path, names: Sequence[str] | None = None) -> None:
     """Write a page about any number of attacked systems; the first is the one compared with.
 
-    Training runs among the folders, or in an attack's folder, add their curves.
+    Training runs among the folders, or in an attack's folder, add their curves, transfers their
+    heat maps.
 
     Args:
-        folders: folders that `robustparse attack` or `fit` wrote, at least one.
+        folders: folders that `robustparse attack`, `fit` or `transfer` wrote, at least one.
         out: the HTML file, written whole or not at all.
         names: what the page calls them; by default as much of each path as tells it from others.
 
@@ -50,10 +53,12 @@ def build_report(folders: Sequence[Path], out: Path, names: Sequence[str] | None
     """
     if not folders:
         raise InputError("no folders given", expected="one at least that `attack` or `fit` wrote")
-    systems, runs = [], []
+    systems, runs, heat_maps = [], [], []
     for folder, name in zip(folders, names or _names(folders), strict=True):
-        trained = (folder / METRICS).exists()
-        if (folder / SUMMARY).exists() or not trained:
+        trained, transferred = (folder / METRICS).exists(), (folder / TRANSFER).exists()
+        if transferred:
+            heat_maps += read_heat_maps(folder)
+        if (folder / SUMMARY).exists() or not (trained or transferred):
             systems.append(read_folder(folder, name))
         if trained:
             runs.append((name, read_training(folder, name)))
@@ -62,17 +67,21 @@ def build_report(folders: Sequence[Path], out: Path, names: Sequence[str] | None
         raise InputError(
             f"the folders hold attacks on {' and '.join(tasks)}", expected="those of one task"
         )
-    write_text(out, render_report(with_budget_curves(systems), runs))
+    write_text(out, render_report(with_budget_curves(systems), runs, heat_maps))
 
 
-def render_report(systems: Sequence[AttackFolder], runs: Sequence[NamedPlots] = ()) -> str:
-    """Render the page about attacked systems and training runs, as HTML text."""
+def render_report(
+    systems: Sequence[AttackFolder],
+    runs: Sequence[NamedPlots] = (),
+    heat_maps: Sequence[HeatMap] = (),
+) -> str:
+    """Render the page about attacked systems, training runs and transfers, as HTML text."""
     own: list[NamedPlots] = [(system.name, system.plots) for system in systems]
     all_names = list(dict.fromkeys(name for name, _ in [*own, *runs]))
     names = ", ".join(all_names) if len(all_names) < 5 else f"{len(all_names)} systems"
     return _render(
         "report",
-        title=f"Robustness report: {names}",
+        title=f"Robustness report: {names}" if names else "Robustness report",
         version=__version__,
         rows=systems,
         task=systems[0].task if systems else None,
@@ -82,6 +91,7 @@ def render_report(systems: Sequence[AttackFolder], runs: Sequence[NamedPlots] = 
         plots=[(plot, _points(plot)) for plot in merge_plots([*own, *runs])],
         sentences=_drawn_sentences(systems),
         sections=details(systems),
+        heat_maps=heat_maps,
     )
 
 

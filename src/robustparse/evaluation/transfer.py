@@ -1,0 +1,164 @@
+"""Whether sentences made against one model also fool others (Wang et al. 2021, section 5.4).
+
+For a score of the task, with correct_B the parts that a target B answers rightly, the rate of a
+source's sentences is the percentage with correct_B(adversarial) < correct_B(original). It is of all
+sentences, whether the attack on the source succeeded or not, as in the paper (Tables 9 and 10); the
+conditioned rate is of those on which it did. With the source's own model as the target the first is
+the attack's success rate, if its goal looks at the same score.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robustparse.errors import InputError
+from robustparse.evaluation.clean import AnsweringVictim, predictions
+from robustparse.evaluation.lines import EXAMPLES, REMEDY, each_line, pair_of, read_summary
+from robustparse.evaluation.significance import Interval, paired_bootstrap
+from robustparse.files import as_written
+from robustparse.tasks.task import Task, named
+from robustparse.types import Example, Mask
+
+
+@dataclass(frozen=True)
+class Source:
+    """What an attack on one model made.
+
+    Args:
+        name: of the source in tables.
+        task: what its victim answers.
+        originals: the sentences, numbered from 0.
+        adversarial: as many, with the same numbers.
+        success: ``(sentences,)`` true where the attack succeeded.
+        counted: for each sentence which parts of an answer enter the scores.
+    """
+
+    name: str
+    task: Task
+    originals: Sequence[Example]
+    adversarial: Sequence[Example]
+    success: Mask
+    counted: Sequence[Mask]
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """How one source's sentences do against one target, by one score.
+
+    Args:
+        rate: of all sentences, in percent, with a 95 % bootstrap interval over sentences.
+        given_success: of those on which the attack on the source succeeded; None if none.
+    """
+
+    rate: Interval
+    given_success: float | None
+
+
+def read_source(folder: Path) -> Source:
+    """Read the folder of a finished attack.
+
+    Raises:
+        InputError: it is none, or a file in it is not as `attack` writes it.
+    """
+    summary = read_summary(folder)
+    with as_written(folder, "attack"):
+        task = named(summary["task"])
+    paths = sorted(folder.glob("adversarial.*"))
+    if len(paths) != 1:
+        found = f"{len(paths)} files adversarial.*"
+        raise InputError(found, path=folder, expected="one", remedy=REMEDY)
+    lines = list(each_line(folder / EXAMPLES))
+    copies = task.read(paths[0])
+    if len(copies) != len(lines):
+        found = f"{len(copies)} sentences, and {len(lines)} lines in {EXAMPLES}"
+        raise InputError(found, path=paths[0], remedy=REMEDY)
+    originals, adversarial, counted = [], [], []
+    for id_, (line, copy) in enumerate(zip(lines, copies, strict=True)):
+        pair = pair_of(line, folder)
+        if copy.sentence.words != pair.after:
+            found = f"sentence {pair.id} has other words than in {EXAMPLES}"
+            raise InputError(found, path=paths[0], remedy=REMEDY)
+        adversarial.append(replace(copy, id=id_))
+        sentence = replace(copy.sentence, words=pair.before)
+        originals.append(replace(copy, id=id_, sentence=sentence))
+        counted.append(_counted(line, folder, len(pair.before)))
+    success = np.array([line["success"] for line in lines], dtype=np.bool_)
+    return Source(str(folder), task, originals, adversarial, success, counted)
+
+
+def check_same(sources: Sequence[Source]) -> None:
+    """Refuse sources of other sentences than the first one's.
+
+    Raises:
+        InputError: names the source and the first sentence that differs.
+    """
+    first = sources[0]
+    for source in sources[1:]:
+        if source.task.name != first.task.name:
+            found = f"answers the task {source.task.name}"
+            expected = f"{first.task.name}, as {first.name} does"
+            raise InputError(found, path=source.name, expected=expected)
+        if len(source.originals) != len(first.originals):
+            found = f"an attack on {len(source.originals)} sentences"
+            expected = f"the {len(first.originals)} of {first.name}"
+            raise InputError(found, path=source.name, expected=expected)
+        for one, other in zip(first.originals, source.originals, strict=True):
+            if one.sentence.words != other.sentence.words or one.gold != other.gold:
+                found = f"sentence {one.id + 1} is {' '.join(other.sentence.words)!r:.60}"
+                expected = f"the sentences of {first.name}"
+                raise InputError(found, path=source.name, expected=expected)
+
+
+def transfer(victim: AnsweringVictim, sources: Sequence[Source]) -> list[dict[str, Transfer]]:
+    """Score one target on the sentences of sources, which have the same originals.
+
+    Returns:
+        For each source, by the names of the task's scores.
+
+    Raises:
+        InputError: the target answers another task, or cannot read a sentence.
+    """
+    first = sources[0]
+    if victim.task.name != first.task.name:
+        found = f"the target answers the task {victim.task.name}"
+        raise InputError(found, expected=f"{first.task.name}, as {first.name} does")
+    before = _correct(victim, first.originals, first.counted, checked=True)
+    rates = []
+    for source in sources:
+        # Nobody wrote these texts: one over an encoder's limit is read in windows, as under attack.
+        after = _correct(victim, source.adversarial, source.counted, checked=False)
+        fooled = {
+            score: after[:, column] < before[:, column]
+            for column, score in enumerate(victim.task.scores)
+        }
+        rates.append({score: _rates(lost, source.success) for score, lost in fooled.items()})
+    return rates
+
+
+def _rates(fooled: Mask, success: Mask) -> Transfer:
+    ones = np.ones(len(fooled), dtype=np.int64)
+    rate = paired_bootstrap(lambda scores: scores[0], [fooled.astype(np.int64)], ones, seed=0)
+    conditioned = 100 * float(fooled[success].mean()) if success.any() else None
+    return Transfer(rate, conditioned)
+
+
+def _correct(
+    victim: AnsweringVictim, examples: Sequence[Example], counted: Sequence[Mask], checked: bool
+) -> np.ndarray:
+    """Count what a target answers rightly, ``(sentences, scores)``."""
+    task = victim.task
+    found = np.zeros((len(examples), len(task.sums)), dtype=np.int64)
+    for one in predictions(victim, examples, checked=checked):
+        sums = task.correct(one.answer, examples[one.id], counted[one.id])
+        found[one.id] = [sums[name] for name in task.sums]
+    return found
+
+
+def _counted(line: dict[str, Any], folder: Path, words: int) -> Mask:
+    with as_written(folder / EXAMPLES, "attack", key=f"sentence {line['id']}"):
+        mask = np.ones(words, dtype=np.bool_)
+        mask[line.get("uncounted", [])] = False
+        return mask
