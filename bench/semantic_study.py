@@ -1,4 +1,4 @@
-"""Tables 2, 3 and 5 of Huang et al. (2021): semantic parsers, clean and trained on perturbed copies.
+"""Tables 2, 3 and 5 of Huang et al. (2021): semantic parsers, clean and trained robustly.
 
     python bench/semantic_study.py --forms DATA/semparse --raw DATA/semparse_raw \
         --perturbed DATA/semparse_perturbed --vectors VECTORS --parser PARSER.ckpt \
@@ -159,8 +159,8 @@ def figures(row: Row) -> dict[str, float]:
     """Return the figures of a row that is done."""
     found = json.loads(row.scores.read_text("utf-8"))
     kept = {"test": found["exact_match"]}
-    for part in ("micro", "macro") if "perturbed" in found else ():
-        scores = found["perturbed"][part]
+    for part in ("micro", "macro") if "perturbed_files" in found else ():
+        scores = found["perturbed_files"][part]
         kept[part] = scores["perturbation_accuracy"]
         kept[f"robust {part}"] = scores["robust_accuracy"]
         kept[f"black box {part}"] = scores["blackbox_success_rate"]

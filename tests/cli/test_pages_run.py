@@ -23,6 +23,8 @@ ELSEWHERE = {
     "measure attacked": "tests/cli/test_measure_and_annotate.py",
     "annotate score": "tests/cli/test_measure_and_annotate.py",
     "my_dataset": "tests/data/test_text_files.py",
+    "eng-spa": "tests/perturbations/test_paraphrases.py",
+    "transfer attacked": "tests/cli/test_transfer_command.py",
     "victims.Spacy": "tests/victims/test_spacy.py",
 }
 # Guides that start from a checkpoint of another page's, which has its sizes.

@@ -229,13 +229,16 @@ def test_names_say_what_differs_from_the_defaults() -> None:
 def test_the_page_shows_what_they_do() -> None:
     """A row: a name, a class with a setting, and the sentence at the head with seed and id 0."""
     page = (Path(__file__).parents[2] / "docs" / "guides" / "perturbations.md").read_text("utf-8")
-    (before,) = re.findall(r"\| `([^`]*)` becomes \|", page)
-    example = Example(0, Sentence(tuple(before.split())), None)
-    rows = re.findall(r"^\| (?:`(\w+)`)? ?\| `(\w+)(?:\((\w+)=(\S+)\))?` \| (.*) \|$", page, re.M)
-    assert len(rows) == 12
-    for plain, kind, setting, value, after in rows:
-        cls = getattr(perturbations, kind)
-        settings = {setting: [value[1:-1]] if value[0] == "[" else value} if setting else {}
-        (found,) = cls(**settings).rewordings([example], 0)
-        assert " ".join(found.words) == after
-        assert plain in ("", plain_name(cls))
+    tables = re.split(r"\| `([^`]*)` becomes \|", page)[1:]
+    shown = 0
+    for before, table in zip(tables[::2], tables[1::2], strict=True):
+        example = Example(0, Sentence(tuple(before.split())), None)
+        row = r"^\| (?:`(\w+)`)? ?\| `(\w+)(?:\((\w+)=(\S+)\))?` \| (.*) \|$"
+        for plain, kind, setting, value, after in re.findall(row, table, re.M):
+            cls = getattr(perturbations, kind)
+            settings = {setting: [value[1:-1]] if value[0] == "[" else value} if setting else {}
+            (found,) = cls(**settings).rewordings([example], 0)
+            assert " ".join(found.words) == after
+            assert plain in ("", plain_name(cls))
+            shown += 1
+    assert shown == 15

@@ -34,6 +34,9 @@ from robustparse.types import Example
 
 Keep = Literal["changed", "all"]
 
+TRIES = 5
+"""How often operations are drawn for a sentence until its gold answer survives."""
+
 
 def augment(
     data: str,
@@ -112,7 +115,8 @@ def _perturbed(
 ) -> Copies:
     """Yield copies that one of some operations changed, or all."""
     examples = file.read(task)
-    changed = {copy.id: copy for copy, _ in perturbed(task, operations, examples, file.seed)}
+    copies = perturbed(task, operations, examples, file.seed, tries=TRIES)
+    changed = {copy.id: copy for copy, _ in copies}
     for example in examples:
         if example.id in changed or keep == "all":
             yield changed.get(example.id, example), example.id in changed
