@@ -24,6 +24,7 @@ ELSEWHERE = {
     "annotate score": "tests/cli/test_measure_and_annotate.py",
     "my_dataset": "tests/data/test_text_files.py",
     "eng-spa": "tests/perturbations/test_paraphrases.py",
+    "report --compare": "tests/cli/test_report_command.py",
     "transfer attacked": "tests/cli/test_transfer_command.py",
     "victims.Spacy": "tests/victims/test_spacy.py",
 }

@@ -1,6 +1,8 @@
 """``robustparse report``: a page from the folders of attacks, and mistakes named."""
 
 import json
+import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -79,3 +81,42 @@ def test_a_page_that_cannot_be_written_and_no_folder_at_all(folders, tmp_path, c
     assert f"{tmp_path}: a folder; expected the name of a file" in error
     assert "folders" in mistake(capsys, "report")
     assert "--nonsense" in mistake(capsys, "report", folders[0], "--nonsense", "1")
+
+
+def test_differences_are_told_with_how_sure_they_are(folders, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    main(["report", "--compare", *map(str, folders), "--out", str(page)])
+    shown = " ".join(capsys.readouterr().out.split())
+    weak, strong = (json.loads((folder / "summary.json").read_text()) for folder in folders)
+    rows = re.findall(
+        r"(clean|attacked) (UAS|LAS) ([-+][\d.]+) \S+ to \S+ ([\d.]+) ([\d.]+)", shown
+    )
+    assert [row[:2] for row in rows] == [
+        *(("clean", "UAS"), ("clean", "LAS"), ("attacked", "UAS"), ("attacked", "LAS"))
+    ]
+    for when, score, points, p, adjusted in rows:
+        expected = strong[when][score.lower()] - weak[when][score.lower()]
+        assert float(points) == pytest.approx(expected, abs=0.011)
+        assert float(p) <= float(adjusted)
+    assert [row[3] for row in rows[:2]] == ["1.0000", "1.0000"]  # one parser, clean
+    assert f"Differences from {folders[0].name}" in page.read_text()
+
+
+def test_what_cannot_be_compared(folders, tmp_path, capsys):
+    out = ["--out", str(tmp_path / "page.html")]
+    assert "1 folder; expected two or more" in mistake(
+        capsys, "report", "--compare", str(folders[0]), *out
+    )
+    assert "no folders given" in mistake(capsys, "report", *out)
+    other = Path(shutil.copytree(folders[1], tmp_path / "other"))
+    lines = (other / "examples.jsonl").read_text().splitlines(keepends=True)
+    (other / "examples.jsonl").write_text("".join(lines[1:]))
+    found = mistake(capsys, "report", "--compare", str(folders[0]), str(other), *out)
+    assert "an attack on other sentences" in found
+    line = json.loads(lines[0])
+    line["clean"]["correct_heads"] = 99
+    line.pop("crc32")
+    (other / "examples.jsonl").write_text("".join([json.dumps(line) + "\n", *lines[1:]]))
+    found = mistake(capsys, "report", "--compare", str(folders[0]), str(other), *out)
+    assert "99 right parts" in found
+    assert not (tmp_path / "page.html").exists()

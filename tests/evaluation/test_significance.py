@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from robustparse.evaluation import significance
 from robustparse.evaluation.significance import (
     Interval,
+    holm,
     paired_bootstrap,
+    paired_permutation,
     recovered_share,
 )
 
@@ -192,3 +194,36 @@ def test_unusable_counts_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=complaint):
         paired_bootstrap(lambda las: las[0], correct, words, seed=0)
+
+
+def test_permutations_are_all_exchanges_of_two_systems() -> None:
+    first, second = np.array([3, 1, 2, 0, 5, 2]), np.array([1, 0, 2, 1, 3, 2])
+    observed = abs(sum(second - first))
+    exchanges = itertools.product((1, -1), repeat=6)
+    as_far = [abs(sum((second - first) * signs)) >= observed for signs in exchanges]
+    found = paired_permutation(first.tolist(), second.tolist(), seed=0, draws=100_000)
+    assert found == pytest.approx(np.mean(as_far), abs=0.005)
+    assert paired_permutation(second.tolist(), first.tolist(), seed=0, draws=999) == (
+        paired_permutation(first.tolist(), second.tolist(), seed=0, draws=999)
+    )
+    assert paired_permutation([1, 2], [1, 2], seed=0) == 1.0
+    assert paired_permutation([0] * 50, [1] * 50, seed=0, draws=99) == 0.01
+    for bad in (([1], [1, 2], 9), ([1], [1], 0)):
+        with pytest.raises(ValueError, match="sentences"):
+            paired_permutation(bad[0], bad[1], seed=0, draws=bad[2])
+
+
+def test_holm_by_hand() -> None:
+    # Sorted 0.01, 0.02, 0.03, 0.4 times 4, 3, 2, 1, never falling.
+    assert holm([0.03, 0.01, 0.4, 0.02]) == pytest.approx([0.06, 0.04, 0.4, 0.06])
+    assert holm([0.9, 0.8]) == pytest.approx([1.0, 1.0])
+    assert holm([]) == []
+
+
+def test_chance_differences_are_rejected_as_often_as_the_level_says() -> None:
+    rng = np.random.default_rng(3)
+    values = []
+    for trial in range(300):
+        first, second = rng.binomial(10, 0.8, size=(2, 60)).tolist()
+        values.append(paired_permutation(first, second, seed=trial, draws=199))
+    assert 0.02 < np.mean([value <= 0.05 for value in values]) < 0.08

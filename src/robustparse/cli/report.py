@@ -1,16 +1,52 @@
 """``robustparse report``: one HTML page from output folders."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from rich import box
+from rich.table import Table
+
+from robustparse.api.tables import heading, terminal
+from robustparse.errors import InputError
+from robustparse.evaluation.comparison import Difference
+from robustparse.evaluation.comparison import compare as compared
 from robustparse.reports.page import build_report
 
 
-def report(folders: list[str], out: str = "report.html") -> None:
+def report(
+    folders: list[str], out: str = "report.html", compare: str | list[str] | None = None
+) -> None:
     """One self-contained HTML page from the output folders of attacks, transfers and runs.
 
     Args:
         folders: that `attack`, `transfer` or `fit` wrote, the clean model's attack first.
         out: the page.
+        compare: folders of attacks on the same sentences, which come first on the page: how sure
+            the differences to the first one are.
     """
-    build_report([Path(folder) for folder in folders], Path(out))
+    several = [] if compare is None else [compare] if isinstance(compare, str) else compare
+    if not folders and not several:
+        raise InputError("no folders given", remedy="name those that attack or fit wrote")
+    differences = compared([Path(folder) for folder in several]) if several else []
+    build_report([Path(folder) for folder in [*several, *folders]], Path(out), None, differences)
+    if differences:
+        terminal().print(_table(several, differences))
     print(out)
+
+
+def _table(folders: Sequence[str], differences: Sequence[Difference]) -> Table:
+    title = f"points more than {folders[0]}"
+    table = Table(title=title, box=box.SIMPLE, collapse_padding=True, pad_edge=False)
+    table.add_column("system", overflow="fold")
+    for name in ("score", "points", "95 %", "p", "Holm"):
+        table.add_column(name, justify="left" if name == "score" else "right", no_wrap=True)
+    for one in differences:
+        table.add_row(
+            folders[1 + one.system],
+            f"{one.when} {heading(one.score)}",
+            f"{one.points.estimate:+.2f}",
+            f"{one.points.lower:+.2f} to {one.points.upper:+.2f}",
+            f"{one.p:.4f}",
+            f"{one.adjusted:.4f}",
+        )
+    return table

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from robustparse.evaluation.comparison import Difference
 from robustparse.evaluation.lines import SUMMARY
 from robustparse.files import as_written
 from robustparse.reports.folders import AttackFolder, Json, number
@@ -23,6 +24,7 @@ EFFORT = (
     *("Perplexity", "Words\nalike", "Sentences\nalike"),
     *("Changed\nwords", "Out of\nvocabulary", "Out of\ntraining"),
 )
+DIFFERENCES = ("System", "Score", "First", "Points [95 %]", "p", "p, Holm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,27 @@ def details(systems: Sequence[AttackFolder]) -> list[Section]:
         Section("Candidates", "candidates", candidates),
     )
     return [section for section in sections if section.tables]
+
+
+def compared(systems: Sequence[AttackFolder], differences: Sequence[Difference]) -> list[Section]:
+    """Make the section about differences to the first system; none where none were computed."""
+    if not differences:
+        return []
+    rows = [
+        (
+            systems[1 + one.system].name,
+            [
+                f"{one.when} {score_label(one.score)}",
+                f"{one.first:.2f}",
+                f"{one.points.estimate:+.2f} [{one.points.lower:+.2f}, {one.points.upper:+.2f}]",
+                f"{one.p:.4f}",
+                f"{one.adjusted:.4f}",
+            ],
+        )
+        for one in differences
+    ]
+    title = f"Differences from {systems[0].name}"
+    return [Section(title, "differences", [Table(title, DIFFERENCES, rows)])]
 
 
 def _effort(one: Json) -> list[str]:

@@ -15,11 +15,12 @@ from markupsafe import Markup
 
 from robustparse import __version__
 from robustparse.errors import InputError
+from robustparse.evaluation.comparison import Difference
 from robustparse.evaluation.lines import SUMMARY
 from robustparse.evaluation.significance import Interval
 from robustparse.files import write_text
 from robustparse.reports.curves import NamedPlots, merge_plots, with_budget_curves
-from robustparse.reports.details import MISSING, details
+from robustparse.reports.details import MISSING, compared, details
 from robustparse.reports.folders import (
     AttackedSentence,
     AttackFolder,
@@ -37,7 +38,12 @@ from robustparse.tasks.task import Task
 _FALL = (10.0, 110.0)  # left end and width, in pixels, of the picture of a score's fall
 
 
-def build_report(folders: Sequence[Path], out: Path, names: Sequence[str] | None = None) -> None:
+def build_report(
+    folders: Sequence[Path],
+    out: Path,
+    names: Sequence[str] | None = None,
+    differences: Sequence[Difference] = (),
+) -> None:
     """Write a page about any number of attacked systems; the first is the one compared with.
 
     Training runs among the folders, or in an attack's folder, add their curves, transfers their
@@ -47,6 +53,7 @@ def build_report(folders: Sequence[Path], out: Path, names: Sequence[str] | None
         folders: folders that `robustparse attack`, `fit` or `transfer` wrote, at least one.
         out: the HTML file, written whole or not at all.
         names: what the page calls them; by default as much of each path as tells it from others.
+        differences: of the first folders, as `compare` computed them.
 
     Raises:
         InputError: a folder is missing or malformed, or `out` cannot be written.
@@ -67,13 +74,14 @@ def build_report(folders: Sequence[Path], out: Path, names: Sequence[str] | None
         raise InputError(
             f"the folders hold attacks on {' and '.join(tasks)}", expected="those of one task"
         )
-    write_text(out, render_report(with_budget_curves(systems), runs, heat_maps))
+    write_text(out, render_report(with_budget_curves(systems), runs, heat_maps, differences))
 
 
 def render_report(
     systems: Sequence[AttackFolder],
     runs: Sequence[NamedPlots] = (),
     heat_maps: Sequence[HeatMap] = (),
+    differences: Sequence[Difference] = (),
 ) -> str:
     """Render the page about attacked systems, training runs and transfers, as HTML text."""
     own: list[NamedPlots] = [(system.name, system.plots) for system in systems]
@@ -90,7 +98,7 @@ def render_report(
         losses=losses_of(systems),
         plots=[(plot, _points(plot)) for plot in merge_plots([*own, *runs])],
         sentences=_drawn_sentences(systems),
-        sections=details(systems),
+        sections=[*compared(systems, differences), *details(systems)],
         heat_maps=heat_maps,
     )
 

@@ -12,6 +12,8 @@ from robustparse.recipes.class_paths import checked, refusal
 from robustparse.recipes.mistakes import mistake_in, refused
 from robustparse.recipes.recipe import Recipe, check_recipe
 
+# Options that take several values.
+_SEVERAL = ("--checkpoint", "--compare")
 # Parameters that are no options of their own.
 _NO_OPTIONS = ("recipe", "victim_settings")
 
@@ -36,7 +38,9 @@ def run_command(
         InputError: names the option or the key of a file that cannot be used.
     """
     parser = _parser_of(function, name or function.__name__, positional or {})
-    arguments = _listed(checked(with_operations(arguments)), "--checkpoint")
+    arguments = checked(with_operations(arguments))
+    for option in _SEVERAL:
+        arguments = _listed(arguments, option)
     options = _parsed(parser, arguments)
     given: dict[str, Any] = {}
     if options.get("attack") is not None:
@@ -62,7 +66,7 @@ def _parser_of(
     )
     several = {each for each in positional if function.__annotations__[each] == list[str]}
     for each, text in positional.items():
-        parser.add_argument(each, help=text, nargs="+" if each in several else None)
+        parser.add_argument(each, help=text, nargs="*" if each in several else None)
     skip: set[str | int] = {*positional, *_NO_OPTIONS}
     parser.add_function_arguments(function, sub_configs=True, skip=skip, fail_untyped=False)
     return parser

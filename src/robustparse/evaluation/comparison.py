@@ -1,0 +1,114 @@
+"""Systems compared on the sentences that an attack gave to each: every score, clean and attacked.
+
+For each difference to the first system: a 95 % interval by the paired bootstrap, the p-value of the
+paired permutation test, and that value adjusted for the number of differences (Holm 1979).
+"""
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from robustparse.errors import InputError
+from robustparse.evaluation.lines import EXAMPLES, each_line, read_summary
+from robustparse.evaluation.significance import Interval, holm, paired_bootstrap, paired_permutation
+from robustparse.evaluation.tally import WHEN
+from robustparse.files import as_written
+from robustparse.tasks.task import Task, named
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What a system's score differs by from the first system's.
+
+    Args:
+        system: its place among the others, from 0.
+        when: ``clean`` or ``attacked``.
+        score: its name.
+        first: the first system's, in percent.
+        points: the other's minus the first one's.
+        p: probability of such a difference, or a larger one, if systems did not differ.
+        adjusted: the same after Holm's correction for all differences that were computed.
+    """
+
+    system: int
+    when: str
+    score: str
+    first: float
+    points: Interval
+    p: float
+    adjusted: float
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """Of each sentence: its words, counted parts, and right ones by (when, sum)."""
+
+    task: Task
+    words: list[tuple[str, ...]]
+    counted: list[int]
+    right: dict[tuple[str, str], list[int]]
+
+
+def compare(folders: Sequence[Path]) -> list[Difference]:
+    """Compare systems with the first one.
+
+    Args:
+        folders: of finished attacks on the same sentences, two at least; the attacks may differ.
+
+    Raises:
+        InputError: there is only one folder; or one is malformed, or of other sentences.
+    """
+    if len(folders) < 2:
+        found = f"{len(folders)} folder" if folders else "no folder"
+        raise InputError(found, key="--compare", expected="two or more, the first compared with")
+    systems = [_counts(folder) for folder in folders]
+    _check(systems, folders)
+    first = systems[0]
+    found: list[Difference] = []
+    pairs = list(zip(first.task.scores, first.task.sums, strict=True))
+    for place, system in enumerate(systems[1:]):
+        for when in WHEN:
+            for score, part in pairs:
+                both = [first.right[when, part], system.right[when, part]]
+                points = paired_bootstrap(_difference, both, first.counted, seed=0)
+                whole = 100 * sum(both[0]) / sum(first.counted)
+                p = paired_permutation(*both, seed=0)
+                found.append(Difference(place, when, score, whole, points, p, p))
+    adjusted = holm([one.p for one in found])
+    return [replace(one, adjusted=value) for one, value in zip(found, adjusted, strict=True)]
+
+
+def _difference(scores: Any) -> Any:
+    return scores[1] - scores[0]
+
+
+def _counts(folder: Path) -> _Counts:
+    summary = read_summary(folder)
+    with as_written(folder, "attack"):
+        task = named(summary["task"])
+    keys = [(when, part) for when in WHEN for part in task.sums]
+    counts = _Counts(task, [], [], {key: [] for key in keys})
+    for line in each_line(folder / EXAMPLES):
+        with as_written(folder / EXAMPLES, "attack", key=f"sentence {line['id']}"):
+            counts.words.append(tuple(line["tokens"]))
+            counts.counted.append(operator.index(line["counted"]))
+            for when, part in keys:
+                right = operator.index(line[when][part])
+                if not 0 <= right <= counts.counted[-1]:
+                    raise ValueError(f"{right} right parts of {counts.counted[-1]}")
+                counts.right[when, part].append(right)
+    if not any(counts.counted):
+        raise InputError("nothing was counted", path=folder / EXAMPLES)
+    return counts
+
+
+def _check(systems: Sequence[_Counts], folders: Sequence[Path]) -> None:
+    """Refuse systems of other sentences than the first one's."""
+    first = systems[0]
+    for system, folder in zip(systems[1:], folders[1:], strict=True):
+        same = system.words == first.words and system.counted == first.counted
+        if system.task.name != first.task.name or not same:
+            found = "an attack on other sentences, or with other punctuation"
+            raise InputError(found, path=folder, expected=f"the sentences of {folders[0]}")
