@@ -61,8 +61,8 @@ def compare(folders: Sequence[Path]) -> list[Difference]:
         InputError: there is only one folder; or one is malformed, or of other sentences.
     """
     if len(folders) < 2:
-        found = f"{len(folders)} folder" if folders else "no folder"
-        raise InputError(found, key="--compare", expected="two or more, the first compared with")
+        given = f"{len(folders)} folder" if folders else "no folder"
+        raise InputError(given, key="--compare", expected="two or more, the first compared with")
     systems = [_counts(folder) for folder in folders]
     _check(systems, folders)
     first = systems[0]
