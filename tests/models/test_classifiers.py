@@ -213,7 +213,11 @@ def test_several_answer_by_their_mean_probability() -> None:
         words[row, : len(own)] = own
     with victim.evaluating():
         (found,) = victim.predict(words, np.zeros_like(words), lengths)
+        one.mean = "logits"
+        (product,) = victim.predict(words, np.zeros_like(words), lengths)
     np.testing.assert_allclose(found, (first + second[:, [1, 2, 0]]) / 2, rtol=0, atol=1e-15)
+    roots = np.sqrt(first * second[:, [1, 2, 0]])
+    np.testing.assert_allclose(product, roots / roots.sum(1, keepdims=True), rtol=0, atol=1e-14)
     assert victim.name_ids(["neu", "none"]).tolist() == [2, -1]
 
 

@@ -279,13 +279,15 @@ def test_smoothing_and_hidden_tokens_are_of_training_only():
 
 
 @KIND
-def test_members_share_each_step(kind: str):
+@pytest.mark.parametrize("mean", ["probabilities", "logits"])
+def test_members_share_each_step(kind: str, mean: str):
     """Two equal parsers answer as one; the mean of two differs from both somewhere."""
     examples = [*EXAMPLES, *EXAMPLES[::-1]]
     differing = 0
 
     @torch.no_grad()
     def forms(*members: SemanticParser) -> list[LogicalForm]:
+        members[0].mean = mean
         batches = [batch_of(member) for member in members]
         states = [member(batch) for member, batch in zip(members, batches, strict=True)]
         return members[0].answers(members[0].decode(members, states, batches), [])

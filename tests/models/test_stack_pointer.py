@@ -237,12 +237,14 @@ def test_words_left_out_of_the_loss():
     assert sum(parts) < whole
 
 
-def test_members_share_each_step():
+@pytest.mark.parametrize("mean", ["probabilities", "logits"])
+def test_members_share_each_step(mean: str):
     """Two equal parsers answer as one; the mean of two differs from both somewhere."""
     sentences = [example.sentence for example in EXAMPLES]
     parsers = [make(seed) for seed in (0, 1)]
 
     def parses(members: list[StackPointerParser]) -> list[DependencyTree]:
+        members[0].mean = mean
         victim = ModelVictim(members)
         words = victim.intern(["<none>"])  # a row, so that rows differ from the members' own
         rows = [victim.intern(sentence.words) for sentence in sentences]

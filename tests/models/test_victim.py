@@ -198,10 +198,19 @@ def shuffled_labels(vocabulary: Vocabulary) -> Vocabulary:
     return replace(vocabulary, labels=vocabulary.labels[::-1], words=vocabulary.words[::-1])
 
 
-def test_several_parsers_answer_by_their_mean_probability(make_parser, vocabulary, examples):
+@pytest.mark.parametrize("mean", ["probabilities", "logits"])
+def test_several_parsers_answer_by_their_mean(make_parser, vocabulary, examples, mean):
+    def chances(scores: torch.Tensor) -> np.ndarray:
+        return (scores.softmax(-1) if mean == "probabilities" else scores.exp()).numpy()
+
+    def average(values: list, axis: int) -> np.ndarray:
+        if mean == "probabilities":
+            return np.mean(values, axis=axis)
+        return np.exp(np.log(values).mean(axis=axis))
+
     # Each numbers words and labels in its own way.
     members = [make_parser(0), make_parser(1, known=shuffled_labels(vocabulary))]
-    members[0].decoder = "mst"
+    members[0].decoder, members[0].mean = "mst", mean
     victim = ModelVictim(members)
     texts = [" ".join(example.sentence.words) for example in examples]
     with victim.evaluating():
@@ -209,18 +218,18 @@ def test_several_parsers_answer_by_their_mean_probability(make_parser, vocabular
         for row, example in enumerate(examples):
             batches = [one.encode([example]).batch([0], 1.0) for one in members]
             scores = [one(batch) for one, batch in zip(members, batches, strict=True)]
-            arcs = np.mean([own.arcs[0].softmax(-1).numpy() for own in scores], axis=0)
+            arcs = average([chances(own.arcs[0]) for own in scores], axis=0)
             length = len(example.sentence)
             (best,) = mst(np.log(arcs)[None], [length])
             assert heads[row, :length].tolist() == best[:length].tolist()
             for word in range(length):
                 at = [torch.tensor([place]) for place in (0, word + 1, int(best[word]))]
-                chances = []
+                found_labels = []
                 for one, own in zip(members, scores, strict=True):
-                    found = one._label_scores(own, *at)[0].softmax(0)
+                    found = chances(one._label_scores(own, *at)[0])
                     ids = one.vocabulary.label_ids
-                    chances.append([found[ids[label]] for label in vocabulary.labels])
-                assert labels[row, word] == np.mean(chances, axis=0).argmax()
+                    found_labels.append([found[ids[label]] for label in vocabulary.labels])
+                assert labels[row, word] == average(found_labels, axis=0).argmax()
     alone = [ModelVictim([one]) for one in members]
     own = [one.predict(*arrays(one, *texts))[0].tolist() for one in alone]
     assert len({str(heads.tolist()), *map(str, own)}) == 3  # it is neither's answer

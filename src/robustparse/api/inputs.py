@@ -8,6 +8,7 @@ from robustparse.errors import InputError
 from robustparse.files import file_digest, folder_digest
 from robustparse.models.base import Model
 from robustparse.models.load import Decoder, load
+from robustparse.models.scores import Mean
 
 Paths = list[str] | str
 """What `--checkpoint` takes: one path or several, which make an ensemble."""
@@ -26,15 +27,20 @@ def as_list(paths: Paths) -> list[str]:
 
 
 def load_models(
-    checkpoints: Paths, decoder: Decoder | None = None, device: str = "auto"
+    checkpoints: Paths,
+    decoder: Decoder | None = None,
+    device: str = "auto",
+    mean: Mean = "probabilities",
 ) -> list[Model]:
-    """Load models that answer together.
+    """Load models that answer together, by the mean of their probabilities or logits.
 
     Raises:
         InputError: see ``load``; or there is no such device.
     """
     chosen = chosen_device("--device", device)
-    return [load(path, decoder).to(chosen) for path in as_list(checkpoints)]
+    models = [load(path, decoder).to(chosen) for path in as_list(checkpoints)]
+    models[0].mean = mean
+    return models
 
 
 def digest(path: str) -> str:

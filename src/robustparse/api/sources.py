@@ -20,6 +20,7 @@ from robustparse.evaluation.clean import AnsweringVictim
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.base import Model
 from robustparse.models.load import Decoder
+from robustparse.models.scores import Mean
 from robustparse.models.victim import ModelVictim, Precision
 from robustparse.recipes.recipe import made
 from robustparse.recipes.recipe_files import recipe_digests
@@ -35,6 +36,7 @@ class Checkpoints:
     paths: list[str]
     decoder: Decoder | None = None
     precision: Precision = "32-true"
+    mean: Mean = "probabilities"
 
     @property
     def names(self) -> list[str]:
@@ -43,8 +45,9 @@ class Checkpoints:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Decoder and precision."""
-        return {"decoder": self.decoder, "precision": self.precision}
+        """Decoder, precision, and the mean where it is not the usual one."""
+        unusual = {} if self.mean == "probabilities" else {"mean": self.mean}
+        return {"decoder": self.decoder, "precision": self.precision, **unusual}
 
     def digests(self) -> dict[str, Any]:
         """SHA-256 of the files."""
@@ -52,7 +55,7 @@ class Checkpoints:
 
     def open(self, device: str) -> ModelVictim:
         """Load the models."""
-        models = load_models(self.paths, self.decoder, device)
+        models = load_models(self.paths, self.decoder, device, self.mean)
         if models[0].device.type == "cuda":
             torch.cuda.set_device(models[0].device)  # where other models go that take a GPU
         return ModelVictim(models, self.precision)
@@ -122,6 +125,7 @@ def command_source(
     part: dict[str, Any] | None,
     decoder: Decoder | None,
     precision: Precision,
+    mean: Mean = "probabilities",
 ) -> Checkpoints | NamedVictim:
     """Return the victim of a command, which names checkpoints or a class.
 
@@ -132,9 +136,13 @@ def command_source(
         found = "neither is given" if part is None else "both are given"
         raise InputError(found, key="--checkpoint, --victim", expected="exactly one of them")
     if checkpoint is not None:
-        return Checkpoints(as_list(checkpoint), decoder, precision)
-    if decoder is not None or precision != "32-true":
-        key = "--precision" if decoder is None else "--decoder"
+        return Checkpoints(as_list(checkpoint), decoder, precision, mean)
+    given = {
+        "--decoder": decoder is not None,
+        "--precision": precision != "32-true",
+        "--mean": mean != "probabilities",
+    }
+    for key in [key for key, unusual in given.items() if unusual]:
         raise InputError("is of models, not of a --victim", key=key, remedy="leave it out")
     return NamedVictim(part or {})
 

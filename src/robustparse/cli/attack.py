@@ -11,6 +11,7 @@ from robustparse.attacks.attack import Attack
 from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.evaluation.attack_run.attack_folder import Summary
 from robustparse.models.load import Decoder
+from robustparse.models.scores import Mean
 from robustparse.models.victim import Precision
 from robustparse.recipes.recipe import Recipe
 from robustparse.victims.black_box import BlackBox
@@ -29,6 +30,7 @@ def attack(
     device: str = "auto",
     devices: int = 1,
     precision: Precision = "32-true",
+    mean: Mean = "probabilities",
     max_length: int = MAX_LENGTH,
     columns: list[str] | None = None,
     recipe: Recipe | None = None,
@@ -54,6 +56,8 @@ def attack(
             processes are those that it starts.
         precision: precision of all passes of the model; bf16-mixed is faster on processors with
             bfloat16 products, and may change a few answers.
+        mean: of what models that answer together take the mean: probabilities, or logits, which
+            multiplies their probabilities.
         max_length: words in the longest allowed sentence; a longer one is an error.
         columns: for texts in JSON lines or datasets, the columns of text and answer, such as
             '[review, stars]'.
@@ -66,7 +70,7 @@ def attack(
     run = AttackRun(
         folder=Path(out),
         recipe=Recipe.of(attack) if recipe is None else recipe,
-        victim=command_source(checkpoint, victim_settings, decoder, precision),
+        victim=command_source(checkpoint, victim_settings, decoder, precision, mean),
         data=DataFile(data, seed, limit, fraction, "sentences", max_length, columns),
         seed=seed,
         device=device,

@@ -26,6 +26,7 @@ from robustparse.evaluation.lines import EXAMPLES, each_line
 from robustparse.evaluation.perturbed import perturbed
 from robustparse.files import write_text, written
 from robustparse.models.load import Decoder
+from robustparse.models.scores import Mean
 from robustparse.models.victim import Precision
 from robustparse.perturbations.perturbation import Perturbation
 from robustparse.recipes.recipe import Recipe
@@ -54,6 +55,7 @@ def augment(
     device: str = "auto",
     devices: int = 1,
     precision: Precision = "32-true",
+    mean: Mean = "probabilities",
     max_length: int = MAX_LENGTH,
     columns: list[str] | None = None,
     recipe: Recipe | None = None,
@@ -82,6 +84,8 @@ def augment(
             processes are those that it starts.
         precision: precision of all passes of the model; bf16-mixed is faster on processors with
             bfloat16 products, and may change a few answers.
+        mean: of what models that answer together take the mean: probabilities, or logits, which
+            multiplies their probabilities.
         max_length: words in the longest allowed sentence; a longer one is an error.
         columns: for texts in JSON lines or datasets, the columns of text and answer, such as
             '[review, stars]'.
@@ -97,7 +101,7 @@ def augment(
         _write_report(copies, file, keep, made, _perturbed(kind, operations, file, keep))
     elif operations is None and attack is not None and checkpoint is not None:
         folder, check = copies.with_suffix(".attack"), partial(_check_out, copies, data)
-        victim = Checkpoints(as_list(checkpoint), decoder, precision)
+        victim = Checkpoints(as_list(checkpoint), decoder, precision, mean)
         recipe = recipe or Recipe.of(attack)
         run = AttackRun(folder, recipe, victim, file, seed, device, devices, check)
         if summary := attacked(run, attack):

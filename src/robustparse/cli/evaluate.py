@@ -20,6 +20,7 @@ from robustparse.evaluation.perturbed import perturbed_scores
 from robustparse.files import make_folder, write_text
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.load import Decoder
+from robustparse.models.scores import Mean
 from robustparse.models.victim import Precision
 from robustparse.perturbations.perturbation import Perturbation
 from robustparse.types import Example
@@ -37,6 +38,7 @@ def evaluate(
     decoder: Decoder | None = None,
     device: str = "auto",
     precision: Precision = "32-true",
+    mean: Mean = "probabilities",
     max_length: int = MAX_LENGTH,
     columns: list[str] | None = None,
     perturbed: list[Perturbation] | None = None,
@@ -59,6 +61,8 @@ def evaluate(
         device: where the model computes: auto, cpu or cuda.
         precision: precision of all passes of the model; bf16-mixed is faster on processors with
             bfloat16 products, and may change a few answers.
+        mean: of what models that answer together take the mean: probabilities, or logits, which
+            multiplies their probabilities.
         max_length: words in the longest allowed sentence; a longer one is an error.
         columns: for texts in JSON lines or datasets, the columns of text and answer, such as
             '[review, stars]'.
@@ -68,7 +72,7 @@ def evaluate(
             the columns perturbed text, original, answer.
         victim_settings: what the victim was made of, which a command knows.
     """
-    source = command_source(checkpoint, victim_settings, decoder, precision)
+    source = command_source(checkpoint, victim_settings, decoder, precision, mean)
     opened, names = source.open(device), source.names
     file = DataFile(data, seed, limit, max_length=max_length, columns=columns)
     examples = file.examples(opened, punctuation)
@@ -85,7 +89,7 @@ def evaluate(
         passes = {"punctuation": punctuation, "decoder": decoder, "precision": precision}
         noise = {"seed": seed, "perturbed": noisy} if noisy else {}
         versions = {"robustparse": __version__, "torch": str(torch.__version__)}
-        report = {**about, **passes, **scores, **noise, **pairs, "versions": versions}
+        report = {**about, **passes, "mean": mean, **scores, **noise, **pairs, "versions": versions}
         write_text(folder / "scores.json", json.dumps(report, indent=2) + "\n")
     terminal().print(score_table({Path(names[0]).stem: scores, **noisy}))
     if pairs:

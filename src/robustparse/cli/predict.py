@@ -21,6 +21,7 @@ from robustparse.errors import InputError
 from robustparse.evaluation.clean import predictions
 from robustparse.files import read_text, written
 from robustparse.models.load import Decoder
+from robustparse.models.scores import Mean
 from robustparse.models.victim import ModelVictim, Precision
 from robustparse.types import Example
 
@@ -38,6 +39,7 @@ def predict(
     decoder: Decoder | None = None,
     device: str = "auto",
     precision: Precision = "32-true",
+    mean: Mean = "probabilities",
     max_length: int = MAX_LENGTH,
     columns: list[str] | None = None,
 ) -> None:
@@ -55,13 +57,15 @@ def predict(
         device: where the model computes: auto, cpu or cuda.
         precision: precision of all passes of the model; bf16-mixed is faster on processors with
             bfloat16 products, and may change a few answers.
+        mean: of what models that answer together take the mean: probabilities, or logits, which
+            multiplies their probabilities.
         max_length: words in the longest allowed sentence; a longer one is an error.
         columns: for texts in JSON lines or datasets, the columns of text and answer, such as
             '[review, stars]'.
     """
     if max_length < 1:
         raise InputError(f"must be >= 1, got {max_length}", key="--max_length")
-    victim = Checkpoints(as_list(checkpoint), decoder, precision).open(device)
+    victim = Checkpoints(as_list(checkpoint), decoder, precision, mean).open(device)
     task, name = victim.task, "standard input" if data == STANDARD else data
     ending = (format or Path(data).suffix).lstrip(".").lower() or RAW
     warned: set[str] = set()

@@ -17,6 +17,7 @@ from robustparse.evaluation.transfer import Source, Transfer, check_same, read_s
 from robustparse.evaluation.transfer import transfer as transferred
 from robustparse.files import make_folder, write_text
 from robustparse.models.load import Decoder
+from robustparse.models.scores import Mean
 from robustparse.models.victim import Precision
 from robustparse.reports.heat_map import FILE
 
@@ -28,6 +29,7 @@ def transfer(
     decoder: Decoder | None = None,
     device: str = "auto",
     precision: Precision = "32-true",
+    mean: Mean = "probabilities",
 ) -> None:
     """Give the sentences of attacks to other models: how many of these are fooled too.
 
@@ -39,6 +41,8 @@ def transfer(
         device: where the targets compute: auto, cpu or cuda.
         precision: precision of all passes; bf16-mixed is faster on processors with bfloat16
             products, and may change a few answers.
+        mean: of what models that answer together take the mean: probabilities, or logits, which
+            multiplies their probabilities.
     """
     targets = [checkpoint] if isinstance(checkpoint, str) else checkpoint
     if len(set(targets)) < len(targets):
@@ -46,7 +50,7 @@ def transfer(
     sources = [read_source(Path(folder)) for folder in folders]
     check_same(sources)
     columns = [
-        _column(target, Checkpoints(target.split(","), decoder, precision), device, sources)
+        _column(target, Checkpoints(target.split(","), decoder, precision, mean), device, sources)
         for target in targets
     ]
     task = sources[0].task

@@ -39,6 +39,7 @@ from robustparse.models.checkpoint import (
 )
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.optimization import Optimization
+from robustparse.models.scores import Mean
 from robustparse.tasks.task import Task
 from robustparse.types import Example, Prediction
 
@@ -60,11 +61,12 @@ class Model(pl.LightningModule, ABC):
     Attributes:
         task: the kind of its answers.
         unit: what losses are divided by.
-        delta_source: set by a gradient adversary while it trains: called with each batch, gives the
-            delta of ``forward``.
+        delta_source: gives the delta of ``forward``; set by a gradient adversary while it trains.
         vocabulary: what the model knows of its training data.
+        mean: of what it takes the mean where others answer together with it.
     """
 
+    mean: Mean = "probabilities"
     unit: ClassVar[Unit] = "words"
     vocabulary: Vocabulary
     task: ClassVar[Task]
@@ -80,8 +82,7 @@ class Model(pl.LightningModule, ABC):
     def initialize(self, vocabulary: Vocabulary | None, init_from: str | None) -> None:
         """Make the layers from (seed, vocabulary), or all from a checkpoint, ``init_from``.
 
-        What its encoder had read from files, the words of vectors or a tokenizer, comes from the
-        checkpoint too: its weights have no other meaning.
+        What its encoder had read from files, as a tokenizer, comes from the checkpoint too.
 
         Raises:
             InputError: neither is given, or the checkpoint does not fit or holds NaN.
@@ -125,8 +126,7 @@ class Model(pl.LightningModule, ABC):
     ) -> Predictions:
         """Return the answers to a batch, arrays of ``batch`` rows.
 
-        Models that answer together, this one first, give states and batches, each as it reads the
-        same texts; one is an ensemble of one.
+        Models that answer together, this one first, give states and batches of the same texts.
         """
 
     @abstractmethod

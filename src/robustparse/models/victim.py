@@ -35,9 +35,9 @@ Tokens = NDArray[np.int32]
 class ModelVictim:
     """Fulfils the protocol of ``robustparse.attacks.victim`` with one model or several.
 
-    Several models answer together, by the mean of their probabilities. Each has a word table of its
-    own; the victim's rows are places in a table over all of them. What concerns labels and training
-    data is the first model's.
+    Several models answer together, by the mean that the first one's ``mean`` says. Each has a word
+    table of its own; the victim's rows are places in a table over all of them. What concerns labels
+    and training data is the first model's.
 
     Args:
         models: under attack, all of one class and with the same labels.

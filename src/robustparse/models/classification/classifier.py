@@ -22,6 +22,7 @@ from robustparse.metrics import Accuracy, PunctuationPolicy
 from robustparse.models.base import Model, Predictions
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.optimization import Optimization
+from robustparse.models.scores import mean_scores
 from robustparse.tasks.classification import ClassificationTask
 from robustparse.types import Example, Label
 
@@ -101,12 +102,12 @@ class TextClassifier(Model):
         states: Sequence[Tensor],
         batches: Sequence[Batch],
     ) -> tuple[NDArray[np.float64]]:
-        """Return the members' mean probabilities, labels numbered as this classifier does."""
+        """Return the members' probabilities together, labels numbered as this classifier does."""
         found = []
         for one, scores in zip(members, states, strict=True):
             order = _order(self.vocabulary.labels, one.vocabulary.labels)
-            found.append(scores.detach().double().softmax(1)[:, order])
-        return (torch.stack(found).mean(0).cpu().numpy(),)
+            found.append(scores.detach().double()[:, order])
+        return (mean_scores(found, self.mean).softmax(1).cpu().numpy(),)
 
     def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[Label]:
         """Return the most probable label of each text; of equal ones that of the lower id."""

@@ -188,16 +188,16 @@ class BiaffineParser(DependencyParser):
         states: Sequence[Scores],
         batches: Sequence[Batch],
     ) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
-        """Return the decoder's heads and their best labels, of several parsers by mean probability.
+        """Return the decoder's heads and their best labels, of several parsers by their mean.
 
         Labels are numbered as this parser does.
         """
         mask, lengths = batches[0].mask, batches[0].lengths
         answering = list(zip(members, states, strict=True))
         if self.labelled:
-            arcs = mean_scores([one._labelled_arcs(own) for one, own in answering])
+            arcs = mean_scores([one._labelled_arcs(own) for one, own in answering], self.mean)
         else:
-            arcs = mean_scores([own.arcs for own in states])
+            arcs = mean_scores([own.arcs for own in states], self.mean)
         heads = decode_heads(arcs.detach().cpu().numpy(), lengths.cpu().numpy(), self.decoder)
         rows, words = mask.nonzero(as_tuple=True)
         chosen = torch.from_numpy(heads.astype(np.int64)).to(lengths.device)[rows, words]
@@ -207,7 +207,7 @@ class BiaffineParser(DependencyParser):
             order = [one.vocabulary.label_ids[label] for label in self.vocabulary.labels]
             scores.append(found if one is self else found[:, order])
         labels = torch.zeros(heads.shape, dtype=torch.int16, device=lengths.device)
-        labels[rows, words] = mean_scores(scores).argmax(1).to(torch.int16)
+        labels[rows, words] = mean_scores(scores, self.mean).argmax(1).to(torch.int16)
         return heads, labels.cpu().numpy()
 
     def _label_scores(self, scores: Scores, rows: Tensor, words: Tensor, heads: Tensor) -> Tensor:

@@ -297,7 +297,7 @@ class PointerStepper:
         encodings: Sequence[Encoding],
         lengths: Tensor,
     ) -> None:
-        self.texts, self.width = len(lengths), first.beam
+        self.texts, self.width, self.mean = len(lengths), first.beam, first.mean
         rows = lengths.repeat_interleave(self.width)
         size = encodings[0].padded.shape[1]
         self.trees = PartialTrees(rows, size, first.order, first.single_root)
@@ -317,7 +317,8 @@ class PointerStepper:
         trees = self.trees
         columns = (trees.top, trees.of_top(trees.previous), trees.of_top(trees.heads))
         read_from = [column.view(self.texts, self.width) for column in columns]
-        scores = mean_scores([one.step(*read_from) for one in self.members]).log_softmax(-1)
+        found = [one.step(*read_from) for one in self.members]
+        scores = mean_scores(found, self.mean).log_softmax(-1)
         scores = scores.flatten(0, 1).masked_fill(trees.finished[:, None], 0.0)
         return scores.masked_fill(~trees.legal(), float("-inf"))
 
@@ -330,8 +331,8 @@ class PointerStepper:
     def take(self, actions: Tensor) -> Tensor:
         """See `Stepper`; an arc gets its best label."""
         trees = self.trees
-        found = mean_scores([one.labels(self.sentences, actions) for one in self.members])
-        scores = found.log_softmax(-1)
+        found = [one.labels(self.sentences, actions) for one in self.members]
+        scores = mean_scores(found, self.mean).log_softmax(-1)
         best, labels = scores[:, :-1].max(1)
         added = torch.where(actions == trees.top, scores[:, -1], best)
         added = added.masked_fill(trees.finished, 0.0)

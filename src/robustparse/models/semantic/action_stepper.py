@@ -61,7 +61,9 @@ class ActionStepper:
         found = [one.step(self.before, frontier) for one in self.members]
         scores = torch.full_like(found[0], float("-inf"))
         for part in (numbers.rules, numbers.tokens):
-            scores[:, part] = mean_scores([one[:, part] for one in found]).log_softmax(-1)
+            scores[:, part] = mean_scores(
+                [one[:, part] for one in found], self.first.mean
+            ).log_softmax(-1)
         self.allowed = self._allowed()
         scores = scores.masked_fill(~self.allowed, float("-inf"))
         scores[[one.finished for one in self.derivations], 0] = 0.0

@@ -172,6 +172,7 @@ class TokenStepper:
         self, first: Seq2Seq, parsers: Sequence[Seq2Seq], readings: Sequence[Reading]
     ) -> None:
         self.texts, self.width, self.end = len(readings[0].start[0]), first.beam, first.end
+        self.mean = first.mean
         rows = torch.arange(self.texts, device=first.device).repeat_interleave(self.width)
         self.members = [
             _Member(one, reading, first, rows)
@@ -190,8 +191,8 @@ class TokenStepper:
 
     def scores(self) -> Tensor:
         """See `Stepper`."""
-        scores = mean_scores([one.step(self.tokens[:, -1]) for one in self.members])
-        scores = scores.log_softmax(-1)
+        found = [one.step(self.tokens[:, -1]) for one in self.members]
+        scores = mean_scores(found, self.mean).log_softmax(-1)
         ended = self._ended
         scores = scores.masked_fill(ended[:, None], float("-inf"))
         scores[ended, self.end] = 0.0

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from robustparse.grammars.sketches import Place, opened
-from robustparse.models.scores import mean_scores
+from robustparse.models.scores import Mean, mean_scores
 
 if TYPE_CHECKING:
     from robustparse.models.semantic.coarse2fine import BracketDecoder, Coarse2Fine, Reading
@@ -84,7 +84,7 @@ class SketchStepper(_Stepper):
         """See `Stepper`."""
         pairs = [*zip(self.parsers, self._numbers, strict=True)]
         found = self.read([one.sketches(numbers[self.before]) for one, numbers in pairs])
-        scores = _chosen(found, self._numbers)
+        scores = _chosen(found, self._numbers, self.first.mean)
         ended = self.before == self.end
         scores[ended] = float("-inf")
         scores[ended, self.end] = 0.0
@@ -143,7 +143,7 @@ class LeafStepper(_Stepper):
     def scores(self) -> Tensor:
         """See `Stepper`; action 0 takes what the sketch says."""
         found = self.read(self.inputs)
-        scores = _chosen(found, self._numbers)
+        scores = _chosen(found, self._numbers, self.first.mean)
         fixed = [self._place(text) is not None for text in self.rows.tolist()]
         scores[fixed, 1:] = float("-inf")
         scores[fixed, 0] = 0.0
@@ -207,13 +207,13 @@ class _Decoding:
         self.history = self.history[rows]
 
 
-def _chosen(found: Sequence[Tensor], numbers: Sequence[Tensor]) -> Tensor:
+def _chosen(found: Sequence[Tensor], numbers: Sequence[Tensor], mean: Mean) -> Tensor:
     """Join the scores of several parsers, ``(rows, outputs)``: log-probabilities of actions.
 
     Action 0, which no parser scores, has -inf.
     """
     pairs = zip(found, numbers, strict=True)
-    scores = mean_scores([one[:, own[1:] - 1] for one, own in pairs]).log_softmax(-1)
+    scores = mean_scores([one[:, own[1:] - 1] for one, own in pairs], mean).log_softmax(-1)
     return nn.functional.pad(scores, (1, 0), value=float("-inf"))
 
 
