@@ -4,6 +4,7 @@ import io
 import json
 import os
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -141,3 +142,29 @@ def test_standard_output_may_fail(status, made, monkeypatch, capsys):
             main(["predict", "--checkpoint", f"{made}/tiny.ckpt", "--data", f"{made}/test.conllu"])
     assert end.value.code == status
     assert capsys.readouterr().err.startswith("robustparse: standard output: ") == (status == 2)
+
+
+class Unreadable(io.RawIOBase):
+    """A file whose disk fails after the first line."""
+
+    def __iter__(self):
+        yield b"The dog barks .\n"
+        raise OSError(5, "Input/output error")
+
+
+def test_what_fails_is_named(made, tmp_path, monkeypatch, capsys):
+    out = tmp_path / "out.conllu"
+    arguments = ["predict", "--checkpoint", f"{made}/tiny.ckpt", "--out", str(out)]
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=Unreadable()))
+    assert "standard input: --data: cannot be read: Input/output error" in mistake(
+        capsys, *arguments
+    )
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"The dog barks .\n")))
+
+    def full(self: Path, content: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    found = mistake(capsys, *arguments)
+    assert "piece.txt: cannot be written (No space left on device)" in found
+    assert not out.exists()

@@ -64,3 +64,12 @@ def test_intervals_are_those_of_all_resamples(
 def won(points: Points, system: AttackedCounts) -> float:
     lost = points(CLEAN, "clean") - points(CLEAN, "attacked")
     return 100 * (points(system, "attacked") - points(CLEAN, "attacked")) / lost
+
+
+@pytest.mark.parametrize("how", ["lost_beyond", "gained", "won_back", "kept"])
+def test_systems_scored_on_other_sentences_are_not_compared(how: str) -> None:
+    other = AttackedCounts([5, 5, 3], np.array([3, 5, 3]), np.array([1, 4, 2]))
+    with pytest.raises(ValueError, match="not scored on the same sentences"):
+        getattr(DEFENDED, how)(other)
+    with pytest.raises(ValueError, match="not scored on the same sentences"):
+        DEFENDED.won_back_beyond(CLEAN, other)

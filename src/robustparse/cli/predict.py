@@ -6,7 +6,7 @@ other sentences of a piece change no answer.
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.data.given import examples_of
 from robustparse.errors import InputError
 from robustparse.evaluation.clean import predictions
-from robustparse.files import read_text, written
+from robustparse.files import read_text, writing, written
 from robustparse.models.load import Decoder
 from robustparse.models.scores import Mean
 from robustparse.models.victim import ModelVictim, Precision
@@ -75,8 +75,9 @@ def predict(
         TemporaryDirectory() as folder,
     ):
         piece = Path(folder) / f"piece.{ending}"
-        for first, content in _pieces(source, ending != RAW and task.multiline):
-            piece.write_bytes(content)
+        for first, content in _pieces(_lines(source, name), ending != RAW and task.multiline):
+            with writing(piece, "it is to hold a piece of the data", "make room there"):
+                piece.write_bytes(content)
             with _named(name, first):
                 if ending == RAW:
                     examples = _raw(piece, max_length)
@@ -138,11 +139,23 @@ def _raw(path: Path, max_length: int) -> list[Example]:
     return [replace(one, id=at) for one, (at, _) in zip(examples, rows, strict=True)]
 
 
-def _pieces(source: BinaryIO, multiline: bool) -> Iterator[tuple[int, bytes]]:
+def _lines(source: BinaryIO, name: str) -> Iterator[bytes]:
+    """Yield the lines of the data.
+
+    Raises:
+        InputError: one cannot be read.
+    """
+    try:
+        yield from source
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=name, key="--data") from None
+
+
+def _pieces(source: Iterable[bytes], multiline: bool) -> Iterator[tuple[int, bytes]]:
     """Yield the lines before each piece, and the piece, which holds whole examples.
 
     Args:
-        source: of lines.
+        source: lines.
         multiline: an example ends with an empty line, not with its line.
     """
     first, lines, size, any_text = 0, [], 0, False

@@ -178,7 +178,7 @@ class AttackedCounts:
             return points
 
         both = (first.clean, first.attacked, self.clean, self.attacked)
-        return self._estimate(difference, *both)
+        return self._estimate(difference, *both, beside=(first,))
 
     def gained(self, first: "AttackedCounts") -> Interval:
         """Estimate how many points more than another system this one scores under attack."""
@@ -188,7 +188,7 @@ class AttackedCounts:
             points: Scores = a - a_first
             return points
 
-        return self._estimate(difference, first.attacked, self.attacked)
+        return self._estimate(difference, first.attacked, self.attacked, beside=(first,))
 
     def won_back(self, first: "AttackedCounts") -> Interval:
         """Estimate the percentage of what the clean model loses that this one wins back.
@@ -196,7 +196,8 @@ class AttackedCounts:
         Raises:
             ValueError: the clean model loses nothing.
         """
-        return self._estimate(recovered_share, first.attacked, first.clean, self.attacked)
+        correct = (first.attacked, first.clean, self.attacked)
+        return self._estimate(recovered_share, *correct, beside=(first,))
 
     def kept(self, first: "AttackedCounts") -> Interval:
         """Estimate the percentage of what a first attack takes that this one of the model takes.
@@ -208,7 +209,8 @@ class AttackedCounts:
         def kept(scores: Scores) -> Scores:
             return 100 - recovered_share(scores)
 
-        return self._estimate(kept, first.attacked, first.clean, self.attacked)
+        correct = (first.attacked, first.clean, self.attacked)
+        return self._estimate(kept, *correct, beside=(first,))
 
     def won_back_beyond(self, first: "AttackedCounts", control: "AttackedCounts") -> Interval:
         """Estimate how many points more than a control this model wins back; see `won_back`."""
@@ -216,10 +218,17 @@ class AttackedCounts:
         def difference(scores: Scores) -> Scores:
             return recovered_share(scores[[0, 1, 2]]) - recovered_share(scores[[0, 1, 3]])
 
-        attacked = (self.attacked, control.attacked)
-        return self._estimate(difference, first.attacked, first.clean, *attacked)
+        correct = (first.attacked, first.clean, self.attacked, control.attacked)
+        return self._estimate(difference, *correct, beside=(first, control))
 
-    def _estimate(self, statistic: Statistic, *correct: Sequence[int]) -> Interval:
+    def _estimate(
+        self,
+        statistic: Statistic,
+        *correct: Sequence[int],
+        beside: Sequence["AttackedCounts"] = (),
+    ) -> Interval:
+        if any([*other.counted] != [*self.counted] for other in beside):
+            raise ValueError("the systems were not scored on the same sentences")
         return paired_bootstrap(statistic, correct, self.counted, seed=0)
 
 
