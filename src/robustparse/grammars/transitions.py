@@ -85,8 +85,9 @@ class Derivation:
         """
         if self.finished:
             raise ValueError("a finished derivation has no frontier field")
-        root = Field("root", self.grammar.root, repeated=False)
-        return self.open_nodes[-1].field if self.open_nodes else root
+        if self.open_nodes:
+            return self.open_nodes[-1].field
+        return Field("root", self.grammar.root, repeated=False)
 
     @property
     def takes_token(self) -> bool:

@@ -104,11 +104,13 @@ class ActionStepper:
     def _allowed(self) -> Tensor:
         """Mark the actions that fit each frontier field, ``(rows, actions)``."""
         numbers = self.first.numbers
-        mask = torch.zeros(len(self.derivations), numbers.unknown, dtype=torch.bool)
-        for row, derivation in enumerate(self.derivations):
-            if not derivation.finished:
-                mask[row, numbers.allowed(derivation)] = True
-        return mask.to(self.before.device)
+        fitting = [numbers.allowed(derivation) for derivation in self.derivations]
+        different = {id(one): one for one in fitting}  # one list for each kind of field
+        masks = torch.zeros(len(different), numbers.unknown, dtype=torch.bool)
+        for row, one in enumerate(different.values()):
+            masks[row, one] = True
+        rows = dict(zip(different, range(len(different)), strict=True))
+        return masks[[rows[id(one)] for one in fitting]].to(self.before.device)
 
 
 class _Member:
@@ -127,7 +129,8 @@ class _Member:
         """Read actions ``(rows,)``, numbered as the first parser does -> scores of the next."""
         numbers = self._numbers[before]
         self.state = self.parser.step(numbers, frontier, self.history, self.state, self.memory)
-        self.history = torch.cat([self.history, self.state[0][:, None]], dim=1)
+        if self.parser.parent_state:
+            self.history = torch.cat([self.history, self.state[0][:, None]], dim=1)
         return self.parser.scores(self.state[2])[:, self._numbers]
 
     def select(self, rows: Tensor) -> None:

@@ -50,6 +50,8 @@ class ActionNumbers:
         self._numbers = {action: number for number, action in enumerate(self._actions)}
         fields, types = self.grammar.fields, self.grammar.types
         self._fields = {field: number for number, field in enumerate(fields, start=1)}
+        self._allowed: dict[tuple[str, bool], list[int]] = {}
+        self._none: list[int] = []
         self._types = {name: number for number, name in enumerate(types, start=1)}
 
     def number(self, action: Action) -> int:
@@ -61,10 +63,16 @@ class ActionNumbers:
         return self._actions[number]
 
     def allowed(self, derivation: Derivation) -> list[int]:
-        """Return the numbers of all actions that fit the frontier field."""
-        if derivation.takes_token:
-            return list(range(self.tokens.start, self.tokens.stop))
-        return [self.number(action) for action in derivation.allowed()]
+        """Return the numbers of all actions that fit the frontier field; none after the end."""
+        if derivation.finished:
+            return self._none
+        field = derivation.field
+        kind = field.type, field.repeated
+        if kind not in self._allowed:
+            tokens = list(range(self.tokens.start, self.tokens.stop))
+            rules = [self.number(action) for action in derivation.allowed()]
+            self._allowed[kind] = tokens if derivation.takes_token else rules
+        return self._allowed[kind]
 
     def frontier(self, derivation: Derivation) -> tuple[int, int, int, int]:
         """Return what may be read of the frontier field, as in `COLUMNS`."""
