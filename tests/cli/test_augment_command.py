@@ -241,3 +241,31 @@ def test_a_text_keeps_its_label_however_many_words_it_has(tmp_path):
         data.write_text(before)
         main(["augment", "--data", str(data), "--out", str(out), "--operations", operations])
         assert out.read_text() == after
+
+
+RAW = """\
+show me jobs in new york ?	show me job in locid0	loc ( ANS , locid0 )	{"locid0": "new york"}
+what jobs are there ?	what job are there	job ( ANS )	{}
+jobs	job	job ( ANS )	{}
+"""
+
+
+def test_raw_utterances_are_reworded_into_copies_and_pairs(tmp_path, capsys):
+    data = tmp_path / "raw.tsv"
+    data.write_text(RAW)
+    options = ["augment", "--task", "semantic", "--data", str(data), "--operations", "deletion"]
+    main([*options, "--out", str(tmp_path / "copies.tsv")])
+    copies = [line.split("\t") for line in (tmp_path / "copies.tsv").read_text().splitlines()]
+    assert [gold for _, gold in copies] == ["loc ( ANS , locid0 )", "job ( ANS )"]
+    assert copies[0][0] in ("show job in locid0", "show me job locid0")
+    assert copies[1][0] in ("what job there", "what job are")
+    main([*options, "--out", str(tmp_path / "all.tsv"), "--keep", "all"])
+    kept = (tmp_path / "all.tsv").read_text().splitlines()
+    assert kept == [*("\t".join(copy) for copy in copies), "job\tjob ( ANS )"]
+    main([*options, "--out", str(tmp_path / "pairs.tsv"), "--keep", "pairs"])
+    pairs = [line.split("\t") for line in (tmp_path / "pairs.tsv").read_text().splitlines()]
+    assert [[copy, gold] for copy, _, gold in pairs] == copies
+    assert [one for _, one, _ in pairs] == ["show me job in locid0", "what job are there"]
+    names = ["--task", "dependency", "--operations", "typos", "--keep", "pairs"]
+    trees = ["augment", "--data", "sample", "--out", str(tmp_path / "c.conllu"), *names]
+    assert "answers of the task dependency are not written in a column" in mistake(capsys, *trees)

@@ -33,7 +33,7 @@ from robustparse.recipes.recipe import Recipe
 from robustparse.tasks.task import Task, named, task_of
 from robustparse.types import Example
 
-Keep = Literal["changed", "all"]
+Keep = Literal["changed", "all", "pairs"]
 
 TRIES = 5
 """How often operations are drawn for a sentence until its gold answer survives."""
@@ -73,7 +73,8 @@ def augment(
         task: of the data that operations change, where their name does not end as its files do.
         fraction: copy only this fraction of the sentences, drawn at random from the seed.
         tokens: instead: sentences drawn until they hold this fraction of the words.
-        keep: copies that are changed, or all.
+        keep: copies that are changed, or all; or pairs, as a set for ``evaluate --perturbed``:
+            those that are changed, each with its original.
         limit: take only the first LIMIT sentences.
         seed: seed of all random choices and of the embedded sample; by default the
             recipe's own (0 if it has none).
@@ -111,7 +112,7 @@ def augment(
         raise InputError("an attack takes a checkpoint, operations none", remedy=remedy)
 
 
-Copies = Iterable[tuple[Example, bool]]  # with whether it is changed
+Copies = Iterable[tuple[Example, Sequence[str], bool]]  # with the original words, if changed
 
 
 def _perturbed(
@@ -123,7 +124,8 @@ def _perturbed(
     changed = {copy.id: copy for copy, _ in copies}
     for example in examples:
         if example.id in changed or keep == "all":
-            yield changed.get(example.id, example), example.id in changed
+            copy = changed.get(example.id, example)
+            yield copy, example.sentence.words, example.id in changed
 
 
 def _attacked(summary: Summary, folder: Path, file: DataFile, keep: Keep) -> Copies:
@@ -133,7 +135,7 @@ def _attacked(summary: Summary, folder: Path, file: DataFile, keep: Keep) -> Cop
     adversarial = task.read(path, columns=file.columns)
     for line, copy in zip(each_line(folder / EXAMPLES), adversarial, strict=True):
         if line["edited"] or keep == "all":
-            yield copy, bool(line["edited"])
+            yield copy, line["tokens"], bool(line["edited"])
 
 
 def _write_report(
@@ -143,8 +145,8 @@ def _write_report(
     task = named(made["task"])
     counts = {"n_copies": 0, "n_copied_words": 0, "n_changed": 0}
     with written(out) as copied:
-        for copy, changed in copies:
-            copied.write(task.write(copy))
+        for copy, original, changed in copies:
+            copied.write(task.pair(copy, original) if keep == "pairs" else task.write(copy))
             counts["n_copies"] += 1
             counts["n_copied_words"] += len(copy.sentence)
             counts["n_changed"] += changed

@@ -92,6 +92,15 @@ class Task(Protocol):
         """Return the sentence that operations reword: by default the example's own."""
         return example.sentence
 
+    def pair(self, copy: Example, original: Sequence[str]) -> str:
+        """Return a line of a file of perturbed texts: copy, original and gold answer.
+
+        Raises:
+            InputError: gold answers are not written in columns.
+        """
+        found = f"answers of the task {self.name} are not written in a column"
+        raise InputError(found, key="--keep", expected="a task with one answer a text, or changed")
+
     def project(
         self, example: Example, words: Sequence[str], origins: Sequence[int]
     ) -> Example | None:

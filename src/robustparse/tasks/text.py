@@ -31,6 +31,10 @@ class TextTask(Task):
         """Return the line of a text."""
         return f"{line_of(example, words, answer)}\n"
 
+    def pair(self, copy: Example, original: Sequence[str]) -> str:
+        """See `Task.pair`."""
+        return f"{' '.join(copy.sentence.words)}\t{' '.join(original)}\t{copy.gold}\n"
+
     def check(
         self,
         examples: Sequence[Example],
