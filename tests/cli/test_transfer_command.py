@@ -75,7 +75,9 @@ def test_rates_are_those_of_the_targets_own_answers(made, tmp_path, capsys):
     assert other["given_success"] == pytest.approx(100 * np.mean(np.array(lower)[success]))
     assert other["rate"]["lower"] <= other["rate"]["estimate"] <= other["rate"]["upper"]
     assert f"{other['rate']['estimate']:.1f} ({other['given_success']:.1f})" in shown
-    assert f"2: {made}/two.ckpt" in shown.replace("\n", "")
+    packed = "".join(shown.split())  # long names are wrapped
+    assert f"source1:{made}/one" in packed
+    assert f"2:{made}/two.ckpt" in packed
 
 
 def test_an_ensemble_answers_together(made):

@@ -89,13 +89,15 @@ def _table(
 ) -> Table:
     title = f"lower {heading(score)}, % of all sentences (of those that fooled the source)"
     table = Table(title=title, box=box.SIMPLE, collapse_padding=True, pad_edge=False)
-    table.add_column("made against", overflow="fold")
+    table.add_column("made against")
     for place, _ in enumerate(targets, start=1):
         table.add_column(str(place), justify="right", no_wrap=True)
-    for row, source in enumerate(sources):
-        table.add_row(source, *(_cell(column[row]) for column in columns))
-    numbered = (f"{place}: {target}" for place, target in enumerate(targets, start=1))
-    table.caption = escape("\n".join(numbered))
+    rows = [f"source {place}" for place, _ in enumerate(sources, start=1)]
+    for place, row in enumerate(rows):
+        table.add_row(row, *(_cell(column[place]) for column in columns))
+    given = [f"{row}: {source}" for row, source in zip(rows, sources, strict=True)]
+    given += [f"{place}: {target}" for place, target in enumerate(targets, start=1)]
+    table.caption = escape("\n".join(given))
     return table
 
 
