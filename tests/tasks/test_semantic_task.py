@@ -213,3 +213,18 @@ def test_bad_lines_with_raw_texts(tmp_path: Path, line: str, found: str):
     with pytest.raises(InputError) as error:
         TASK.read(path)
     assert found in str(error.value)
+
+
+def test_utterances_without_a_slot_of_their_form_are_told():
+    rows = [("in c0", "( a c0 )"), ("in", "( b c0 s1 )"), ("c0", "( a c0 $0 )"), ("s1", "( a c0 )")]
+    examples = [
+        Example(id_, Sentence(tuple(words.split())), form(gold))
+        for id_, (words, gold) in enumerate(rows)
+    ]
+    known = ["(", ")", "a", "b", "c0", "s1", "$0"]
+    (found,) = TASK.warnings(examples, "x.tsv", known)
+    assert found.startswith("x.tsv: 2 utterances do not hold every slot")
+    assert found.endswith("guess: lines 2, 4")
+    (many,) = TASK.warnings([examples[1]] * 21, "x.tsv", known)
+    assert many.endswith(", 2, …")
+    assert not list(TASK.warnings(examples[:1], "x.tsv", known))

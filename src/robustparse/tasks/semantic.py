@@ -18,6 +18,9 @@ from robustparse.tasks.text import TextTask, template
 from robustparse.types import Example, LogicalForm, Sentence
 
 
+_LINES = 20  # that a warning lists
+
+
 class SemanticTask(TextTask):
     """Answers are logical forms, `LogicalForm`; see `Task` for the methods.
 
@@ -87,7 +90,7 @@ class SemanticTask(TextTask):
         punctuation: PunctuationPolicy = "none",
         training: bool = False,
     ) -> Iterator[str]:
-        """Warn of tokens of logical forms that a parser never saw."""
+        """Warn of tokens of logical forms that a parser never saw, and of slots without a word."""
         names = set(known)
         unknown = [(one, new) for one in examples if (new := set(one.gold.split()) - names)]
         if unknown:
@@ -96,6 +99,14 @@ class SemanticTask(TextTask):
                 f"{path}:{unknown[0][0].id + 1}: tokens of logical forms that the parser never saw "
                 f"in training ({', '.join(tokens)}): the {len(unknown)} utterances with them "
                 f"{'are not learnt' if training else 'count as wrong'}"
+            )
+        lost = [one for one in examples if slots_in(one.gold.split()) - set(one.sentence.words)]
+        if lost:
+            lines = ", ".join(str(one.id + 1) for one in lost[:_LINES])
+            more = ", …" if len(lost) > _LINES else ""
+            yield (
+                f"{path}: {len(lost)} utterances do not hold every slot of their logical forms, which "
+                f"a parser could only guess: lines {lines}{more}"
             )
 
     def correct(
