@@ -113,3 +113,9 @@ def test_sentences_that_there_was_nothing_to_attack_in_do_not_count():
     reach.add({"skipped": False, "targeted": False, "candidates": counts})
     reach.check(attack(), [])
     assert [*reach.warnings()] == []
+
+
+def test_less_than_a_tenth_of_the_sentences_is_few():
+    for changeable, warned in ((2, True), (3, False)):
+        reach = Reach(attacked=30, attackable=30, changeable=changeable)
+        assert bool([*reach.warnings()]) == warned

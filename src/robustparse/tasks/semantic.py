@@ -17,7 +17,6 @@ from robustparse.tasks.task import Record
 from robustparse.tasks.text import TextTask, template
 from robustparse.types import Example, LogicalForm, Sentence
 
-
 _LINES = 20  # that a warning lists
 
 
@@ -105,8 +104,8 @@ class SemanticTask(TextTask):
             lines = ", ".join(str(one.id + 1) for one in lost[:_LINES])
             more = ", …" if len(lost) > _LINES else ""
             yield (
-                f"{path}: {len(lost)} utterances do not hold every slot of their logical forms, which "
-                f"a parser could only guess: lines {lines}{more}"
+                f"{path}: {len(lost)} utterances do not hold every slot of their logical forms, "
+                f"which a parser could only guess: lines {lines}{more}"
             )
 
     def correct(
