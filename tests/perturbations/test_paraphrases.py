@@ -186,7 +186,7 @@ UPPER = "import sys; [print(line.strip().upper()) for line in sys.stdin]"
 
 def test_a_command_translates_line_by_line() -> None:
     command = TranslationCommand([sys.executable, "-c", UPPER])
-    assert command.translate(["one é", "two"]) == ["ONE É", "TWO"]
+    assert command.translate(["one é", "two\u2028three"]) == ["ONE É", "TWO\u2028THREE"]
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ class TranslationCommand(Translator):
         except subprocess.TimeoutExpired:
             found = f"no answer to {len(texts)} texts in {self.seconds:g} s"
             raise InputError(found, key=key, remedy=f"raise `seconds`, {again}") from None
-        answers = done.stdout.splitlines()
+        answers = done.stdout.removesuffix("\n").split("\n")
         if done.returncode or len(answers) != len(texts):
             said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
             found = f"ended with code {done.returncode} and {len(answers)} lines for {len(texts)}"
@@ -210,20 +210,21 @@ class BackTranslation(Perturbation):
         ]
 
     def _translated(self, texts: Sequence[str], translator: Translator) -> list[str]:
-        """Return translations, old ones from the cache; new ones are written there in parts."""
-        different = list(dict.fromkeys(texts))
-        if self.cache is None:
-            known = dict(zip(different, translator.translate(different), strict=True))
-            return [known[text] for text in texts]
-        cache = DiskCache(Path(self.cache).expanduser(), "translation")
-        keys = {text: _key(translator, text) for text in different}
-        found = {key: _text(cache, key, row) for key, row in cache.read([*keys.values()]).items()}
-        left = [text for text in different if keys[text] not in found]
+        """Return translations, old ones from the cache; new ones are made and written in parts."""
+        keys = {text: _key(translator, text) for text in texts}
+        cache = None
+        found: dict[bytes, str] = {}
+        if self.cache is not None:
+            cache = DiskCache(Path(self.cache).expanduser(), "translation")
+            rows = cache.read([*keys.values()])
+            found = {key: _text(cache, key, row) for key, row in rows.items()}
+        left = [text for text, key in keys.items() if key not in found]
         for begin in range(0, len(left), _TEXTS_AT_ONCE):
             part = left[begin : begin + _TEXTS_AT_ONCE]
             new = zip([keys[text] for text in part], translator.translate(part), strict=True)
             fresh = dict(new)
-            cache.write({key: [text] for key, text in fresh.items()})
+            if cache is not None:
+                cache.write({key: [text] for key, text in fresh.items()})
             found |= fresh
         return [found[keys[text]] for text in texts]
 
