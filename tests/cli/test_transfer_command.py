@@ -15,6 +15,7 @@ from robustparse.data.conllu import read_treebank
 from robustparse.evaluation.transfer import read_source, transfer
 from robustparse.models.victim import ModelVictim
 from sample_runs import save_checkpoint, sentences, trained_parser, write_sample
+from sample_texts import trained_classifier
 
 ATTACK = """
 goal:
@@ -140,3 +141,14 @@ def test_mistakes_are_named(made, tmp_path, capsys):
     capsys.readouterr()
     found = refused("one", "rest")
     assert "an attack on 5 sentences; expected the 20 of" in found
+    assert "folders: missing" in mistake(capsys, "transfer", "--checkpoint", str(made / "two.ckpt"))
+    lines = [json.loads(line) for line in (made / "one/examples.jsonl").read_text().splitlines()]
+    for line in lines:
+        del line["crc32"]
+        line.pop("uncounted", None)
+    counting = copy("counting")
+    (counting / "examples.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    assert "its scores count other words" in refused("one", str(counting))
+    save_checkpoint(trained_classifier().float(), made / "texts.ckpt")
+    found = refused("one", targets=("texts",))
+    assert "texts.ckpt: the target answers the task classification" in found

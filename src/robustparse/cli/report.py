@@ -14,7 +14,9 @@ from robustparse.reports.page import build_report
 
 
 def report(
-    folders: list[str], out: str = "report.html", compare: str | list[str] | None = None
+    folders: list[str] = (),  # type: ignore[assignment]
+    out: str = "report.html",
+    compare: str | list[str] | None = None,
 ) -> None:
     """One self-contained HTML page from the output folders of attacks, transfers and runs.
 

@@ -128,8 +128,7 @@ def paired_permutation(
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """Adjust p-values for their number (Holm 1979): none of several true hypotheses is rejected
-    at a level, with the probability that it promises.
+    """Adjust p-values for their number, so that a level holds for all of them together (Holm 1979).
 
     Returns:
         For each value the largest, over values no larger than it, of the value times the number of
@@ -178,7 +177,7 @@ class AttackedCounts:
             return points
 
         both = (first.clean, first.attacked, self.clean, self.attacked)
-        return self._estimate(difference, *both, beside=(first,))
+        return self._estimate(difference, *both, others=(first,))
 
     def gained(self, first: "AttackedCounts") -> Interval:
         """Estimate how many points more than another system this one scores under attack."""
@@ -188,7 +187,7 @@ class AttackedCounts:
             points: Scores = a - a_first
             return points
 
-        return self._estimate(difference, first.attacked, self.attacked, beside=(first,))
+        return self._estimate(difference, first.attacked, self.attacked, others=(first,))
 
     def won_back(self, first: "AttackedCounts") -> Interval:
         """Estimate the percentage of what the clean model loses that this one wins back.
@@ -197,7 +196,7 @@ class AttackedCounts:
             ValueError: the clean model loses nothing.
         """
         correct = (first.attacked, first.clean, self.attacked)
-        return self._estimate(recovered_share, *correct, beside=(first,))
+        return self._estimate(recovered_share, *correct, others=(first,))
 
     def kept(self, first: "AttackedCounts") -> Interval:
         """Estimate the percentage of what a first attack takes that this one of the model takes.
@@ -210,7 +209,7 @@ class AttackedCounts:
             return 100 - recovered_share(scores)
 
         correct = (first.attacked, first.clean, self.attacked)
-        return self._estimate(kept, *correct, beside=(first,))
+        return self._estimate(kept, *correct, others=(first,))
 
     def won_back_beyond(self, first: "AttackedCounts", control: "AttackedCounts") -> Interval:
         """Estimate how many points more than a control this model wins back; see `won_back`."""
@@ -219,15 +218,15 @@ class AttackedCounts:
             return recovered_share(scores[[0, 1, 2]]) - recovered_share(scores[[0, 1, 3]])
 
         correct = (first.attacked, first.clean, self.attacked, control.attacked)
-        return self._estimate(difference, *correct, beside=(first, control))
+        return self._estimate(difference, *correct, others=(first, control))
 
     def _estimate(
         self,
         statistic: Statistic,
         *correct: Sequence[int],
-        beside: Sequence["AttackedCounts"] = (),
+        others: Sequence["AttackedCounts"] = (),
     ) -> Interval:
-        if any([*other.counted] != [*self.counted] for other in beside):
+        if any([*other.counted] != [*self.counted] for other in others):
             raise ValueError("the systems were not scored on the same sentences")
         return paired_bootstrap(statistic, correct, self.counted, seed=0)
 

@@ -105,6 +105,10 @@ def check_same(sources: Sequence[Source]) -> None:
             found = f"an attack on {len(source.originals)} sentences"
             expected = f"the {len(first.originals)} of {first.name}"
             raise InputError(found, path=source.name, expected=expected)
+        same = zip(first.counted, source.counted, strict=True)
+        if not all(np.array_equal(*pair) for pair in same):
+            found = "its scores count other words"
+            raise InputError(found, path=source.name, expected=f"the punctuation of {first.name}")
         for one, other in zip(first.originals, source.originals, strict=True):
             if one.sentence.words != other.sentence.words or one.gold != other.gold:
                 found = f"sentence {one.id + 1} is {' '.join(other.sentence.words)!r:.60}"
@@ -129,7 +133,15 @@ def transfer(victim: AnsweringVictim, sources: Sequence[Source]) -> list[dict[st
     rates = []
     for source in sources:
         # Nobody wrote these texts: one over an encoder's limit is read in windows, as under attack.
-        after = _correct(victim, source.adversarial, source.counted, checked=False)
+        changed = [
+            one
+            for one, original in zip(source.adversarial, source.originals, strict=True)
+            if one.sentence != original.sentence
+        ]
+        after = before.copy()
+        after[[one.id for one in changed]] = _correct(
+            victim, changed, source.counted, checked=False
+        )
         fooled = {
             score: after[:, column] < before[:, column]
             for column, score in enumerate(victim.task.scores)
@@ -148,12 +160,13 @@ def _rates(fooled: Mask, success: Mask) -> Transfer:
 def _correct(
     victim: AnsweringVictim, examples: Sequence[Example], counted: Sequence[Mask], checked: bool
 ) -> np.ndarray:
-    """Count what a target answers rightly, ``(sentences, scores)``."""
-    task = victim.task
+    """Count what a target answers rightly, ``(examples, sums)``; ``counted`` goes by their ids."""
+    task, rows = victim.task, {each.id: row for row, each in enumerate(examples)}
     found = np.zeros((len(examples), len(task.sums)), dtype=np.int64)
-    for one in predictions(victim, examples, checked=checked):
-        sums = task.correct(one.answer, examples[one.id], counted[one.id])
-        found[one.id] = [sums[name] for name in task.sums]
+    for one in predictions(victim, examples, checked=checked) if examples else ():
+        row = rows[one.id]
+        sums = task.correct(one.answer, examples[row], counted[one.id])
+        found[row] = [sums[name] for name in task.sums]
     return found
 
 

@@ -25,8 +25,8 @@ class WordSubstitution(Perturbation):
         similarity: keeps those whose sentence is similar enough to the original, by its own
             threshold, and ranks them; without it the generator's order counts.
         top: candidates of the generator that are looked at (10; the paper gives none).
-        best: of these, one is drawn among so many of the most similar ones (3; the paper gives
-            none, its released sets have about 3 a word).
+        best: the substitute is drawn from the N most similar of these (3; the paper gives none,
+            its released sets have about 3 a word).
 
     Raises:
         InputError: a number is below 1.

@@ -86,10 +86,11 @@ def _checked(cache: DiskCache, key: bytes, words: list[object], original: str) -
     Raises:
         InputError: names the row that holds others.
     """
-    found = [word for word in words if isinstance(word, str) and word]
+    found: list[str] = []
     for word in words:
         if not isinstance(word, str) or not word or _blanks(word) != _blanks(original):
             raise cache.refused(key, f"candidate {word!r:.60}", "single words")
+        found.append(word)
     return found
 
 

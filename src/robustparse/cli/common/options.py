@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any
 
 from jsonargparse import ArgumentError, ArgumentParser, Namespace
@@ -65,8 +66,10 @@ def _parser_of(
         "current folder; repeat it, or separate names by commas",
     )
     several = {each for each in positional if function.__annotations__[each] == list[str]}
+    optional = {each for each in several if signature(function).parameters[each].default == ()}
     for each, text in positional.items():
-        parser.add_argument(each, help=text, nargs="*" if each in several else None)
+        any_number = "*" if each in optional else "+"
+        parser.add_argument(each, help=text, nargs=any_number if each in several else None)
     skip: set[str | int] = {*positional, *_NO_OPTIONS}
     parser.add_function_arguments(function, sub_configs=True, skip=skip, fail_untyped=False)
     return parser

@@ -47,7 +47,7 @@ def read_forms(
     Raises:
         InputError: names the file and the line of what cannot be used, as an unbalanced form.
     """
-    raw = _raw_rows(Path(path))
+    raw = [] if columns else _raw_rows(Path(path))
     if raw:
         examples = examples_of(raw, Path(path), max_length, gold, limit)
     else:
