@@ -36,15 +36,20 @@ class InputError(ValueError):
         expected: str | None = None,
         remedy: str | None = None,
     ) -> None:
+        super().__init__(found)
         self.found, self.key, self.line = found, key, line
         self.path = None if path is None else str(path)
         self.expected, self.remedy = expected, remedy
-        place = self.path if line is None else f"{self.path}:{line}"
-        if key:
-            found = f"{key} {found}" if found.startswith("must ") else f"{key}: {found}"
+
+    def __str__(self) -> str:
+        """Return the message of the fields as they are now: callers may add the place they know."""
+        place = self.path if self.line is None else f"{self.path}:{self.line}"
+        found = self.found
+        if self.key:
+            found = f"{self.key} {found}" if found.startswith("must ") else f"{self.key}: {found}"
         message = f"{place}: {found}" if place else found
-        message += f"; expected {expected}" if expected else ""
-        super().__init__(message + (f"; {remedy}" if remedy else ""))
+        message += f"; expected {self.expected}" if self.expected else ""
+        return message + (f"; {self.remedy}" if self.remedy else "")
 
 
 class UntaggedError(InputError):
@@ -150,3 +155,18 @@ def check_least(owner: str, least: int = 1, /, **settings: int | None) -> None:
     for name, value in settings.items():
         if value is not None and value < least:
             raise InputError(f"must be >= {least}, got {value}", key=f"{owner}: {name}")
+
+
+def check_rates(owner: str, **settings: float) -> None:
+    """Refuse numbers that are no rate of dropout or smoothing.
+
+    Args:
+        owner: whose settings they are.
+        settings: by name.
+
+    Raises:
+        InputError: names the setting that is not in [0, 1).
+    """
+    for name, value in settings.items():
+        if not 0.0 <= value < 1.0:
+            raise InputError(f"must be in [0, 1), got {value}", key=f"{owner}: {name}")

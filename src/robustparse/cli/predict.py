@@ -193,11 +193,6 @@ def _named(name: str, first: int) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(
-            error.found,
-            path=name,
-            line=None if error.line is None else first + error.line,
-            key=error.key,
-            expected=error.expected,
-            remedy=error.remedy,
-        ) from None
+        error.path = name
+        error.line = None if error.line is None else first + error.line
+        raise

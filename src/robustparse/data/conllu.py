@@ -270,14 +270,9 @@ def check_readable(
             counted_words(example.sentence, punctuation)
         except InputError as error:
             line, prefix = _place(example, 0, Path(path)) if example.block else (None, "")
-            raise InputError(
-                f"{prefix}{error.found}",
-                path=path,
-                line=line,
-                key=error.key,
-                expected=error.expected,
-                remedy=error.remedy,
-            ) from None
+            error.found = f"{prefix}{error.found}"
+            error.path, error.line = str(path), line
+            raise
 
 
 def _place(example: Example, word: int, path: Path) -> tuple[int | None, str]:

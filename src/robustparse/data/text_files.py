@@ -76,9 +76,8 @@ def examples_of(
             example = _example(line - 1, row, labelled)
             _check_length(example.sentence, max_length, limit)
         except InputError as error:
-            raise InputError(
-                error.found, path=path, line=line, expected=error.expected, remedy=error.remedy
-            ) from None
+            error.path, error.line = str(path), line
+            raise
         examples.append(example)
     if not examples:
         raise InputError("the file holds no text", path=path)

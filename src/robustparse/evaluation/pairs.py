@@ -84,7 +84,8 @@ def _read(path: Path, task: Task) -> list[Pair]:
         try:
             gold = task.gold(columns[2])
         except InputError as error:
-            raise InputError(error.found, path=path, line=number, expected=error.expected) from None
+            error.path, error.line = str(path), number
+            raise
         texts = (Sentence(tuple(column.split())) for column in columns[:2])
         pairs.append(Pair(*(Example(number - 1, text, gold) for text in texts)))
     if not pairs:

@@ -63,11 +63,6 @@ class Grammar:
         return {one.name: one for one in self.constructors}
 
     @cached_property
-    def numbers(self) -> dict[Constructor, int]:
-        """The place of each constructor."""
-        return {one: number for number, one in enumerate(self.constructors)}
-
-    @cached_property
     def fields(self) -> tuple[Field, ...]:
         """Every field of a constructor, each once."""
         return tuple(dict.fromkeys(field for one in self.constructors for field in one.fields))

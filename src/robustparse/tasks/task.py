@@ -229,8 +229,8 @@ class Task(Protocol):
             try:
                 found.append(self.from_record(record[which]))
             except InputError as error:
-                key = f"{which}: {error.key}"
-                raise InputError(error.found, key=key, expected=error.expected) from None
+                error.key = f"{which}: {error.key}"
+                raise
         return found
 
     def strict_success(self, record: Record) -> dict[str, bool]:

@@ -147,8 +147,9 @@ class BlackBox(ABC):
         try:
             return self._code.row(answer, text)
         except InputError as error:
-            found = f"{self.name} on {' '.join(text)[:60]!r}: {error.found}"
-            raise InputError(found, key="victim", expected=error.expected) from None
+            error.found = f"{self.name} on {' '.join(text)[:60]!r}: {error.found}"
+            error.key = "victim"
+            raise
 
 
 class FunctionVictim(BlackBox):

@@ -59,9 +59,8 @@ def read_forms(
             if example.gold:
                 read_form(example.gold, language)
         except InputError as error:
-            raise InputError(
-                error.found, path=path, line=example.id + 1, expected=error.expected
-            ) from None
+            error.path, error.line = str(path), example.id + 1
+            raise
         found.append(replace(example, gold=LogicalForm(example.gold, language)))
     return found
 

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import InputError, check_least
+from robustparse.errors import InputError, check_least, check_rates
 from robustparse.grammars import print_form, read_form
 from robustparse.grammars.sketches import (
     CLOSE,
@@ -152,9 +152,7 @@ class Coarse2Fine(SemanticParser):
         check_least("Coarse2Fine", 2, input_dim=input_dim, hidden=hidden)
         if input_dim % 2:
             raise InputError(f"must be even, got {input_dim}", key="Coarse2Fine: input_dim")
-        for name, value in (("dropout", dropout), ("smoothing", smoothing)):
-            if not 0.0 <= value < 1.0:
-                raise InputError(f"must be in [0, 1), got {value}", key=f"Coarse2Fine: {name}")
+        check_rates("Coarse2Fine", dropout=dropout, smoothing=smoothing)
         self.input_dim, self.hidden = input_dim, hidden
         self.dropout, self.smoothing = dropout, smoothing
         self.initialize(vocabulary, init_from)

@@ -141,8 +141,8 @@ class SemanticParser(Model):
             try:
                 found.append(self.columns_of(example.gold))
             except InputError as error:
-                key = f"logical form {example.id + 1}"
-                raise InputError(error.found, key=key, expected=error.expected) from None
+                error.key = f"logical form {example.id + 1}"
+                raise
         return {name: _column([one[name] for one in found]) for name in self.columns}
 
     def restricted_gold(

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import InputError, check_least
+from robustparse.errors import check_least, check_rates
 from robustparse.models.beam import beam_search
 from robustparse.models.encoders.base import Encoder, ends
 from robustparse.models.encoders.bilstm import LSTMEncoder
@@ -78,10 +78,7 @@ class Seq2Seq(SemanticParser):
     ) -> None:
         super().__init__(encoder or LSTMEncoder(), beam, longest, optimization, seed)
         check_least("Seq2Seq", token_dim=token_dim, hidden=hidden)
-        fractions = {"dropout": dropout, "token_dropout": token_dropout, "smoothing": smoothing}
-        for name, value in fractions.items():
-            if not 0.0 <= value < 1.0:
-                raise InputError(f"must be in [0, 1), got {value}", key=f"Seq2Seq: {name}")
+        check_rates("Seq2Seq", dropout=dropout, token_dropout=token_dropout, smoothing=smoothing)
         self.token_dim, self.hidden = token_dim, hidden
         self.dropout, self.token_dropout, self.smoothing = dropout, token_dropout, smoothing
         self.initialize(vocabulary, init_from)

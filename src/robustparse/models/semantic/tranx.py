@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import InputError, check_least
+from robustparse.errors import check_least, check_rates
 from robustparse.grammars import Node, from_ast, print_form, read_form, to_ast
 from robustparse.models.beam import beam_search
 from robustparse.models.encoders.base import Encoder, ends
@@ -87,9 +87,7 @@ class TranX(SemanticParser):
         super().__init__(encoder or LSTMEncoder(), beam, longest, optimization, seed)
         sizes = {"action_dim": action_dim, "field_dim": field_dim, "type_dim": type_dim}
         check_least("TranX", hidden=hidden, **sizes)
-        for name, value in (("dropout", dropout), ("smoothing", smoothing)):
-            if not 0.0 <= value < 1.0:
-                raise InputError(f"must be in [0, 1), got {value}", key=f"TranX: {name}")
+        check_rates("TranX", dropout=dropout, smoothing=smoothing)
         self.action_dim, self.field_dim, self.type_dim = action_dim, field_dim, type_dim
         self.hidden, self.dropout, self.smoothing = hidden, dropout, smoothing
         self.parent_rule, self.parent_field = parent_rule, parent_field
