@@ -42,6 +42,16 @@ class Sentence:
         return self.xpos or self.upos
 
     @property
+    def marks(self) -> tuple[str, ...]:
+        """What goes with a position whatever word stands there, one a word.
+
+        The whole context of a pair, otherwise the tag, otherwise `_`.
+        """
+        if self.context:
+            return (" ".join(self.context),) * len(self.words)
+        return self.tags or ("_",) * len(self.words)
+
+    @property
     def tagset(self) -> Tagset:
         """Which tags to go by: `xpos` if these are Penn tags, or the only ones; else `upos`."""
         only = not self.upos

@@ -59,6 +59,35 @@ def test_every_format_gives_the_same_examples_and_takes_them_back(name: str, tmp
         assert [json.loads(line)["id"] for line in out.read_text().splitlines()] == [1, 2, 3]
 
 
+PAIR = Example(0, Sentence(("a", "dog"), context=("the", "cat")), "no")
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("x.tsv", "the cat\ta dog\tno\n"),
+        ("x.jsonl", '{"id": 7, "hypothesis": "a dog", "label": "no", "premise": "the cat"}\n'),
+        ("made.tsv", TASK.write(PAIR)),
+    ],
+)
+def test_pairs_are_read_and_written_back(file: str, content: str, tmp_path: Path):
+    (tmp_path / file).write_text(content)
+    (pair,) = read_texts(tmp_path / file)
+    assert (pair.sentence, pair.gold) == (PAIR.sentence, "no")
+    assert pair.sentence.marks == ("the cat", "the cat")
+    (tmp_path / f"again_{file}").write_text(TASK.write(pair, ("two", "dogs"), "yes"))
+    (again,) = read_texts(tmp_path / f"again_{file}")
+    assert again.sentence == Sentence(("two", "dogs"), context=("the", "cat"))
+    assert again.gold == "yes"
+
+
+def test_pairs_of_a_dataset_are_read_by_their_usual_names(tmp_path: Path):
+    rows = {"hypothesis": ["a dog"], "label": ["no"], "premise": ["the cat"]}
+    datasets.Dataset.from_dict(rows).save_to_disk(str(tmp_path / "x"))
+    (pair,) = read_texts(tmp_path / "x")
+    assert (pair.sentence, pair.gold) == (PAIR.sentence, "no")
+
+
 def test_texts_made_in_memory_are_written_as_tsv():
     example = Example(0, TASK.sample(0, "test")[0].sentence, "mixed")
     assert TASK.write(example) == " ".join(example.sentence.words) + "\tmixed\n"
@@ -69,7 +98,33 @@ MISTAKES = {
     "blank label": ("x.tsv", "good\tpos\nbad\t \n", None, 2, "the label is ' '", None),
     "empty text": ("x.tsv", "good\tpos\n \tneg\n", None, 2, "the text is ' '", "words,"),
     "empty line": ("x.tsv", "good\tpos\n\nbad\tneg\n", None, 2, "an empty text", None),
-    "two texts": ("x.tsv", "a\tb\tpos\n", None, 1, "3 columns in 'a\\tb\\tpos'", "one text, not"),
+    "three texts": (
+        "x.tsv",
+        "a\tb\tc\tpos\n",
+        None,
+        1,
+        "4 columns in 'a\\tb",
+        "a text and a label",
+    ),
+    "second text gone": (
+        "x.tsv",
+        "a\tb\tpos\na\tpos\n",
+        None,
+        2,
+        "2 columns in 'a",
+        "a premise, a hypothesis and a label, tabs between them, as in the lines before",
+    ),
+    "a pair among texts": ("x.tsv", "a\tpos\na\tb\tpos", None, 2, "3 columns", "a text and"),
+    "no premise": ("x.tsv", "a\tb\tpos\n \tb\tpos", None, 2, "the first text is ' '", "words,"),
+    "no hypothesis": (
+        "x.jsonl",
+        '{"premise": "a", "hypothesis": "", "label": 1}',
+        None,
+        1,
+        "an empty text",
+        None,
+    ),
+    "no second column": ("x.jsonl", '{"a": "x"}', ["a", "b", "c"], 1, "no column 'b'", "one of a"),
     "names for none": ("x.tsv", "a\tpos\n", NAMED, None, "the columns of x.tsv have no", None),
     "no column": ("x.jsonl", '{"text": "a"}', NAMED, 1, "no column 'review'", "one of text"),
     "no label there": (
@@ -90,7 +145,7 @@ MISTAKES = {
     "digits": ("x.jsonl", "9" * 5000, None, 1, "cannot be used", None),
     "depth": ("x.jsonl", "[" * 100_000, None, 1, "nested too deep", None),
     "NUL byte": ("x.tsv", "a b\tpos\na\0\tneg", None, 2, "a NUL character", None),
-    "one name": ("x.jsonl", "{}", ["text"], None, "got ['text']", "the column of the text and"),
+    "one name": ("x.jsonl", "{}", ["text"], None, "got ['text']", "the column of the text, or"),
     "long": ("x.tsv", "a b\tpos\na b c d\tneg", None, 2, "the text has 4 words, over", None),
 }
 

@@ -57,7 +57,9 @@ class Victim(Protocol):
         """Rows of the words, `(len(words),)`."""
 
     def intern_tags(self, tags: Sequence[str]) -> Ids:
-        """Tag ids, `(len(tags),)`; only ever the tags of the original sentence."""
+        """Ids of marks (`Sentence.marks`), `(len(tags),)`: tags of the original sentence, or
+        contexts.
+        """
 
     def name_ids(self, names: Sequence[str]) -> Ids:
         """Ids of the names that its answers are made of, `(len(names),)`; -1: never learnt."""

@@ -22,7 +22,7 @@ class Batch:
         ids: ``(batch,)`` the examples' ids.
         words: ``(batch, length)`` rows of the model's word table.
         marks: ``(batch, length)`` what goes with a position whatever word stands there, as the ids
-            of part-of-speech tags.
+            of part-of-speech tags, or at every word that of the text's context.
         lengths: ``(batch,)`` words a text.
         gold: columns of the gold answers by name, each ``(batch, width)`` with a width of its own;
             the model says what they hold (`Model.gold_columns`).

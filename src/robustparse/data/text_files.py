@@ -1,14 +1,14 @@
-"""Files of labelled texts: one line a text, blanks separate words.
+"""Files of labelled texts, or of pairs of texts: one line a text, blanks separate words.
 
-``text TAB label`` without a header; JSON lines with columns of any name; or a dataset of the
-``datasets`` library, saved in a folder (``FOLDER/SPLIT``) or on the hub
-(``datasets:NAME:SPLIT``). Every text is checked, and every error names file and line, or in a
-dataset the row, from 1.
+``text TAB label`` or ``premise TAB hypothesis TAB label`` without a header; JSON lines with columns
+of any name; or a dataset of the ``datasets`` library, saved in a folder (``FOLDER/SPLIT``) or on
+the hub (``datasets:NAME:SPLIT``). Every text is checked, and every error names file and line, or in
+a dataset the row, from 1. The premise of a pair is the context of its hypothesis, the text.
 """
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,16 +16,20 @@ from robustparse.errors import InputError, optional_library, reason
 from robustparse.files import decode_json, read_lines
 from robustparse.types import Example, Sentence
 
-COLUMNS = ("text", "label")
+COLUMNS, PAIR = ("text", "label"), ("premise", "hypothesis", "label")
 HUB = "datasets:"
 
 
 class Row(NamedTuple):
-    """A text of a file, its label or None, and the line that it can be written back as."""
+    """A text of a file, its label or None, and the line that it can be written back as.
+
+    The context is the first text of a pair, whose second one is the text.
+    """
 
     text: object
     label: object
     block: str
+    context: object = None
 
 
 def read_texts(
@@ -39,8 +43,9 @@ def read_texts(
 
     Args:
         path: JSON lines if it ends in ``.jsonl`` or ``.json``, a dataset if it is a folder or
-            begins with ``datasets:``, otherwise lines of text, tab and label.
-        columns: where a row's columns have names, those of the text and of the label.
+            begins with ``datasets:``, otherwise lines of text, tab and label, or of pairs.
+        columns: where a row's columns have names, those of the text and of the label; of a pair
+            those of both texts and of the label.
         max_length: longest allowed text in words; None allows any.
         labelled: every text has a label; otherwise one may have none, and its gold answer is "".
         limit: the setting by which a user raises ``max_length``, for the message.
@@ -49,14 +54,14 @@ def read_texts(
         InputError: the file or a row of it cannot be used.
     """
     path = Path(path)
-    text, label = _checked(columns)
+    names = _checked(columns)
     if is_dataset(path):
-        rows = _dataset_rows(path, text, label)
+        rows = _dataset_rows(path, names)
     elif ending_of(path) == ".jsonl":
-        rows = _json_rows(path, text, label, labelled)
-    elif columns is not None and tuple(columns) != COLUMNS:
+        rows = _json_rows(path, names, labelled)
+    elif names not in (None, COLUMNS, PAIR):
         raise InputError(
-            f"{list(columns)}, and the columns of {path.name} have no names",
+            f"{[*(names or ())]}, and the columns of {path.name} have no names",
             path=path,
             key="columns",
             remedy="leave it out: text, tab, label; or convert the file to JSON lines",
@@ -99,48 +104,67 @@ def ending_of(path: str | Path) -> str:
 def line_of(example: Example, words: Sequence[str] | None, label: str | None) -> str:
     """Return an example as a line of its file's format, with other words and another label."""
     text = " ".join(example.sentence.words if words is None else words)
-    label = example.gold if label is None else label
+    columns = [text, example.gold if label is None else label]
+    if example.sentence.context:
+        columns.insert(0, " ".join(example.sentence.context))
     if not example.block or "\t" in example.block:  # JSON escapes tabs
-        return f"{text}\t{label}"
+        return "\t".join(columns)
     row = json.loads(example.block)
-    row |= dict(zip(row, (text, label), strict=False))  # its columns of text and label come first
+    row |= dict(zip(row, columns, strict=False))  # the columns of its texts and label come first
     return json.dumps(row, ensure_ascii=False)
 
 
-def _checked(columns: Sequence[str] | None) -> tuple[str, str]:
-    names = COLUMNS if columns is None else tuple(columns)
-    if len(names) != 2 or len(set(names)) != 2:
-        raise InputError(
-            f"got {list(names)}", key="columns", expected="the column of the text and of the label"
-        )
-    return names[0], names[1]
+def _checked(columns: Sequence[str] | None) -> tuple[str, ...] | None:
+    if columns is None:
+        return None
+    if not 2 <= len(columns) <= 3 or len(set(columns)) != len(columns):
+        expected = "the column of the text, or of both texts, and of the label"
+        raise InputError(f"got {list(columns)}", key="columns", expected=expected)
+    return tuple(columns)
+
+
+def _usual(found: Collection[str]) -> tuple[str, ...]:
+    """Return the names that columns have where the user gives none."""
+    return PAIR if {*PAIR[:2]}.issubset(found) else COLUMNS
+
+
+def _row(values: Sequence[object], block: str) -> Row:
+    """Return a row of a text or two, and their label."""
+    *context, text, label = values
+    return Row(text, label, block, *context)
 
 
 def _tab_rows(path: Path) -> Iterator[Row]:
+    pairs: bool | None = None
     for number, line in read_lines(path):
         columns = line.split("\t")
-        if len(columns) > 2:
+        pairs = len(columns) == 3 if pairs is None else pairs
+        if len(columns) != 3 if pairs else len(columns) > 2:
+            expected = "a premise, a hypothesis and a label" if pairs else "a text and a label"
             raise InputError(
                 f"{len(columns)} columns in {line[:60]!r}",
                 path=path,
                 line=number,
-                expected="a text, a tab and a label: one text, not two",
+                expected=f"{expected}, tabs between them"
+                + (", as in the lines before" if number > 1 else ""),
             )
-        text, label = columns[0], columns[1] if len(columns) == 2 else None
-        yield Row(text, label, f"{text}\t{label or ''}")
+        given = columns if len(columns) > 1 else [line, None]
+        yield _row(given, "\t".join(column or "" for column in given))
 
 
-def _json_rows(path: Path, text: str, label: str, labelled: bool) -> Iterator[Row]:
+def _json_rows(path: Path, names: tuple[str, ...] | None, labelled: bool) -> Iterator[Row]:
     for number, line in read_lines(path):
         found = decode_json(line, dict, path=path, line=number)
-        for name in (text, label) if labelled else (text,):
+        names = names or _usual(found)
+        for name in names if labelled else names[:-1]:
             if name not in found:
                 raise _no_column(name, found, path, number)
-        row = {text: found.pop(text), label: found.pop(label, None), **found}
-        yield Row(row[text], row[label], json.dumps(row, ensure_ascii=False))
+        values = [found.pop(name, None) for name in names]
+        row = {**dict(zip(names, values, strict=True)), **found}
+        yield _row(values, json.dumps(row, ensure_ascii=False))
 
 
-def _dataset_rows(path: Path, text: str, label: str) -> Iterator[Row]:
+def _dataset_rows(path: Path, names: tuple[str, ...] | None) -> Iterator[Row]:
     library = optional_library(
         "datasets", str(path), "install it: pip install 'robustparse[datasets]'"
     )
@@ -155,15 +179,16 @@ def _dataset_rows(path: Path, text: str, label: str) -> Iterator[Row]:
     if not isinstance(data, library.Dataset):
         splits = ", ".join(data)
         raise InputError(f"holds the splits {splits}", path=path, remedy=f"name one: {path}/SPLIT")
-    for name in (text, label):
+    columns = names or _usual(data.column_names)
+    for name in columns:
         if name not in data.column_names:
             raise _no_column(name, data.column_names, path)
-    names = getattr(data.features[label], "names", None)  # of a ClassLabel, whose values are ids
-    for row in data.select_columns([text, label]):
-        value = row[label]
-        if names is not None and isinstance(value, int):
-            value = names[value] if value >= 0 else None
-        yield Row(row[text], value, json.dumps({text: row[text], label: value}))
+    labels = getattr(data.features[columns[-1]], "names", None)  # of a ClassLabel: values are ids
+    for row in data.select_columns([*columns]):
+        values = [row[name] for name in columns]
+        if labels is not None and isinstance(value := values[-1], int):
+            values[-1] = labels[value] if value >= 0 else None
+        yield _row(values, json.dumps(dict(zip(columns, values, strict=True))))
 
 
 def _no_column(name: str, there: Any, path: Path, line: int | None = None) -> InputError:
@@ -178,15 +203,23 @@ def _no_column(name: str, there: Any, path: Path, line: int | None = None) -> In
 
 
 def _example(index: int, row: Row, labelled: bool) -> Example:
-    if not isinstance(row.text, str) or not (words := tuple(row.text.split())):
-        found = "an empty text" if not row.text else f"the text is {row.text!r:.40}"
-        raise InputError(found, expected="words, separated by blanks")
+    words = _words(row.text, "text")
+    sentence = Sentence(words)
+    if row.context is not None:
+        sentence = Sentence(words, context=_words(row.context, "first text"))
     if row.label is None and not labelled:
-        return Example(index, Sentence(words), "", row.block)
+        return Example(index, sentence, "", row.block)
     if row.label is None or isinstance(row.label, float) or not (label := str(row.label).strip()):
         found = "no label" if row.label in (None, "") else f"the label is {row.label!r:.40}"
         raise InputError(found, expected="a text and its label")
-    return Example(index, Sentence(words), label, row.block)
+    return Example(index, sentence, label, row.block)
+
+
+def _words(text: object, what: str) -> tuple[str, ...]:
+    if isinstance(text, str) and (words := tuple(text.split())):
+        return words
+    found = f"an empty {what}" if not text else f"the {what} is {text!r:.40}"
+    raise InputError(found, expected="words, separated by blanks")
 
 
 def _check_length(sentence: Sentence, most: int | None, limit: str) -> None:

@@ -18,7 +18,8 @@ class TextDataModule(DataModule):
     The folder may also be a dataset that ``datasets`` has saved, or ``datasets:NAME`` on the hub.
 
     Args:
-        columns: the names of the columns of text and label, where columns have names.
+        columns: the names of the columns of text and label, or of both texts of a pair and of
+            their label, where columns have names.
         settings: see `DataModule`.
     """
 

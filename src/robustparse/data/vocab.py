@@ -49,8 +49,8 @@ class Vocabulary:
         labels: Counter[str] = Counter()
         for example in examples:
             lowered = [word.lower() for word in example.sentence.words]
-            words.update(lowered)
-            characters.update("".join(example.sentence.words))
+            words.update([*lowered, *map(str.lower, example.sentence.context)])
+            characters.update("".join(example.sentence.words + example.sentence.context))
             for counts, own in ((tags, example.sentence.xpos), (universal, example.sentence.upos)):
                 for word, tag in zip(lowered, own, strict=False):
                     counts[word][tag] += 1

@@ -77,16 +77,20 @@ def _read(path: Path, task: Task) -> list[Pair]:
     pairs = []
     for number, line in read_lines(path):
         columns = line.split("\t")
-        if len(columns) != 3 or not all(map(str.strip, columns)):
-            expected = "a perturbed text, its original and the answer, separated by tabs"
+        if not 3 <= len(columns) <= 4 or not all(map(str.strip, columns)):
+            expected = (
+                "a perturbed text, its original and the answer, separated by tabs, and before them "
+                "the context, where there is one"
+            )
             found = f"{len(columns)} columns in {line[:60]!r}"
             raise InputError(found, path=path, line=number, expected=expected)
         try:
-            gold = task.gold(columns[2])
+            gold = task.gold(columns[-1])
         except InputError as error:
             error.path, error.line = str(path), number
             raise
-        texts = (Sentence(tuple(column.split())) for column in columns[:2])
+        context = tuple(columns[0].split()) if len(columns) == 4 else ()
+        texts = (Sentence(tuple(one.split()), context=context) for one in columns[-3:-1])
         pairs.append(Pair(*(Example(number - 1, text, gold) for text in texts)))
     if not pairs:
         raise InputError("the file holds no row", path=path)

@@ -47,6 +47,7 @@ def result_line(task: Task, result: AttackResult) -> dict[str, Any]:
 
     return {
         "id": result.id,
+        **({"context": list(context)} if (context := example.sentence.context) else {}),
         "tokens": list(example.sentence.words),
         "adversarial_tokens": list(result.words),
         "edited": list(result.edited),
@@ -82,6 +83,8 @@ def check_line(task: Task, line: Line, example: Example) -> None:
         "gold": task.to_record(example.gold),
         "edited_tags": [tags[position] for position in edited] if tags else [],
     }
+    if context := example.sentence.context:
+        expected["context"] = list(context)
     for key, value in expected.items():
         if line[key] != value:
             raise ValueError(f"{key} of another sentence or another edit")

@@ -1,7 +1,11 @@
 from .base import Model
 from .classification.classifier import TextClassifier
 from .classification.cnn import WordCNN
+from .classification.esim import ESIM
+from .classification.infersent import InferSent
 from .classification.lstm import WordLSTM
+from .classification.pair_encoder import PairEncoderClassifier
+from .classification.pairs import PairClassifier
 from .classification.pretrained import EncoderClassifier
 from .dependency.biaffine import BiaffineParser
 from .dependency.stack_pointer import StackPointerParser
@@ -18,15 +22,19 @@ from .semantic.tranx import TranX
 from .victim import ModelVictim
 
 __all__ = [
+    "ESIM",
     "BiaffineParser",
     "Coarse2Fine",
     "Encoder",
     "EncoderClassifier",
+    "InferSent",
     "LSTMEncoder",
     "Model",
     "ModelVictim",
     "NormalizedLSTMEncoder",
     "Optimization",
+    "PairClassifier",
+    "PairEncoderClassifier",
     "SemanticParser",
     "Seq2Seq",
     "StackPointerParser",

@@ -156,6 +156,10 @@ class Model(pl.LightningModule, ABC):
     def update(self, metric: Metric, predictions: Predictions, batch: Batch) -> None:
         """Add a batch to a metric."""
 
+    def intern_marks(self, marks: Sequence[str]) -> NDArray[np.int32]:
+        """Return ids of what goes with positions, usually their tags, ``(marks,)``."""
+        return self.encoder.intern_tags(marks)
+
     def name_ids(self, names: Sequence[str]) -> NDArray[np.integer[Any]]:
         """Return ids of labels, ``(names,)``; -1 of one never seen in training."""
         return np.array([self.vocabulary.label_ids.get(name, -1) for name in names], np.int32)
@@ -268,14 +272,12 @@ class Model(pl.LightningModule, ABC):
         if checked:
             self.check(examples)
         words = [word for example in examples for word in example.sentence.words]
-        marks = ["_"] * len(words)
-        if self.encoder.reads_tags:
-            marks = [tag for example in examples for tag in example.sentence.tags]
+        marks = [mark for example in examples for mark in example.sentence.marks]
         lengths = [len(example.sentence) for example in examples]
         return EncodedCorpus(
             ids=np.array([example.id for example in examples], dtype=np.int64),
             words=Column.of(lengths, self.encoder.intern(words).astype(np.int64)),
-            marks=Column.of(lengths, self.encoder.intern_tags(marks).astype(np.int64)),
+            marks=Column.of(lengths, self.intern_marks(marks).astype(np.int64)),
             gold=self.gold_columns(examples, punctuation) if gold else {},
         )
 
@@ -324,11 +326,9 @@ class Model(pl.LightningModule, ABC):
     # Resuming
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Add what makes the model anew; say which batch comes next.
-
-        The loader itself does not know that ``limit_train_batches`` ends an epoch before its end.
-        """
+        """Add what makes the model anew; say which batch comes next."""
         checkpoint[KEY] = describe(self, self.vocabulary)
+        # A loader does not know that ``limit_train_batches`` ends an epoch before its end.
         for loader in loader_states(checkpoint):
             loader["position"] = batches_done(checkpoint) % int(self.trainer.num_training_batches)
 

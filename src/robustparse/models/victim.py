@@ -56,7 +56,7 @@ class ModelVictim:
         _check_members(self.models)
         self._mixed = precision == "bf16-mixed"
         self._words = _JointTable([one.encoder.intern for one in self.models], reserved=2)
-        self._marks = _JointTable([one.encoder.intern_tags for one in self.models], reserved=1)
+        self._marks = _JointTable([one.intern_marks for one in self.models], reserved=1)
         self._vectors: InputVectors | None = None
 
     @property

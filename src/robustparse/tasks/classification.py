@@ -1,4 +1,7 @@
-"""Text classification: one label a text, scored by accuracy."""
+"""Text classification: one label a text or a pair of texts, scored by accuracy.
+
+Of a pair, as in entailment, the first text is the context (`Sentence.context`), never edited.
+"""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path

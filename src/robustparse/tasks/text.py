@@ -33,7 +33,8 @@ class TextTask(Task):
 
     def pair(self, copy: Example, original: Sequence[str]) -> str:
         """See `Task.pair`."""
-        return f"{' '.join(copy.sentence.words)}\t{' '.join(original)}\t{copy.gold}\n"
+        texts = (copy.sentence.context, copy.sentence.words, original)
+        return "\t".join([" ".join(words) for words in texts if words] + [copy.gold]) + "\n"
 
     def check(
         self,

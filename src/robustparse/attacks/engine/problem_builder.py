@@ -74,7 +74,7 @@ class ProblemBuilder:
         lengths = [len(example.sentence) for example in examples]
         ends = np.cumsum(lengths).tolist()
         originals = _rows(victim, list(chain.from_iterable(e.sentence.words for e in examples)))
-        tags = victim.intern_tags([tag for example in examples for tag in _tags(example)])
+        tags = victim.intern_tags([mark for each in examples for mark in each.sentence.marks])
         golds = self.goal.gold(examples, victim)
         once = any(one.once for one in self._on_sentences)
         return [
@@ -199,11 +199,6 @@ def _rows(victim: Victim, words: Sequence[str]) -> Ids:
     distinct = list(dict.fromkeys(words))
     row = dict(zip(distinct, victim.intern(distinct).tolist(), strict=True))
     return np.fromiter(map(row.__getitem__, words), dtype=np.int32, count=len(words))
-
-
-def _tags(example: Example) -> tuple[str, ...]:
-    """Return the tags a victim may read; one that reads them has checked for them."""
-    return example.sentence.tags or ("_",) * len(example.sentence)
 
 
 def _check_sizes(slots: Sequence[Slot], added: Indices) -> None:

@@ -1,7 +1,8 @@
 """From states to what the victim reads.
 
 A deleted word is left out of its text, so that the words after it move up; a text that loses all
-its words is read as only the unknown word, as a victim needs something to read.
+its words is read as only the unknown word with the first word's mark, as a victim needs something
+to read.
 """
 
 from collections.abc import Sequence
@@ -57,6 +58,7 @@ def read(parts: Sequence[Asked]) -> Texts:
         words, tags = _moved_up(words, kept, lengths), _moved_up(tags, kept, lengths)
     empty = lengths == 0
     if empty.any():
+        tags[empty, 0] = np.array([problem.tags[0] for problem in problems])[part[empty]]
         words[empty, 0] = np.array([problem.unknown for problem in problems])[part[empty]]
         lengths = np.maximum(lengths, 1)
     longest = int(lengths.max())  # all texts may have lost words

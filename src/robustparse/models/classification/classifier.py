@@ -1,6 +1,6 @@
 """What every text classifier shares: a linear layer on one vector a text, labels, and accuracy.
 
-Subclasses say how the vectors of words become one vector (``pool``). A score never depends on the
+Subclasses say how a text becomes one vector (``vectors``). A score never depends on the
 other texts of a batch: ROOT is left out, and padding after a text is masked.
 """
 
@@ -65,8 +65,8 @@ class TextClassifier(Model):
         """Return how wide the vector of a text is."""
 
     @abstractmethod
-    def pool(self, states: Tensor, lengths: Tensor) -> Tensor:
-        """``(batch, 1 + length, dim)``, ROOT first, and words a text -> ``(batch, pooled_dim)``."""
+    def vectors(self, embeddings: Tensor, batch: Batch) -> Tensor:
+        """``(batch, units, dim)`` -> one vector a text, ``(batch, pooled_dim)``."""
 
     def build(self, vocabulary: Vocabulary) -> None:
         """Make the linear layer."""
@@ -74,9 +74,8 @@ class TextClassifier(Model):
 
     def score(self, embeddings: Tensor, batch: Batch) -> Tensor:
         """``(batch, units, dim)`` -> scores of labels, ``(batch, labels)``."""
-        states = self.encoder(embeddings, batch.words, batch.lengths)
-        pooled = self.pool(states, batch.lengths)
-        scores: Tensor = self.output(nn.functional.dropout(pooled, self.dropout, self.training))
+        vectors = self.vectors(embeddings, batch)
+        scores: Tensor = self.output(nn.functional.dropout(vectors, self.dropout, self.training))
         return scores
 
     def loss(self, states: Tensor, batch: Batch) -> Tensor:

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_least
 from robustparse.models.classification.classifier import TextClassifier, padded_words
@@ -63,8 +64,9 @@ class WordCNN(TextClassifier):
         self.convolutions = nn.ModuleList(nn.Conv1d(dim, self.filters, w) for w in self.widths)
         super().build(vocabulary)
 
-    def pool(self, states: Tensor, lengths: Tensor) -> Tensor:
+    def vectors(self, embeddings: Tensor, batch: Batch) -> Tensor:
         """See ``TextClassifier``."""
+        states, lengths = self.encoder(embeddings, batch.words, batch.lengths), batch.lengths
         words, sizes = padded_words(states, lengths, max(self.widths))
         parts = []
         for width, convolution in zip(self.widths, self.convolutions, strict=True):

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import check_least
 from robustparse.models.classification.classifier import TextClassifier, padded_words
@@ -56,8 +57,9 @@ class WordLSTM(TextClassifier):
         self.lstm = BiLSTM(self.encoder.out_dim, self.hidden, self.layers, self.dropout)
         super().build(vocabulary)
 
-    def pool(self, states: Tensor, lengths: Tensor) -> Tensor:
+    def vectors(self, embeddings: Tensor, batch: Batch) -> Tensor:
         """See ``TextClassifier``."""
+        states, lengths = self.encoder(embeddings, batch.words, batch.lengths), batch.lengths
         words, sizes = padded_words(states, lengths)
         read = self.lstm(words, sizes)
         after = torch.arange(read.shape[1], device=read.device) >= sizes[:, None]

@@ -4,6 +4,7 @@ from typing import Literal, get_args
 
 from torch import Tensor
 
+from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import check_choice
 from robustparse.models.classification.classifier import TextClassifier, padded_words
@@ -52,9 +53,10 @@ class EncoderClassifier(TextClassifier):
         """See ``TextClassifier``."""
         return self.encoder.out_dim
 
-    def pool(self, states: Tensor, lengths: Tensor) -> Tensor:
+    def vectors(self, embeddings: Tensor, batch: Batch) -> Tensor:
         """See ``TextClassifier``."""
+        states, lengths = self.encoder(embeddings, batch.words, batch.lengths), batch.lengths
         if self.pooling == "first":
-            return states[:, 0]
+            return states[:, 0]  # type: ignore[no-any-return]
         words, sizes = padded_words(states, lengths)
         return words.sum(1) / sizes.unsqueeze(1)

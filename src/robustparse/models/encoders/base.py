@@ -33,12 +33,14 @@ class Encoder(nn.Module, ABC):
         form_dim: how many of these, from the front, depend on the form, not on the tag.
         out_dim: of the vectors that a parser scores.
         reads_tags: whether part-of-speech tags are part of the input.
+        separator: the word that stands between two texts which are read as one.
     """
 
     dim: int
     form_dim: int
     out_dim: int
     reads_tags = False
+    separator = "[SEP]"
 
     @abstractmethod
     def build(self, vocabulary: Vocabulary) -> None:

@@ -61,6 +61,11 @@ class SubwordTable(FormTable):
         tokenizer.no_truncation()
         self._tokenizer, self.special = tokenizer, special
 
+    @property
+    def separator(self) -> str:
+        """The word that has the last special piece, which also stands between two texts."""
+        return str(self._tokenizer.id_to_token(self.special.last))
+
     def describe(self, words: Sequence[str]) -> list[NDArray[np.int64]]:
         """Piece ids ``(words, max_pieces)`` and counts ``(words, 1)``; ``-LRB-`` is a bracket."""
         encoded = self._tokenizer.encode_batch(

@@ -102,6 +102,7 @@ class TransformerEncoder(Encoder):
         self.network = network.requires_grad_(self.tune)
         self.table = table_of(self.model, self.stored, self.limit)
         self.special = self.table.special
+        self.separator = self.table.separator
         layers, size = network.config.num_hidden_layers, network.config.hidden_size
         if self.mix > layers:
             found = f"must be at most {layers}, the layers of {self.model}, got {self.mix}"

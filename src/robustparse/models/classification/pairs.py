@@ -1,0 +1,89 @@
+"""Classifiers of pairs of texts, as for entailment: what a hypothesis says of its premise.
+
+The premise is the context of the text (`Sentence.context`). It is no part of a batch's words: the
+mark of every word numbers it, so that attacks, filters, budgets and deltas see the hypothesis only.
+Each distinct premise of a batch is read once.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from robustparse.data.batch import Batch
+from robustparse.errors import InputError
+from robustparse.models.classification.classifier import TextClassifier
+from robustparse.models.encoders.base import Encoder
+from robustparse.models.encoders.word_table import UNKNOWN
+from robustparse.models.optimization import Optimization
+from robustparse.types import Example
+
+
+class PairClassifier(TextClassifier):
+    """Answers with a label for a text and its context; see `TextClassifier` for the arguments.
+
+    Raises:
+        InputError: a number is out of range.
+    """
+
+    def __init__(
+        self, encoder: Encoder, dropout: float, optimization: Optimization | None, seed: int
+    ) -> None:
+        super().__init__(encoder, dropout, optimization, seed)
+        if encoder.reads_tags:
+            key = f"{type(self).__name__}: encoder"
+            raise InputError("reads tags, which pairs have none of", key=key)
+        self._numbers: dict[str, int] = {}
+        # Row 0 is that of no context, which attacks never ask for: it reads as an unknown word.
+        self._contexts = [np.array([UNKNOWN], dtype=np.int64)]
+
+    def intern_marks(self, marks: Sequence[str]) -> NDArray[np.int32]:
+        """Return the number of each context, words with blanks between, ``(marks,)``."""
+        for mark in dict.fromkeys(marks):
+            if mark not in self._numbers:
+                self._numbers[mark] = len(self._contexts)
+                self._contexts.append(self.encoder.intern(mark.split()).astype(np.int64))
+        return np.array([self._numbers[mark] for mark in marks], dtype=np.int32)
+
+    def contexts(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the distinct contexts of a batch.
+
+        Returns:
+            Their rows, ``(contexts, longest)``, 0 after the words; words of each, ``(contexts,)``;
+            and the context of each text, ``(batch,)``.
+        """
+        numbers, of_text = torch.unique(batch.marks[:, 0], return_inverse=True)
+        found = [self._contexts[number] for number in numbers.tolist()]
+        lengths = torch.tensor([len(rows) for rows in found])
+        words = torch.zeros(len(found), int(lengths.max()), dtype=torch.long)
+        for place, rows in enumerate(found):
+            words[place, : len(rows)] = torch.from_numpy(rows)
+        return words.to(of_text.device), lengths.to(of_text.device), of_text
+
+    def read_contexts(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+        """Read each distinct context.
+
+        Returns:
+            ``(contexts, 1 + longest, dim)``, ROOT first; then as `contexts`: words of each, and
+            the context of each text.
+        """
+        words, lengths, of_text = self.contexts(batch)
+        states = self.encoder(self.encoder.embed(words, torch.zeros_like(words)), words, lengths)
+        return states, lengths, of_text
+
+    def check(self, examples: Sequence[Example]) -> None:
+        """Refuse texts without a context, too.
+
+        Raises:
+            InputError: names the first such text, counted from 1.
+        """
+        super().check(examples)
+        for example in examples:
+            if not example.sentence.context:
+                raise InputError(
+                    f"{type(self).__name__} reads pairs, and this is a single text",
+                    key=f"sentence {example.id + 1}",
+                    expected="premise, hypothesis and label, or Sentence(words, context=...)",
+                )

@@ -1,0 +1,110 @@
+"""Every command on pairs of texts: the premise goes everywhere, and is never changed."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from command_runs import mistake
+from test_commands_of_texts import attack_in, callback
+from tiny_runs import fit, write_config
+
+from robustparse.cli.main import main
+from robustparse.data.sample.reviews import sample_reviews
+from robustparse.data.text_files import read_texts
+from robustparse.evaluation.lines import read_lines
+from robustparse.types import Example
+
+
+def premise(example: Example) -> str:
+    """Some words of a review, backwards, so that no two tokens of a pair stand in one place."""
+    return " ".join(example.sentence.words[2::-1])
+
+
+def write_pairs(path: Path, examples: list[Example]) -> None:
+    rows = (f"{premise(one)}\t{' '.join(one.sentence.words)}\t{one.gold}\n" for one in examples)
+    path.write_text("".join(rows))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A trained InferSent, its pairs and an attack."""
+    folder = tmp_path_factory.mktemp("pairs")
+    sample = sample_reviews(0)
+    for split in ("train", "dev", "test"):
+        write_pairs(folder / f"{split}.tsv", getattr(sample, split)[:120])
+    recipe = attack_in(folder)
+    (folder / "attack.yaml").write_text(yaml.safe_dump(recipe))
+    online = {"class_path": "robustparse.attacks.Attack", "init_args": recipe}
+    every = [
+        callback("FGM", epsilon=0.5),
+        callback("SubstitutionAdversary", attack=online, fraction=0.2),
+        callback("RobustnessEvaluation", attack=online, sentences=8),
+    ]
+    config = write_config(folder / "config.yaml", every, max_steps=60)
+    content: dict[str, Any] = yaml.safe_load(config.read_text())
+    encoder = {"class_path": "robustparse.models.WordEmbeddings", "init_args": {"word_dim": 16}}
+    arguments = {"encoder": encoder, "hidden": 12, "layer_dim": 8}
+    content["model"] = {"class_path": "robustparse.models.InferSent", "init_args": arguments}
+    data = {"folder": str(folder), "batch_words": 200}
+    content["data"] = {"class_path": "robustparse.data.TextDataModule", "init_args": data}
+    config.write_text(yaml.safe_dump(content))
+    fit(config, folder / "run")
+    return folder
+
+
+def test_every_command_takes_pairs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, checkpoint = str(folder / "test.tsv"), str(folder / "run/last.ckpt")
+    main(["evaluate", "--checkpoint", checkpoint, "--data", data])
+    assert "accuracy" in capsys.readouterr().out
+    attack = ["attack", "--checkpoint", checkpoint, "--data", data]
+    main([*attack, "--recipe", str(folder / "attack.yaml"), "--out", str(folder / "out")])
+    gold, lines = read_texts(data), read_lines(folder / "out/examples.jsonl")
+    assert sum(line["success"] for line in lines) > 5
+    for line, example in zip(lines, gold, strict=True):
+        assert line["context"] == list(example.sentence.context)
+        assert line["tokens"] == list(example.sentence.words)
+    # What an attack writes is read as pairs again, and judged as the attack judged it.
+    main(["report", str(folder / "out"), "--out", str(folder / "report.html")])
+    changed = next(line for line in lines if line["success"])
+    assert " ".join(changed["context"]) in (folder / "report.html").read_text()
+    capsys.readouterr()
+    main(["predict", "--checkpoint", checkpoint, "--data", data, "--out", str(folder / "p.tsv")])
+    answers = read_texts(folder / "p.tsv")
+    assert [one.sentence for one in answers] == [one.sentence for one in gold]
+    assert [one.gold for one in answers] == [line["clean"]["label"] for line in lines]
+
+
+def test_perturbed_copies_keep_their_premise(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    augment = ["augment", "--task", "classification", "--data", str(folder / "test.tsv")]
+    noise = ["--operations", "Deletion", "--keep", "pairs", "--out", str(folder / "sets")]
+    main([*augment, *noise])
+    (made,) = sorted((folder / "sets").glob("*.tsv"))
+    originals = {premise: text for premise, text, _ in map(columns, (folder / "test.tsv").open())}
+    for line in made.open():
+        context, _, original, _ = columns(line)
+        assert originals[context]
+        assert original
+    capsys.readouterr()
+    checkpoint = str(folder / "run/last.ckpt")
+    data = ["--data", str(folder / "test.tsv"), "--perturbed", str(folder / "sets")]
+    main(["evaluate", "--checkpoint", checkpoint, *data])
+    assert "deletion" in capsys.readouterr().out.lower()
+
+
+def columns(line: str) -> list[str]:
+    return line.rstrip("\n").split("\t")
+
+
+def test_single_texts_are_refused(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "test.tsv").write_text("good food\tpositive\n")
+    checkpoint = str(folder / "run/last.ckpt")
+    said = mistake(
+        capsys, "evaluate", "--checkpoint", checkpoint, "--data", str(tmp_path / "test.tsv")
+    )
+    assert "test.tsv:1" in said
+    assert "InferSent reads pairs, and this is a single text" in said
