@@ -9,7 +9,7 @@ from robustparse.data.text_files import find_split, read_texts
 from robustparse.data.texts import TextDataModule
 from robustparse.errors import InputError
 from robustparse.tasks.classification import ClassificationTask
-from robustparse.types import Example
+from robustparse.types import Example, Sentence
 
 TASK = ClassificationTask()
 ROWS = [("a fine  film .", "pos", 1), ("dull", "neg", 2), ("é\u00a0{ü} \u2028 !", "pos", 3)]
@@ -82,6 +82,7 @@ def test_pairs_are_read_and_written_back(file: str, content: str, tmp_path: Path
 
 
 def test_pairs_of_a_dataset_are_read_by_their_usual_names(tmp_path: Path):
+    datasets = pytest.importorskip("datasets")
     rows = {"hypothesis": ["a dog"], "label": ["no"], "premise": ["the cat"]}
     datasets.Dataset.from_dict(rows).save_to_disk(str(tmp_path / "x"))
     (pair,) = read_texts(tmp_path / "x")
