@@ -14,6 +14,8 @@ from robustparse.data.sample.reviews import sample_reviews
 from robustparse.data.text_files import read_texts
 from robustparse.evaluation.lines import read_lines
 from robustparse.types import Example
+from sample_runs import save_checkpoint
+from sample_texts import trained_classifier
 
 
 def premise(example: Example) -> str:
@@ -110,6 +112,16 @@ def test_perturbed_copies_keep_their_premise(
 
 def columns(path: Path) -> list[list[str]]:
     return [line.split("\t") for line in path.read_text().splitlines()]
+
+
+def test_a_classifier_of_texts_says_that_it_reads_one_of_them(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_checkpoint(trained_classifier().float(), tmp_path / "texts.ckpt")
+    arguments = ["--checkpoint", str(tmp_path / "texts.ckpt"), "--data", str(folder / "test.tsv")]
+    main(["evaluate", *arguments])
+    said = " ".join(capsys.readouterr().err.split())
+    assert "test.tsv: pairs of texts, of which WordCNN reads only the second" in said
 
 
 def test_single_texts_are_refused(

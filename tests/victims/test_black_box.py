@@ -156,3 +156,10 @@ def test_what_is_no_victim_is_refused() -> None:
     words = Attack(TrainingWords(), Zheng2020())
     with pytest.raises(InputError, match="TrainingWords"):
         list(words.run(sentences(2, "test"), victim))
+
+
+def test_pairs_are_refused():
+    victim = FunctionVictim(lambda texts: ["pos"] * len(texts), "classification", labels=["pos"])
+    pair = Example(4, Sentence(("cats",), context=("dogs",)), "pos")
+    with pytest.raises(InputError, match="sentence 5: a pair, and FunctionVictim is asked about"):
+        victim.check([pair])

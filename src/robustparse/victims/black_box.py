@@ -118,8 +118,16 @@ class BlackBox(ABC):
         """See ``Victim``; nothing is switched."""
         return nullcontext()
 
-    def check(self, examples: Sequence[Example]) -> None:  # noqa: B027 - a default
-        """Accept all: what it cannot read, it says when it is asked."""
+    def check(self, examples: Sequence[Example]) -> None:
+        """Refuse pairs of texts; what else it cannot read, it says when it is asked.
+
+        Raises:
+            InputError: names the first pair, counted from 1.
+        """
+        for example in examples:
+            if example.sentence.context:
+                key = f"sentence {example.id + 1}"
+                raise InputError(f"a pair, and {self.name} is asked about single texts", key=key)
 
     def warnings(self, examples: Sequence[Example], path: str | Path, *_: object) -> Iterator[str]:
         """Yield nothing: what it learnt is not known."""

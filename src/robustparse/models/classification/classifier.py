@@ -5,9 +5,10 @@ other texts of a batch: ROOT is left out, and padding after a text is masked.
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -42,12 +43,16 @@ class TextClassifier(Model):
         optimization: by default Adam at 1e-3 (Kingma and Ba 2015, Jin et al. 2020), constant.
         seed: of initialisation and dropout.
 
+    Attributes:
+        reads_pairs: whether it reads the context of a text too.
+
     Raises:
         InputError: a number is out of range.
     """
 
     task = ClassificationTask()
     unit = "texts"
+    reads_pairs: ClassVar[bool] = False
 
     def __init__(
         self, encoder: Encoder, dropout: float, optimization: Optimization | None, seed: int
@@ -128,6 +133,14 @@ class TextClassifier(Model):
     ) -> dict[str, NDArray[np.int64]]:
         """Return the label ids that a goal keeps; a label is of all words."""
         return {"label": np.array(gold, dtype=np.int64)[:, None]}
+
+    def warnings(
+        self, examples: Sequence[Example], path: str | Path, *args: Any, **options: Any
+    ) -> Iterator[str]:
+        """Warn of pairs, too, of which only one text is read; see `Model.warnings`."""
+        yield from super().warnings(examples, path, *args, **options)
+        if not self.reads_pairs and any(example.sentence.context for example in examples):
+            yield f"{path}: pairs of texts, of which {type(self).__name__} reads only the second"
 
     def metric(self) -> Metric:
         """Return an accuracy without texts."""

@@ -28,6 +28,8 @@ class PairClassifier(TextClassifier):
         InputError: a number is out of range.
     """
 
+    reads_pairs = True
+
     def __init__(
         self, encoder: Encoder, dropout: float, optimization: Optimization | None, seed: int
     ) -> None:
