@@ -135,18 +135,18 @@ def _row(values: Sequence[object], block: str) -> Row:
 
 
 def _tab_rows(path: Path) -> Iterator[Row]:
-    pairs: bool | None = None
+    width = 0  # of the first line: 3 in a file of pairs
     for number, line in read_lines(path):
         columns = line.split("\t")
-        pairs = len(columns) == 3 if pairs is None else pairs
-        if len(columns) != 3 if pairs else len(columns) > 2:
-            expected = "a premise, a hypothesis and a label" if pairs else "a text and a label"
+        width = width or max(2, len(columns))
+        if not (len(columns) == 3 if width == 3 else len(columns) <= 2):
+            what = "a premise, a hypothesis and a label" if width == 3 else "a text and a label"
+            before = ", as in the lines before" if number > 1 else ""
             raise InputError(
                 f"{len(columns)} columns in {line[:60]!r}",
                 path=path,
                 line=number,
-                expected=f"{expected}, tabs between them"
-                + (", as in the lines before" if number > 1 else ""),
+                expected=f"{what}, tabs between them{before}",
             )
         given = columns if len(columns) > 1 else [line, None]
         yield _row(given, "\t".join(column or "" for column in given))

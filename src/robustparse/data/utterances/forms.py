@@ -52,6 +52,7 @@ def read_forms(
         examples = examples_of(raw, Path(path), max_length, gold, limit)
     else:
         examples = read_texts(path, columns, max_length, gold, limit)
+        _refuse_pairs(examples, path)
     language = language_of(token for example in examples for token in example.gold.split())
     found = []
     for example in examples:
@@ -63,6 +64,13 @@ def read_forms(
             raise
         found.append(replace(example, gold=LogicalForm(example.gold, language)))
     return found
+
+
+def _refuse_pairs(examples: Sequence[Example], path: str | Path) -> None:
+    for example in examples:
+        if example.sentence.context:
+            expected = "an utterance and its logical form"
+            raise InputError("two texts", path=path, line=example.id + 1, expected=expected)
 
 
 def _raw_rows(path: Path) -> list[Row]:
