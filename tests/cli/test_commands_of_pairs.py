@@ -13,7 +13,10 @@ from robustparse.cli.main import main
 from robustparse.data.sample.reviews import sample_reviews
 from robustparse.data.text_files import read_texts
 from robustparse.evaluation.lines import read_lines
-from robustparse.types import Example
+from robustparse.evaluation.pairs import Pair, pair_scores
+from robustparse.models import ModelVictim
+from robustparse.models.load import load
+from robustparse.types import Example, Sentence
 from sample_runs import save_checkpoint
 from sample_texts import trained_classifier
 
@@ -108,6 +111,18 @@ def test_perturbed_copies_keep_their_premise(
     data = ["--data", str(folder / "test.tsv"), "--perturbed", str(folder / "sets")]
     main(["evaluate", "--checkpoint", checkpoint, *data])
     assert "deletion" in capsys.readouterr().out.lower()
+
+
+def test_a_hypothesis_of_two_premises_is_two_texts(folder: Path) -> None:
+    model = load(folder / "run/last.ckpt")
+    rows = [row[:2] for row in columns(folder / "test.tsv")]
+    hypothesis = rows[0][1].split()
+    both = [Sentence((*hypothesis,), context=(*premise.split(),)) for premise, _ in rows]
+    answers = model.predict(both)
+    other = next(at for at, answer in enumerate(answers) if answer != answers[0])
+    pairs = [Pair(*[Example(0, text, str(answers[0]))] * 2) for text in (both[0], both[other])]
+    scores, worst = pair_scores(ModelVictim([model]), {"none": pairs})
+    assert scores["none"].perturbation_accuracy == worst == 50.0
 
 
 def columns(path: Path) -> list[list[str]]:

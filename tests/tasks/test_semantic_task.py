@@ -198,7 +198,7 @@ def test_words_of_utterances_without_raw_texts_are_exchanged_as_they_are():
 def test_pairs_of_texts_are_no_utterances(tmp_path: Path):
     path = tmp_path / "x.tsv"
     path.write_text("river\tin s0\t( a s0 )\n")
-    with pytest.raises(InputError, match="x.tsv:1: two texts; expected an utterance and its"):
+    with pytest.raises(InputError, match=r"x\.tsv:1: two texts; expected an utterance and its"):
         TASK.read(path)
 
 

@@ -105,10 +105,10 @@ def check_originals(
     Raises:
         InputError: names the file and the line of the first such row.
     """
-    known = {example.sentence.words for example in examples}
+    known = {_text(example) for example in examples}
     for name, rows in pairs.items():
         for row in rows:
-            if row.original.sentence.words not in known:
+            if _text(row.original) not in known:
                 text = " ".join(row.original.sentence.words)
                 raise InputError(
                     f"the original {text!r:.80} is not in the data",
@@ -137,7 +137,7 @@ def pair_scores(
         rightly.
     """
     every = [example for rows in pairs.values() for pair in rows for example in pair]
-    different = {(each.sentence.words, str(each.gold)): each for each in every}
+    different = {(_text(each), str(each.gold)): each for each in every}
     numbered = [
         Example(id_, each.sentence, each.gold) for id_, each in enumerate(different.values())
     ]
@@ -148,16 +148,16 @@ def pair_scores(
     right = [_right(victim.task, answers[each.id], each) for each in numbered]
 
     def outcome(pair: Pair) -> _Outcome:
-        after, before = (rows_of[each.sentence.words, str(each.gold)] for each in pair)
+        after, before = (rows_of[_text(each), str(each.gold)] for each in pair)
         grown = None if losses is None else bool(losses[after] > losses[before])
         return _Outcome(pair, right[before], right[after], grown)
 
     outcomes = {name: [outcome(pair) for pair in rows] for name, rows in pairs.items()}
     scores = {name: _scores(rows) for name, rows in outcomes.items()}
     micro = _scores([row for rows in outcomes.values() for row in rows])
-    worst: dict[Words, bool] = {}
+    worst: dict[tuple[Words, Words], bool] = {}
     for row in (row for rows in outcomes.values() for row in rows):
-        original = _words(row.pair.original)
+        original = _text(row.pair.original)
         worst[original] = worst.get(original, True) and row.after
     averages = {"micro": micro, "macro": _mean([*scores.values()])}
     return scores | averages, percent(sum(worst.values()), len(worst))
@@ -183,7 +183,7 @@ def _scores(rows: Sequence[_Outcome]) -> PairScores:
     grown = None if rows[0].grown is None else np.array([row.grown for row in rows])
     changed = np.array([_words(row.pair.perturbed) != _words(row.pair.original) for row in rows])
     answerable = np.array([_answerable(row.pair) for row in rows])
-    first = {(*map(_words, row.pair), str(row.pair.original.gold)): i for i, row in enumerate(rows)}
+    first = {(*map(_text, row.pair), str(row.pair.original.gold)): i for i, row in enumerate(rows)}
     return PairScores(
         rows=len(rows),
         standard_accuracy=_share(before),
@@ -209,6 +209,11 @@ def _mean(scores: Sequence[PairScores]) -> PairScores:
 
 def _share(marked: np.ndarray) -> float | None:
     return percent(int(marked.sum()), len(marked)) if len(marked) else None
+
+
+def _text(example: Example) -> tuple[Words, Words]:
+    """Return what a text is told from others by: its context and its words."""
+    return example.sentence.context, example.sentence.words
 
 
 def _words(example: Example) -> Words:

@@ -110,7 +110,7 @@ def check_same(sources: Sequence[Source]) -> None:
             found = "its scores count other words"
             raise InputError(found, path=source.name, expected=f"the punctuation of {first.name}")
         for one, other in zip(first.originals, source.originals, strict=True):
-            if one.sentence.words != other.sentence.words or one.gold != other.gold:
+            if one.sentence != other.sentence or one.gold != other.gold:
                 found = f"sentence {one.id + 1} is {' '.join(other.sentence.words)!r:.60}"
                 expected = f"the sentences of {first.name}"
                 raise InputError(found, path=source.name, expected=expected)
