@@ -74,14 +74,14 @@ def read_pairs(folder: str | Path, task: Task) -> dict[str, list[Pair]]:
 
 
 def _read(path: Path, task: Task) -> list[Pair]:
-    pairs = []
+    pairs: list[Pair] = []
+    width = 0  # of the first line
     for number, line in read_lines(path):
         columns = line.split("\t")
-        if not 3 <= len(columns) <= 4 or not all(map(str.strip, columns)):
-            expected = (
-                "a perturbed text, its original and the answer, separated by tabs, and before them "
-                "the context, where there is one"
-            )
+        width = width or (4 if len(columns) == 4 else 3)
+        if len(columns) != width or not all(map(str.strip, columns)):
+            what = "a premise, " if width == 4 else ""
+            expected = f"{what}a perturbed text, its original and the answer, separated by tabs"
             found = f"{len(columns)} columns in {line[:60]!r}"
             raise InputError(found, path=path, line=number, expected=expected)
         try:
