@@ -45,6 +45,7 @@ PARSER += MLPS
 OVER_BERT = f"{MLPS} {ENCODER}.mix 1"
 SEMANTIC = f"{ENCODER}.word_dim 8 {ENCODER}.hidden 8 --model.init_args.hidden 8 "
 SEMANTIC += "--trainer.limit_val_batches 1 --data.init_args.held_out 0.2"
+PAIRS = f"{ENCODER}.word_dim 8 --model.init_args.hidden 8 --model.init_args.layer_dim 4"
 CLASSIFIER = f"{ENCODER}.word_dim 8 --model.init_args.filters 4"
 # WordNet is not here: a table of substitutes takes its place.
 SYNONYMS = ("--attack pwws", "--attack words.yaml")
@@ -67,7 +68,7 @@ def quick(command: str) -> list[str]:
     arguments = launched(command)[1]
     if arguments[0] == "fit":
         sizes = CLASSIFIER if "/mr_" in command else OVER_BERT if "minilm" in command else PARSER
-        sizes = SEMANTIC if "/geo_" in command else sizes
+        sizes = SEMANTIC if "/geo_" in command else PAIRS if "/snli_" in command else sizes
         arguments += f"{QUICK} {sizes}".split()
     elif arguments[0] == "attack":
         arguments += ["--limit", "6"]
@@ -85,6 +86,10 @@ def write_files(folder: Path) -> None:
     (folder / "mr").mkdir()
     for name in ("mr/train", "mr/dev", "mr/test", "a", "c"):
         write_texts(folder / f"{name}.tsv", texts(40, name[3:] or "train"))
+    (folder / "snli").mkdir()
+    for split in ("train", "dev", "test"):
+        lines = (folder / f"mr/{split}.tsv").read_text().splitlines(keepends=True)
+        (folder / f"snli/{split}.tsv").write_text("".join(f"we were there\t{one}" for one in lines))
     (folder / "geo").mkdir()
     for split in ("train", "test"):
         questions = getattr(sample_questions(0), split)[:60]
