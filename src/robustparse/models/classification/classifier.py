@@ -18,7 +18,7 @@ from torchmetrics import Metric
 
 from robustparse.data.batch import Batch, Column
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import InputError
+from robustparse.errors import check_rates
 from robustparse.metrics import Accuracy, PunctuationPolicy
 from robustparse.models.base import Model, Predictions
 from robustparse.models.encoders.base import Encoder
@@ -59,9 +59,7 @@ class TextClassifier(Model):
     ) -> None:
         usual = Optimization(1e-3, betas=(0.9, 0.999), eps=1e-8, schedule="constant")
         super().__init__(encoder, optimization or usual, seed)
-        if not 0.0 <= dropout < 1.0:
-            key = f"{type(self).__name__}: dropout"
-            raise InputError(f"must be in [0, 1), got {dropout}", key=key)
+        check_rates(type(self).__name__, dropout=dropout)
         self.dropout = dropout
 
     @property
@@ -156,6 +154,12 @@ class TextClassifier(Model):
 def _order(labels: tuple[str, ...], of_member: tuple[str, ...]) -> list[int]:
     """Return where a member of an ensemble has each label, ``(labels,)``."""
     return [of_member.index(label) for label in labels]
+
+
+def maximum(states: Tensor, lengths: Tensor) -> Tensor:
+    """``(batch, length, dim)`` and words a text, one at least -> ``(batch, dim)``, the maximum."""
+    after = torch.arange(states.shape[1], device=states.device) >= lengths[:, None]
+    return states.masked_fill(after.unsqueeze(-1), float("-inf")).amax(1)
 
 
 def padded_words(states: Tensor, lengths: Tensor, least: int = 1) -> tuple[Tensor, Tensor]:

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import check_least
-from robustparse.models.classification.classifier import padded_words
+from robustparse.models.classification.classifier import maximum, padded_words
 from robustparse.models.classification.pairs import PairClassifier
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.dropout import shared_dropout
@@ -63,19 +63,19 @@ class ESIM(PairClassifier):
 
     def vectors(self, embeddings: Tensor, batch: Batch) -> Tensor:
         """See ``TextClassifier``."""
-        # Input encoding: eq. 1 and 2; a is the premise, b the hypothesis.
+        # Input encoding (section 3.1): a is the premise, b the hypothesis.
         states, sizes, of_text = self.read_contexts(batch)
         a, of_a = self._encoded(states, sizes)
         a, of_a = a[of_text], of_a[of_text]
         read = self.encoder(embeddings, batch.words, batch.lengths)
         b, of_b = self._encoded(read, batch.lengths)
-        # Local inference: each word beside what it attends to in the other text, eq. 11 to 15.
+        # Local inference (section 3.2): each word next to what it attends to in the other text.
         scores = a @ b.transpose(1, 2)
         of_b_words = scores.masked_fill(~of_b[:, None], float("-inf")).softmax(2)
         of_a_words = scores.masked_fill(~of_a[:, :, None], float("-inf")).softmax(1)
         m_a = self._enhanced(a, of_b_words @ b)
         m_b = self._enhanced(b, of_a_words.transpose(1, 2) @ a)
-        # Inference composition: eq. 16 to 19.
+        # Inference composition (section 3.3).
         v = torch.cat([*self._composed(m_a, of_a), *self._composed(m_b, of_b)], dim=1)
         v = nn.functional.dropout(v, self.dropout, self.training)
         return self.final(v).tanh()  # type: ignore[no-any-return]
@@ -94,7 +94,7 @@ class ESIM(PairClassifier):
 
     def _composed(self, enhanced: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Return the mean and the maximum over the words, each ``(batch, 2 * hidden)``."""
-        read = self.composition(enhanced, mask.sum(1))
-        inside = mask.unsqueeze(-1)
-        mean = (read * inside).sum(1) / mask.sum(1, keepdim=True)
-        return mean, read.masked_fill(~inside, float("-inf")).amax(1)
+        lengths = mask.sum(1)
+        read = self.composition(enhanced, lengths)
+        mean = (read * mask.unsqueeze(-1)).sum(1) / lengths[:, None]
+        return mean, maximum(read, lengths)

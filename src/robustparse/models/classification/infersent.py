@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import check_least
-from robustparse.models.classification.classifier import padded_words
+from robustparse.models.classification.classifier import maximum, padded_words
 from robustparse.models.classification.pairs import PairClassifier
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.lstm import BiLSTM
@@ -79,6 +79,4 @@ class InferSent(PairClassifier):
     def _sentence(self, states: Tensor, lengths: Tensor) -> Tensor:
         """``(texts, 1 + length, dim)`` -> ``(texts, 2 * hidden)``, the maximum over the words."""
         words, sizes = padded_words(states, lengths)
-        read = self.lstm(words, sizes)
-        after = torch.arange(read.shape[1], device=read.device) >= sizes[:, None]
-        return read.masked_fill(after.unsqueeze(-1), float("-inf")).amax(1)  # type: ignore[no-any-return]
+        return maximum(self.lstm(words, sizes), sizes)

@@ -1,12 +1,11 @@
 """A recurrent text classifier, in the sizes of Jin et al. (2020): their WordLSTM."""
 
-import torch
 from torch import Tensor
 
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import check_least
-from robustparse.models.classification.classifier import TextClassifier, padded_words
+from robustparse.models.classification.classifier import TextClassifier, maximum, padded_words
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.lstm import BiLSTM
 from robustparse.models.encoders.word_embeddings import WordEmbeddings
@@ -61,6 +60,4 @@ class WordLSTM(TextClassifier):
         """See ``TextClassifier``."""
         states, lengths = self.encoder(embeddings, batch.words, batch.lengths), batch.lengths
         words, sizes = padded_words(states, lengths)
-        read = self.lstm(words, sizes)
-        after = torch.arange(read.shape[1], device=read.device) >= sizes[:, None]
-        return read.masked_fill(after.unsqueeze(-1), float("-inf")).amax(1)  # type: ignore[no-any-return]
+        return maximum(self.lstm(words, sizes), sizes)

@@ -15,9 +15,10 @@ from robustparse.types import Example, Sentence
 
 
 class PairEncoderClassifier(PairClassifier):
-    """An encoder reads ``[CLS] premise [SEP] hypothesis [SEP]``; [CLS] answers (Devlin 2019).
+    """An encoder reads ``[CLS] premise [SEP] hypothesis [SEP]``; [CLS] answers.
 
-    Both texts are of the network's first segment, as for networks that know only one.
+    As Devlin et al. (2019) fine-tune BERT, but both texts are of the network's first segment, since
+    some networks know only one.
 
     Args:
         encoder: gives a vector a word and, before them, one for ROOT.

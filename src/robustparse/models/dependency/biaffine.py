@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import InputError, check_least
+from robustparse.errors import check_least, check_rates
 from robustparse.models.dependency.parser import DependencyParser
 from robustparse.models.dependency.trees import Decoder, check_decoder, decode_heads
 from robustparse.models.encoders.base import Encoder
@@ -124,8 +124,7 @@ class BiaffineParser(DependencyParser):
         super().__init__(encoder or LSTMEncoder(), optimization or Optimization(), seed)
         check_decoder(decoder)
         check_least("BiaffineParser", arc_dim=arc_dim, label_dim=label_dim)
-        if not 0.0 <= dropout < 1.0:
-            raise InputError(f"must be in [0, 1), got {dropout}", key="BiaffineParser: dropout")
+        check_rates("BiaffineParser", dropout=dropout)
         self.arc_dim, self.label_dim, self.dropout = arc_dim, label_dim, dropout
         self.decoder, self.labelled = decoder, labelled
         self.initialize(vocabulary, init_from)

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from robustparse.data.batch import Batch, Column
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import InputError, check_least
+from robustparse.errors import check_least, check_rates
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.beam import beam_search
 from robustparse.models.dependency.biaffine import MLP, Biaffine
@@ -106,8 +106,7 @@ class StackPointerParser(DependencyParser):
         check_order(order)
         check_least(owner, 2, hidden=hidden)
         check_least(owner, arc_dim=arc_dim, label_dim=label_dim, beam=beam)
-        if not 0.0 <= dropout < 1.0:
-            raise InputError(f"must be in [0, 1), got {dropout}", key=f"{owner}: dropout")
+        check_rates(owner, dropout=dropout)
         self.hidden, self.arc_dim, self.label_dim, self.dropout = (
             hidden,
             arc_dim,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import InputError, check_least
+from robustparse.errors import InputError, check_least, check_rates
 from robustparse.models.encoders.dropout import shared_dropout, word_dropout
 from robustparse.models.encoders.lstm import BiLSTM
 from robustparse.models.encoders.word_embeddings import WordEncoder
@@ -80,8 +80,7 @@ class LSTMEncoder(WordEncoder):
         if character_dim and (character_out < 2 or character_out % 2):
             found = f"must be even and >= 2, got {character_out}"
             raise InputError(found, key=f"{owner}: character_out")
-        if not 0.0 <= dropout < 1.0:
-            raise InputError(f"must be in [0, 1), got {dropout}", key=f"{owner}: dropout")
+        check_rates(owner, dropout=dropout)
         if vectors is not None and not word_dim:
             found = "vectors are added to word embeddings, and word_dim is 0"
             raise InputError(found, key=f"{owner}: vectors", remedy="set word_dim to their width")

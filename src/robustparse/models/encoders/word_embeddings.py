@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import InputError, check_least
+from robustparse.errors import InputError, check_least, check_rates
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.word_table import PADDING, RESERVED, ROOT, UNKNOWN, FormTable
 from robustparse.vectors import read_vectors
@@ -135,8 +135,7 @@ class WordEmbeddings(WordEncoder):
         super().__init__(word_dim, vectors, max_vectors, tune_vectors, vector_words)
         self.refuse_unless_read(tune_vectors=not tune_vectors)
         check_least("WordEmbeddings", word_dim=word_dim)
-        if not 0.0 <= dropout < 1.0:
-            raise InputError(f"must be in [0, 1), got {dropout}", key="WordEmbeddings: dropout")
+        check_rates("WordEmbeddings", dropout=dropout)
         self.dropout, self.unit_length = dropout, unit_length
         self.dim = self.form_dim = self.out_dim = word_dim
 
