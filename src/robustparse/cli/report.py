@@ -14,7 +14,7 @@ from robustparse.reports.page import build_report
 
 
 def report(
-    folders: list[str] = (),  # type: ignore[assignment]
+    folders: Sequence[str] = (),
     out: str = "report.html",
     compare: str | list[str] | None = None,
 ) -> None:

@@ -65,7 +65,7 @@ def _parser_of(
         help="allow recipes and checkpoints to name classes of this module, which may be in the "
         "current folder; repeat it, or separate names by commas",
     )
-    several = {each for each in positional if function.__annotations__[each] == list[str]}
+    several = {each for each in positional if function.__annotations__[each] is not str}
     optional = {each for each in several if signature(function).parameters[each].default == ()}
     for each, text in positional.items():
         any_number = "*" if each in optional else "+"
