@@ -75,15 +75,17 @@ def test_every_command_takes_pairs(folder: Path, capsys: pytest.CaptureFixture[s
     for line, example in zip(lines, gold, strict=True):
         assert line["context"] == list(example.sentence.context)
         assert line["tokens"] == list(example.sentence.words)
-    # What an attack writes is read as pairs again, and judged as the attack judged it.
     main(["report", str(folder / "out"), "--out", str(folder / "report.html")])
     page = (folder / "report.html").read_text()
     assert any(" ".join(line["context"]) in page for line in lines if line["success"])
     capsys.readouterr()
-    main(["predict", "--checkpoint", checkpoint, "--data", data, "--out", str(folder / "p.tsv")])
-    answers = read_texts(folder / "p.tsv")
-    assert [one.sentence for one in answers] == [one.sentence for one in gold]
-    assert [one.gold for one in answers] == [line["clean"]["label"] for line in lines]
+    # What an attack writes is read as pairs again, and judged as the attack judged it.
+    for file, when in ((data, "clean"), (str(folder / "out/adversarial.tsv"), "attacked")):
+        out = folder / f"{when}.tsv"
+        main(["predict", "--checkpoint", checkpoint, "--data", file, "--out", str(out)])
+        answers = read_texts(out)
+        assert [one.sentence.context for one in answers] == [one.sentence.context for one in gold]
+        assert [one.gold for one in answers] == [line[when]["label"] for line in lines]
 
 
 def test_perturbed_copies_keep_their_premise(
