@@ -64,6 +64,9 @@ def given_readers() -> dict[str, Reader]:
     conllx = re.sub(rb"(?m)^(#.*|[0-9]+[-.][0-9]+\t.*)\n", b"", conllu)
     tsv = b"a fine film\tpos\na dull , long film\tneg\nnot bad\tpos\n"
     jsonl = re.sub(rb"(.*)\t(.*)", rb'{"text": "\1", "label": "\2"}', tsv)
+    pairs = b"a man sleeps\tnobody is up\tyes\ntwo dogs run\ttwo cats\tno\n"
+    line = rb'{"premise": "\1", "hypothesis": "\2", "label": "\3"}'
+    json_pairs = re.sub(rb"(.*)\t(.*)\t(.*)", line, pairs)
     vectors = b"3 4\nthe 0.1 -2 3e-2 4\nof 1 2 3 4\n... 0.5 0.5 0.5 0.5\n"
     table = {"big/JJ": ["large", "great"], "run": ["walk", "go"], "n/a": ["none"]}
     senses = [{"en_word": "dog", "en_grammar": "noun", "Def": "{livestock|x:{big|y}}"}] * 2
@@ -74,6 +77,8 @@ def given_readers() -> dict[str, Reader]:
         "CoNLL-X": Reader(conllx, _trees, _plain_trees, 6, "a.conllx"),
         "texts, TSV": Reader(tsv, _texts, _plain_tsv, 8, "a.tsv"),
         "texts, JSON lines": Reader(jsonl, _texts, _plain_json_lines, 8, "a.jsonl"),
+        "pairs, TSV": Reader(pairs, _texts, _plain_tsv, 6, "a.tsv"),
+        "pairs, JSON lines": Reader(json_pairs, _texts, _plain_json_lines, 6, "a.jsonl"),
         "word vectors": Reader(vectors, _vectors, _plain_vectors, 8, "a.txt"),
         "word vectors, gzip": Reader(gzip.compress(vectors, mtime=0), _vectors, None, 6, "a.gz"),
         "word list": Reader(b"one\ntwo\nthree\n", read_words, _plain_words, 4, "a.txt"),
@@ -129,18 +134,37 @@ def _plain_trees(content: bytes) -> Value:
 # Texts, vectors and candidates
 
 
+def rows_of(content: bytes) -> list[list[str]]:
+    """Return the columns of each line."""
+    lines = text_of(content).rstrip("\r\n").split("\n")
+    return [line.removesuffix("\r").split("\t") for line in lines]
+
+
 def _texts(path: Path) -> Value:
-    return [(one.sentence.words, one.gold) for one in read_texts(path)]
+    return [(one.sentence.context, one.sentence.words, one.gold) for one in read_texts(path)]
 
 
 def _plain_tsv(content: bytes) -> Value:
-    rows = [line.split("\t") for line in text_of(content).rstrip("\r\n").split("\n")]
-    return [(tuple(text.split()), label.strip()) for text, label in rows]
+    """Take as many columns in every line as in the first one: a text, or two, and a label."""
+    rows = rows_of(content)
+    width = len(rows[0])
+    if width not in (2, 3) or any(len(row) != width for row in rows):
+        raise ValueError(f"{width} columns in the first line, others in the rest")
+    return [_plain_text(*row) for row in rows]
 
 
 def _plain_json_lines(content: bytes) -> Value:
-    rows = map(json.loads, text_of(content).rstrip("\r\n").split("\n"))
-    return [(tuple(row["text"].split()), str(row["label"]).strip()) for row in rows]
+    """Take the names of columns from the first line."""
+    rows = [json.loads("\t".join(row)) for row in rows_of(content)]
+    pairs = {"premise", "hypothesis"} <= rows[0].keys()
+    names = ("premise", "hypothesis", "label") if pairs else ("text", "label")
+    return [_plain_text(*(row[name] for name in names)) for row in rows]
+
+
+def _plain_text(*columns: Any) -> Value:
+    *context, text, label = columns
+    first = tuple(context[0].split()) if context else ()
+    return first, tuple(text.split()), str(label).strip()
 
 
 def _vectors(path: Path) -> Value:

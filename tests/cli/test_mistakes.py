@@ -123,6 +123,8 @@ def changed(old: str, new: str) -> str:
 
 
 RECIPES = [
+    ("# nothing but a comment\n", "recipe.yaml: holds no settings .*a mapping with `candidates`"),
+    ("- beam\n", "recipe.yaml: is no recipe; .*a mapping with `candidates`"),
     (f"search: {{class_path: {ROOM}.Beam}}", "recipe.yaml: candidates: missing; Attack needs it"),
     (
         changed("TrainingWords", "Lexicon").replace("{sample: 5}", "{}"),

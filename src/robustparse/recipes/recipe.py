@@ -94,8 +94,16 @@ def check_recipe(arguments: Sequence[str]) -> None:
 
 
 def _parsed(path: Path) -> Namespace:
+    settings = read_yaml(path)
+    if not isinstance(settings, dict):
+        raise InputError(
+            "holds no settings of an attack" if settings is None else "is no recipe",
+            path=path,
+            expected="a mapping with `candidates`, `search` and other parts of an attack",
+            remedy="start from one of the recipes in configs/attack",
+        )
     try:
-        options: Namespace = _parser(Attack).parse_object({"attack": read_yaml(path)})
+        options: Namespace = _parser(Attack).parse_object({"attack": settings})
     except ArgumentError as error:
         raise refusal(str(error), (), path) or refused(str(error), path=path) from None
     return options
