@@ -15,10 +15,12 @@ from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.encoders.canine import CanineEncoder
+from robustparse.models.encoders.elmo import ELMoEncoder
 from robustparse.models.encoders.normalized import NormalizedLSTMEncoder
 from robustparse.models.encoders.transformer import TransformerEncoder
 from robustparse.models.victim import ModelVictim
 from robustparse.types import DependencyTree, Example, Sentence
+from tiny_elmo import save_elmo
 from tiny_models import TEXTS, examples, random_parser, save_bert, save_canine
 
 SIZES = {"hidden": 6, "layers": 2, "word_dim": 5}
@@ -36,6 +38,10 @@ MADE: dict[str, Callable[[Path], Encoder]] = {
     "transformer": lambda folder: TransformerEncoder(str(folder), mix=2),
     "transformer, split, LSTM": lambda folder: TransformerEncoder(
         str(folder), mix=1, pooling="first", lstm_layers=1, hidden=6, long_sentences="split"
+    ),
+    "ELMo": lambda folder: ELMoEncoder(**save_elmo(folder / "elmo")),
+    "ELMo, tuned, LSTM": lambda folder: ELMoEncoder(
+        **save_elmo(folder / "elmo"), tune=True, lstm_layers=1, hidden=6
     ),
     "CANINE": lambda folder: CanineEncoder(str(save_canine(folder / "canine"))),
     "CANINE, split, LSTM": lambda folder: CanineEncoder(

@@ -12,6 +12,7 @@ from .dependency.stack_pointer import StackPointerParser
 from .encoders.base import Encoder
 from .encoders.bilstm import LSTMEncoder
 from .encoders.canine import CanineEncoder
+from .encoders.elmo import ELMoEncoder
 from .encoders.normalized import NormalizedLSTMEncoder
 from .encoders.transformer import TransformerEncoder
 from .encoders.word_embeddings import WordEmbeddings
@@ -27,6 +28,7 @@ __all__ = [
     "BiaffineParser",
     "CanineEncoder",
     "Coarse2Fine",
+    "ELMoEncoder",
     "Encoder",
     "EncoderClassifier",
     "InferSent",
