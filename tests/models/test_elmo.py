@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from transformer_vectors import read
 
+from robustparse.cli.main import main
 from robustparse.errors import InputError
 from robustparse.models.checkpoint import instantiate, specification
 from robustparse.models.encoders.elmo import ELMoEncoder
@@ -201,6 +202,21 @@ def test_a_checkpoint_is_loaded_without_the_files(paths, tmp_path):
     encoder["stored"] = None
     with pytest.raises(InputError, match=r"names weights .* without the stored"):
         instantiate(held, vocabulary=parser.vocabulary)
+
+
+@pytest.mark.slow
+def test_the_experiment_runs_once_its_paths_are_given(paths, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    given = "model.init_args"
+    sizes = f"--{given}.arc_dim 6 --{given}.label_dim 4 --{given}.encoder.init_args.hidden 5"
+    files = " ".join(f"--{given}.encoder.init_args.{name} {path}" for name, path in paths.items())
+    quiet = "--trainer.enable_progress_bar false --trainer.enable_model_summary false"
+    brief = f"--trainer.max_steps 1 --trainer.limit_val_batches 1 --trainer.accelerator cpu {quiet}"
+    experiment = "fit --config experiment/ewt_biaffine_elmo --data.init_args.folder sample"
+    main(f"{experiment} {files} {sizes} {brief}".split())
+    parser = load("runs/ewt_biaffine_elmo/last.ckpt")
+    assert isinstance(parser.encoder, ELMoEncoder)
+    assert len(parser.predict([TEXTS[0].split()])[0].heads) == 5
 
 
 CELLS = "RNN_0/RNN/MultiRNNCell"

@@ -7,6 +7,7 @@ do not see each other.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -88,7 +89,8 @@ class BiLM(nn.Module):
 
     def named_weights(self) -> Iterator[tuple[str, Tensor]]:
         """Yield each weight's name in a published file, and a view of it in that file's layout."""
-        spelling = self.spelling
+        spelling: Any = self.spelling
+        stacks: Any = (self.forwards, self.backwards)
         yield "char_embed", spelling.characters.weight[1:]  # the file has no row for none
         for k, convolution in enumerate(spelling.convolutions):
             yield f"CNN/W_cnn_{k}", convolution.weight.permute(2, 1, 0).unsqueeze(0)
@@ -100,7 +102,7 @@ class BiLM(nn.Module):
             yield f"CNN_high_{k}/b_transform", highway.transform.bias
         yield "CNN_proj/W_proj", spelling.projection.weight.T
         yield "CNN_proj/b_proj", spelling.projection.bias
-        for direction, stack in enumerate((self.forwards, self.backwards)):
+        for direction, stack in enumerate(stacks):
             for k, lstm in enumerate(stack):
                 cell = f"RNN_{direction}/RNN/MultiRNNCell/Cell{k}/LSTMCell"
                 yield f"{cell}/W_0", lstm.weight
