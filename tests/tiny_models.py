@@ -50,7 +50,7 @@ def save_canine(folder: Path, positions: int = 64) -> Path:
         num_hash_functions=4,
         num_hash_buckets=64,
         max_position_embeddings=positions,
-        local_transformer_stride=8,
+        local_transformer_stride=16,
         initializer_range=0.3,
     )
     with torch.random.fork_rng():

@@ -52,8 +52,8 @@ def plainly(folder: Path, text: str, pooling: str, positions: int = 64) -> torch
 @pytest.mark.parametrize("pooling", ["mean", "first", "last"])
 def test_words_get_what_transformers_says(folder, vocabulary, pooling):
     encoder = made(folder, vocabulary, pooling=pooling)
-    # Of 1 to 9 letters, so that sentences end at every place of a group of four.
-    texts = [*TEXTS, *("o" * count for count in range(1, 10))]
+    # Of 1 to 15 letters: sentences end at every place of a group of 4 and of a block of 16.
+    texts = [*TEXTS, *("o" * count for count in range(1, 16))]
     states, _, lengths = read(encoder, *texts)
     assert encoder.out_dim == states.shape[2] == 16
     for text, row, length in zip(texts, states, lengths.tolist(), strict=True):
@@ -63,12 +63,19 @@ def test_words_get_what_transformers_says(folder, vocabulary, pooling):
 
 def test_vectors_do_not_depend_on_batch_mates_in_float64(folder, vocabulary):
     encoder = made(folder, vocabulary).double()
-    texts = [*TEXTS, *("o" * count for count in range(1, 10))]
+    texts = [*TEXTS, *("o" * count for count in range(1, 16))]
     states, _, _ = read(encoder, *texts)
     assert states.isfinite().all()
     for text, row in zip(texts, states, strict=True):
         alone, _, _ = read(encoder, text)
         torch.testing.assert_close(row[: alone.shape[1]], alone[0], rtol=0, atol=1e-12)
+
+
+def test_mixed_precision_gives_finite_vectors(folder, vocabulary):
+    encoder = made(folder, vocabulary)
+    with torch.autocast("cpu", torch.bfloat16):
+        states, _, _ = read(encoder, *TEXTS)  # of some, blocks hold nothing but padding
+    assert states.isfinite().all()
 
 
 def test_windows_are_read_each_on_its_own(tmp_path, vocabulary):

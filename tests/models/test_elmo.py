@@ -194,7 +194,7 @@ def test_a_checkpoint_is_loaded_without_the_files(paths, tmp_path):
     other = ELMoEncoder(**save_elmo(tmp_path / "other", options_with(lstm__cell_clip=3)))
     other.build(parser.vocabulary)
     (difference,) = other.differences(encoder)
-    assert difference.startswith("the sizes of its language model (options: ")
+    assert difference.startswith("the options of its language model (options: ")
     encoder["stored"] = {"options": json.dumps(options_with(lstm__dim=0))}
     with pytest.raises(InputError) as caught:
         instantiate(held, vocabulary=parser.vocabulary)

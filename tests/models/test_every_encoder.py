@@ -43,8 +43,10 @@ MADE: dict[str, Callable[[Path], Encoder]] = {
     "ELMo, tuned, LSTM": lambda folder: ELMoEncoder(
         **save_elmo(folder / "elmo"), tune=True, lstm_layers=1, hidden=6
     ),
-    "CANINE": lambda folder: CanineEncoder(str(save_canine(folder / "canine"))),
-    "CANINE, split, LSTM": lambda folder: CanineEncoder(
+    "CANINE, LSTM": lambda folder: CanineEncoder(
+        str(save_canine(folder / "canine")), lstm_layers=1, hidden=6
+    ),
+    "CANINE, split, frozen, LSTM": lambda folder: CanineEncoder(
         str(save_canine(folder / "short", positions=40)),
         pooling="first",
         tune=False,

@@ -29,7 +29,7 @@ SPECIAL = SpecialPieces(0, REPLACEMENT, 0xE000, 0xE001)
 MAX_CHARACTERS = 50
 
 # What the published networks were trained on, of the 16,384 positions that they have.
-_POSITIONS = 2048
+_TRAINED_ON = 2048
 
 # Multipliers of the hash functions, of which a network has up to 16 (Clark et al. 2022, released
 # code).
@@ -88,7 +88,7 @@ class CanineEncoder(PieceEncoder):
         config, rate = network.config, network.config.downsampling_rate
         for layer in network.initial_char_encoder.layer:
             layer.attention.self.register_forward_pre_hook(_with_mask_added)
-        positions = min(_POSITIONS, config.max_position_embeddings, config.num_hash_buckets)
+        positions = _positions(config)
         limit = positions // rate * rate - _padded(0, rate) - 2
         if limit < 2:  # a blank and a character
             found = f"it has {positions} positions"
@@ -122,14 +122,8 @@ class CanineEncoder(PieceEncoder):
         return torch.cat(parts, dim=-1)
 
     def read_together(self, embeddings: Tensor, sizes: Tensor) -> Tensor:
-        """Read sentences padded so far that more padding changes nothing.
-
-        Characters are read ``downsampling_rate`` at a time, and the network drops the last group
-        to make room for [CLS]; the convolution over characters looks into the group after theirs.
-        Two groups of padding after the longest sentence keep padding, and so batch mates, out.
-        """
-        units, rate = embeddings.shape[1], self.network.config.downsampling_rate
-        width = _padded(units, rate)
+        """Read sentences padded so far that more padding changes nothing; see ``PieceEncoder``."""
+        units, width = embeddings.shape[1], self._width(sizes)
         inside = torch.arange(width, device=sizes.device) < sizes[:, None]
         padding = self.look_up(torch.full((1,), SPECIAL.padding, device=sizes.device))
         embeddings = nn.functional.pad(embeddings, (0, 0, 0, width - units))
@@ -138,9 +132,30 @@ class CanineEncoder(PieceEncoder):
         states: Tensor = output.last_hidden_state[:, :units]
         return states
 
+    def _width(self, sizes: Tensor) -> int:
+        """Return how many characters are read of a batch, padding included.
 
-def _padded(units: int, rate: int) -> int:
-    """Return how many characters are read of sentences of up to ``units``."""
+        Characters are read ``downsampling_rate`` at a time. The network drops the last group to
+        make room for [CLS], and its convolution over characters looks into the group after a
+        sentence's last: two groups of padding. Where the first of them is in a block of local
+        attention without any character, which then takes a mean over the block, all of it is read.
+        """
+        config = self.network.config
+        rate, block = config.downsampling_rate, config.local_transformer_stride
+        ends = _padded(sizes, rate)
+        begin = (ends - rate - 1) // block * block
+        ends = torch.where(begin >= sizes, ends.maximum(begin + block), ends)
+        return min(int(ends.max()), _positions(config))
+
+
+def _positions(config: Any) -> int:
+    """Return how many characters a network reads at once, padding included."""
+    positions: int = min(_TRAINED_ON, config.max_position_embeddings, config.num_hash_buckets)
+    return positions
+
+
+def _padded(units: Any, rate: int) -> Any:
+    """Return the end of two groups of padding after ``units`` characters, a number or a tensor."""
     return (-(-units // rate) + 2) * rate
 
 
@@ -150,8 +165,11 @@ def _with_mask_added(attention: nn.Module, arguments: tuple[Any, ...]) -> tuple[
     transformers makes them in float32, where 0 times the lowest number of float64 is NaN.
     """
     queries, keys, mask, *rest = arguments
-    added = torch.zeros_like(mask, dtype=queries.dtype)
-    added = added.masked_fill(mask == 0, torch.finfo(queries.dtype).min)
+    kind = queries.device.type
+    mixed = torch.is_autocast_enabled(kind)
+    precision = torch.get_autocast_dtype(kind) if mixed else queries.dtype
+    added = torch.zeros_like(mask, dtype=precision)
+    added = added.masked_fill(mask == 0, torch.finfo(precision).min)
     return queries, keys, added.unsqueeze(1), *rest
 
 

@@ -86,9 +86,8 @@ class ELMoEncoder(PretrainedEncoder):
 
     def differences(self, saved: Mapping[str, Any]) -> list[str]:
         """Name other options."""
-        held = (saved.get("stored") or {}).get("options", "{}")
-        same = self.stored is not None and sizes_of(held, None) == self.network.sizes
-        return [] if same else [f"the sizes of its language model (options: {self.options})"]
+        same = saved.get("stored") == self.stored
+        return [] if same else [f"the options of its language model (options: {self.options})"]
 
     def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
         """Return rows of the table of bytes."""
