@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from transformers import BertConfig, BertModel, BertTokenizer
+from transformers import BertConfig, BertModel, BertTokenizer, CanineConfig, CanineModel
 
 from robustparse.data.vocab import Vocabulary
 from robustparse.models.dependency.biaffine import BiaffineParser
@@ -37,6 +37,25 @@ def save_bert(
         torch.manual_seed(0)
         BertModel(config).to(dtype).save_pretrained(folder)
     BertTokenizer(vocab={piece: id_ for id_, piece in enumerate(pieces)}).save_pretrained(folder)
+    return folder
+
+
+def save_canine(folder: Path, positions: int = 64) -> Path:
+    """A random CANINE, which comes without a tokenizer."""
+    config = CanineConfig(
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=16,
+        num_hash_functions=4,
+        num_hash_buckets=64,
+        max_position_embeddings=positions,
+        local_transformer_stride=16,
+        initializer_range=0.3,
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        CanineModel(config).save_pretrained(folder)
     return folder
 
 

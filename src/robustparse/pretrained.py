@@ -158,6 +158,21 @@ def load_encoder(
     return network, tokenizer
 
 
+def load_network(
+    model: str, download: bool, check: Callable[[Mapping[str, Any]], None]
+) -> PreTrainedModel:
+    """Load a Transformer without a head, in float32, that reads characters: it has no tokenizer.
+
+    Arguments and errors are those of ``load_encoder``.
+    """
+    source = _found(ENCODER, model, download, check)
+    with quiet():
+        network = _network(source, AutoModel)
+    module: torch.nn.Module = network
+    module.to(dtype=torch.float32)
+    return network
+
+
 def load_translator(model: str, download: bool) -> tuple[Any, PreTrainedTokenizerBase]:
     """Load a sequence-to-sequence Transformer, such as Marian's, in evaluation mode.
 
@@ -240,6 +255,18 @@ def _settings(path: Path, kind: str) -> dict[str, Any]:
     return content
 
 
+def _found(
+    kind: str, model: str, download: bool, check: Callable[[Mapping[str, Any]], None]
+) -> _Source:
+    """Find a model whose configuration passes a check."""
+    folder = model_folder(model, download, kind)
+    check(_settings(folder / "config.json", kind))
+    # A name stays a name: where only its config.json is cached, the rest is still to be fetched.
+    named = not Path(model).expanduser().is_dir()
+    path, local = (model, not download) if named else (str(folder), True)
+    return _Source(kind, model, path, local)
+
+
 def _load(
     auto_class: Any,
     kind: str,
@@ -248,12 +275,7 @@ def _load(
     check: Callable[[Mapping[str, Any]], None] = lambda _: None,
     **tokenizer_options: bool,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    folder = model_folder(model, download, kind)
-    check(_settings(folder / "config.json", kind))
-    # A name stays a name: where only its config.json is cached, the rest is still to be fetched.
-    named = not Path(model).expanduser().is_dir()
-    path, local = (model, not download) if named else (str(folder), True)
-    source = _Source(kind, model, path, local)
+    source = _found(kind, model, download, check)
     with quiet():
         tokenizer = _tokenizer(source, tokenizer_options)
         network = _network(source, auto_class)

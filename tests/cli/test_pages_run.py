@@ -19,6 +19,7 @@ ELSEWHERE = {
     "torchrun": "tests/cli/test_torchrun.py",
     "srun": "tests/cli/test_documented_commands.py",
     "…": "tests/cli/test_attack_processes.py",
+    "ewt_biaffine_elmo": "tests/models/test_elmo.py",
     "quickstart --task": "tests/cli/test_quickstart_command.py",
     "measure attacked": "tests/cli/test_measure_and_annotate.py",
     "annotate score": "tests/cli/test_measure_and_annotate.py",

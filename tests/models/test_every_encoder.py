@@ -14,11 +14,14 @@ from robustparse.models.checkpoint import instantiate, specification
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.bilstm import LSTMEncoder
+from robustparse.models.encoders.canine import CanineEncoder
+from robustparse.models.encoders.elmo import ELMoEncoder
 from robustparse.models.encoders.normalized import NormalizedLSTMEncoder
 from robustparse.models.encoders.transformer import TransformerEncoder
 from robustparse.models.victim import ModelVictim
 from robustparse.types import DependencyTree, Example, Sentence
-from tiny_models import TEXTS, examples, random_parser, save_bert
+from tiny_elmo import save_elmo
+from tiny_models import TEXTS, examples, random_parser, save_bert, save_canine
 
 SIZES = {"hidden": 6, "layers": 2, "word_dim": 5}
 CHARACTERS = {"character_dim": 3, "character_out": 4}
@@ -35,6 +38,21 @@ MADE: dict[str, Callable[[Path], Encoder]] = {
     "transformer": lambda folder: TransformerEncoder(str(folder), mix=2),
     "transformer, split, LSTM": lambda folder: TransformerEncoder(
         str(folder), mix=1, pooling="first", lstm_layers=1, hidden=6, long_sentences="split"
+    ),
+    "ELMo": lambda folder: ELMoEncoder(**save_elmo(folder / "elmo")),
+    "ELMo, tuned, LSTM": lambda folder: ELMoEncoder(
+        **save_elmo(folder / "elmo"), tune=True, lstm_layers=1, hidden=6
+    ),
+    "CANINE, LSTM": lambda folder: CanineEncoder(
+        str(save_canine(folder / "canine")), lstm_layers=1, hidden=6
+    ),
+    "CANINE, split, frozen, LSTM": lambda folder: CanineEncoder(
+        str(save_canine(folder / "short", positions=40)),
+        pooling="first",
+        tune=False,
+        lstm_layers=1,
+        hidden=6,
+        long_sentences="split",
     ),
 }
 
@@ -74,9 +92,10 @@ def test_a_parse_never_depends_on_its_batch_mates(parser):
 def test_python_gets_the_trees_that_predict_writes(parser):
     sentences = [example.sentence for example in examples()]
     expected = [prediction.answer for prediction in parser.predict_step(batch_of(parser), 0)]
-    parser.train()
+    modes = [module.training for module in parser.train().modules()]
     assert parser.predict(sentences, batch_words=7) == expected
-    assert all(module.training for module in parser.modules())  # left as it was found
+    assert any(modes)
+    assert [module.training for module in parser.modules()] == modes  # left as it was found
     assert parser.predict([]) == []
 
 

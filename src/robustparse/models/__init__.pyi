@@ -11,6 +11,8 @@ from .dependency.biaffine import BiaffineParser
 from .dependency.stack_pointer import StackPointerParser
 from .encoders.base import Encoder
 from .encoders.bilstm import LSTMEncoder
+from .encoders.canine import CanineEncoder
+from .encoders.elmo import ELMoEncoder
 from .encoders.normalized import NormalizedLSTMEncoder
 from .encoders.transformer import TransformerEncoder
 from .encoders.word_embeddings import WordEmbeddings
@@ -24,7 +26,9 @@ from .victim import ModelVictim
 __all__ = [
     "ESIM",
     "BiaffineParser",
+    "CanineEncoder",
     "Coarse2Fine",
+    "ELMoEncoder",
     "Encoder",
     "EncoderClassifier",
     "InferSent",

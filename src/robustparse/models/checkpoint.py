@@ -26,7 +26,7 @@ KEY = "robustparse"
 _OURS = "robustparse.models"
 _GIVEN_LATER = ("self", "vocabulary", "init_from")
 # What an encoder reads from a file when it is new, and where a checkpoint keeps what was read.
-_KEPT = {"model": "stored", "vectors": "vector_words"}
+_KEPT = {"model": "stored", "weights": "stored", "vectors": "vector_words"}
 
 
 def specification(part: object) -> dict[str, Any]:

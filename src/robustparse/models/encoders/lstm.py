@@ -63,8 +63,8 @@ class BiLSTM(nn.Module):
             if layer:
                 states = shared_dropout(states, self.dropout, self.training)
             forward_states = read(left, states)
-            backward_states = read(right, _take(states, rows))
-            states = torch.cat([forward_states, _take(backward_states, rows)], dim=-1)
+            backward_states = read(right, take_rows(states, rows))
+            states = torch.cat([forward_states, take_rows(backward_states, rows)], dim=-1)
         return states
 
     def last_states(self, inputs: Tensor, lengths: Tensor) -> Tensor:
@@ -95,6 +95,6 @@ def read(lstm: nn.Module, states: Tensor, start: tuple[Tensor, Tensor] | None = 
     return found[:count]
 
 
-def _take(states: Tensor, rows: Tensor) -> Tensor:
+def take_rows(states: Tensor, rows: Tensor) -> Tensor:
     """``(batch, length, dim)`` with its rows in that order; ``gather`` takes four times as long."""
     return states.flatten(0, 1).index_select(0, rows).view_as(states)

@@ -6,7 +6,7 @@ learn), averaged over the pieces.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,18 +14,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import InputError, check_choice
-from robustparse.models.encoders.base import Encoder
-from robustparse.models.encoders.dropout import shared_dropout
-from robustparse.models.encoders.lstm import BiLSTM
-from robustparse.models.encoders.reading_groups import reading_groups
-from robustparse.models.encoders.stored import differing, network_of, table_of, to_store
-from robustparse.models.encoders.subwords import Layout, lay_out
+from robustparse.errors import InputError, check_least
+from robustparse.models.encoders.pieces.encoder import LongSentences, PieceEncoder, Pooling
+from robustparse.models.encoders.pieces.stored import network_of, table_of, to_store
+from robustparse.models.encoders.pieces.subwords import SubwordTable
 from robustparse.pretrained import ENCODER, load_encoder
-from robustparse.types import Sentence
-
-Pooling = Literal["first", "mean", "last"]
-LongSentences = Literal["error", "split", "truncate"]
 
 # Values of model_type for which tests show that a parse does not depend on its batch mates, that
 # every trained parameter gets a gradient, and how many pieces are read. Padding reaches words in
@@ -36,7 +29,7 @@ SUPPORTED = (
 )
 
 
-class TransformerEncoder(Encoder):
+class TransformerEncoder(PieceEncoder):
     """A pretrained encoder of one of the types in ``SUPPORTED``.
 
     Args:
@@ -61,6 +54,8 @@ class TransformerEncoder(Encoder):
         InputError: a setting is out of range, or ``model`` cannot be loaded.
     """
 
+    table: SubwordTable
+
     def __init__(
         self,
         model: str,
@@ -75,18 +70,11 @@ class TransformerEncoder(Encoder):
         untested: bool = False,
         stored: dict[str, str] | None = None,
     ) -> None:
-        super().__init__()
-        if mix < 1 or lstm_layers < 0 or hidden < 1 or not 0.0 <= dropout < 1.0:
-            raise InputError(
-                f"mix {mix}, hidden {hidden}, lstm_layers {lstm_layers} and dropout {dropout}",
-                key="TransformerEncoder",
-                expected="mix and hidden >= 1, lstm_layers >= 0 and dropout in [0, 1)",
-            )
-        check_choice("TransformerEncoder: pooling", pooling, get_args(Pooling))
-        check_choice("TransformerEncoder: long_sentences", long_sentences, get_args(LongSentences))
-        self.model, self.download, self.pooling, self.mix = model, download, pooling, mix
-        self.tune, self.dropout, self.lstm_layers, self.hidden = tune, dropout, lstm_layers, hidden
-        self.long_sentences, self.untested, self.stored = long_sentences, untested, stored
+        super().__init__(
+            model, download, pooling, long_sentences, tune, dropout, lstm_layers, hidden, stored
+        )
+        check_least("TransformerEncoder", mix=mix)
+        self.mix, self.untested = mix, untested
 
     def build(self, vocabulary: Vocabulary) -> None:
         """Load the network; make the layers on top of it."""
@@ -97,116 +85,39 @@ class TransformerEncoder(Encoder):
         else:
             network = network_of(self.model, self.stored)
             self._check_type(network.config.to_dict())
-        network.pooler = nn.Identity()  # its weights would never get a gradient
-        self.limit = _positions(network) - 2
-        self.network = network.requires_grad_(self.tune)
-        self.table = table_of(self.model, self.stored, self.limit)
-        self.special = self.table.special
-        self.separator = self.table.separator
         layers, size = network.config.num_hidden_layers, network.config.hidden_size
         if self.mix > layers:
             found = f"must be at most {layers}, the layers of {self.model}, got {self.mix}"
             raise InputError(found, key="mix")
-        self.dim = self.form_dim = network.get_input_embeddings().weight.shape[1]
+        limit = _positions(network) - 2
+        table = table_of(self.model, self.stored, limit)
+        self.take(network, table, limit, network.get_input_embeddings().weight.shape[1])
         self.mix_weights = nn.Parameter(torch.zeros(self.mix), requires_grad=self.mix > 1)
-        # It comes in evaluation mode, and Lightning trains what it finds in training mode.
-        network.train(self.tune)
-        if self.lstm_layers:
-            self.lstm = BiLSTM(size, self.hidden, self.lstm_layers, self.dropout)
-        self.out_dim = 2 * self.hidden if self.lstm_layers else size
+        self.add_lstm(size)
 
     def _check_type(self, config: Mapping[str, Any]) -> None:
         found = config.get("model_type")
-        if not self.untested and found not in SUPPORTED:
-            raise InputError(
-                f"its model_type is {found!r}",
-                key=f"{ENCODER} {self.model}",
-                expected=f"one of {', '.join(SUPPORTED)}",
-                remedy="choose another model, or set untested: true to use it all the same",
-            )
-
-    def train(self, mode: bool = True) -> "TransformerEncoder":
-        """Set the mode; a network that is not tuned stays in evaluation mode."""
-        super().train(mode)
-        if not self.tune and hasattr(self, "network"):
-            self.network.eval()
-        return self
-
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Restore configuration and tokenizer."""
-        self.stored = saved.get("stored")
-
-    def differences(self, saved: Mapping[str, Any]) -> list[str]:
-        """Name another tokenizer and another configuration."""
-        names = differing(self.stored or {}, saved.get("stored") or {})
-        return [f"its {name} (model: {self.model})" for name in names]
-
-    def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
-        """Return rows of the sub-word table."""
-        return self.table.intern(words)
+        if self.untested or found in SUPPORTED:
+            return
+        remedy = "choose another model, or set untested: true to use it all the same"
+        raise InputError(
+            f"its model_type is {found!r}",
+            key=f"{ENCODER} {self.model}",
+            expected=f"one of {', '.join(SUPPORTED)}",
+            remedy="use CanineEncoder, which reads it" if found == "canine" else remedy,
+        )
 
     def embedded(self, words: Sequence[str]) -> NDArray[np.bool_]:
         """Tell which words have known pieces only."""
         return self.table.known(words)
 
-    def check(self, sentence: Sentence) -> None:
-        """Refuse a sentence over the limit, unless a policy was chosen."""
-        pieces = self.table.count(self.intern(sentence.words))
-        if self.long_sentences == "error" and pieces > self.limit:
-            raise InputError(
-                f"{pieces} word pieces, over the encoder's limit of {self.limit}",
-                remedy="set its long_sentences to split or truncate, or take the sentence out",
-            )
-
-    def layout(self, words: Tensor) -> Layout:
-        """Lay out the pieces of a batch of rows, ``(batch, length)``."""
-        pieces, counts = self.table.tensors(words.device)
-        split = self.long_sentences != "truncate"
-        return lay_out(pieces[words], counts[words, 0], self.special, self.limit, split)
-
-    def embed(self, words: Tensor, tags: Tensor) -> Tensor:
-        """Look pieces up; tags are not read."""
-        embedded: Tensor = self.network.get_input_embeddings()(self.layout(words).units)
+    def look_up(self, units: Tensor) -> Tensor:
+        """See ``PieceEncoder.look_up``."""
+        embedded: Tensor = self.network.get_input_embeddings()(units)
         return embedded
 
-    def forward(self, embeddings: Tensor, words: Tensor, lengths: Tensor) -> Tensor:
-        """Read the pieces, mix layers, pool words."""
-        layout = self.layout(words)
-        hidden = self._read(embeddings, layout)
-        states = shared_dropout(self._pool(hidden, layout, words), self.dropout, self.training)
-        if self.lstm_layers:
-            read = self.lstm(states, lengths + 1)
-            states = shared_dropout(read, self.dropout, self.training)
-        return states
-
-    def _read(self, embeddings: Tensor, layout: Layout) -> Tensor:
-        """``(batch, units, dim)`` -> ``(batch, units, size)``, each window on its own."""
-        if layout.cuts is None:
-            return self._run(embeddings, layout.sizes)
-        cuts = torch.from_numpy(layout.cuts).to(embeddings.device)
-        places = torch.arange(int(cuts[:, 2].max()), device=embeddings.device)
-        inside = places < cuts[:, 2:]
-        window, place = inside.nonzero(as_tuple=True)
-        sentence, unit = cuts[window, 0], cuts[window, 1] + place
-        windows = embeddings.new_zeros(*inside.shape, embeddings.shape[2])
-        windows = windows.index_put((window, place), embeddings[sentence, unit])
-        hidden = self._run(windows, cuts[:, 2])
-        joined = hidden.new_zeros(*embeddings.shape[:2], hidden.shape[2])
-        return joined.index_put((sentence, unit), hidden[window, place])
-
-    def _run(self, embeddings: Tensor, sizes: Tensor) -> Tensor:
-        """Windows ``(batch, units, dim)`` of ``sizes`` units -> ``(batch, units, size)``."""
-        groups = reading_groups(sizes)
-        if len(groups) == 1:
-            return self._run_together(embeddings, sizes)
-        parts = []
-        for rows in groups:
-            longest = int(sizes[rows].max())
-            part = self._run_together(embeddings[rows, :longest], sizes[rows])
-            parts.append(nn.functional.pad(part, (0, 0, 0, embeddings.shape[1] - longest)))
-        return torch.cat(parts)[torch.cat(groups).argsort()]
-
-    def _run_together(self, embeddings: Tensor, sizes: Tensor) -> Tensor:
+    def read_together(self, embeddings: Tensor, sizes: Tensor) -> Tensor:
+        """Read, and mix layers; see ``PieceEncoder.read_together``."""
         places = torch.arange(embeddings.shape[1], device=embeddings.device)
         mask = (places < sizes[:, None]).long()
         output = self.network(
@@ -217,29 +128,6 @@ class TransformerEncoder(Encoder):
         # Some versions list the last layer's states as they were before a final norm.
         layers = torch.stack([*output.hidden_states[-self.mix : -1], output.last_hidden_state])
         return torch.einsum("k,kbud->bud", self.mix_weights.softmax(0), layers)
-
-    def _pool(self, hidden: Tensor, layout: Layout, words: Tensor) -> Tensor:
-        """``(batch, units, size)`` -> ``(batch, 1 + length, size)``; a word without one is zero."""
-        word, slots = layout.word, words.shape[1] + 2  # the last slot takes what is no word's
-        if self.pooling != "mean":
-            # The first piece differs from the unit before it, the last from the one after it.
-            chosen = word != word.roll(1 if self.pooling == "first" else -1, 1)
-            word = torch.where(chosen, word, slots - 1)
-        pooled = hidden.new_zeros(len(hidden), slots, hidden.shape[2])
-        pooled = pooled.scatter_add(1, word.unsqueeze(-1).expand_as(hidden), hidden)
-        counts = hidden.new_zeros(len(hidden), slots).scatter_add(
-            1, word, torch.ones_like(word, dtype=hidden.dtype)
-        )
-        return (pooled / counts.clamp(min=1).unsqueeze(-1))[:, :-1]
-
-    def unit_words(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """``(batch, units)``: the word that a piece is of, 0 for none."""
-        word = self.layout(words).word
-        return word * (word <= words.shape[1])
-
-    def pretrained_parameters(self) -> list[nn.Parameter]:
-        """Return those of the network, where it is tuned."""
-        return [parameter for parameter in self.network.parameters() if parameter.requires_grad]
 
 
 def _positions(network: Any) -> int:

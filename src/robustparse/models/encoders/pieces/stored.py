@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 from transformers import AutoConfig, AutoModel
 
 from robustparse.errors import InputError, reason
-from robustparse.models.encoders.subwords import MAX_PIECES, SpecialPieces, SubwordTable
+from robustparse.models.encoders.pieces.subwords import MAX_PIECES, SpecialPieces, SubwordTable
 from robustparse.pretrained import ENCODER
 
 # Each part with its name, and the keys of it that do not change how a sentence is read.
@@ -57,12 +57,17 @@ def to_store(model: str, network: Any, tokenizer: Any) -> dict[str, str]:
             key=key,
             expected="the tokenizer it was trained with",
         )
-    network.config.name_or_path = ""  # a checkpoint does not depend on where the model was
     return {
-        "config": network.config.to_json_string(use_diff=False),
+        **config_to_store(network),
         "tokenizer": pieces.to_str(),
         "special": json.dumps(_special(key, tokenizer)._asdict()),
     }
+
+
+def config_to_store(network: Any) -> dict[str, str]:
+    """Return all that the network can be made from again, except for the weights."""
+    network.config.name_or_path = ""  # a checkpoint does not depend on where the model was
+    return {"config": network.config.to_json_string(use_diff=False)}
 
 
 def network_of(model: str, stored: Mapping[str, str]) -> Any:
@@ -104,10 +109,12 @@ def _unbroken(model: str, part: str, stored: Mapping[str, str]) -> Iterator[str]
 def differing(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
     """Name the parts that differ in a key which both have: versions of transformers add some.
 
-    A part that one of them lacks differs.
+    A part that only one of them has differs.
     """
     names = []
     for part, (name, ignored) in _PARTS.items():
+        if part not in ours and part not in theirs:
+            continue
         mine, other = (json.loads(stored.get(part, "{}")) for stored in (ours, theirs))
         keys = (mine.keys() & other.keys()) - ignored
         if not keys or any(mine[key] != other[key] for key in keys):

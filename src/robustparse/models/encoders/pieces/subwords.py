@@ -41,7 +41,40 @@ class SpecialPieces(NamedTuple):
     last: int
 
 
-class SubwordTable(FormTable):
+class PieceTable(FormTable):
+    """Row -> piece ids, ``(rows, max_pieces)``, and how many there are, ``(rows, 1)``.
+
+    Args:
+        special: ids of the pieces that belong to no word.
+        unknown: those of the unknown word.
+        max_pieces: of one word.
+    """
+
+    unit = "word pieces"
+    separator: str
+
+    def __init__(self, special: SpecialPieces, unknown: Sequence[int], max_pieces: int) -> None:
+        pieces = np.full((RESERVED, max_pieces), special.padding)
+        pieces[1, : len(unknown)] = unknown
+        super().__init__([pieces, np.array([[0], [len(unknown)], [0]])])
+        self.special = special
+
+    def rows(self, ids: Sequence[Sequence[int]]) -> list[NDArray[np.int64]]:
+        """Return the columns of words of these pieces, each cut to ``max_pieces``."""
+        width = self._columns[0].shape[1]
+        pieces = np.full((len(ids), width), self.special.padding, dtype=np.int64)
+        counts = np.ones((len(ids), 1), dtype=np.int64)
+        for row, one in enumerate(ids):
+            counts[row] = min(len(one), width)
+            pieces[row, : counts[row, 0]] = one[:width]
+        return [pieces, counts]
+
+    def count(self, rows: NDArray[np.int32]) -> int:
+        """Return how many pieces these words have together."""
+        return int(self._columns[1][rows].sum())
+
+
+class SubwordTable(PieceTable):
     """Row -> piece ids and how many there are; a word without a piece gets the unknown piece.
 
     Args:
@@ -54,45 +87,36 @@ class SubwordTable(FormTable):
     def __init__(
         self, tokenizer: Tokenizer, special: SpecialPieces, max_pieces: int = MAX_PIECES
     ) -> None:
-        pieces = np.full((RESERVED, max_pieces), special.padding)
-        pieces[1, 0] = special.unknown
-        super().__init__([pieces, np.array([[0], [1], [0]])])
+        super().__init__(special, [special.unknown], max_pieces)
         tokenizer.no_padding()
         tokenizer.no_truncation()
-        self._tokenizer, self.special = tokenizer, special
-
-    @property
-    def separator(self) -> str:
-        """The word that has the last special piece, which also stands between two texts."""
-        return str(self._tokenizer.id_to_token(self.special.last))
+        self._tokenizer = tokenizer
+        # The word that has the last special piece, which also stands between two texts.
+        self.separator = str(tokenizer.id_to_token(special.last))
 
     def describe(self, words: Sequence[str]) -> list[NDArray[np.int64]]:
         """Piece ids ``(words, max_pieces)`` and counts ``(words, 1)``; ``-LRB-`` is a bracket."""
         encoded = self._tokenizer.encode_batch(
-            [[_BRACKETS.get(word) or _readable(word)] for word in words],
+            [[readable(word)] for word in words],
             is_pretokenized=True,
             add_special_tokens=False,
         )
-        width = self._columns[0].shape[1]
-        pieces = np.full((len(words), width), self.special.padding, dtype=np.int64)
-        counts = np.ones((len(words), 1), dtype=np.int64)
-        for row, one in enumerate(encoded):
-            ids = one.ids[:width] or [self.special.unknown]
-            pieces[row, : len(ids)], counts[row] = ids, len(ids)
-        return [pieces, counts]
+        return self.rows([one.ids or [self.special.unknown] for one in encoded])
 
     def known(self, words: Sequence[str]) -> NDArray[np.bool_]:
         """Which words have no unknown piece, ``(words,)``; none gets a row."""
         known: NDArray[np.bool_] = (self.describe(words)[0] != self.special.unknown).all(axis=1)
         return known
 
-    def count(self, rows: NDArray[np.int32]) -> int:
-        """Return how many pieces these words have together."""
-        return int(self._columns[1][rows].sum())
 
+def readable(word: str) -> str:
+    """Return a word as pretrained networks have read it.
 
-def _readable(word: str) -> str:
-    """Return the word without lone surrogates, halves of characters that no tokenizer reads."""
+    The treebank's name of a bracket is a bracket; lone surrogates, halves of characters, which no
+    tokenizer reads, are replaced.
+    """
+    if word in _BRACKETS:
+        return _BRACKETS[word]
     return word.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

@@ -1,0 +1,142 @@
+"""ELMo as an encoder: the layers of a bidirectional language model, mixed.
+
+Peters et al. (2018), "Deep contextualized word representations", equation 1:
+
+    ELMo_k = gamma * sum_j s_j h_kj
+
+h_kj is the vector of word k in layer j, both directions joined, s the softmax of learned weights.
+Layer 0 is the spelled word, twice.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from robustparse.data.vocab import Vocabulary
+from robustparse.models.encoders.bilm.files import fill, read_options, sizes_of
+from robustparse.models.encoders.bilm.network import (
+    BEGIN_SENTENCE,
+    BEGIN_WORD,
+    END_SENTENCE,
+    END_WORD,
+    PADDING,
+    BiLM,
+)
+from robustparse.models.encoders.pieces.subwords import readable
+from robustparse.models.encoders.pretrained import PretrainedEncoder
+from robustparse.models.encoders.word_table import ROOT, FormTable, in_order_met
+
+
+class ELMoEncoder(PretrainedEncoder):
+    """A published bidirectional language model over characters, and a mix of its layers.
+
+    ROOT takes the mark of the sentence's begin. Deltas stand on the spelled words, which both
+    directions read. The unknown word has no characters. Every sentence is read from a zero state,
+    so that a parse does not depend on what was read before.
+
+    Args:
+        options: the JSON file of the model.
+        weights: its HDF5 file; needs h5py, the extra ``elmo``.
+        tune: train the language model; otherwise, as in Wang et al. (2021), only the mix learns.
+        dropout: of the words' vectors, masks shared over a sentence (0.33). In the language model
+            and its mix nothing is dropped (Wang et al. 2021).
+        lstm_layers: of a BiLSTM over the words' vectors (0: none; Wang et al. 2021: 3).
+        hidden: its units a direction (400).
+        stored: the options, where a checkpoint holds them; no file is then read again.
+
+    Raises:
+        InputError: a setting is out of range; or, in ``build``, the files cannot be used.
+    """
+
+    network: BiLM
+
+    def __init__(
+        self,
+        options: str,
+        weights: str,
+        tune: bool = False,
+        dropout: float = 0.33,
+        lstm_layers: int = 0,
+        hidden: int = 400,
+        stored: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(tune, dropout, lstm_layers, hidden, stored)
+        self.options, self.weights = options, weights
+
+    def build(self, vocabulary: Vocabulary) -> None:
+        """Load the language model; make the layers on top of it."""
+        if self.stored is None:
+            text = read_options(self.options)
+            network = BiLM(sizes_of(text, self.options))
+            fill(network, self.weights, self.options)
+            self.stored = {"options": text}
+        else:
+            network = BiLM(sizes_of(self.stored.get("options", ""), None))
+        self.hold(network)
+        sizes = network.sizes
+        self.table = ByteTable(sizes.max_characters)
+        self.dim = self.form_dim = sizes.projection
+        self.mix_weights = nn.Parameter(torch.zeros(1 + sizes.layers))
+        self.gamma = nn.Parameter(torch.ones(1))
+        self.add_lstm(2 * sizes.projection)
+
+    def differences(self, saved: Mapping[str, Any]) -> list[str]:
+        """Name other options."""
+        same = saved.get("stored") == self.stored
+        return [] if same else [f"the options of its language model (options: {self.options})"]
+
+    def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
+        """Return rows of the table of bytes."""
+        return self.table.intern(words)
+
+    def embed(self, words: Tensor, tags: Tensor) -> Tensor:
+        """Spell each different word once; tags are not read."""
+        rows = nn.functional.pad(words, (1, 0), value=ROOT)
+        (characters,) = self.table.tensors(words.device)
+        different, where = in_order_met(rows)
+        spelled: Tensor = self.network.spelling(characters[different])
+        return spelled[where]
+
+    def forward(self, embeddings: Tensor, words: Tensor, lengths: Tensor) -> Tensor:
+        """Read in both directions, mix layers."""
+        end = torch.from_numpy(self.table.end).to(words.device)
+        inputs = nn.functional.pad(embeddings, (0, 0, 0, 1))
+        places = torch.arange(inputs.shape[1], device=words.device)
+        is_end = (places == lengths[:, None] + 1).unsqueeze(-1)
+        inputs = torch.where(is_end, self.network.spelling(end), inputs)
+        layers = torch.stack(self.network.read(inputs, lengths + 2))
+        mixed = torch.einsum("k,kbld->bld", self.mix_weights.softmax(0), layers)
+        return self.finish(self.gamma * mixed[:, :-1], lengths)
+
+
+class ByteTable(FormTable):
+    """Row -> ids of the bytes of a word's UTF-8, between the marks of its begin and its end.
+
+    Longer words are cut. ROOT has the one character that begins a sentence, the unknown word none.
+
+    Args:
+        max_characters: of a word, the marks included (50 in published models).
+    """
+
+    def __init__(self, max_characters: int) -> None:
+        self._width = max_characters
+        none = np.zeros((1, max_characters), dtype=np.int64)
+        unknown, root = self._marked([]), self._marked([BEGIN_SENTENCE])
+        super().__init__([np.concatenate([none, unknown, root])])
+        self.end = self._marked([END_SENTENCE])
+
+    def _marked(self, ids: Sequence[int]) -> NDArray[np.int64]:
+        """Return the row of these characters, ``(1, max_characters)``."""
+        marked = [BEGIN_WORD, *ids[: self._width - 2], END_WORD]
+        row = np.full((1, self._width), PADDING, dtype=np.int64)
+        row[0, : len(marked)] = marked
+        return row
+
+    def describe(self, words: Sequence[str]) -> list[NDArray[np.int64]]:
+        """Ids ``(words, max_characters)``; ``-LRB-`` is a bracket."""
+        spelled = (readable(word).encode("utf-8") for word in words)
+        return [np.concatenate([self._marked([1 + byte for byte in one]) for one in spelled])]
