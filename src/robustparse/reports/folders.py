@@ -30,6 +30,7 @@ from robustparse.tasks.task import Task, named
 Json = dict[str, Any]
 
 CURVES = "curves.json"
+SUCCEEDED, FAILED, SKIPPED = OUTCOMES = ("succeeded", "failed", "skipped")
 # How a parser decodes belongs to the parser, which is what is compared; data are known by their
 # content, not by their path.
 _COMPARED = ("attack", "settings", "seed", "limit", "fraction", "fraction_of")
@@ -37,7 +38,7 @@ _COMPARED = ("attack", "settings", "seed", "limit", "fraction", "fraction_of")
 
 @dataclass(frozen=True, slots=True)
 class AttackedSentence:
-    """One sentence on which an attack succeeded.
+    """One attacked sentence.
 
     Args:
         line: its line of ``examples.jsonl``.
@@ -50,6 +51,13 @@ class AttackedSentence:
     changed: int
     wrong_before: int
     wrong_after: int
+
+    @property
+    def outcome(self) -> str:
+        """What became of the attack: one of `OUTCOMES`."""
+        if self.line["success"]:
+            return SUCCEEDED
+        return SKIPPED if self.line.get("skipped") else FAILED
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -74,7 +82,7 @@ class AttackFolder:
         path: the folder.
         run: ``run.json``; empty where there is none.
         plots: the plot of ``curves.json``, or none.
-        sentences: those that the attack succeeded on.
+        sentences: all that were attacked.
         compared: what the attack was run with, except for the model; None where that is not known.
         model: identifies the model by its weights; None where they are not known.
     """
@@ -101,6 +109,11 @@ class AttackFolder:
         """The headline score on the perturbed sentences."""
         score: float | None = self.summary["attacked"][self.task.headline]
         return score
+
+    @property
+    def successes(self) -> list[AttackedSentence]:
+        """The sentences that the attack succeeded on."""
+        return [sentence for sentence in self.sentences if sentence.outcome == SUCCEEDED]
 
 
 def read_folder(folder: Path, name: str) -> AttackFolder:
@@ -133,7 +146,7 @@ def read_folder(folder: Path, name: str) -> AttackFolder:
         path=folder,
         run=run,
         plots=(_read_plot(curves),) if curves.exists() else (),
-        sentences=tuple(sentence for sentence in sentences if sentence is not None),
+        sentences=tuple(sentences),
         compared=compared if run else None,
         model=None if weights is None else json.dumps([weights, run.get("decoder")]),
     )
@@ -183,12 +196,12 @@ def _checked(summary: Json, task: Task) -> Json:
     }
 
 
-def _sentence(line: Json, folder: Path, task: Task) -> AttackedSentence | None:
-    """Read the sentence of a line; None where the attack failed."""
+def _sentence(line: Json, folder: Path, task: Task) -> AttackedSentence:
+    """Read the sentence of a line."""
     pair = pair_of(line, folder)
     line = {**line, "edited": pair.changed}
     with as_written(folder / EXAMPLES, "attack", key=f"sentence {pair.id}"):
-        return AttackedSentence(line, *task.changes(line)) if pair.success else None
+        return AttackedSentence(line, *task.changes(line))
 
 
 def _counts(line: Json, task: Task) -> tuple[int, int, int]:

@@ -1,8 +1,10 @@
 """Self-contained HTML pages: the report on attacked models, and adversarial examples of a training.
 
-A page opens offline: no script, no font, picture or style from elsewhere (its content policy
-forbids them). It is readable in light and dark mode and on a narrow screen, and is well-formed XML.
-What stands on it is decided here, how it is written in ``templates/`` and ``style.css``.
+A page opens offline: no script, font, picture or style comes from elsewhere. Its content policy
+forbids them, and every script but the one by which a reader browses examples, which it knows by its
+hash; without scripts the rest of the page is complete. It is readable in light and dark mode and on
+a narrow screen, and is well-formed XML. What stands on it is decided here, how it is written in
+``templates/`` and ``style.css``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +21,7 @@ from robustparse.evaluation.comparison import Difference
 from robustparse.evaluation.lines import SUMMARY
 from robustparse.evaluation.significance import Interval
 from robustparse.files import write_text
+from robustparse.reports.browser import browse, script, script_hash
 from robustparse.reports.curves import NamedPlots, merge_plots, with_budget_curves
 from robustparse.reports.details import MISSING, compared, details
 from robustparse.reports.folders import (
@@ -100,6 +103,7 @@ def render_report(
         sentences=_drawn_sentences(systems),
         sections=[*compared(systems, differences), *details(systems)],
         heat_maps=heat_maps,
+        browser=browse(systems),
     )
 
 
@@ -137,6 +141,7 @@ def environment() -> Environment:
     }
     style = Path(__file__).with_name("style.css").read_text("utf-8")
     environment.globals |= {"style": Markup(style), "missing": MISSING}
+    environment.globals |= {"script": script(), "script_hash": script_hash()}
     return environment
 
 
@@ -178,7 +183,7 @@ def losses_of(rows: Sequence[AttackFolder]) -> list[tuple[str, str]]:
     same = comparable(rows) and len({tuple(row.counts.counted) for row in rows}) == 1
     return [
         (MISSING, MISSING)
-        if row.before is None or row.after is None
+        if row.before is None or row.after is None or not row.counts.counted
         else (
             _shown(row.counts.lost()),
             _shown(row.counts.lost_beyond(rows[0].counts))
@@ -208,7 +213,7 @@ def _points(plot: Plot) -> dict[str, Any]:
 
 def _drawn_sentences(systems: Sequence[AttackFolder]) -> list[tuple[str, AttackedSentence, Markup]]:
     """Choose the sentences to show; give the system, the sentence and its picture."""
-    found = {id(one): system for system in systems for one in system.sentences}
-    chosen = most_telling([one for system in systems for one in system.sentences])
+    found = {id(one): system for system in systems for one in system.successes}
+    chosen = most_telling([one for system in systems for one in system.successes])
     pairs = [(found[id(one)], one) for one in chosen]
     return [(system.name, one, Markup(system.task.draw(one.line))) for system, one in pairs]
