@@ -244,6 +244,16 @@ class Task(Protocol):
         """
         return {}
 
+    def relations(self, record: Record) -> list[str]:
+        """Name the relation of each changed word of a line to the rest of the gold answer.
+
+        Nothing where an answer has no parts that belong to words.
+
+        Raises:
+            InputError: see `from_record`.
+        """
+        return []
+
     def changes(self, record: Record) -> tuple[int, int, int]:
         """Count the parts of the answers of a line: changed, wrong before, and wrong after.
 
