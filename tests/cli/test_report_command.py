@@ -56,21 +56,47 @@ def test_the_page_has_a_usual_name(folders, tmp_path, monkeypatch, capsys):
 def test_a_wrong_folder_is_named(folders, tmp_path, capsys):
     (tmp_path / "file").write_text("")
     (tmp_path / "empty").mkdir()
-    broken = tmp_path / "broken"
-    broken.mkdir()
-    (broken / "summary.json").write_text("{")
     out = ["--out", tmp_path / "page.html"]
-    for folder, says in (
-        (tmp_path / "missing", "missing: no such folder"),
-        (tmp_path / "file", "file: no such folder"),
+    for given, says in (
+        ([folders[0], tmp_path / "missing"], "missing: no such folder"),
+        ([folders[0], tmp_path / "file"], "file: no such folder"),
         (
-            tmp_path / "empty",
+            [tmp_path / "empty"],
             "summary.json: no such file; expected the output folder of an attack; give a",
         ),
-        (broken, "broken/summary.json:1: not JSON"),
     ):
-        assert says in mistake(capsys, "report", folders[0], folder, *out)
+        assert says in mistake(capsys, "report", *given, *out)
     assert not (tmp_path / "page.html").exists()
+
+
+def test_what_a_killed_attack_wrote_is_shown_and_the_rest_is_named(folders, tmp_path, capsys):
+    killed = Path(shutil.copytree(folders[1], tmp_path / "killed"))
+    lines = (killed / "examples.jsonl").read_text().splitlines(keepends=True)
+    (killed / "examples.jsonl").write_text("".join(lines[:6]) + lines[6][:50])
+    (killed / "examples.1.jsonl").write_text(lines[7])  # of another process
+    (killed / "summary.json").write_text("{")
+    (killed / "run.json").unlink()
+    out = tmp_path / "page.html"
+    main(["report", str(folders[0]), str(killed), "--out", str(out)])
+    told = capsys.readouterr()
+    assert told.out == f"{out}\n"
+    left_out = told.err.splitlines()
+    assert [line.split(";")[0] for line in left_out] == [
+        f"robustparse: left out: {killed}/summary.json:1: not JSON (Expecting property name "
+        "enclosed in double quotes)",
+        f"robustparse: left out: {killed}: its scores are those of the 7 sentences that the attack "
+        "finished",
+    ]
+    page = out.read_text()
+    assert all(line.removeprefix("robustparse: left out: ") in page for line in left_out)
+    found = [json.loads(line) for line in [*lines[:6], lines[7]]]
+    for when in ("clean", "attacked"):
+        right, all_of = (sum(part) for part in zip(*counts(found, when), strict=True))
+        assert f">{100 * right / all_of:.1f}</td>" in page
+
+
+def counts(lines, when):
+    return [(line[when]["correct_labels"], line["counted"]) for line in lines]
 
 
 def test_a_page_that_cannot_be_written_and_no_folder_at_all(folders, tmp_path, capsys):

@@ -10,7 +10,7 @@ from report_pages import Page, summary
 from robustparse.errors import InputError
 from robustparse.evaluation.significance import AttackedCounts
 from robustparse.reports.folders import AttackFolder
-from robustparse.reports.page import render_report
+from robustparse.reports.page import Contents, render_report
 from robustparse.tasks.task import named
 
 MORE = {
@@ -70,7 +70,7 @@ def page(**summaries: dict[str, Any]) -> Page:
         )
         for name, one in summaries.items()
     ]
-    return Page(render_report(systems))
+    return Page(render_report(Contents(systems)))
 
 
 def test_all_values_are_on_the_page():

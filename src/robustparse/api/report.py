@@ -1,5 +1,6 @@
 """``robustparse.report``: one HTML page about attacks."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,12 +22,15 @@ def report(attacked: Attacked | Sequence[Attacked], out: str | Path = "report.ht
         Its path.
 
     Raises:
-        InputError: a folder is missing or malformed, or the page cannot be written.
+        InputError: a folder is missing, nothing can be read of any, or the page cannot be written.
+            What cannot be read of some is named on the page and on standard error.
     """
     one = isinstance(attacked, AttackResults | str | Path)
     found: list[Attacked] = [attacked] if one else list(attacked)  # type: ignore[arg-type, list-item]
     folders = [each.folder if isinstance(each, AttackResults) else Path(each) for each in found]
     names = [each.name if isinstance(each, AttackResults) else "" for each in found]
     named = all(names) and len(set(names)) == len(names)
-    build_report(folders, Path(out), names if named else None)
+    shown = build_report(folders, Path(out), names if named else None)
+    for warning in shown.unread:
+        print(f"robustparse: left out: {warning}", file=sys.stderr)
     return Path(out)

@@ -1,5 +1,6 @@
 """``robustparse report``: one HTML page from output folders."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -30,7 +31,10 @@ def report(
     if not folders and not several:
         raise InputError("no folders given", remedy="name those that attack or fit wrote")
     differences = compared([Path(folder) for folder in several]) if several else []
-    build_report([Path(folder) for folder in [*several, *folders]], Path(out), None, differences)
+    paths = [Path(folder) for folder in [*several, *folders]]
+    shown = build_report(paths, Path(out), None, differences)
+    for warning in shown.unread:
+        print(f"robustparse: left out: {warning}", file=sys.stderr)
     if differences:
         terminal().print(_table(several, differences))
     print(out)

@@ -8,6 +8,7 @@ a narrow screen, and is well-formed XML. What stands on it is decided here, how 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,12 +24,13 @@ from robustparse.evaluation.significance import Interval
 from robustparse.files import write_text
 from robustparse.reports.browser import browse, script, script_hash
 from robustparse.reports.curves import NamedPlots, merge_plots, with_budget_curves
-from robustparse.reports.details import MISSING, compared, details
+from robustparse.reports.details import MISSING, Section, compared, details
 from robustparse.reports.folders import (
     AttackedSentence,
     AttackFolder,
     most_telling,
-    read_folder,
+    noting,
+    read_partly,
 )
 from robustparse.reports.heat_map import FILE as TRANSFER
 from robustparse.reports.heat_map import HeatMap, read_heat_maps
@@ -41,70 +43,146 @@ from robustparse.tasks.task import Task
 _FALL = (10.0, 110.0)  # left end and width, in pixels, of the picture of a score's fall
 
 
-def build_report(
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a report shows.
+
+    Args:
+        systems: attacked ones; the first of each task is the one compared with.
+        runs: plots of training runs.
+        heat_maps: of transfers.
+        differences: of the first systems, as `compare` computed them.
+        unread: what could not be read of the folders, and is left out.
+    """
+
+    systems: Sequence[AttackFolder]
+    runs: Sequence[NamedPlots] = ()
+    heat_maps: Sequence[HeatMap] = ()
+    differences: Sequence[Difference] = ()
+    unread: Sequence[str] = ()
+
+    @property
+    def plots(self) -> list[Plot]:
+        """The plots of all systems and runs, those that share axes put together."""
+        own = [(system.name, system.plots) for system in self.systems]
+        return merge_plots([*own, *self.runs])
+
+    @property
+    def names(self) -> list[str]:
+        """The names of systems and runs, each once."""
+        every = [*(system.name for system in self.systems), *(name for name, _ in self.runs)]
+        return list(dict.fromkeys(every))
+
+    @property
+    def parts(self) -> list["Contents"]:
+        """The systems of each task, in the order of the tasks; differences belong to the first."""
+        tasks: dict[str, list[AttackFolder]] = {}
+        for system in self.systems:
+            tasks.setdefault(system.task.name, []).append(system)
+        return [
+            Contents(systems, differences=() if number else self.differences)
+            for number, systems in enumerate(tasks.values())
+        ]
+
+    @property
+    def sections(self) -> list[Section]:
+        """The sections of tables about the systems, which are of one task."""
+        return [*compared(self.systems, self.differences), *details(self.systems)]
+
+
+def read_contents(
     folders: Sequence[Path],
-    out: Path,
     names: Sequence[str] | None = None,
     differences: Sequence[Difference] = (),
-) -> None:
-    """Write a page about any number of attacked systems; the first is the one compared with.
+) -> Contents:
+    """Read what a report shows, as far as it can be read.
 
     Training runs among the folders, or in an attack's folder, add their curves, transfers their
     heat maps.
 
     Args:
         folders: folders that `robustparse attack`, `fit` or `transfer` wrote, at least one.
-        out: the HTML file, written whole or not at all.
         names: what the page calls them; by default as much of each path as tells it from others.
         differences: of the first folders, as `compare` computed them.
 
     Raises:
-        InputError: a folder is missing or malformed, or `out` cannot be written.
+        InputError: a folder is missing or given twice, or nothing can be read of any.
     """
     if not folders:
         raise InputError("no folders given", expected="one at least that `attack` or `fit` wrote")
     systems, runs, heat_maps = [], [], []
+    unread: list[InputError] = []
     for folder, name in zip(folders, names or _names(folders), strict=True):
         trained, transferred = (folder / METRICS).exists(), (folder / TRANSFER).exists()
         if transferred:
-            heat_maps += read_heat_maps(folder)
+            with noting(unread):
+                heat_maps += read_heat_maps(folder)
         if (folder / SUMMARY).exists() or not (trained or transferred):
-            systems.append(read_folder(folder, name))
+            systems.append(read_partly(folder, name, unread))
         if trained:
-            runs.append((name, read_training(folder, name)))
-    tasks = sorted({system.task.name for system in systems})
-    if len(tasks) > 1:
-        raise InputError(
-            f"the folders hold attacks on {' and '.join(tasks)}", expected="those of one task"
-        )
-    write_text(out, render_report(with_budget_curves(systems), runs, heat_maps, differences))
+            with noting(unread):
+                runs.append((name, read_training(folder, name)))
+    shown = [system for system in systems if system is not None]
+    if unread and not (shown or runs or heat_maps):
+        raise unread[0]
+    with noting(unread):
+        shown = with_budget_curves(shown)
+    return Contents(shown, runs, heat_maps, differences, [str(error) for error in unread])
 
 
-def render_report(
-    systems: Sequence[AttackFolder],
-    runs: Sequence[NamedPlots] = (),
-    heat_maps: Sequence[HeatMap] = (),
+def build_report(
+    folders: Sequence[Path],
+    out: Path,
+    names: Sequence[str] | None = None,
     differences: Sequence[Difference] = (),
-) -> str:
+) -> Contents:
+    """Write a page about any number of attacked systems, training runs and transfers.
+
+    Args:
+        folders: see `read_contents`.
+        out: the HTML file, written whole or not at all.
+        names: see `read_contents`.
+        differences: see `read_contents`.
+
+    Returns:
+        What stands on the page.
+
+    Raises:
+        InputError: see `read_contents`; or `out` cannot be written.
+    """
+    contents = read_contents(folders, names, differences)
+    write_text(out, render_report(contents))
+    return contents
+
+
+def render_report(contents: Contents) -> str:
     """Render the page about attacked systems, training runs and transfers, as HTML text."""
-    own: list[NamedPlots] = [(system.name, system.plots) for system in systems]
-    all_names = list(dict.fromkeys(name for name, _ in [*own, *runs]))
-    names = ", ".join(all_names) if len(all_names) < 5 else f"{len(all_names)} systems"
+    every = contents.names
+    names = ", ".join(every) if len(every) < 5 else f"{len(every)} systems"
     return _render(
         "report",
         title=f"Robustness report: {names}" if names else "Robustness report",
         version=__version__,
-        rows=systems,
-        task=systems[0].task if systems else None,
-        lead=summarize(systems) if systems else "",
-        falls=falls_of(systems),
-        losses=losses_of(systems),
-        plots=[(plot, _points(plot)) for plot in merge_plots([*own, *runs])],
-        sentences=_drawn_sentences(systems),
-        sections=[*compared(systems, differences), *details(systems)],
-        heat_maps=heat_maps,
-        browser=browse(systems),
+        parts=[_part(part) for part in contents.parts],
+        plots=[(plot, _points(plot)) for plot in contents.plots],
+        heat_maps=contents.heat_maps,
+        browser=browse(contents.systems),
+        unread=contents.unread,
     )
+
+
+def _part(part: Contents) -> dict[str, Any]:
+    """Return what the page says of the systems of one task."""
+    rows = part.systems
+    return {
+        "task": rows[0].task,
+        "rows": rows,
+        "lead": summarize(rows),
+        "falls": falls_of(rows),
+        "losses": losses_of(rows),
+        "sentences": _drawn_sentences(rows),
+        "sections": part.sections,
+    }
 
 
 def render_examples(task: Task, lines: Iterable[Mapping[str, Any]], step: int) -> str:

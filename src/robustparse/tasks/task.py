@@ -300,6 +300,22 @@ def named(name: str) -> Task:
     raise InputError(repr(name), key="task", expected=expected)
 
 
+def task_of_answer(record: Record) -> Task:
+    """Find the task that reads this record of an answer.
+
+    Raises:
+        InputError: there is none.
+    """
+    for task in all_tasks():
+        try:
+            task.from_record(record)
+        except InputError:
+            continue
+        return task
+    names = ", ".join(task.name for task in all_tasks())
+    raise InputError(f"got {record!r:.60}", expected=f"an answer of a task: {names}")
+
+
 def task_of(path: str | Path) -> Task:
     """Find the task whose files end as this one does.
 
