@@ -46,6 +46,19 @@ def test_the_page_shows_the_figures_of_every_folder(folders, tmp_path, capsys):
             assert f"{summary[which]['las']:.1f}" in page
 
 
+def test_plots_and_tables_are_exported(folders, tmp_path, capsys):
+    out = ["--out", str(tmp_path / "page.html"), "--export", str(tmp_path / "paper")]
+    main(["report", *map(str, folders), *out])
+    systems = (tmp_path / "paper" / "systems.tex").read_text()
+    for folder in folders:
+        summary = json.loads((folder / "summary.json").read_text())
+        assert f"\n{folder.name} & " in systems
+        assert f" & {summary['attacked']['las']:.1f} & " in systems
+    (tmp_path / "file").write_text("")
+    out[-1] = str(tmp_path / "file" / "paper")
+    assert "not writable" in mistake(capsys, "report", folders[0], *out)
+
+
 def test_the_page_has_a_usual_name(folders, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     main(["report", str(folders[0])])

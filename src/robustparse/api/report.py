@@ -5,18 +5,24 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from robustparse.api.results import AttackResults
+from robustparse.reports.export import export as export_report
 from robustparse.reports.page import build_report
 
 Attacked = AttackResults | str | Path
 """Results, or the folder of an attack or of a training run."""
 
 
-def report(attacked: Attacked | Sequence[Attacked], out: str | Path = "report.html") -> Path:
+def report(
+    attacked: Attacked | Sequence[Attacked],
+    out: str | Path = "report.html",
+    export: str | Path | None = None,
+) -> Path:
     """Write a page about the results of attacks; the clean model's come first.
 
     Args:
         attacked: results, folders that ``attack`` or ``fit`` wrote, or a list of them.
         out: the page.
+        export: folder that gets each plot as PNG and SVG, and each table as LaTeX, for a paper.
 
     Returns:
         Its path.
@@ -33,4 +39,6 @@ def report(attacked: Attacked | Sequence[Attacked], out: str | Path = "report.ht
     shown = build_report(folders, Path(out), names if named else None)
     for warning in shown.unread:
         print(f"robustparse: left out: {warning}", file=sys.stderr)
+    if export is not None:
+        export_report(shown, Path(export))
     return Path(out)

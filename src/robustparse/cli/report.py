@@ -11,6 +11,7 @@ from robustparse.api.tables import heading, terminal
 from robustparse.errors import InputError
 from robustparse.evaluation.comparison import Difference
 from robustparse.evaluation.comparison import compare as compared
+from robustparse.reports.export import export as export_report
 from robustparse.reports.page import build_report
 
 
@@ -18,6 +19,7 @@ def report(
     folders: Sequence[str] = (),
     out: str = "report.html",
     compare: str | list[str] | None = None,
+    export: str | None = None,
 ) -> None:
     """One self-contained HTML page from the output folders of attacks, transfers and runs.
 
@@ -26,6 +28,7 @@ def report(
         out: the page.
         compare: folders of attacks on the same sentences, which come first on the page: how sure
             the differences to the first one are.
+        export: folder that gets each plot as PNG and SVG, and each table as LaTeX, for a paper.
     """
     several = [] if compare is None else [compare] if isinstance(compare, str) else compare
     if not folders and not several:
@@ -35,6 +38,8 @@ def report(
     shown = build_report(paths, Path(out), None, differences)
     for warning in shown.unread:
         print(f"robustparse: left out: {warning}", file=sys.stderr)
+    if export is not None:
+        export_report(shown, Path(export))
     if differences:
         terminal().print(_table(several, differences))
     print(out)

@@ -278,6 +278,12 @@ def _shown(interval: Interval) -> str:
 
 def _points(plot: Plot) -> dict[str, Any]:
     """Draw a plot, and list its points for the table below it."""
+    heads, points = plot_values(plot)
+    return {"picture": Markup(draw_plot(plot)), "heads": heads, "points": points}
+
+
+def plot_values(plot: Plot) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """List what the columns of a plot's table are, and its points: the line's name, and cells."""
     with_epochs = any(curve.epochs for curve in plot.curves)
     points = []
     for curve in plot.curves:
@@ -286,7 +292,7 @@ def _points(plot: Plot) -> dict[str, Any]:
             cells = [f"{x:g}", epoch, f"{y:.2f}"] if with_epochs else [f"{x:g}", f"{y:.2f}"]
             points.append((curve.name, cells))
     heads = [plot.x_label, *([EPOCH] if with_epochs else []), plot.y_label]
-    return {"picture": Markup(draw_plot(plot)), "heads": heads, "points": points}
+    return heads, points
 
 
 def _drawn_sentences(systems: Sequence[AttackFolder]) -> list[tuple[str, AttackedSentence, Markup]]:

@@ -14,6 +14,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Literal
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -95,13 +96,28 @@ def draw_plot(plot: Plot) -> str:
     Raises:
         ValueError: there are no curves, more than six, or one without points.
     """
+    height = HEIGHT + (EPOCHS if epoch_ends(plot.curves) else 0)
+    return _inline(_drawn(plot, "none", "svg").decode(), plot, height)
+
+
+def picture(plot: Plot, kind: Literal["png", "svg"]) -> bytes:
+    """Draw a plot as the content of a file: PNG of 300 dots an inch, or SVG with outlined text.
+
+    Raises:
+        ValueError: see `draw_plot`.
+    """
+    return _drawn(plot, "path", kind)
+
+
+def _drawn(plot: Plot, text: Literal["none", "path"], kind: Literal["png", "svg"]) -> bytes:
+    """Draw a plot with letters as text or as outlines."""
     if not 0 < len(plot.curves) <= len(SERIES):
         raise ValueError(f"a plot needs 1 to {len(SERIES)} curves, got {len(plot.curves)}")
     if any(not curve.x or len(curve.x) != len(curve.y) for curve in plot.curves):
         raise ValueError("each curve needs at least one x and as many y")
     with rc_context(
         {
-            "svg.fonttype": "none",
+            "svg.fonttype": text,
             "svg.hashsalt": plot.title,
             "font.family": "sans-serif",
             "font.size": TEXT,
@@ -120,9 +136,10 @@ def draw_plot(plot: Plot) -> str:
         _lines(axes, plot, names)
         if ends:
             _epochs(axes, ends)
-        out = io.StringIO()
-        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-    return _inline(out.getvalue(), plot, height)
+        out = io.BytesIO()
+        unsaid = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
+        figure.savefig(out, format=kind, dpi=DPI if kind == "svg" else 300, metadata=unsaid)
+    return out.getvalue()
 
 
 def _shortened(name: str) -> str:
