@@ -1,5 +1,6 @@
 """Files for a paper: every plot as a picture, every table as LaTeX with the page's values."""
 
+import json
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -9,6 +10,8 @@ from robustparse.reports.details import Table
 from robustparse.reports.export import export, tabular
 from robustparse.reports.page import read_contents
 
+CELL = {"rate": {"estimate": 40.0, "lower": 31.0, "upper": 49.5}, "given_success": None}
+TRANSFER = {"sources": ["a_1"], "targets": ["a_1", "b"], "rates": {"las": [[CELL, CELL]]}}
 ROW = {"sentences": 7, "changed": 9, "success_rate": 24.25, "uas_drop": 2.0, "las_drop": None}
 
 
@@ -18,12 +21,14 @@ def test_every_plot_and_table_is_a_file(tmp_path: Path) -> None:
         write(tmp_path / name, {**summary(90, after), **more}, [example(0)], curves(name))
         for name, after in (("clean_1", 70), ("robust", 75))
     ]
+    (folders[1] / "transfer.json").write_text(json.dumps(TRANSFER))
     contents = read_contents(folders)
     paths = export(contents, tmp_path / "new" / "paper")
     assert {path.name for path in paths} == {
         *("las-against-the-edit-budget.png", "las-against-the-edit-budget.svg"),
         *("las-against-the-edit-budget.tex", "systems.tex", "the-adversarial-examples.tex"),
         *("relations-1.tex", "relations-2.tex"),
+        *("transfer-las.tex", "transfer-las.png", "transfer-las.svg"),
     }
     assert {*paths} == {*(tmp_path / "new" / "paper").iterdir()}  # nothing left aside
     files = {path.name: path for path in paths}
@@ -39,10 +44,12 @@ def test_every_plot_and_table_is_a_file(tmp_path: Path) -> None:
     assert all(line.count(" & ") == columns - 1 for line in (systems[3], *systems[-4:-2]))
     values = files["las-against-the-edit-budget.tex"].read_text()
     assert "clean\\_1 & 0 & 90.00 \\\\" in values
-    assert files["las-against-the-edit-budget.png"].read_bytes().startswith(b"\x89PNG")
-    picture = ElementTree.parse(files["las-against-the-edit-budget.svg"]).getroot()
-    assert picture.tag.endswith("svg")
-    assert not list(picture.iter("{http://www.w3.org/2000/svg}text"))  # outlines only
+    assert "a\\_1 & 40.0 [31.0, 49.5] (--) & 40.0" in files["transfer-las.tex"].read_text()
+    for name in ("las-against-the-edit-budget", "transfer-las"):
+        assert files[f"{name}.png"].read_bytes().startswith(b"\x89PNG")
+        picture = ElementTree.parse(files[f"{name}.svg"]).getroot()
+        assert picture.tag.endswith("svg")
+        assert not list(picture.iter("{http://www.w3.org/2000/svg}text"))  # outlines only
     before = [path.read_bytes() for path in paths]
     assert export(contents, tmp_path / "new" / "paper") == paths
     assert [path.read_bytes() for path in paths] == before

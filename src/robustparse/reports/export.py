@@ -1,20 +1,21 @@
 r"""A report's plots and tables as files for a paper: PNG, SVG and LaTeX.
 
-A plot is drawn twice: as PNG of 300 dots an inch, and as SVG whose letters are outlines, so that
-it looks the same wherever it is included. A table is a ``tabular`` with ``\hline``, which needs no
-package: ``\input`` it into a ``table``, or copy its lines.
+A plot or heat map is drawn twice: as PNG of 300 dots an inch, and as SVG whose letters are
+outlines, so that it looks the same wherever it is included. A table is a ``tabular`` with
+``\hline``, which needs no package: ``\input`` it into a ``table``, or copy its lines.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from robustparse.files import write_bytes, write_text
 from robustparse.reports.details import ARROW, MISSING, Table
-from robustparse.reports.heat_map import HeatMap
+from robustparse.reports.heat_map import HeatMap, heat_map_picture
 from robustparse.reports.page import Contents, losses_of, plot_values
-from robustparse.reports.plots import Plot, picture, score_label
+from robustparse.reports.plots import KINDS, Kind, Plot, picture, score_label
 
 _LATEX = str.maketrans(
     {
@@ -46,12 +47,12 @@ def export(contents: Contents, folder: Path) -> list[Path]:
     Raises:
         InputError: a file cannot be written; it is whole or the one before.
     """
-    plots, tables = contents.plots, [*_tables(contents)]
+    plots, tables = [*_pictures(contents)], [*_tables(contents)]
     paths = []
-    for plot, name in zip(plots, _names([plot.title for plot in plots]), strict=True):
-        paths += [folder / f"{name}.png", folder / f"{name}.svg"]
-        write_bytes(paths[-2], picture(plot, "png"))
-        write_bytes(paths[-1], picture(plot, "svg"))
+    for (_, draw), name in zip(plots, _names([title for title, _ in plots]), strict=True):
+        for kind in KINDS:
+            paths.append(folder / f"{name}.{kind}")
+            write_bytes(paths[-1], draw(kind))
     for (_, table), name in zip(tables, _names([title for title, _ in tables]), strict=True):
         paths.append(folder / f"{name}.tex")
         write_text(paths[-1], tabular(table))
@@ -81,6 +82,14 @@ def _names(titles: list[str]) -> list[str]:
         seen[name] += 1
         names.append(f"{name}-{seen[name]}" if counts[name] > 1 else name)
     return names
+
+
+def _pictures(contents: Contents) -> Iterator[tuple[str, Callable[[Kind], bytes]]]:
+    """Yield the titles of the plots and heat maps, and what draws each."""
+    for plot in contents.plots:
+        yield plot.title, partial(picture, plot)
+    for one in contents.heat_maps:
+        yield f"transfer {one.score}", partial(heat_map_picture, one)
 
 
 def _tables(contents: Contents) -> Iterator[tuple[str, Table]]:
