@@ -93,15 +93,15 @@ def test_what_a_killed_attack_wrote_is_shown_and_the_rest_is_named(folders, tmp_
     main(["report", str(folders[0]), str(killed), "--out", str(out)])
     told = capsys.readouterr()
     assert told.out == f"{out}\n"
-    left_out = told.err.splitlines()
-    assert [line.split(";")[0] for line in left_out] == [
-        f"robustparse: left out: {killed}/summary.json:1: not JSON (Expecting property name "
+    warnings = told.err.splitlines()
+    assert [line.split(";")[0] for line in warnings] == [
+        f"robustparse: warning: {killed}/summary.json:1: not JSON (Expecting property name "
         "enclosed in double quotes)",
-        f"robustparse: left out: {killed}: its scores are those of the 7 sentences that the attack "
+        f"robustparse: warning: {killed}: its scores are those of the 7 sentences that the attack "
         "finished",
     ]
     page = out.read_text()
-    assert all(line.removeprefix("robustparse: left out: ") in page for line in left_out)
+    assert all(line.removeprefix("robustparse: warning: ") in page for line in warnings)
     found = [json.loads(line) for line in [*lines[:6], lines[7]]]
     for when in ("clean", "attacked"):
         right, all_of = (sum(part) for part in zip(*counts(found, when), strict=True))

@@ -38,7 +38,7 @@ def report(
     named = all(names) and len(set(names)) == len(names)
     shown = build_report(folders, Path(out), names if named else None)
     for warning in shown.unread:
-        print(f"robustparse: left out: {warning}", file=sys.stderr)
+        print(f"robustparse: warning: {warning}", file=sys.stderr)
     if export is not None:
         export_report(shown, Path(export))
     return Path(out)

@@ -37,7 +37,7 @@ def report(
     paths = [Path(folder) for folder in [*several, *folders]]
     shown = build_report(paths, Path(out), None, differences)
     for warning in shown.unread:
-        print(f"robustparse: left out: {warning}", file=sys.stderr)
+        print(f"robustparse: warning: {warning}", file=sys.stderr)
     if export is not None:
         export_report(shown, Path(export))
     if differences:

@@ -18,7 +18,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from robustparse.evaluation.lines import EXAMPLES
 from robustparse.evaluation.tally import WHEN
+from robustparse.files import as_written
 from robustparse.reports.folders import OUTCOMES, AttackedSentence, AttackFolder, number
 from robustparse.reports.plots import score_label
 
@@ -47,12 +49,18 @@ class Browser:
 
 
 def browse(systems: Sequence[AttackFolder]) -> Browser | None:
-    """Pack all examples of the systems; None if there are none."""
+    """Pack all examples of the systems; None if there are none.
+
+    Raises:
+        InputError: a line is not as `attack` writes it.
+    """
     records, pictures = [], []
     for at, system in enumerate(systems):
         for sentence in system.sentences:
-            records.append(_record(at, system, sentence))
-            pictures.append(system.task.draw(sentence.line))
+            key = f"sentence {sentence.line['id']}"
+            with as_written(system.path / EXAMPLES, "attack", key=key):
+                records.append(_record(at, system, sentence))
+                pictures.append(system.task.draw(sentence.line))
     if not records:
         return None
     outcomes = {record["outcome"] for record in records}
