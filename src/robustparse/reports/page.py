@@ -19,7 +19,7 @@ from markupsafe import Markup
 from robustparse import __version__
 from robustparse.errors import InputError
 from robustparse.evaluation.comparison import Difference
-from robustparse.evaluation.lines import SUMMARY
+from robustparse.evaluation.lines import EXAMPLES, SUMMARY
 from robustparse.evaluation.significance import Interval
 from robustparse.files import write_text
 from robustparse.reports.browser import browse, script, script_hash
@@ -117,7 +117,8 @@ def read_contents(
         if transferred:
             with noting(unread):
                 heat_maps += read_heat_maps(folder)
-        if (folder / SUMMARY).exists() or not (trained or transferred):
+        attacked = (folder / SUMMARY).exists() or (folder / EXAMPLES).exists()
+        if attacked or not (trained or transferred):
             systems.append(read_partly(folder, name, unread))
         if trained:
             with noting(unread):
