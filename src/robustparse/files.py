@@ -219,6 +219,12 @@ def write_text(path: Path, content: str) -> None:
         file.write(content)
 
 
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a whole file that is no text; see `written`."""
+    with _replaced(path) as aside:
+        aside.write_bytes(content)
+
+
 @contextmanager
 def written(path: Path) -> Iterator[TextIO]:
     """Give a file that is written aside, then renamed: readers see the old one or the new one,
@@ -230,6 +236,13 @@ def written(path: Path) -> Iterator[TextIO]:
     Raises:
         InputError: it is a folder or a device, or it cannot be written, as where a disk is full.
     """
+    with _replaced(path) as aside, aside.open("x", encoding="utf-8") as file:
+        yield file
+
+
+@contextmanager
+def _replaced(path: Path) -> Iterator[Path]:
+    """Give the name of a file to write, which then takes the place of another; see `written`."""
     if path.is_dir():
         raise InputError(f"{path}: a folder; expected the name of a file to write")
     if path.exists() and not path.is_file():
@@ -239,9 +252,8 @@ def written(path: Path) -> Iterator[TextIO]:
     aside = target.with_name(f".{target.name}.{token_hex(4)}")
     try:
         with writing(path):
-            with aside.open("x", encoding="utf-8") as file:
-                yield file
-                file.flush()
+            yield aside
+            with aside.open("rb+") as file:
                 os.fsync(file.fileno())
             if target.exists():
                 shutil.copymode(target, aside)

@@ -46,6 +46,19 @@ def test_the_page_shows_the_figures_of_every_folder(folders, tmp_path, capsys):
             assert f"{summary[which]['las']:.1f}" in page
 
 
+def test_plots_and_tables_are_exported(folders, tmp_path, capsys):
+    out = ["--out", str(tmp_path / "page.html"), "--export", str(tmp_path / "paper")]
+    main(["report", *map(str, folders), *out])
+    systems = (tmp_path / "paper" / "systems.tex").read_text()
+    for folder in folders:
+        summary = json.loads((folder / "summary.json").read_text())
+        assert f"\n{folder.name} & " in systems
+        assert f" & {summary['attacked']['las']:.1f} & " in systems
+    (tmp_path / "file").write_text("")
+    out[-1] = str(tmp_path / "file" / "paper")
+    assert "not writable" in mistake(capsys, "report", folders[0], *out)
+
+
 def test_the_page_has_a_usual_name(folders, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     main(["report", str(folders[0])])
@@ -56,21 +69,47 @@ def test_the_page_has_a_usual_name(folders, tmp_path, monkeypatch, capsys):
 def test_a_wrong_folder_is_named(folders, tmp_path, capsys):
     (tmp_path / "file").write_text("")
     (tmp_path / "empty").mkdir()
-    broken = tmp_path / "broken"
-    broken.mkdir()
-    (broken / "summary.json").write_text("{")
     out = ["--out", tmp_path / "page.html"]
-    for folder, says in (
-        (tmp_path / "missing", "missing: no such folder"),
-        (tmp_path / "file", "file: no such folder"),
+    for given, says in (
+        ([folders[0], tmp_path / "missing"], "missing: no such folder"),
+        ([folders[0], tmp_path / "file"], "file: no such folder"),
         (
-            tmp_path / "empty",
+            [tmp_path / "empty"],
             "summary.json: no such file; expected the output folder of an attack; give a",
         ),
-        (broken, "broken/summary.json:1: not JSON"),
     ):
-        assert says in mistake(capsys, "report", folders[0], folder, *out)
+        assert says in mistake(capsys, "report", *given, *out)
     assert not (tmp_path / "page.html").exists()
+
+
+def test_what_a_killed_attack_wrote_is_shown_and_the_rest_is_named(folders, tmp_path, capsys):
+    killed = Path(shutil.copytree(folders[1], tmp_path / "killed"))
+    lines = (killed / "examples.jsonl").read_text().splitlines(keepends=True)
+    (killed / "examples.jsonl").write_text("".join(lines[:6]) + lines[6][:50])
+    (killed / "examples.1.jsonl").write_text(lines[7])  # of another process
+    (killed / "summary.json").write_text("{")
+    (killed / "run.json").unlink()
+    out = tmp_path / "page.html"
+    main(["report", str(folders[0]), str(killed), "--out", str(out)])
+    told = capsys.readouterr()
+    assert told.out == f"{out}\n"
+    warnings = told.err.splitlines()
+    assert [line.split(";")[0] for line in warnings] == [
+        f"robustparse: warning: {killed}/summary.json:1: not JSON (Expecting property name "
+        "enclosed in double quotes)",
+        f"robustparse: warning: {killed}: its scores are those of the 7 sentences that the attack "
+        "finished",
+    ]
+    page = out.read_text()
+    assert all(line.removeprefix("robustparse: warning: ") in page for line in warnings)
+    found = [json.loads(line) for line in [*lines[:6], lines[7]]]
+    for when in ("clean", "attacked"):
+        right, all_of = (sum(part) for part in zip(*counts(found, when), strict=True))
+        assert f">{100 * right / all_of:.1f}</td>" in page
+
+
+def counts(lines, when):
+    return [(line[when]["correct_labels"], line["counted"]) for line in lines]
 
 
 def test_a_page_that_cannot_be_written_and_no_folder_at_all(folders, tmp_path, capsys):

@@ -8,6 +8,7 @@ import pytest
 
 from robustparse.evaluation.breakdown import breakdown as breakdown_of
 from robustparse.tagsets import class_of
+from robustparse.tasks.classification import ClassificationTask
 from robustparse.tasks.dependency import DependencyTask
 
 
@@ -141,6 +142,29 @@ def test_by_tag():
     assert breakdown([*tagged, LINES[0]])["by_tag"] is None
 
 
+def test_by_relation():
+    labels = {
+        1: ["det", "nsubj:pass", "root"],
+        2: ["amod", "nsubj", "root", "advmod"],
+        3: ["nsubj", "root"],
+        4: ["case", "root"],
+        5: ["case", "root"],
+    }
+    lines = [{**one, "gold": {**one["gold"], "labels": labels[one["id"]]}} for one in LINES]
+    found = breakdown(lines)["by_relation"]
+    assert found == {
+        # Sentences 1 and 3, with the subtype and without: heads 5 and 3 of 5, labels 3 and 0.
+        "nsubj": row(2, 3, 50.0, 100 * 2 / 5, 100 * 3 / 5),
+        "amod": row(0, 1, None, None, None),
+        "case": row(1, 1, 100.0, 50.0, 50.0),
+        "mixed": row(1, None, 100.0, 25.0, 75.0),
+    }
+    assert [*found] == ["nsubj", "amod", "case", "mixed"]  # the most frequent first
+    answers = {which: {"label": "good", "correct": 1} for which in ("gold", "clean", "attacked")}
+    texts = [{**one, **answers, "counted": 1} for one in LINES]
+    assert breakdown_of(ClassificationTask(), texts)["by_relation"] is None
+
+
 def row(sentences: int, changed: int | None, *rest: float | None) -> dict[str, float | None]:
     names = ("sentences", "changed", "success_rate", "uas_drop", "las_drop")
     return dict(zip(names, (sentences, changed, *rest), strict=True))
@@ -224,7 +248,7 @@ def test_all_of_it_is_json_and_order_does_not_matter():
     found = breakdown(counted)
     assert set(found) == {
         *("strict_success_rate", "edits_per_success", "queries_per_success"),
-        *("candidates", "unseen", "by_tag"),
+        *("candidates", "unseen", "by_tag", "by_relation"),
         *("perplexity", "word_similarity", "sentence_similarity"),
     }
     json.dumps(found, allow_nan=False)

@@ -50,6 +50,7 @@ def test_the_summary_has_the_promised_keys(whole):
         "candidates",
         "unseen",
         "by_tag",
+        "by_relation",
         "reach",
         "warnings",
         "versions",

@@ -10,7 +10,7 @@ from report_pages import Page, summary
 from robustparse.errors import InputError
 from robustparse.evaluation.significance import AttackedCounts
 from robustparse.reports.folders import AttackFolder
-from robustparse.reports.page import render_report
+from robustparse.reports.page import Contents, render_report
 from robustparse.tasks.task import named
 
 MORE = {
@@ -38,6 +38,15 @@ MORE = {
             "las_drop": None,
         },
     },
+    "by_relation": {
+        "advcl": {
+            "sentences": 606,
+            "changed": 717,
+            "success_rate": 34.25,
+            "uas_drop": 4.06,
+            "las_drop": 5.17,
+        },
+    },
     "candidates": {
         "slots": 2215,
         "sums": {},
@@ -61,7 +70,7 @@ def page(**summaries: dict[str, Any]) -> Page:
         )
         for name, one in summaries.items()
     ]
-    return Page(render_report(systems))
+    return Page(render_report(Contents(systems)))
 
 
 def test_all_values_are_on_the_page():
@@ -69,11 +78,12 @@ def test_all_values_are_on_the_page():
     for value in (
         *("1.7", "2.5", "96.2", "71.5", "127.7 → 140.0", "0.81", "1,812", "24 → 1,285"),
         *("25 → 1,300", "700", "911", "24.2", "2.1", "3.2", "2,215 words tried"),
+        *("Relations", "advcl", "606", "717", "34.2", "4.1", "5.2"),
         "Perplexity by gpt2.",
         *("28.64", "0.54", "8.57", "0.46", "59.50", "3.25", "Tag<er>"),
     ):
         assert value in found.text, value
-    assert found.tags.count("table") == 4
+    assert found.tags.count("table") == 5
 
 
 def test_a_single_generator_has_one_row():

@@ -49,7 +49,8 @@ def test_page_of_two_systems(tmp_path: Path) -> None:
     caption = "ate became <b> . With it, “clean” changed 2 other parts of its answer: 0 of all"
     assert page.text.count(caption) == 3
     assert all(address.startswith("#") for address in page.addresses)
-    assert not {"script", "link", "img", "iframe"} & set(page.tags)
+    assert not {"link", "img", "iframe"} & set(page.tags)
+    assert page.tags.count("script") == 2  # the examples, and what lists them
     style = next(t for t in page.texts if "prefers-color-scheme:dark" in t)
     assert not re.search(r"url\(|@import", style)
     assert [p.name for p in out.parent.iterdir()] == ["report.html"]  # nothing left aside
@@ -187,7 +188,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("file", "content", "found"), BAD)
-def test_bad_folders_are_named_and_nothing_is_written(
+def test_what_cannot_be_read_is_named_and_the_rest_is_shown(
     tmp_path: Path, file: str, content: str | None, found: str
 ) -> None:
     folder = write(tmp_path / "a", SUMMARY, [LINE])
@@ -197,10 +198,60 @@ def test_bad_folders_are_named_and_nothing_is_written(
     if content is not None:
         (folder / file).write_text(content + "\n")
     with pytest.raises(InputError) as error:
-        build_report([folder], out)
+        read_folder(folder, "a")
     assert error.value.path == str(folder / file)
     assert found in error.value.found
-    assert out.read_text() == "as it was"
+    if file == "summary.json":  # these lines lack what a summary is computed from
+        with pytest.raises(InputError) as error:
+            build_report([folder], out)
+        assert error.value.path == str(folder / file)
+        assert out.read_text() == "as it was"
+    else:
+        (unread,) = build_report([folder], out).unread
+        assert unread.startswith(str(folder / file))
+        text = parse(out).text
+        assert str(folder / file) in text
+        assert "90.0" in text
+        successes = file == "curves.json" or content == json.dumps(LINE) + "\nx\n"
+        assert ("ate became <b>" in text) == successes
+
+
+def test_a_folder_without_anything_is_left_out(tmp_path: Path) -> None:
+    folder = write(tmp_path / "a", SUMMARY, [LINE])
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "transfer.json").write_text("{")
+    folders = [folder, tmp_path / "empty", tmp_path / "broken"]
+    unread = build_report(folders, tmp_path / "r.html").unread
+    assert [line.split(":")[0] for line in unread] == [
+        str(tmp_path / "broken" / "transfer.json")
+        if name == "broken"
+        else str(tmp_path / "empty" / "summary.json")
+        for name in ("empty", "broken")
+    ]
+    page = parse(tmp_path / "r.html")
+    assert all(line in page.text for line in unread)
+    assert page.tags.count("table") == 1
+
+
+def test_each_task_has_its_own_tables(tmp_path: Path) -> None:
+    trees = write(tmp_path / "trees", SUMMARY, [LINE])
+    label = {"label": "good", "correct": 1}
+    line = {**LINE, "gold": label, "clean": label, "attacked": {"label": "bad", "correct": 0}}
+    scores = {"clean": {"accuracy": 77.0}, "attacked": {"accuracy": 66.0}}
+    texts = write(
+        tmp_path / "texts",
+        {**SUMMARY, **scores, "task": "classification", "strict_success_rate": None},
+        [{**line, "counted": 1}],
+    )
+    build_report([trees, texts], tmp_path / "r.html")
+    page = parse(tmp_path / "r.html")
+    for heading in ("Systems: dependency", "Systems: classification"):
+        assert page.texts.count(heading) == 1
+    for value in ("“trees” has LAS 90.0", "“texts” has Accuracy 77.0", "66.0"):
+        assert value in page.text
+    assert "Lost more" not in page.text  # one system of each task: nothing to compare
+    assert page.text.count("wrong labels have another color") == 2  # there and above all examples
 
 
 def test_missing_folder_and_no_folder(tmp_path: Path) -> None:

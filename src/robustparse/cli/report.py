@@ -1,5 +1,6 @@
 """``robustparse report``: one HTML page from output folders."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from robustparse.api.tables import heading, terminal
 from robustparse.errors import InputError
 from robustparse.evaluation.comparison import Difference
 from robustparse.evaluation.comparison import compare as compared
+from robustparse.reports.export import export as export_report
 from robustparse.reports.page import build_report
 
 
@@ -17,6 +19,7 @@ def report(
     folders: Sequence[str] = (),
     out: str = "report.html",
     compare: str | list[str] | None = None,
+    export: str | None = None,
 ) -> None:
     """One self-contained HTML page from the output folders of attacks, transfers and runs.
 
@@ -25,12 +28,18 @@ def report(
         out: the page.
         compare: folders of attacks on the same sentences, which come first on the page: how sure
             the differences to the first one are.
+        export: folder that gets each plot as PNG and SVG, and each table as LaTeX, for a paper.
     """
     several = [] if compare is None else [compare] if isinstance(compare, str) else compare
     if not folders and not several:
         raise InputError("no folders given", remedy="name those that attack or fit wrote")
     differences = compared([Path(folder) for folder in several]) if several else []
-    build_report([Path(folder) for folder in [*several, *folders]], Path(out), None, differences)
+    paths = [Path(folder) for folder in [*several, *folders]]
+    shown = build_report(paths, Path(out), None, differences)
+    for warning in shown.unread:
+        print(f"robustparse: warning: {warning}", file=sys.stderr)
+    if export is not None:
+        export_report(shown, Path(export))
     if differences:
         terminal().print(_table(several, differences))
     print(out)

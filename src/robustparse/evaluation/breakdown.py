@@ -1,9 +1,9 @@
 """What an attack did in detail, from its lines: sums and ratios, whatever order they come in.
 
 Candidates before and after each constraint (Wang et al. 2021, Table 4), changed words that the
-victim does not know (Table 7), success and loss by part of speech (Zheng et al. 2020, Table 3), and
-means over all sentences as well as over successes (Yoo et al. 2020, Table 3, whose caption says the
-latter and whose values are the former).
+victim does not know (Table 7), success and loss by part of speech (Zheng et al. 2020, Table 3) and
+by relation, and means over all sentences as well as over successes (Yoo et al. 2020, Table 3, whose
+caption says the latter and whose values are the former).
 """
 
 from collections import Counter, defaultdict
@@ -36,19 +36,22 @@ def breakdown(task: Task, lines: Iterable[Line]) -> dict[str, Any]:
         task: of the victim.
         lines: of ``examples.jsonl``, read once.
     """
-    successes, tags, strict = Tally(task), Tags(task), StrictSuccess(task)
-    candidates, unseen = Candidates(), UnseenWords()
+    successes, tags, strict = Tally(task), Groups(task), StrictSuccess(task)
+    candidates, unseen, relations = Candidates(), UnseenWords(), Groups(task)
     for line in lines:
         if line["success"]:
             successes.add(line)
-        for part in (candidates, unseen, tags, strict):
+        for part in (candidates, unseen, strict):
             part.add(line)
+        tags.add(line, [class_of(tag) or OTHER for tag in line["edited_tags"]])
+        relations.add(line, task.relations(line))
     return {
         "strict_success_rate": strict.summary(),
         **means_over_successes(successes.sums),
         "candidates": candidates.summary(),
         "unseen": unseen.summary(),
-        "by_tag": tags.summary(),
+        "by_tag": tags.summary((*CLASSES, OTHER)),
+        "by_relation": relations.summary(),
         **NOT_MEASURED,
     }
 
@@ -180,12 +183,12 @@ class UnseenWords:
         return counts
 
 
-class Tags:
-    """Success and loss by the classes (`tagsets.CLASSES`) of the changed words.
+class Groups:
+    """Success and loss by what the changed words are.
 
-    A sentence belongs to a class if all its changed words have one of the class's tags on the
-    original sentence, to `mixed` if they are of several classes; unchanged sentences belong
-    nowhere. An attack on one class only (Zheng et al. 2020) has one row.
+    A sentence belongs to a group if all its changed words are of that kind, to `mixed` if they are
+    of several kinds; unchanged sentences belong nowhere. An attack on one kind only (Zheng et al.
+    2020) has one row.
 
     Args:
         task: of the victim.
@@ -196,28 +199,30 @@ class Tags:
         self._changed: Counter[str] = Counter()
         self._complete = True
 
-    def add(self, line: Line) -> None:
-        """Add a sentence."""
+    def add(self, line: Line, kinds: Sequence[str]) -> None:
+        """Add a sentence with the kinds of its changed words."""
         if not line["edited"]:
             return
-        if len(line["edited_tags"]) != len(line["edited"]):
+        if len(kinds) != len(line["edited"]):
             self._complete = False
             return
-        classes = [class_of(tag) or OTHER for tag in line["edited_tags"]]
-        self._changed.update(classes)
-        self._groups[classes[0] if len(set(classes)) == 1 else MIXED].add(line)
+        self._changed.update(kinds)
+        self._groups[kinds[0] if len(set(kinds)) == 1 else MIXED].add(line)
 
-    def summary(self) -> dict[str, dict[str, Any]] | None:
-        """Return a row by class, in the order of `CLASSES`; None if a changed sentence has no
-        tags.
+    def summary(self, order: Sequence[str] = ()) -> dict[str, dict[str, Any]] | None:
+        """Return a row by kind; None if the kinds of a changed sentence are not known.
 
         Sentences, changed words (of all sentences, `mixed` ones included; None for `mixed`),
         success rate in percent of the sentences, and what each score lost on them, in points.
+
+        Args:
+            order: of the rows, which come before `mixed`; by default the most frequent kind first.
         """
         if not self._complete:
             return None
-        words = {**self._changed, MIXED: None}  # whose words belong to other classes
-        names = [n for n in (*CLASSES, OTHER, MIXED) if n in self._groups or self._changed[n]]
+        words = {**self._changed, MIXED: None}  # whose words belong to other kinds
+        kinds = order or sorted(self._changed, key=lambda kind: (-self._changed[kind], kind))
+        names = [n for n in (*kinds, MIXED) if n in self._groups or self._changed[n]]
         return {name: _row(self._groups[name], words.get(name, 0)) for name in names}
 
 

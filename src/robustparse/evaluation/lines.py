@@ -217,17 +217,26 @@ def read_summary(folder: Path) -> dict[str, Any]:
     """Read the ``summary.json`` of a finished attack.
 
     Raises:
-        InputError: it is missing or no JSON object, or there is no ``examples.jsonl`` with it.
+        InputError: see `summary_of`, or there is no ``examples.jsonl`` with it.
+    """
+    summary = summary_of(folder)
+    if not (folder / EXAMPLES).exists():
+        raise InputError("no such file", path=folder / EXAMPLES, remedy=REMEDY)
+    return summary
+
+
+def summary_of(folder: Path) -> dict[str, Any]:
+    """Read the ``summary.json`` of a folder, whatever else is there.
+
+    Raises:
+        InputError: it is missing or no JSON object.
     """
     if not folder.is_dir():
         raise InputError("no such folder", path=folder, remedy=REMEDY)
     if not (folder / SUMMARY).exists():
         expected = "the output folder of an attack"
         raise InputError("no such file", path=folder / SUMMARY, expected=expected, remedy=REMEDY)
-    summary = read_json(folder / SUMMARY, dict, REMEDY)
-    if not (folder / EXAMPLES).exists():
-        raise InputError("no such file", path=folder / EXAMPLES, remedy=REMEDY)
-    return summary
+    return read_json(folder / SUMMARY, dict, REMEDY)
 
 
 def pair_of(line: dict[str, Any], folder: Path) -> Pair:

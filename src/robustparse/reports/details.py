@@ -24,6 +24,7 @@ EFFORT = (
     *("Perplexity", "Words\nalike", "Sentences\nalike"),
     *("Changed\nwords", "Out of\nvocabulary", "Out of\ntraining"),
 )
+TAGS, RELATIONS = "Parts of speech", "Relations"
 DIFFERENCES = ("System", "Score", "First", "Points [95 %]", "p", "p, Holm")
 
 
@@ -60,17 +61,19 @@ def details(systems: Sequence[AttackFolder]) -> list[Section]:
     if not known:
         return []
     named = len(known) > 1
-    rows, tags, candidates = [], [], []
+    rows, tags, relations, candidates = [], [], [], []
     for system in known:
         with as_written(system.path / SUMMARY, "attack"):
             rows.append((system.name, _effort(system.summary)))
-            tags += [_tags(system, named)] if system.summary.get("by_tag") else []
+            tags += _groups(system, "by_tag", TAGS, named)
+            relations += _groups(system, "by_relation", RELATIONS, named)
             candidates += [_candidates(system, named)] if system.summary.get("candidates") else []
     models = "; ".join(dict.fromkeys(filter(None, (_model(one.summary) for one in known))))
     effort = [Table("Adversarial examples", EFFORT, rows)]
     sections = (
         Section("The adversarial examples", "effort", effort, models),
-        Section("Parts of speech", "tags", tags),
+        Section(TAGS, "tags", tags),
+        Section(RELATIONS, "relations", relations),
         Section("Candidates", "candidates", candidates),
     )
     return [section for section in sections if section.tables]
@@ -121,14 +124,20 @@ def _model(summary: Json) -> str:
     return str(found["model"]).rstrip("/").rpartition("/")[2] + masked
 
 
-def _tags(system: AttackFolder, named: bool) -> Table:
-    tags, scores = system.summary["by_tag"], system.task.scores
+def _groups(system: AttackFolder, key: str, label: str, named: bool) -> list[Table]:
+    """Make the table of a system by the kind of the changed words, if its summary has any."""
+    groups, scores = system.summary.get(key), system.task.scores
+    if not groups:
+        return []
     lost = [f"{score_label(score)} lost" for score in scores]
-    heads = ("Class", "Sentences", "Words", "Success\nrate, %", *lost)
+    heads = (label, "Sentences", "Words", "Success\nrate, %", *lost)
     columns = {"sentences": ",.0f", "changed": ",.0f", "success_rate": ".1f"}
     columns |= {f"{score}_drop": ".1f" for score in scores}
-    rows = [(tag, [_cell(tags, form, tag, key) for key, form in columns.items()]) for tag in tags]
-    return Table("Parts of speech", heads, rows, system.name if named else "")
+    rows = [
+        (kind, [_cell(groups, form, kind, column) for column, form in columns.items()])
+        for kind in groups
+    ]
+    return [Table(label, heads, rows, system.name if named else "")]
 
 
 def _candidates(system: AttackFolder, named: bool) -> Table:

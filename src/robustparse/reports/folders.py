@@ -7,29 +7,33 @@ was run with) and ``curves.json``. Every `InputError` names the file and the lin
 import json
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from robustparse.errors import InputError
+from robustparse.evaluation.breakdown import breakdown
 from robustparse.evaluation.lines import (
     EXAMPLES,
     REMEDY,
     RUN,
     SUMMARY,
-    each_line,
+    held_lines,
     pair_of,
-    read_summary,
+    summary_of,
 )
 from robustparse.evaluation.significance import AttackedCounts
-from robustparse.evaluation.tally import WHEN
+from robustparse.evaluation.tally import WHEN, Tally
 from robustparse.files import as_written, read_json
 from robustparse.reports.plots import Curve, Plot
-from robustparse.tasks.task import Task, named
+from robustparse.tasks.task import Task, named, task_of_answer
 
 Json = dict[str, Any]
 
 CURVES = "curves.json"
+SUCCEEDED, FAILED, SKIPPED = OUTCOMES = ("succeeded", "failed", "skipped")
 # How a parser decodes belongs to the parser, which is what is compared; data are known by their
 # content, not by their path.
 _COMPARED = ("attack", "settings", "seed", "limit", "fraction", "fraction_of")
@@ -37,7 +41,7 @@ _COMPARED = ("attack", "settings", "seed", "limit", "fraction", "fraction_of")
 
 @dataclass(frozen=True, slots=True)
 class AttackedSentence:
-    """One sentence on which an attack succeeded.
+    """One attacked sentence.
 
     Args:
         line: its line of ``examples.jsonl``.
@@ -50,6 +54,13 @@ class AttackedSentence:
     changed: int
     wrong_before: int
     wrong_after: int
+
+    @property
+    def outcome(self) -> str:
+        """What became of the attack: one of `OUTCOMES`."""
+        if self.line["success"]:
+            return SUCCEEDED
+        return SKIPPED if self.line.get("skipped") else FAILED
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -74,7 +85,7 @@ class AttackFolder:
         path: the folder.
         run: ``run.json``; empty where there is none.
         plots: the plot of ``curves.json``, or none.
-        sentences: those that the attack succeeded on.
+        sentences: all that were attacked.
         compared: what the attack was run with, except for the model; None where that is not known.
         model: identifies the model by its weights; None where they are not known.
     """
@@ -102,6 +113,11 @@ class AttackFolder:
         score: float | None = self.summary["attacked"][self.task.headline]
         return score
 
+    @property
+    def successes(self) -> list[AttackedSentence]:
+        """The sentences that the attack succeeded on."""
+        return [sentence for sentence in self.sentences if sentence.outcome == SUCCEEDED]
+
 
 def read_folder(folder: Path, name: str) -> AttackFolder:
     """Read one attack's output folder.
@@ -111,20 +127,56 @@ def read_folder(folder: Path, name: str) -> AttackFolder:
     Raises:
         InputError: the folder or a file is missing or is not as `attack` writes it.
     """
-    summary = read_summary(folder)
-    run = read_json(folder / RUN, dict, REMEDY) if (folder / RUN).exists() else {}
-    with as_written(folder / SUMMARY, "attack"):
-        task = named(summary["task"])
-        summary |= _checked(summary, task)
-        digests = run.get("sha256", {})
-        compared = json.dumps([digests.get("data"), *map(run.get, _COMPARED)], sort_keys=True)
-        weights = digests.get("checkpoint")
-    sentences, counts = [], []
-    for line in each_line(folder / EXAMPLES):
-        sentences.append(_sentence(line, folder, task))
-        with as_written(folder / EXAMPLES, "attack", key=f"sentence {line['id']}"):
-            counts.append(_counts(line, task))
-    curves = folder / CURVES
+    unread: list[InputError] = []
+    found = read_partly(folder, name, unread)
+    if unread or found is None:
+        raise unread[0]
+    return found
+
+
+def read_partly(folder: Path, name: str, unread: list[InputError]) -> AttackFolder | None:
+    """Read as much as there is of one attack's output folder, half-written or damaged.
+
+    A missing summary is computed from the sentences. These are read up to the first that is not as
+    `attack` writes it.
+
+    Args:
+        folder: that an attack wrote.
+        name: the report calls the system by it.
+        unread: takes an error for each part that was left out, the first one that says most.
+
+    Returns:
+        None where neither a summary nor a sentence can be read.
+
+    Raises:
+        InputError: there is no such folder.
+    """
+    if not folder.is_dir():
+        raise InputError("no such folder", path=folder, remedy=REMEDY)
+    summary: Json = {}
+    run: Json = {}
+    lines: list[Json] = []
+    plots: tuple[Plot, ...] = ()
+    with noting(unread):
+        summary = _summary(folder)
+    if (folder / RUN).exists():
+        with noting(unread):
+            run = _run(folder)
+    with noting(unread):
+        lines.extend(held_lines(folder))
+    if lines and not summary:
+        with noting(unread):
+            summary = _so_far(folder, lines, run, unread)
+    if not summary:
+        return None
+    task = named(summary["task"])
+    sentences, counts = _sentences(folder, lines, task, unread)
+    if (folder / CURVES).exists():
+        with noting(unread):
+            plots = (_read_plot(folder / CURVES),)
+    digests = run.get("sha256", {})
+    weights = digests.get("checkpoint")
+    compared = json.dumps([digests.get("data"), *map(run.get, _COMPARED)], sort_keys=True)
     return AttackFolder(
         name=name,
         task=task,
@@ -132,11 +184,20 @@ def read_folder(folder: Path, name: str) -> AttackFolder:
         counts=AttackedCounts(*zip(*counts, strict=True)) if counts else AttackedCounts((), (), ()),
         path=folder,
         run=run,
-        plots=(_read_plot(curves),) if curves.exists() else (),
-        sentences=tuple(sentence for sentence in sentences if sentence is not None),
+        plots=plots,
+        sentences=tuple(sentences),
         compared=compared if run else None,
         model=None if weights is None else json.dumps([weights, run.get("decoder")]),
     )
+
+
+@contextmanager
+def noting(unread: list[InputError]) -> Iterator[None]:
+    """Go on without what cannot be read within, and note why."""
+    try:
+        yield
+    except InputError as error:
+        unread.append(error)
 
 
 def most_telling(sentences: Sequence[AttackedSentence], count: int = 3) -> list[AttackedSentence]:
@@ -170,6 +231,53 @@ def number(value: Any) -> float | None:
     return float(value)
 
 
+def _summary(folder: Path) -> Json:
+    summary = summary_of(folder)
+    with as_written(folder / SUMMARY, "attack"):
+        return summary | _checked(summary, named(summary["task"]))
+
+
+def _run(folder: Path) -> Json:
+    run = read_json(folder / RUN, dict, REMEDY)
+    if not isinstance(run.get("sha256", {}), dict):
+        found = f"got {run['sha256']!r:.60}"
+        raise InputError(found, path=folder / RUN, key="sha256", expected="an object")
+    return run
+
+
+def _so_far(folder: Path, lines: list[Json], run: Json, unread: list[InputError]) -> Json:
+    """Compute the summary of an attack that has not written it, and note that it is of a part."""
+    with as_written(folder / EXAMPLES, "attack"):
+        task = task_of_answer(lines[0]["gold"])
+        found = {"task": task.name, "attack": str(run.get("attack", "unknown"))}
+        summary = {**found, **Tally.of(task, lines).scores(), **breakdown(task, lines)}
+    n = len(lines)
+    unread.append(
+        InputError(
+            f"its scores are those of the {n} sentence{'s' * (n > 1)} that the attack finished",
+            path=folder,
+            remedy="run the same attack again, which attacks the others",
+        )
+    )
+    return summary
+
+
+def _sentences(
+    folder: Path, lines: Sequence[Json], task: Task, unread: list[InputError]
+) -> tuple[list[AttackedSentence], list[tuple[int, int, int]]]:
+    """Read sentences and their counts up to the first that is not as `attack` writes it."""
+    sentences, counts = [], []
+    with noting(unread):
+        if not lines and not (folder / EXAMPLES).exists():
+            raise InputError("no such file", path=folder / EXAMPLES, remedy=REMEDY)
+        for line in lines:
+            sentence = _sentence(line, folder, task)
+            with as_written(folder / EXAMPLES, "attack", key=f"sentence {line['id']}"):
+                counts.append(_counts(line, task))
+            sentences.append(sentence)
+    return sentences, counts
+
+
 def _checked(summary: Json, task: Task) -> Json:
     """Return what the report computes with, of the right types."""
     sides = ("clean", "attacked")
@@ -183,12 +291,12 @@ def _checked(summary: Json, task: Task) -> Json:
     }
 
 
-def _sentence(line: Json, folder: Path, task: Task) -> AttackedSentence | None:
-    """Read the sentence of a line; None where the attack failed."""
+def _sentence(line: Json, folder: Path, task: Task) -> AttackedSentence:
+    """Read the sentence of a line."""
     pair = pair_of(line, folder)
     line = {**line, "edited": pair.changed}
     with as_written(folder / EXAMPLES, "attack", key=f"sentence {pair.id}"):
-        return AttackedSentence(line, *task.changes(line)) if pair.success else None
+        return AttackedSentence(line, *task.changes(line))
 
 
 def _counts(line: Json, task: Task) -> tuple[int, int, int]:

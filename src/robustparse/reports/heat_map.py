@@ -1,16 +1,22 @@
 """The heat maps of a transfer: a row a source, a column a target, shaded by the rate."""
 
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+
 from robustparse.files import as_written, read_json
 from robustparse.reports.folders import Json, number
-from robustparse.reports.plots import score_label
+from robustparse.reports.plots import DPI, INK, SERIES, Kind, drawing, saved, score_label
 
 FILE = "transfer.json"
 REMEDY = "give a folder that `robustparse transfer --out` wrote, or run it again"
 SHADES = 10
+_CELL = (110, 60)  # width and height of a cell in a picture, in pixels
+_NAMES = (150, 70)  # room for the names of sources and of targets
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,38 @@ def read_heat_maps(folder: Path) -> list[HeatMap]:
     found = read_json(path, dict, REMEDY)
     with as_written(path, "transfer"):
         return [_heat_map(score, rates, found) for score, rates in found["rates"].items()]
+
+
+def heat_map_picture(one: HeatMap, kind: Kind) -> bytes:
+    """Draw a heat map as the content of a file, as `plots.picture` draws plots.
+
+    A cell shows the rate in percent of all sentences, and its interval.
+    """
+    cells = [cells for _, cells in one.rows]
+    rows, columns = len(cells), len(one.targets)
+    width, height = _NAMES[0] + columns * _CELL[0], _NAMES[1] + rows * _CELL[1]
+    box = (_NAMES[0] / width, 0, columns * _CELL[0] / width, rows * _CELL[1] / height)
+    shades = LinearSegmentedColormap.from_list("shades", ["white", SERIES[0]])
+    with drawing(f"Transfer, {one.score}"):
+        figure = Figure(figsize=(width / DPI, height / DPI), dpi=DPI)
+        axes = figure.add_axes(box)
+        rates = [[cell.shade / SHADES * 0.6 for cell in row] for row in cells]
+        axes.imshow(rates, cmap=shades, vmin=0, vmax=1, aspect="auto")
+        for y, row in enumerate(cells):
+            for x, cell in enumerate(row):
+                text = f"{cell.rate}\n{cell.interval}"
+                axes.text(x, y, text, ha="center", va="center", color=INK)
+        axes.xaxis.tick_top()
+        axes.set_xticks(range(columns), [_folded(name, 14) for name in one.targets])
+        axes.set_yticks(range(rows), [_folded(name, 18) for name, _ in one.rows])
+        axes.tick_params(colors=INK, length=0, pad=6)
+        axes.spines[:].set_visible(False)
+        return saved(figure, kind)
+
+
+def _folded(name: str, width: int) -> str:
+    """Break a name into three lines at most."""
+    return textwrap.fill(name, width, max_lines=3, placeholder="\N{HORIZONTAL ELLIPSIS}")
 
 
 def _heat_map(score: str, rates: list[list[Json]], found: dict[str, Any]) -> HeatMap:

@@ -28,7 +28,7 @@ def results_html(folder: Path, name: str, shown: int) -> str:
     found = read_folder(folder, name)
     pictures = [
         (each.line, Markup(found.task.draw(each.line)))
-        for each in most_telling(found.sentences, shown)
+        for each in most_telling(found.successes, shown)
     ]
     of = {"rows": [found], "falls": falls_of([found]), "losses": losses_of([found])}
     return _element("results", **of, task=found.task, examples=pictures)

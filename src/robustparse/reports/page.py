@@ -1,11 +1,14 @@
 """Self-contained HTML pages: the report on attacked models, and adversarial examples of a training.
 
-A page opens offline: no script, no font, picture or style from elsewhere (its content policy
-forbids them). It is readable in light and dark mode and on a narrow screen, and is well-formed XML.
-What stands on it is decided here, how it is written in ``templates/`` and ``style.css``.
+A page opens offline: no script, font, picture or style comes from elsewhere. Its content policy
+forbids them, and every script but the one by which a reader browses examples, which it knows by its
+hash; without scripts the rest of the page is complete. It is readable in light and dark mode and on
+a narrow screen, and is well-formed XML. What stands on it is decided here, how it is written in
+``templates/`` and ``style.css``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,16 +19,18 @@ from markupsafe import Markup
 from robustparse import __version__
 from robustparse.errors import InputError
 from robustparse.evaluation.comparison import Difference
-from robustparse.evaluation.lines import SUMMARY
+from robustparse.evaluation.lines import EXAMPLES, SUMMARY
 from robustparse.evaluation.significance import Interval
 from robustparse.files import write_text
+from robustparse.reports.browser import browse, script, script_hash
 from robustparse.reports.curves import NamedPlots, merge_plots, with_budget_curves
-from robustparse.reports.details import MISSING, compared, details
+from robustparse.reports.details import MISSING, Section, compared, details
 from robustparse.reports.folders import (
     AttackedSentence,
     AttackFolder,
     most_telling,
-    read_folder,
+    noting,
+    read_partly,
 )
 from robustparse.reports.heat_map import FILE as TRANSFER
 from robustparse.reports.heat_map import HeatMap, read_heat_maps
@@ -38,69 +43,147 @@ from robustparse.tasks.task import Task
 _FALL = (10.0, 110.0)  # left end and width, in pixels, of the picture of a score's fall
 
 
-def build_report(
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a report shows.
+
+    Args:
+        systems: attacked ones; the first of each task is the one compared with.
+        runs: plots of training runs.
+        heat_maps: of transfers.
+        differences: of the first systems, as `compare` computed them.
+        unread: what could not be read of the folders, and is left out.
+    """
+
+    systems: Sequence[AttackFolder]
+    runs: Sequence[NamedPlots] = ()
+    heat_maps: Sequence[HeatMap] = ()
+    differences: Sequence[Difference] = ()
+    unread: Sequence[str] = ()
+
+    @property
+    def plots(self) -> list[Plot]:
+        """The plots of all systems and runs, those that share axes put together."""
+        own = [(system.name, system.plots) for system in self.systems]
+        return merge_plots([*own, *self.runs])
+
+    @property
+    def names(self) -> list[str]:
+        """The names of systems and runs, each once."""
+        every = [*(system.name for system in self.systems), *(name for name, _ in self.runs)]
+        return list(dict.fromkeys(every))
+
+    @property
+    def parts(self) -> list["Contents"]:
+        """The systems of each task, in the order of the tasks; differences belong to the first."""
+        tasks: dict[str, list[AttackFolder]] = {}
+        for system in self.systems:
+            tasks.setdefault(system.task.name, []).append(system)
+        return [
+            Contents(systems, differences=() if number else self.differences)
+            for number, systems in enumerate(tasks.values())
+        ]
+
+    @property
+    def sections(self) -> list[Section]:
+        """The sections of tables about the systems, which are of one task."""
+        return [*compared(self.systems, self.differences), *details(self.systems)]
+
+
+def read_contents(
     folders: Sequence[Path],
-    out: Path,
     names: Sequence[str] | None = None,
     differences: Sequence[Difference] = (),
-) -> None:
-    """Write a page about any number of attacked systems; the first is the one compared with.
+) -> Contents:
+    """Read what a report shows, as far as it can be read.
 
     Training runs among the folders, or in an attack's folder, add their curves, transfers their
     heat maps.
 
     Args:
         folders: folders that `robustparse attack`, `fit` or `transfer` wrote, at least one.
-        out: the HTML file, written whole or not at all.
         names: what the page calls them; by default as much of each path as tells it from others.
         differences: of the first folders, as `compare` computed them.
 
     Raises:
-        InputError: a folder is missing or malformed, or `out` cannot be written.
+        InputError: a folder is missing or given twice, or nothing can be read of any.
     """
     if not folders:
         raise InputError("no folders given", expected="one at least that `attack` or `fit` wrote")
     systems, runs, heat_maps = [], [], []
+    unread: list[InputError] = []
     for folder, name in zip(folders, names or _names(folders), strict=True):
         trained, transferred = (folder / METRICS).exists(), (folder / TRANSFER).exists()
         if transferred:
-            heat_maps += read_heat_maps(folder)
-        if (folder / SUMMARY).exists() or not (trained or transferred):
-            systems.append(read_folder(folder, name))
+            with noting(unread):
+                heat_maps += read_heat_maps(folder)
+        attacked = (folder / SUMMARY).exists() or (folder / EXAMPLES).exists()
+        if attacked or not (trained or transferred):
+            systems.append(read_partly(folder, name, unread))
         if trained:
-            runs.append((name, read_training(folder, name)))
-    tasks = sorted({system.task.name for system in systems})
-    if len(tasks) > 1:
-        raise InputError(
-            f"the folders hold attacks on {' and '.join(tasks)}", expected="those of one task"
-        )
-    write_text(out, render_report(with_budget_curves(systems), runs, heat_maps, differences))
+            with noting(unread):
+                runs.append((name, read_training(folder, name)))
+    shown = [system for system in systems if system is not None]
+    if unread and not (shown or runs or heat_maps):
+        raise unread[0]
+    with noting(unread):
+        shown = with_budget_curves(shown)
+    return Contents(shown, runs, heat_maps, differences, [str(error) for error in unread])
 
 
-def render_report(
-    systems: Sequence[AttackFolder],
-    runs: Sequence[NamedPlots] = (),
-    heat_maps: Sequence[HeatMap] = (),
+def build_report(
+    folders: Sequence[Path],
+    out: Path,
+    names: Sequence[str] | None = None,
     differences: Sequence[Difference] = (),
-) -> str:
+) -> Contents:
+    """Write a page about any number of attacked systems, training runs and transfers.
+
+    Args:
+        folders: see `read_contents`.
+        out: the HTML file, written whole or not at all.
+        names: see `read_contents`.
+        differences: see `read_contents`.
+
+    Returns:
+        What stands on the page.
+
+    Raises:
+        InputError: see `read_contents`; or `out` cannot be written.
+    """
+    contents = read_contents(folders, names, differences)
+    write_text(out, render_report(contents))
+    return contents
+
+
+def render_report(contents: Contents) -> str:
     """Render the page about attacked systems, training runs and transfers, as HTML text."""
-    own: list[NamedPlots] = [(system.name, system.plots) for system in systems]
-    all_names = list(dict.fromkeys(name for name, _ in [*own, *runs]))
-    names = ", ".join(all_names) if len(all_names) < 5 else f"{len(all_names)} systems"
+    every = contents.names
+    names = ", ".join(every) if len(every) < 5 else f"{len(every)} systems"
     return _render(
         "report",
         title=f"Robustness report: {names}" if names else "Robustness report",
         version=__version__,
-        rows=systems,
-        task=systems[0].task if systems else None,
-        lead=summarize(systems) if systems else "",
-        falls=falls_of(systems),
-        losses=losses_of(systems),
-        plots=[(plot, _points(plot)) for plot in merge_plots([*own, *runs])],
-        sentences=_drawn_sentences(systems),
-        sections=[*compared(systems, differences), *details(systems)],
-        heat_maps=heat_maps,
+        parts=[_part(part) for part in contents.parts],
+        plots=[(plot, _points(plot)) for plot in contents.plots],
+        heat_maps=contents.heat_maps,
+        browser=browse(contents.systems),
+        unread=contents.unread,
     )
+
+
+def _part(part: Contents) -> dict[str, Any]:
+    """Return what the page says of the systems of one task."""
+    rows = part.systems
+    return {
+        "task": rows[0].task,
+        "rows": rows,
+        "lead": summarize(rows),
+        "falls": falls_of(rows),
+        "losses": losses_of(rows),
+        "sentences": _drawn_sentences(rows),
+        "sections": part.sections,
+    }
 
 
 def render_examples(task: Task, lines: Iterable[Mapping[str, Any]], step: int) -> str:
@@ -137,6 +220,7 @@ def environment() -> Environment:
     }
     style = Path(__file__).with_name("style.css").read_text("utf-8")
     environment.globals |= {"style": Markup(style), "missing": MISSING}
+    environment.globals |= {"script": script(), "script_hash": script_hash()}
     return environment
 
 
@@ -178,7 +262,7 @@ def losses_of(rows: Sequence[AttackFolder]) -> list[tuple[str, str]]:
     same = comparable(rows) and len({tuple(row.counts.counted) for row in rows}) == 1
     return [
         (MISSING, MISSING)
-        if row.before is None or row.after is None
+        if row.before is None or row.after is None or not row.counts.counted
         else (
             _shown(row.counts.lost()),
             _shown(row.counts.lost_beyond(rows[0].counts))
@@ -195,6 +279,12 @@ def _shown(interval: Interval) -> str:
 
 def _points(plot: Plot) -> dict[str, Any]:
     """Draw a plot, and list its points for the table below it."""
+    heads, points = plot_values(plot)
+    return {"picture": Markup(draw_plot(plot)), "heads": heads, "points": points}
+
+
+def plot_values(plot: Plot) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """List what the columns of a plot's table are, and its points: the line's name, and cells."""
     with_epochs = any(curve.epochs for curve in plot.curves)
     points = []
     for curve in plot.curves:
@@ -203,12 +293,12 @@ def _points(plot: Plot) -> dict[str, Any]:
             cells = [f"{x:g}", epoch, f"{y:.2f}"] if with_epochs else [f"{x:g}", f"{y:.2f}"]
             points.append((curve.name, cells))
     heads = [plot.x_label, *([EPOCH] if with_epochs else []), plot.y_label]
-    return {"picture": Markup(draw_plot(plot)), "heads": heads, "points": points}
+    return heads, points
 
 
 def _drawn_sentences(systems: Sequence[AttackFolder]) -> list[tuple[str, AttackedSentence, Markup]]:
     """Choose the sentences to show; give the system, the sentence and its picture."""
-    found = {id(one): system for system in systems for one in system.sentences}
-    chosen = most_telling([one for system in systems for one in system.sentences])
+    found = {id(one): system for system in systems for one in system.successes}
+    chosen = most_telling([one for system in systems for one in system.successes])
     pairs = [(found[id(one)], one) for one in chosen]
     return [(system.name, one, Markup(system.task.draw(one.line))) for system, one in pairs]

@@ -11,9 +11,11 @@ with fallbacks, so that a page can set them for light and dark.
 import io
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
+from typing import Literal, get_args
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -34,6 +36,9 @@ EPOCH = "epoch, from 0"  # as logs count them
 EPOCHS = 44  # pixels that an axis of epochs adds to the height
 TICKS = 7  # numbers on a horizontal axis, if there is room for them
 TEXT = 13.0
+
+Kind = Literal["png", "svg"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,19 +100,48 @@ def draw_plot(plot: Plot) -> str:
     Raises:
         ValueError: there are no curves, more than six, or one without points.
     """
-    if not 0 < len(plot.curves) <= len(SERIES):
-        raise ValueError(f"a plot needs 1 to {len(SERIES)} curves, got {len(plot.curves)}")
-    if any(not curve.x or len(curve.x) != len(curve.y) for curve in plot.curves):
-        raise ValueError("each curve needs at least one x and as many y")
+    height = HEIGHT + (EPOCHS if epoch_ends(plot.curves) else 0)
+    return _inline(_drawn(plot, "none", "svg").decode(), plot, height)
+
+
+def picture(plot: Plot, kind: Kind) -> bytes:
+    """Draw a plot as the content of a file: PNG of 300 dots an inch, or SVG with outlined text.
+
+    Raises:
+        ValueError: see `draw_plot`.
+    """
+    return _drawn(plot, "path", kind)
+
+
+@contextmanager
+def drawing(title: str, text: Literal["none", "path"] = "path") -> Iterator[None]:
+    """Draw within as all pictures are drawn; SVG has letters as text or as outlines."""
     with rc_context(
         {
-            "svg.fonttype": "none",
-            "svg.hashsalt": plot.title,
+            "svg.fonttype": text,
+            "svg.hashsalt": title,
             "font.family": "sans-serif",
             "font.size": TEXT,
             "text.parse_math": False,  # a name may hold a dollar sign
         }
     ):
+        yield
+
+
+def saved(figure: Figure, kind: Kind) -> bytes:
+    """Return a figure as the content of a file, without the date and the program's name."""
+    out = io.BytesIO()
+    unsaid = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
+    figure.savefig(out, format=kind, dpi=DPI if kind == "svg" else 300, metadata=unsaid)
+    return out.getvalue()
+
+
+def _drawn(plot: Plot, text: Literal["none", "path"], kind: Kind) -> bytes:
+    if not 0 < len(plot.curves) <= len(SERIES):
+        raise ValueError(f"a plot needs 1 to {len(SERIES)} curves, got {len(plot.curves)}")
+    if any(not curve.x or len(curve.x) != len(curve.y) for curve in plot.curves):
+        raise ValueError("each curve needs at least one x and as many y")
+    with drawing(plot.title, text):
         ends = epoch_ends(plot.curves)
         height = HEIGHT + (EPOCHS if ends else 0)
         figure = Figure(figsize=(WIDTH / DPI, height / DPI), dpi=DPI)
@@ -120,9 +154,7 @@ def draw_plot(plot: Plot) -> str:
         _lines(axes, plot, names)
         if ends:
             _epochs(axes, ends)
-        out = io.StringIO()
-        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-    return _inline(out.getvalue(), plot, height)
+        return saved(figure, kind)
 
 
 def _shortened(name: str) -> str:

@@ -184,6 +184,11 @@ class DependencyTask(Task):
             for score, right in zip(self.scores, self.sums, strict=True)
         }
 
+    def relations(self, record: Record) -> list[str]:
+        """Return the gold labels of changed words, without the subtype after a colon."""
+        labels = self.from_record(record["gold"]).labels
+        return [labels[position].partition(":")[0] for position in record["edited"]]
+
     def answers(self, record: Record) -> list[DependencyTree]:
         """See `Task.answers`; the trees are of as many words as the sentence."""
         n, trees = len(record["tokens"]), super().answers(record)

@@ -244,6 +244,16 @@ class Task(Protocol):
         """
         return {}
 
+    def relations(self, record: Record) -> list[str]:
+        """Name the relation of each changed word of a line to the rest of the gold answer.
+
+        Nothing where an answer has no parts that belong to words.
+
+        Raises:
+            InputError: see `from_record`.
+        """
+        return []
+
     def changes(self, record: Record) -> tuple[int, int, int]:
         """Count the parts of the answers of a line: changed, wrong before, and wrong after.
 
@@ -288,6 +298,22 @@ def named(name: str) -> Task:
             return task
     expected = ", ".join(task.name for task in all_tasks())
     raise InputError(repr(name), key="task", expected=expected)
+
+
+def task_of_answer(record: Record) -> Task:
+    """Find the task that reads this record of an answer.
+
+    Raises:
+        InputError: there is none.
+    """
+    for task in all_tasks():
+        try:
+            task.from_record(record)
+        except InputError:
+            continue
+        return task
+    names = ", ".join(task.name for task in all_tasks())
+    raise InputError(f"got {record!r:.60}", expected=f"an answer of a task: {names}")
 
 
 def task_of(path: str | Path) -> Task:

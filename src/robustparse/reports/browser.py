@@ -1,0 +1,119 @@
+"""All examples of the attacks on a page: records that a script searches, pictures that it unpacks.
+
+Every picture is drawn here, by `Task.draw`: one drawing for all that shows answers, and a script
+that knows no task. Pictures of 20 examples are deflated together, since they share most of their
+text: 2,000 parsed sentences add 3 MB to a page, a tenth of their pictures. The script inflates the
+20 when one of them is opened.
+"""
+
+import base64
+import hashlib
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from robustparse.evaluation.lines import EXAMPLES
+from robustparse.evaluation.tally import WHEN
+from robustparse.files import as_written
+from robustparse.reports.folders import OUTCOMES, AttackedSentence, AttackFolder, number
+from robustparse.reports.plots import score_label
+
+SHEET = 20  # pictures that are deflated together
+
+
+@dataclass(frozen=True, slots=True)
+class Browser:
+    """What a page needs to browse examples.
+
+    Args:
+        data: of the script, as plain values for JSON: ``systems``, ``examples``, each with the
+            number of its system and its edits by position, and ``sheets`` of ``sheet`` pictures in
+            the order of the examples.
+        outcomes: of the examples, those that there are.
+        edits: numbers of edits that there are, ascending.
+        systems: numbers of the systems that have examples, and their names.
+        legends: HTML that explains the pictures, one of each task.
+    """
+
+    data: dict[str, Any]
+    outcomes: Sequence[str]
+    edits: Sequence[int]
+    systems: Sequence[tuple[int, str]]
+    legends: Sequence[Markup]
+
+
+def browse(systems: Sequence[AttackFolder]) -> Browser | None:
+    """Pack all examples of the systems; None if there are none.
+
+    Raises:
+        InputError: a line is not as `attack` writes it.
+    """
+    records, pictures = [], []
+    for at, system in enumerate(systems):
+        for sentence in system.sentences:
+            key = f"sentence {sentence.line['id']}"
+            with as_written(system.path / EXAMPLES, "attack", key=key):
+                records.append(_record(at, system, sentence))
+                pictures.append(system.task.draw(sentence.line))
+    if not records:
+        return None
+    outcomes = {record["outcome"] for record in records}
+    names = [(at, system.name) for at, system in enumerate(systems) if system.sentences]
+    return Browser(
+        data={
+            "systems": [
+                {"name": system.name, "score": score_label(system.task.headline)}
+                for system in systems
+            ],
+            "examples": records,
+            "sheets": [
+                _deflated(pictures[start : start + SHEET])
+                for start in range(0, len(pictures), SHEET)
+            ],
+            "sheet": SHEET,
+        },
+        outcomes=[outcome for outcome in OUTCOMES if outcome in outcomes],
+        edits=sorted({len(record["edits"]) for record in records}),
+        systems=names,
+        legends=[Markup(legend) for legend in dict.fromkeys(one.task.legend for one in systems)],
+    )
+
+
+@cache
+def script() -> Markup:
+    """Return the script, the same for every page, as the content of its element.
+
+    The marks around it let an XML parser read the page too.
+    """
+    code = Path(__file__).with_name("browser.js").read_text("utf-8")
+    return Markup(f"//<![CDATA[\n{code}//]]>")
+
+
+@cache
+def script_hash() -> str:
+    """Return the source of a content policy that allows the script and nothing else."""
+    digest = hashlib.sha256(script().encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def _record(at: int, system: AttackFolder, sentence: AttackedSentence) -> dict[str, Any]:
+    line = sentence.line
+    return {
+        "system": at,
+        "id": line["id"],
+        "outcome": sentence.outcome,
+        "context": line.get("context", []),
+        "words": line["tokens"],
+        "edits": {place: line["adversarial_tokens"][place] for place in line["edited"]},
+        "scores": [number(line[when].get(system.task.headline)) for when in WHEN],
+    }
+
+
+def _deflated(pictures: Sequence[str]) -> str:
+    return base64.b64encode(zlib.compress(json.dumps(pictures).encode(), 9)).decode()
