@@ -9,8 +9,10 @@ import torch
 from robustparse.attacks.victim import LexicalVictim
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
+from robustparse.models.checkpoint import KEY, describe
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.dependency.trees import mst
+from robustparse.models.load import load
 from robustparse.models.victim import ModelVictim
 
 
@@ -262,6 +264,24 @@ def test_parsers_that_cannot_answer_together_are_refused(make_parser, vocabulary
         with pytest.raises(InputError) as refused:
             ModelVictim(members)
         assert refused.value.key == "checkpoint"
+
+
+def test_parsers_of_other_labels_or_data_are_refused_by_path(make_parser, vocabulary, tmp_path):
+    fewer = replace(vocabulary, labels=vocabulary.labels[1:])
+    made = {"one": ({}, "a"), "labels": ({"known": fewer}, "a"), "data": ({}, "b")}
+    made |= {"same": ({}, "a"), "old": ({}, None)}  # the first checkpoints do not say
+    for name, (settings, trained_on) in made.items():
+        parser = make_parser(**settings)
+        content = {KEY: describe(parser, parser.vocabulary, trained_on)}
+        torch.save({**content, "state_dict": parser.state_dict()}, tmp_path / name)
+    found = {name: load(tmp_path / name) for name in made}
+    for name, says in (("labels", f"different labels: {vocabulary.labels[0]}"), ("data", "data")):
+        with pytest.raises(InputError) as refused:
+            ModelVictim([found["one"], found["same"], found[name]])
+        assert refused.value.path == str(tmp_path / name)
+        assert f"it and {tmp_path / 'one'} " in refused.value.found
+        assert says in refused.value.found
+    ModelVictim([found["one"], found["same"], found["old"]])
 
 
 def test_white_boxes_see_into_one_parser(make_parser):

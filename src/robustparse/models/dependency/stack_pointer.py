@@ -84,6 +84,8 @@ class StackPointerParser(DependencyParser):
         InputError: an unknown order, a number out of range, or see ``initialize``.
     """
 
+    shared_settings = ("order",)
+
     def __init__(
         self,
         encoder: Encoder | None = None,
