@@ -146,7 +146,9 @@ def test_words_tags_and_the_training_dictionary(parser):
     assert list(victim.training_words) == list(victim.training_tags["xpos"])
 
 
-def test_gradients_are_those_of_the_loss_by_finite_differences(parser, examples):
+@pytest.mark.parametrize("kind", ["parser", "pointer"])
+def test_gradients_are_those_of_the_loss_by_finite_differences(kind, examples, request):
+    parser = request.getfixturevalue(kind)
     victim = ModelVictim([parser])
     numbered = parser.encode(examples)
     batch = numbered.batch(range(len(examples)), 1.0)
@@ -160,6 +162,8 @@ def test_gradients_are_those_of_the_loss_by_finite_differences(parser, examples)
         every = [np.ones(length, dtype=np.bool_) for length in lengths]
         gradient, vectors, norms = victim.gradient(*arrays_, gold, "cross_entropy", every)
         assert not torch.is_grad_enabled()
+        other, _, _ = victim.gradient(*arrays_, gold, "margin", every)
+        assert np.array_equal(other, gradient) == (kind == "pointer")  # which has its loss only
         embedded = parser.embed(batch)[:, 1:].numpy()
         assert vectors.shape == gradient.shape == embedded.shape
         rng = np.random.default_rng(0)
