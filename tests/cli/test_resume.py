@@ -91,7 +91,7 @@ RUNS: dict[str, dict[str, Any]] = {
     },
     "stack-pointer": {
         "parser": "StackPointerParser",
-        "callbacks": [FREELB, SUBSTITUTION],
+        "callbacks": [FREELB],
         "max_steps": 38,
     },
     "surface noise": {"callbacks": [SUBSTITUTION, NOISE], "max_steps": 38},
