@@ -237,7 +237,8 @@ def _digest(examples: Sequence[Example]) -> str:
     """Return what tells training data from others: SHA-256 of words and gold answers."""
     found = hashlib.sha256()
     for example in examples:
-        found.update(repr((example.sentence.words, example.gold)).encode("utf-8", "surrogatepass"))
+        parts = (example.sentence.words, example.sentence.context, example.gold)
+        found.update(repr(parts).encode("utf-8", "surrogatepass"))
     return found.hexdigest()
 
 
