@@ -179,7 +179,7 @@ def wang2021() -> tuple[Row, ...]:
 
     seeds = tuple(again(one, "seed_2", "seed 2", seed=2) for one in biaffine)
     adversarial = tuple(
-        again(one, "adversarial", "on copies", copies=Copies(one, 0.25, "changed"))
+        again(one, "adversarial", "on copies", copies=Copies(one, 0.25, "changed", merged=True))
         for one in (biaffine[1], pointing[1])
     )
     full = biaffine[0]

@@ -89,6 +89,7 @@ def train(row: Row, inputs: Inputs) -> None:
     if row.copies is not None:
         command += ["--data.init_args.augmented_files", json.dumps([str(row.copies.path)])]
         command += ["--data.init_args.augmented_fraction", str(row.copies.used)]
+        command += ["--data.init_args.vocabulary_of", "merged"] if row.copies.merged else []
     whole = not (row.folder / "last.ckpt").exists()
     seconds = run([*command, "--ckpt_path", "last"])
     # What came before a stop took seconds too, which nobody knows.
@@ -109,7 +110,8 @@ def training_of(row: Row, inputs: Inputs) -> dict[str, Any]:
     if row.max_vectors is not None:
         found["max_vectors"] = row.max_vectors
     if row.copies is not None:
-        found["copies"] = [row.copies.used, file_digest(row.copies.path)]
+        merged = ["merged"] if row.copies.merged else []
+        found["copies"] = [row.copies.used, file_digest(row.copies.path), *merged]
     if begun := start(row):
         if not begun.exists():
             sys.exit(f"{row.name} continues from {begun}, which is not there: run that row first")

@@ -20,6 +20,7 @@ class Copies:
         ranking: of the words to attack; None keeps the recipe's.
         used: share of the copies that is trained on.
         precision: of the parser's passes.
+        merged: words of the copies have embeddings too (Wang et al. 2021).
     """
 
     of: "Row"
@@ -28,6 +29,7 @@ class Copies:
     ranking: str | None = None
     used: float = 1.0
     precision: str = "bf16-mixed"
+    merged: bool = False
 
     @property
     def path(self) -> Path:

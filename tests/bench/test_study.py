@@ -347,3 +347,4 @@ def test_copies_of_the_recipes_own_ranking(commands: list[str], tmp_path: Path) 
     (augment,) = (command for command in commands if command.startswith("augment"))
     assert "ranking" not in augment
     assert "--fraction 0.25 --keep changed " in augment
+    assert commands[-1].endswith("--data.init_args.vocabulary_of merged --ckpt_path last")
