@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from study_rows import RUNS, Copies, Row, Study, percent
 
@@ -149,6 +150,49 @@ def universal(language: str, steps: int | None = None) -> tuple[Row, ...]:
     )
 
 
+STACK_POINTER = "ewt_stack_pointer"
+VECTORS = "ewt_biaffine_vectors"
+FIRST_VECTORS = 6000  # of 45,793, about an eighth, as 50,000 of 400,000 in the paper
+
+
+def wang2021() -> tuple[Row, ...]:
+    """Return the rows of Tables 6 to 8 of Wang et al. (2021), and those of their ensembles."""
+    row = partial(Row, checkpoint=BEST, recipe=WANG)
+    biaffine = (
+        row(VECTORS, "biaffine, vectors", word_vectors=True),
+        row(WORD_CHARACTER, "biaffine, word + character"),
+        row(MINILM, "biaffine, MiniLM", pretrained=True),
+    )
+    pointing = (
+        row(f"{STACK_POINTER}_vectors", "stack-pointer, vectors", word_vectors=True),
+        row(STACK_POINTER, "stack-pointer, word + character"),
+        row(f"{STACK_POINTER}_minilm", "stack-pointer, MiniLM", pretrained=True),
+    )
+
+    def again(one: Row, end: str, title: str, **changes: Any) -> Row:
+        configs = (f"experiment/{one.name}",)
+        name, title = f"{one.name}_{end}", f"{one.title}, {title}"
+        return replace(one, name=name, title=title, configs=configs, **changes)
+
+    def together(name: str, title: str, *members: Row) -> Row:
+        return row(f"ewt_{name}", title, members=members)
+
+    seeds = tuple(again(one, "seed_2", "seed 2", seed=2) for one in biaffine)
+    adversarial = tuple(
+        again(one, "adversarial", "on copies", copies=Copies(one, 0.25, "changed", merged=True))
+        for one in (biaffine[1], pointing[1])
+    )
+    full = biaffine[0]
+    return (
+        *(*biaffine, *pointing, *seeds, *adversarial),
+        again(full, "capped", f"first {FIRST_VECTORS}", max_vectors=FIRST_VECTORS),
+        replace(full, title=f"{full.title}, seen in training", seen=True),
+        together("biaffine_seeds", "2 seeds of biaffine, word + character", biaffine[1], seeds[1]),
+        together("biaffine_embeddings", "biaffine, all embeddings", *biaffine),
+        together("stack_pointer_embeddings", "stack-pointer, all embeddings", *pointing),
+    )
+
+
 REVIEWS = partial(Row, task="classification", word_vectors=True, gammas=(None,))
 WORD_CNN, WORD_LSTM = "mr_cnn", "mr_lstm"
 # A training step with each defense in steps without, in processor time on one thread.
@@ -246,6 +290,7 @@ STUDIES = {
     "defenses_minilm": Study(
         defenses(CLEAN[1], steps=1024, twice=("offline_50", "offline_100")), sentences=500
     ),
+    "wang2021": Study(wang2021(), sentences=500),
     "wang2021_filters": Study(
         (
             *(

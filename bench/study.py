@@ -55,6 +55,10 @@ def run(command: list[str]) -> float:
 
 def train(row: Row, inputs: Inputs) -> None:
     """Train a row whose ``finished.json`` is not there, resuming from its last checkpoint."""
+    if row.members:
+        for member in row.members:
+            train(member, inputs)
+        return
     done = row.folder / "finished.json"
     if row.copies is not None and not (done.exists() and row.copies.path.exists()):
         augment(row.copies, inputs)
@@ -75,6 +79,8 @@ def train(row: Row, inputs: Inputs) -> None:
         command += ["--model.init_args.encoder.init_args.model", inputs.encoder]
     if row.word_vectors:
         command += ["--model.init_args.encoder.init_args.vectors", str(inputs.word_vectors)]
+    if row.max_vectors is not None:
+        command += ["--model.init_args.encoder.init_args.max_vectors", str(row.max_vectors)]
     if row.steps is not None:
         command += ["--trainer.max_epochs", "-1", "--trainer.max_steps", str(row.steps)]
     if row.seed is not None:
@@ -83,6 +89,7 @@ def train(row: Row, inputs: Inputs) -> None:
     if row.copies is not None:
         command += ["--data.init_args.augmented_files", json.dumps([str(row.copies.path)])]
         command += ["--data.init_args.augmented_fraction", str(row.copies.used)]
+        command += ["--data.init_args.vocabulary_of", "merged"] if row.copies.merged else []
     whole = not (row.folder / "last.ckpt").exists()
     seconds = run([*command, "--ckpt_path", "last"])
     # What came before a stop took seconds too, which nobody knows.
@@ -100,8 +107,11 @@ def training_of(row: Row, inputs: Inputs) -> dict[str, Any]:
         found["encoder"] = model_digest(inputs.encoder)
     if row.word_vectors:
         found["word_vectors"] = file_digest(Path(str(inputs.word_vectors)))
+    if row.max_vectors is not None:
+        found["max_vectors"] = row.max_vectors
     if row.copies is not None:
-        found["copies"] = [row.copies.used, file_digest(row.copies.path)]
+        merged = ["merged"] if row.copies.merged else []
+        found["copies"] = [row.copies.used, file_digest(row.copies.path), *merged]
     if begun := start(row):
         if not begun.exists():
             sys.exit(f"{row.name} continues from {begun}, which is not there: run that row first")
@@ -153,10 +163,12 @@ def attack_command(row: Row, inputs: Inputs, gamma: float | None = None) -> list
         recipe["constraints"].append(part)
     if row.strict:
         recipe["goal"]["init_args"]["success"] = "strict"
+    if row.seen:
+        recipe["constraints"].append({"class_path": "robustparse.attacks.SeenInTraining"})
     path = row.folder / f"recipes{percent(gamma)}" / f"{row.attack}.yaml"
     make_folder(path.parent)
     write_text(path, yaml.safe_dump(recipe, sort_keys=False))
-    return ["attack", "--attack", str(path), "--checkpoint", str(row.folder / row.checkpoint)]
+    return ["attack", "--attack", str(path), "--checkpoint", *map(str, row.checkpoints)]
 
 
 def with_files(node: Any, inputs: Inputs) -> Any:
@@ -187,10 +199,11 @@ def augment(copies: Copies, inputs: Inputs) -> None:
     """Make the copies, after their parser; where they are whole, `augment` finds nothing to do."""
     train(copies.of, inputs)
     _, *recipe = attack_command(copies.of, inputs)
+    if copies.ranking is not None:
+        recipe += ["--attack.search.init_args.ranking", copies.ranking]
     run(
         [
-            *("augment", *recipe, "--attack.search.init_args.ranking", copies.ranking),
-            *("--fraction", str(copies.share), "--keep", copies.keep),
+            *("augment", *recipe, "--fraction", str(copies.share), "--keep", copies.keep),
             *("--precision", copies.precision, "--out", str(copies.path)),
             *("--data", str(split_of(copies.of.task, inputs, "train"))),
         ]
@@ -239,7 +252,7 @@ def read_options() -> tuple[argparse.Namespace, Study, Inputs]:
     parser.add_argument("--masked_lm", help="folder or name of the masked language model")
     parser.add_argument("--encoder", help="folder or name of the pretrained encoder")
     parser.add_argument("--vectors", help="file of counter-fitted word vectors")
-    parser.add_argument("--word_vectors", help="file of word vectors that classifiers read")
+    parser.add_argument("--word_vectors", help="file of word vectors that models read")
     parser.add_argument("--home", type=Path, help="folder of runs and figures, for other inputs")
     parser.add_argument("--seed", type=int, help="of training, instead of the configurations'")
     parser.add_argument("--rows", nargs="*", help="only the rows of these runs")

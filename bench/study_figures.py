@@ -54,8 +54,7 @@ def keep(name: str, study: Study, row: Row, gamma: float | None) -> None:
         "row": row.name,
         "title": row.title,
         "gamma": gamma,
-        "training_seconds": json.loads((row.folder / "finished.json").read_text())["seconds"],
-        "steps": torch.load(row.folder / row.checkpoint, weights_only=True)["global_step"],
+        **training(row),
         "static": scores and {name: scores[name] for name in task.scores},
         "changed_of_successes": 100 * sum(changed) / len(changed) if changed else None,
         **{key: value for key, value in summary.items() if key not in ("victims", *QUALITIES)},
@@ -69,6 +68,15 @@ def keep(name: str, study: Study, row: Row, gamma: float | None) -> None:
     path = result(name, study, row, gamma)
     make_folder(path.parent)
     write_text(path, json.dumps(figures) + "\n")
+
+
+def training(row: Row) -> dict[str, Any]:
+    """Return how long a row was trained; nothing of one whose members were."""
+    if row.members:
+        return {"training_seconds": None, "steps": None}
+    finished = json.loads((row.folder / "finished.json").read_text("utf-8"))
+    checkpoint = torch.load(row.folder / row.checkpoint, weights_only=True)
+    return {"training_seconds": finished["seconds"], "steps": checkpoint["global_step"]}
 
 
 def qualities(attacked: Path) -> dict[str, Any]:

@@ -17,17 +17,19 @@ class Copies:
         of: the row, which also says by which attack.
         share: of the training sentences that is attacked.
         keep: the copies that the attack ``changed``, or ``all``.
-        ranking: of the words to attack, instead of the recipe's.
+        ranking: of the words to attack; None keeps the recipe's.
         used: share of the copies that is trained on.
         precision: of the parser's passes.
+        merged: words of the copies have embeddings too (Wang et al. 2021).
     """
 
     of: "Row"
     share: float
     keep: str
-    ranking: str
+    ranking: str | None = None
     used: float = 1.0
     precision: str = "bf16-mixed"
+    merged: bool = False
 
     @property
     def path(self) -> Path:
@@ -59,6 +61,9 @@ class Row:
         strict: the goal leaves out arcs that touch a changed word.
         task: the kind of its answers.
         word_vectors: it reads word vectors, which ``--word_vectors`` names.
+        max_vectors: the first N of them only.
+        seen: the attack substitutes only words that the parser has seen in training.
+        members: rows whose models answer together; the row trains nothing itself.
         home: the folder of its run's folder.
     """
 
@@ -77,25 +82,34 @@ class Row:
     strict: bool = False
     task: str = "dependency"
     word_vectors: bool = False
+    max_vectors: int | None = None
+    seen: bool = False
+    members: tuple["Row", ...] = ()
     home: Path = RUNS
 
     @property
     def attack(self) -> str:
         """What tells its attack from the others on the same parser."""
         filters = "" if self.filters is None else f"_{self.filters}_filters"
-        references = "_references" if self.references else ""
-        return f"{self.recipe}{filters}{references}{'_strict' if self.strict else ''}"
+        demands = {"references": self.references, "strict": self.strict, "seen": self.seen}
+        ends = "".join(f"_{name}" for name, made in demands.items() if made)
+        return f"{self.recipe}{filters}{ends}"
 
     @property
     def config_files(self) -> list[Path]:
         """The row's configurations; what a later one says holds."""
-        names = self.configs or (f"experiment/{self.name}",)
+        names = self.configs or (() if self.members else (f"experiment/{self.name}",))
         return [ROOT / "configs" / f"{name}.yaml" for name in names]
 
     @property
     def folder(self) -> Path:
         """Where its run lives."""
         return self.home / self.name
+
+    @property
+    def checkpoints(self) -> list[Path]:
+        """Those that are attacked, together."""
+        return [row.folder / row.checkpoint for row in self.members or (self,)]
 
     def elsewhere(self, home: Path, seed: int | None) -> "Row":
         """Return the same with its run, and that of the parser of its copies, in another folder.
@@ -105,7 +119,8 @@ class Row:
         own = self.seed if seed is None else seed + (self.seed or 0)
         title = self.title.replace(f"seed {self.seed}", f"seed {own}")
         copies = self.copies and replace(self.copies, of=self.copies.of.elsewhere(home, seed))
-        return replace(self, home=home, seed=own, title=title, copies=copies)
+        members = tuple(member.elsewhere(home, seed) for member in self.members)
+        return replace(self, home=home, seed=own, title=title, copies=copies, members=members)
 
 
 @dataclass(frozen=True)

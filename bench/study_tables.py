@@ -23,7 +23,7 @@ def table(name: str, study: Study) -> str:
     """Return the finished rows of a study, as ``docs/results.md`` shows them."""
     rows, names = kept(name, study), list(dict.fromkeys(row.name for row in study.rows))
     kinds = {"ewt_attacks": ATTACKS, "mr_attacks": ATTACKS_ON_TEXTS}
-    kinds |= {"wang2021_filters": CONSTRAINTS, "zheng2020_table1": BUDGETS}
+    kinds |= {"wang2021_filters": CONSTRAINTS, "zheng2020_table1": BUDGETS, "wang2021": UNSEEN}
     if name == "ewt_references":
         return markdown(references(rows), rows)
     if name in kinds:
@@ -72,6 +72,12 @@ def unseen(row: Figures) -> str:
     return f"{row['unseen']['oot']['after']} of {row['unseen']['changed']}"
 
 
+def without_embedding(row: Figures) -> str:
+    """Show how many changed words had no embedding of their own, before and after."""
+    found = row["unseen"]["oov"]
+    return f"{found['before']}, {found['after']}" if found else "-"
+
+
 def candidates_left(row: Figures) -> str:
     """Show how many candidates of a word passed the last constraint."""
     *_, left = row["candidates"]["means"]["all"].values()
@@ -96,6 +102,13 @@ ATTACKS = {
     **{"edits": EDITS, "edits of a success": number("edits_per_success")},
     **{"unseen in training": unseen, "queries": number(*QUERIES)},
     **{"sentences a second": number("sentences_per_second"), **PERPLEXITIES},
+}
+# As Tables 6 to 8 of Wang et al. (2021).
+UNSEEN = {
+    **{"parser": text("title"), "attack": text("attack"), **UAS_LAS},
+    **{"edits": EDITS, "unseen in training": unseen},
+    **{"without an embedding before, after": without_embedding},
+    **{"queries": number(*QUERIES), **PERPLEXITIES},
 }
 # The percentage of words changed is a mean over the successes.
 ATTACKS_ON_TEXTS = {

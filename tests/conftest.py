@@ -5,6 +5,7 @@ import random
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 # Before anything imports transformers or wandb, which read these once.
 _CACHE = tempfile.TemporaryDirectory(prefix="robustparse-tests-")
@@ -22,6 +23,8 @@ from robustparse import trust
 from robustparse.data.conllu import read_treebank
 from robustparse.data.vocab import Vocabulary
 from robustparse.models.dependency.biaffine import BiaffineParser
+from robustparse.models.dependency.parser import DependencyParser
+from robustparse.models.dependency.stack_pointer import StackPointerParser
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.types import Example
 
@@ -121,14 +124,30 @@ def make_parser(vocabulary: Vocabulary) -> MakeParser:
             seed=seed,
             vocabulary=known,
         ).double()
-        generator = torch.Generator().manual_seed(seed)
-        with torch.no_grad():
-            for parameter in parser.parameters():
-                noise = torch.randn(parameter.shape, generator=generator, dtype=parameter.dtype)
-                parameter.add_(0.5 * noise)
-        return parser.eval()
+        return randomized(parser, seed)
 
     return make
+
+
+Parser = TypeVar("Parser", bound=DependencyParser)
+
+
+def randomized(parser: Parser, seed: int) -> Parser:
+    """Add to every weight a random number."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in parser.parameters():
+            noise = torch.randn(parameter.shape, generator=generator, dtype=parameter.dtype)
+            parameter.add_(0.5 * noise)
+    return parser.eval()
+
+
+@pytest.fixture
+def pointer(vocabulary: Vocabulary) -> StackPointerParser:
+    """One stack-pointer parser, as untrained and random, without dropout."""
+    encoder = LSTMEncoder(5, 3, 4, hidden=6, layers=1, dropout=0.0)
+    sizes = {"hidden": 8, "arc_dim": 7, "label_dim": 4, "dropout": 0.0}
+    return randomized(StackPointerParser(encoder, **sizes, vocabulary=vocabulary).double(), 0)
 
 
 @pytest.fixture

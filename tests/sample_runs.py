@@ -21,6 +21,7 @@ from robustparse.data.vocab import Vocabulary
 from robustparse.models.base import Model
 from robustparse.models.checkpoint import KEY, describe
 from robustparse.models.dependency.biaffine import BiaffineParser
+from robustparse.models.dependency.stack_pointer import StackPointerParser
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.types import DependencyTree, Example
 
@@ -95,7 +96,27 @@ def trained_parser(characters: bool = False) -> BiaffineParser:
     return copy.deepcopy(_trained(characters))
 
 
-def save_checkpoint(parser: BiaffineParser, path: Path) -> Path:
+@lru_cache(maxsize=1)
+def _trained_pointer() -> StackPointerParser:
+    data = sentences(300)
+    parser = StackPointerParser(
+        LSTMEncoder(word_dim=12, character_dim=0, hidden=12, layers=1, dropout=0.1),
+        hidden=16,
+        arc_dim=12,
+        label_dim=8,
+        dropout=0.1,
+        seed=3,
+        vocabulary=Vocabulary.from_examples(data),
+    )
+    return fitted(parser, data)
+
+
+def trained_pointer() -> StackPointerParser:
+    """A copy of a stack-pointer parser, in float64 and evaluation mode."""
+    return copy.deepcopy(_trained_pointer())
+
+
+def save_checkpoint(parser: Model, path: Path) -> Path:
     """A checkpoint that the commands can load."""
     content = {KEY: describe(parser, parser.vocabulary), "state_dict": parser.state_dict()}
     torch.save(content, path)

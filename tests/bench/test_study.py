@@ -307,3 +307,44 @@ def test_a_measurement_that_was_cut_off_is_not_whole(tmp_path: Path) -> None:
     near = {"changed": {"mean": 0.8}, "success": {"mean": 0.7}}
     (tmp_path / "quality.json").write_text(json.dumps({"word_similarity": near}))
     assert qualities(tmp_path) == {**nothing, "word_similarity": {"mean": 0.8}}
+
+
+def test_a_row_of_several_members_trains_and_attacks_these(
+    commands: list[str], tmp_path: Path
+) -> None:
+    moved = STUDIES["wang2021"].elsewhere(tmp_path / "runs", None)
+    inputs = replace(HERE, word_vectors=str(tmp_path / "train.conllu"))
+    row = next(row for row in moved.rows if row.name == "ewt_stack_pointer_embeddings")
+    study.train(row, inputs)
+    assert [command.split()[0] for command in commands] == ["fit"] * 3
+    assert not row.folder.exists()
+    command = study.attack_command(row, inputs)
+    places = command[command.index("--checkpoint") + 1 :]
+    assert places == [f"{one.home}/{one.name}/best.ckpt" for one in row.members]
+    assert {one.home for one in row.members} == {tmp_path / "runs"}
+
+
+def test_vectors_are_capped_and_candidates_seen_in_training(
+    commands: list[str], tmp_path: Path
+) -> None:
+    moved = STUDIES["wang2021"].elsewhere(tmp_path / "runs", None)
+    inputs = replace(HERE, word_vectors=str(tmp_path / "train.conllu"))
+    capped = next(row for row in moved.rows if row.max_vectors)
+    study.train(capped, inputs)
+    assert f"encoder.init_args.max_vectors {capped.max_vectors}" in commands[0]
+    with pytest.raises(SystemExit, match="move it away"):
+        study.train(replace(capped, max_vectors=9), inputs)
+    seen = next(row for row in moved.rows if row.seen)
+    command = study.attack_command(seen, inputs)
+    recipe = yaml.safe_load(Path(command[command.index("--attack") + 1]).read_text())
+    assert recipe["constraints"][-1] == {"class_path": "robustparse.attacks.SeenInTraining"}
+    assert seen.attack == "wang2021_open_seen"
+
+
+def test_copies_of_the_recipes_own_ranking(commands: list[str], tmp_path: Path) -> None:
+    moved = STUDIES["wang2021"].elsewhere(tmp_path / "runs", None)
+    study.train(next(row for row in moved.rows if row.copies), HERE)
+    (augment,) = (command for command in commands if command.startswith("augment"))
+    assert "ranking" not in augment
+    assert "--fraction 0.25 --keep changed " in augment
+    assert commands[-1].endswith("--data.init_args.vocabulary_of merged --ckpt_path last")

@@ -7,15 +7,18 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+import torch
 from command_runs import mistake
 
 from robustparse import load
 from robustparse.cli import predict as command
 from robustparse.cli.main import main
 from robustparse.data.conllu import block_of, read_treebank, write_treebank
+from robustparse.evaluation.clean import predictions
 from robustparse.types import Example
-from sample_runs import save_checkpoint, sentences
+from sample_runs import save_checkpoint, sentences, trained_parser, trained_pointer, write_sample
 from sample_texts import texts, trained_classifier
 
 
@@ -73,6 +76,39 @@ def test_raw_text_from_standard_input(ensemble, made, gold, tmp_path, capsys, mo
     written = read_treebank(tmp_path / "parsed.conllu")
     assert [one.gold for one in written] == trees
     assert [one.sentence.words for one in written] == [one.sentence.words for one in gold]
+
+
+@pytest.mark.parametrize("names", [("one", "two"), ("pointer", "other")])
+def test_an_ensemble_predicts_and_is_scored_by_the_mean_that_is_asked_for(
+    names, gold, tmp_path, capsys
+):
+    other = trained_pointer()
+    with torch.no_grad():
+        for parameter in other.parameters():
+            parameter.mul_(0.8)  # less certain: its vote weighs less by probabilities
+    made = {"one": trained_parser(), "two": trained_parser(characters=True)}
+    made |= {"pointer": trained_pointer(), "other": other}
+    paths = [str(save_checkpoint(made[name], tmp_path / f"{name}.ckpt")) for name in names]
+    data = str(write_sample(tmp_path / "test.conllu", gold))
+    answers = []
+    for mean in ("probabilities", "logits"):
+        out = tmp_path / f"{mean}.conllu"
+        given = ["--checkpoint", *paths, "--data", data, "--mean", mean]
+        main(["predict", *given, "--out", str(out)])
+        main(["evaluate", *given, "--out", str(tmp_path / mean)])
+        models = [load(path) for path in paths]
+        models[0].mean = mean
+        found = {one.id: one.answer for one in predictions(models, gold)}
+        answers.append([found[one.id] for one in gold])
+        assert [one.gold for one in read_treebank(out)] == answers[-1]
+        scores = json.loads((tmp_path / mean / "scores.json").read_text())
+        right = [
+            h == g
+            for one, tree in zip(gold, answers[-1], strict=True)
+            for h, g in zip(tree.heads, one.gold.heads, strict=True)
+        ]
+        assert scores["uas"] == pytest.approx(100 * np.mean(right))
+    assert answers[0] != answers[1]
 
 
 def test_a_conllx_file_may_have_several_roots_and_loses_its_second_parse(made, tmp_path):

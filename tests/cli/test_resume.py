@@ -89,6 +89,11 @@ RUNS: dict[str, dict[str, Any]] = {
         "callbacks": [REPLACEMENT, SUBSTITUTION, MONITOR],
         "max_steps": 38,
     },
+    "stack-pointer": {
+        "parser": "StackPointerParser",
+        "callbacks": [FREELB],
+        "max_steps": 38,
+    },
     "surface noise": {"callbacks": [SUBSTITUTION, NOISE], "max_steps": 38},
     "early stopping": {"callbacks": [STOPPING], "val_check_interval": 10, "max_steps": 80},
 }

@@ -14,7 +14,7 @@ from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.evaluation.transfer import read_source, transfer
 from robustparse.models.victim import ModelVictim
-from sample_runs import save_checkpoint, sentences, trained_parser, write_sample
+from sample_runs import save_checkpoint, sentences, trained_parser, trained_pointer, write_sample
 from sample_texts import trained_classifier
 
 ATTACK = """
@@ -28,12 +28,13 @@ search: {class_path: robustparse.attacks.Zheng2020, init_args: {gamma: 0.4}}
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two parsers, and an attack on each."""
+    """Three parsers, the last a stack-pointer parser, and an attack on each."""
     folder = tmp_path_factory.mktemp("transfer")
     write_sample(folder / "test.conllu", sentences(20, "test"))
     (folder / "words.yaml").write_text(ATTACK)
-    for name, characters in (("one", False), ("two", True)):
-        save_checkpoint(trained_parser(characters), folder / f"{name}.ckpt")
+    parsers = {"one": trained_parser(), "two": trained_parser(True), "pointer": trained_pointer()}
+    for name, parser in parsers.items():
+        save_checkpoint(parser, folder / f"{name}.ckpt")
         attack = ["--attack", str(folder / "words.yaml"), "--limit", "20", "--device", "cpu"]
         paths = ["--checkpoint", str(folder / f"{name}.ckpt"), "--out", str(folder / name)]
         data = ["--data", str(folder / "test.conllu")]
@@ -88,6 +89,18 @@ def test_an_ensemble_answers_together(made):
     main([*options(made, "one", targets=("one,two",)), "--out", str(made / "joint")])
     found = json.loads((made / "joint/transfer.json").read_text())["rates"]["las"][0][0]
     assert found["rate"]["estimate"] == joint["las"].rate.estimate
+
+
+def test_kinds_of_parsers_are_sources_and_targets_of_each_other(made, tmp_path):
+    names = ("one", "pointer")
+    main([*options(made, *names, targets=names), "--out", str(tmp_path)])
+    rates = json.loads((tmp_path / "transfer.json").read_text())["rates"]["uas"]
+    for row, name in enumerate(names):
+        summary = json.loads((made / name / "summary.json").read_text())
+        assert summary["success_rate"] > 0
+        assert rates[row][row]["rate"]["estimate"] == pytest.approx(summary["success_rate"], 0.01)
+        assert rates[row][row]["given_success"] == 100.0
+        assert rates[row][1 - row]["rate"]["estimate"] != rates[row][row]["rate"]["estimate"]
 
 
 def test_no_success_and_no_change(made):

@@ -11,7 +11,7 @@ from command_runs import checkpoint, mistake
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.evaluation.lines import read_lines
-from sample_runs import save_checkpoint, sentences, trained_parser, write_sample
+from sample_runs import save_checkpoint, sentences, trained_parser, trained_pointer, write_sample
 
 RECIPES = Path(__file__).parents[2] / "configs" / "attack"
 # In place of a masked language model, which is not there.
@@ -23,10 +23,11 @@ WORDS = {
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A word parser, a character parser and a data file."""
+    """A word parser, a character parser, a stack-pointer parser and a data file."""
     folder = tmp_path_factory.mktemp("made")
     checkpoint(folder)
     save_checkpoint(trained_parser(characters=True).float(), folder / "spelling.ckpt")
+    save_checkpoint(trained_pointer().float(), folder / "pointer.ckpt")
     write_sample(folder / "test.conllu", sentences(60, "test"))
     for name in ("zheng2020_whitebox", "zheng2020_whitebox_released"):
         recipe = yaml.safe_load((RECIPES / f"{name}.yaml").read_text())
@@ -53,8 +54,10 @@ def check(lines: list[dict[str, Any]], gamma: float) -> None:
         assert line["success"] == fewer
 
 
-def test_sentences_white_box(made, tmp_path):
-    summary, lines = attacked(made, tmp_path, "zheng2020_whitebox", "tiny", "--limit", 12)
+@pytest.mark.parametrize("parser", ["tiny", "pointer"])
+def test_sentences_white_box(parser, made, tmp_path):
+    """The recipe names the margin, in place of which the stack-pointer parser has its loss."""
+    summary, lines = attacked(made, tmp_path, "zheng2020_whitebox", parser, "--limit", 12)
     check(lines, 0.15)
     assert summary["attack"] == "zheng2020_whitebox"
     assert summary["success_rate"] > 20
@@ -83,12 +86,18 @@ def test_characters_white_box(made, tmp_path):
             assert sum(a != b for a, b in zip(old, new, strict=True)) == 1
 
 
-def test_phrases(made, tmp_path):
+BLACK, WHITE = "zheng2020_phrase_blackbox", "zheng2020_phrase_whitebox"
+
+
+@pytest.mark.parametrize(
+    ("parser", "names", "limit"), [("tiny", (BLACK, WHITE), 60), ("pointer", (WHITE,), 60)]
+)
+def test_phrases(parser, names, limit, made, tmp_path):
     gold = {example.id: example for example in read_treebank(made / "test.conllu")}
-    for name in ("zheng2020_phrase_blackbox", "zheng2020_phrase_whitebox"):
-        summary, lines = attacked(made, tmp_path / name, name, "tiny")
+    for name in names:
+        summary, lines = attacked(made, tmp_path / name, name, parser, "--limit", limit)
         targeted = [line for line in lines if line["targeted"]]
-        assert 3 < len(targeted) < len(lines) == len(gold)
+        assert 3 < len(targeted) < len(lines) == min(limit, len(gold))
         assert summary["targeted"]["n_sentences"] == len(targeted)
         successes = sum(line["success"] for line in lines)
         assert successes > 0

@@ -24,7 +24,11 @@ CLOCK = ("seconds",)
 
 
 def write_config(
-    path: Path, callbacks: list[Settings] | None = None, schedule: str = "linear", **trainer: Any
+    path: Path,
+    callbacks: list[Settings] | None = None,
+    schedule: str = "linear",
+    parser: str = "BiaffineParser",
+    **trainer: Any,
 ) -> Path:
     """A configuration of a tiny parser on the sample treebank, 36 batches an epoch.
 
@@ -32,6 +36,7 @@ def write_config(
         path: the file to write.
         callbacks: more callbacks, as ``class_path`` and ``init_args``.
         schedule: of the learning rate.
+        parser: its class.
         trainer: settings of the Trainer over the usual ones.
     """
     sizes = {"word_dim": 8, "character_dim": 6, "character_out": 8, "hidden": 8, "layers": 1}
@@ -49,11 +54,12 @@ def write_config(
     config = {
         "trainer": {**usual, **trainer},
         "model": {
-            "class_path": "robustparse.models.BiaffineParser",
+            "class_path": f"robustparse.models.{parser}",
             "init_args": {
                 "encoder": encoder,
                 "arc_dim": 8,
                 "label_dim": 6,
+                **({"hidden": 8} if parser == "StackPointerParser" else {}),
                 "optimization": {"schedule": schedule},
             },
         },

@@ -12,6 +12,7 @@ from robustparse.data.treebank import TreebankDataModule
 from robustparse.defenses.copying import CopyingAdversary
 from robustparse.defenses.perturbation import PerturbationAdversary
 from robustparse.defenses.substitution import SubstitutionAdversary
+from robustparse.models.base import Model
 from robustparse.perturbations import Perturbation
 from sample_runs import lexicon_attack, sentences, trained_parser, write_sample
 
@@ -28,16 +29,18 @@ def sample_data(folder: Path) -> TreebankDataModule:
 class Stage:
     """A parser, and a batch start without the rest of a Trainer.
 
-    The adversary substitutes words, or perturbs sentences where ``operations`` are given.
+    The adversary substitutes words, or perturbs sentences where ``operations`` are given. Where no
+    parser is given, it is `trained_parser`.
     """
 
     def __init__(
         self,
         data: TreebankDataModule,
         operations: list[Perturbation] | None = None,
+        parser: Model | None = None,
         **settings: Any,
     ) -> None:
-        self.parser = trained_parser().train()
+        self.parser = (parser or trained_parser()).train()
         self.logged: dict[str, float] = {}
         self.parser.log = lambda name, value, **_: self.logged.update({name: value})
         self.adversary: CopyingAdversary = (

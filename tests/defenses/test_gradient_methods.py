@@ -20,8 +20,10 @@ from gradient_by_hand import (
 )
 from gradient_methods import METHODS, PASSES, every_method
 
+from robustparse.data.treebank import TreebankDataModule
 from robustparse.defenses import FGM, PGD, FreeLB
 from robustparse.defenses.norms import LinfBall, ball
+from robustparse.models.dependency.parser import DependencyParser
 from sample_runs import trainer
 
 W = 0.6  # the weight of the adversarial loss
@@ -89,8 +91,16 @@ def largest_norm(delta, step) -> float:
 
 @pytest.mark.parametrize("name", CASES)
 def test_passes_gradients_and_weights_are_those_written_out(make_parser, data, name):
-    method = CASES[name]
-    parser = with_sgd(make_parser(dropout=0.0, layers=1))
+    check_passes(make_parser(dropout=0.0, layers=1), data, CASES[name])
+
+
+@pytest.mark.parametrize("name", ["fgm", "pgd sum anywhere", "freelb accumulated"])
+def test_passes_of_a_stack_pointer_parser(pointer, data, name):
+    check_passes(pointer, data, CASES[name])
+
+
+def check_passes(parser: DependencyParser, data: TreebankDataModule, method: ByHand) -> None:
+    parser = with_sgd(parser)
     expected = copy.deepcopy(parser)
     heard, recorder = listen(parser), Recorder()
     run = trainer(method.adversary(), recorder, **method.settings)

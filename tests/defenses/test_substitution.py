@@ -19,7 +19,7 @@ from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.errors import InputError
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.perturbations import Casing, FinalStop, Perturbation, Typos
-from sample_runs import lexicon_attack, trained_parser, trainer
+from sample_runs import lexicon_attack, trained_parser, trained_pointer, trainer
 
 
 @pytest.fixture(scope="module")
@@ -38,12 +38,15 @@ both_kinds = pytest.mark.parametrize(
 )
 
 
-def test_copies_have_the_ids_and_trees_of_their_originals(stage):
+@pytest.mark.parametrize("made", [trained_parser, trained_pointer])
+def test_copies_have_the_ids_and_trees_of_their_originals(made, data):
+    stage = Stage(data, parser=made(), fraction=0.5, budget=12, seed=5)
+    gold = stage.batch().gold.keys()
     before, after = stage.batch(), stage.attacked()
     copies = len(after) - SENTENCES
     assert SENTENCES // 4 < copies < 3 * SENTENCES // 4
     old, new = tensors_of(before), tensors_of(after)
-    for name in ("words", "marks", "heads", "labels", "counted"):
+    for name in ("words", "marks", *gold):
         width = old[name].shape[1]
         assert torch.equal(new[name][:SENTENCES, :width], old[name])
         assert not new[name][:, width:].any()
@@ -52,7 +55,7 @@ def test_copies_have_the_ids_and_trees_of_their_originals(stage):
     for row in range(SENTENCES, len(after)):
         original = int(after.ids[row])
         assert after.lengths[row] == before.lengths[original]
-        for name in ("marks", "heads", "labels", "counted"):
+        for name in ("marks", *gold):
             assert torch.equal(new[name][row], old[name][original])
         assert not torch.equal(after.words[row], before.words[original])
     assert after.ids[SENTENCES:].tolist() == sorted(set(after.ids[SENTENCES:].tolist()))

@@ -9,13 +9,14 @@ import pytest
 import torch
 
 from robustparse import __version__
+from robustparse.data.treebank import TreebankDataModule
 from robustparse.errors import InputError
 from robustparse.models.checkpoint import FORMAT, KEY, instantiate, read_checkpoint, specification
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.load import load
 from robustparse.models.optimization import Optimization
-from sample_runs import save_checkpoint
+from sample_runs import save_checkpoint, trainer
 from sample_texts import trained_classifier
 
 
@@ -60,6 +61,27 @@ def test_a_parser_comes_back_as_it_was(small, saved, examples):
     assert loaded.predict_step(batch, 0) == small.predict_step(
         small.encode(examples).batch(range(3), 1.0), 0
     )
+
+
+def test_a_checkpoint_says_which_data_it_was_trained_on(make_parser, treebank, tmp_path):
+    """Whatever the seed and the copies; other words or other trees are other data."""
+    text, found = treebank.read_text(), {}
+    (tmp_path / "words.conllu").write_text(text.replace("\tdog\t", "\tcow\t"))
+    (tmp_path / "trees.conllu").write_text(text.replace("\tobl\t", "\tobj\t"))
+    for name, path, settings in (
+        ("same", treebank, {}),
+        ("seed", treebank, {"seed": 1}),
+        ("copies", treebank, {"augmented_files": [str(treebank)]}),
+        ("words", tmp_path / "words.conllu", {}),
+        ("trees", tmp_path / "trees.conllu", {}),
+    ):
+        parser = make_parser(dropout=0.0)
+        data = TreebankDataModule(train_file=str(path), **settings)
+        trainer(max_steps=1).fit(parser, datamodule=data)
+        torch.save(content(parser), tmp_path / name)
+        found[name] = load(tmp_path / name).trained_on
+    assert found["same"] == found["seed"] == found["copies"]
+    assert len({*found.values(), None}) == 4
 
 
 def test_a_trained_parser_goes_on_from_its_checkpoint(small, saved):

@@ -1,6 +1,7 @@
 """What holds for every encoder: batches, deltas, checkpoints, learning."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from robustparse.models.encoders.canine import CanineEncoder
 from robustparse.models.encoders.elmo import ELMoEncoder
 from robustparse.models.encoders.normalized import NormalizedLSTMEncoder
 from robustparse.models.encoders.transformer import TransformerEncoder
+from robustparse.models.encoders.word_embeddings import WordEmbeddings
 from robustparse.models.victim import ModelVictim
 from robustparse.types import DependencyTree, Example, Sentence
 from tiny_elmo import save_elmo
@@ -214,6 +216,24 @@ def test_every_word_has_one_tag(parser):
             parser.encode(shifted)
     else:
         assert not parser.encode(shifted).marks.values.any()
+
+
+def test_vectors_of_few_training_words_are_warned_of_once(tmp_path, caplog):
+    known = replace(Vocabulary.from_examples(examples()), words=("the", "cats", "saw", "dog"))
+    for words, share in (("The zebra", "25.0%"), ("the Cats", None), ("the cats saw", None)):
+        path = tmp_path / "few.txt"
+        path.write_text("".join(f"{word} {at} 2\n" for at, word in enumerate(words.split())))
+        for make in (WordEmbeddings, LSTMEncoder):
+            caplog.clear()
+            encoder = make(word_dim=2, vectors=str(path))
+            encoder.build(known)
+            said = [record.getMessage() for record in caplog.records]
+            assert len(said) == (share is not None)
+            assert all(f"{path}: " in one and f"{share} of" in one for one in said)
+            assert all("below 50%" in one for one in said)
+            again = make(word_dim=2, vectors=str(path), vector_words=encoder.vector_words)
+            again.build(known)  # as from a checkpoint
+            assert len(caplog.records) == len(said)
 
 
 def test_static_vectors_are_added_to_what_is_trained(folder):

@@ -18,8 +18,10 @@ from robustparse.models.dependency.trees import is_tree
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.encoders.transformer import TransformerEncoder
+from robustparse.models.load import load
 from robustparse.models.victim import ModelVictim
 from robustparse.types import DependencyTree, Example, Sentence
+from sample_runs import save_checkpoint
 from tiny_models import examples as tiny_examples
 from tiny_models import save_bert
 
@@ -111,6 +113,19 @@ def test_legal_actions_never_end_in_a_dead_end_and_reach_each_tree_once(
     assert sorted(found) == sorted(all_heads(words, single_root))
 
 
+def answers_of(members: list[StackPointerParser]) -> list[DependencyTree]:
+    """What parsers answer together."""
+    victim = ModelVictim(members)
+    victim.intern(["<none>"])  # a row, so that rows differ from the members' own
+    rows = [victim.intern(example.sentence.words) for example in EXAMPLES]
+    width = max(map(len, rows))
+    words = np.stack([np.pad(row, (0, width - len(row))) for row in rows])
+    lengths = np.array([len(row) for row in rows], dtype=np.int32)
+    with victim.evaluating():
+        found = victim.predict(words, np.zeros_like(words), lengths)
+    return victim.answers(found, lengths.tolist())
+
+
 @pytest.mark.parametrize("beam", [1, 3])
 @pytest.mark.parametrize("order", ["inside_out", "left2right"])
 def test_score_of_the_beam_is_that_of_teacher_forcing(beam: int, order: Order):
@@ -123,18 +138,21 @@ def test_score_of_the_beam_is_that_of_teacher_forcing(beam: int, order: Order):
     assert torch.allclose(-parser.loss(parser(own), own), scores, rtol=0, atol=1e-11)
 
 
-def greedy_by_hand(parser: StackPointerParser, batch: Batch) -> list[int]:
-    """Heads of one sentence by the plain loop over steps."""
-    states = parser(batch)
-    words = int(batch.lengths[0])
-    hidden, cell = states.start
-    trees = PartialTrees(batch.lengths, 1 + words, parser.order, parser.single_root)
+def greedy_by_hand(example: Example, *parsers: StackPointerParser) -> list[int]:
+    """Heads of one sentence by the plain loop over steps, each by the mean of probabilities."""
+    (first, *_), batches = parsers, [batch_of(one, [example]) for one in parsers]
+    encodings = [one(batch) for one, batch in zip(parsers, batches, strict=True)]
+    memories = [(one.start[0][None], one.start[1][None]) for one in encodings]
+    lengths = batches[0].lengths
+    trees = PartialTrees(lengths, 1 + int(lengths), first.order, first.single_root)
     while not trees.finished.item():
         columns = [trees.top, trees.of_top(trees.previous), trees.of_top(trees.heads)]
-        inputs = parser._decoder_inputs(states, *(column[:, None] for column in columns))
-        output, (hidden, cell) = parser.lstm(inputs, (hidden.view(1, 1, -1), cell.view(1, 1, -1)))
-        scores = parser._arc_scores(states, parser.arc_mlp_h(output))[0, 0]
-        best = scores.masked_fill(~trees.legal()[0], float("-inf")).argmax()
+        chances = []
+        for at, (parser, states) in enumerate(zip(parsers, encodings, strict=True)):
+            inputs = parser._decoder_inputs(states, *(column[:, None] for column in columns))
+            output, memories[at] = parser.lstm(inputs, memories[at])
+            chances.append(parser._arc_scores(states, parser.arc_mlp_h(output))[0, 0].softmax(-1))
+        best = torch.stack(chances).mean(0).masked_fill(~trees.legal()[0], -1.0).argmax()
         trees.take(best[None], torch.tensor([0]))
     return trees.heads[0, 1:].tolist()
 
@@ -143,8 +161,37 @@ def greedy_by_hand(parser: StackPointerParser, batch: Batch) -> list[int]:
 def test_beam_of_one_is_greedy():
     parser = make(beam=1)
     for example in EXAMPLES:
-        batch = batch_of(parser, [example])
-        assert list(parser.predict([example.sentence])[0].heads) == greedy_by_hand(parser, batch)
+        assert list(parser.predict([example.sentence])[0].heads) == greedy_by_hand(example, parser)
+
+
+@torch.no_grad()
+def test_members_build_one_tree_step_by_step_and_do_not_vote():
+    """Also where most members' heads are a tree, the tree that they build together is another."""
+    differ = 0
+    for seed in range(0, 15, 3):
+        members = [make(seed + number) for number in range(3)]
+        joint = answers_of(members)
+        for example, tree, *own in zip(
+            EXAMPLES, joint, *map(answers_of, ([one] for one in members)), strict=True
+        ):
+            assert list(tree.heads) == greedy_by_hand(example, *members)
+            heads = zip(*(one.heads for one in own), strict=True)
+            voted = [max(some, key=some.count) for some in heads]
+            differ += is_tree(np.array([voted]), [len(voted)]).all() and list(tree.heads) != voted
+    assert differ >= 3
+
+
+def test_members_of_another_order_are_refused_by_path(tmp_path: Path):
+    parsers = {order: make(order=order) for order in ("inside_out", "left2right")}
+    found = []
+    for order, parser in parsers.items():
+        found.append(load(save_checkpoint(parser, tmp_path / order)))
+    with pytest.raises(InputError) as error:
+        ModelVictim(found)
+    assert error.value.path == str(tmp_path / "left2right")
+    assert f"it and {tmp_path / 'inside_out'} differ in order" in error.value.found
+    assert "order" in error.value.expected
+    ModelVictim([parsers["inside_out"], make(sibling=False, grandparent=False)])
 
 
 @torch.no_grad()
@@ -245,15 +292,7 @@ def test_members_share_each_step(mean: str):
 
     def parses(members: list[StackPointerParser]) -> list[DependencyTree]:
         members[0].mean = mean
-        victim = ModelVictim(members)
-        words = victim.intern(["<none>"])  # a row, so that rows differ from the members' own
-        rows = [victim.intern(sentence.words) for sentence in sentences]
-        width = max(map(len, rows))
-        words = np.stack([np.pad(row, (0, width - len(row))) for row in rows])
-        lengths = np.array([len(row) for row in rows], dtype=np.int32)
-        with victim.evaluating():
-            found = victim.predict(words, np.zeros_like(words), lengths)
-        return victim.answers(found, lengths.tolist())
+        return answers_of(members)
 
     assert parses([parsers[0], make(0)]) == parses([parsers[0]]) == parsers[0].predict(sentences)
     both = parses(parsers)

@@ -9,8 +9,10 @@ import torch
 from robustparse.attacks.victim import LexicalVictim
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
+from robustparse.models.checkpoint import KEY, describe
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.dependency.trees import mst
+from robustparse.models.load import load
 from robustparse.models.victim import ModelVictim
 
 
@@ -144,7 +146,9 @@ def test_words_tags_and_the_training_dictionary(parser):
     assert list(victim.training_words) == list(victim.training_tags["xpos"])
 
 
-def test_gradients_are_those_of_the_loss_by_finite_differences(parser, examples):
+@pytest.mark.parametrize("kind", ["parser", "pointer"])
+def test_gradients_are_those_of_the_loss_by_finite_differences(kind, examples, request):
+    parser = request.getfixturevalue(kind)
     victim = ModelVictim([parser])
     numbered = parser.encode(examples)
     batch = numbered.batch(range(len(examples)), 1.0)
@@ -158,6 +162,8 @@ def test_gradients_are_those_of_the_loss_by_finite_differences(parser, examples)
         every = [np.ones(length, dtype=np.bool_) for length in lengths]
         gradient, vectors, norms = victim.gradient(*arrays_, gold, "cross_entropy", every)
         assert not torch.is_grad_enabled()
+        other, _, _ = victim.gradient(*arrays_, gold, "margin", every)
+        assert np.array_equal(other, gradient) == (kind == "pointer")  # which has its loss only
         embedded = parser.embed(batch)[:, 1:].numpy()
         assert vectors.shape == gradient.shape == embedded.shape
         rng = np.random.default_rng(0)
@@ -262,6 +268,24 @@ def test_parsers_that_cannot_answer_together_are_refused(make_parser, vocabulary
         with pytest.raises(InputError) as refused:
             ModelVictim(members)
         assert refused.value.key == "checkpoint"
+
+
+def test_parsers_of_other_labels_or_data_are_refused_by_path(make_parser, vocabulary, tmp_path):
+    fewer = replace(vocabulary, labels=vocabulary.labels[1:])
+    made = {"one": ({}, "a"), "labels": ({"known": fewer}, "a"), "data": ({}, "b")}
+    made |= {"same": ({}, "a"), "old": ({}, None)}  # the first checkpoints do not say
+    for name, (settings, trained_on) in made.items():
+        parser = make_parser(**settings)
+        content = {KEY: describe(parser, parser.vocabulary, trained_on)}
+        torch.save({**content, "state_dict": parser.state_dict()}, tmp_path / name)
+    found = {name: load(tmp_path / name) for name in made}
+    for name, says in (("labels", f"different labels: {vocabulary.labels[0]}"), ("data", "data")):
+        with pytest.raises(InputError) as refused:
+            ModelVictim([found["one"], found["same"], found[name]])
+        assert refused.value.path == str(tmp_path / name)
+        assert f"it and {tmp_path / 'one'} " in refused.value.found
+        assert says in refused.value.found
+    ModelVictim([found["one"], found["same"], found["old"]])
 
 
 def test_white_boxes_see_into_one_parser(make_parser):

@@ -7,7 +7,6 @@ defenses use nothing else of a model's inside.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -38,6 +37,7 @@ from robustparse.models.checkpoint import (
     specification,
 )
 from robustparse.models.encoders.base import Encoder
+from robustparse.models.encoders.dropout import evaluating
 from robustparse.models.optimization import Optimization
 from robustparse.models.scores import Mean
 from robustparse.tasks.task import Task
@@ -64,10 +64,16 @@ class Model(pl.LightningModule, ABC):
         delta_source: gives the delta of ``forward``; set by a gradient adversary while it trains.
         vocabulary: what the model knows of its training data.
         mean: of what it takes the mean where others answer together with it.
+        shared_settings: arguments that models must have in common to answer together.
+        checkpoint: the file that it was loaded from.
+        trained_on: what tells its training data from others, copies apart; None if unknown.
     """
 
     mean: Mean = "probabilities"
     unit: ClassVar[Unit] = "words"
+    shared_settings: ClassVar[tuple[str, ...]] = ()
+    checkpoint: str | None = None
+    trained_on: str | None = None
     vocabulary: Vocabulary
     task: ClassVar[Task]
 
@@ -327,7 +333,7 @@ class Model(pl.LightningModule, ABC):
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Add what makes the model anew; say which batch comes next."""
-        checkpoint[KEY] = describe(self, self.vocabulary)
+        checkpoint[KEY] = describe(self, self.vocabulary, self.trained_on)
         # A loader does not know that ``limit_train_batches`` ends an epoch before its end.
         for loader in loader_states(checkpoint):
             loader["position"] = batches_done(checkpoint) % int(self.trainer.num_training_batches)
@@ -385,16 +391,3 @@ class Model(pl.LightningModule, ABC):
         for name, value in metric.compute().items():
             self.log(f"{split}/{name}", value, prog_bar=name == self.task.headline)
         metric.reset()
-
-
-@contextmanager
-def evaluating(module: nn.Module) -> Iterator[None]:
-    """Switch to evaluation without gradients; afterwards every module's mode is what it was."""
-    modes = {part: part.training for part in module.modules()}
-    module.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        for part, training in modes.items():
-            part.training = training

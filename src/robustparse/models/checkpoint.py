@@ -1,7 +1,8 @@
 """What a checkpoint of ours holds in addition to Lightning's keys, and how it is read safely.
 
 The key ``robustparse`` holds the format's number, the version that wrote it, the model's
-specification (class path and plain arguments, nested) and the vocabulary as lists. Nothing in it is
+specification (class path and plain arguments, nested), the vocabulary as lists and, if known, a
+digest of the training data. Nothing in it is
 unpickled beyond what ``weights_only=True`` allows, and only public classes of
 ``robustparse.models`` are instantiated.
 """
@@ -118,13 +119,16 @@ def instantiate(spec: Mapping[str, Any], **given: Any) -> Any:
         ) from error
 
 
-def describe(model: object, vocabulary: Vocabulary) -> dict[str, Any]:
-    """Return what to store under ``KEY``."""
+def describe(
+    model: object, vocabulary: Vocabulary, trained_on: str | None = None
+) -> dict[str, Any]:
+    """Return what to store under ``KEY``; ``trained_on`` tells the training data from others."""
     return {
         "format": FORMAT,
         "version": __version__,
         "model": specification(model),
         "vocabulary": vocabulary.to_lists(),
+        "trained_on": trained_on,
     }
 
 

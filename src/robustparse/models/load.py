@@ -42,4 +42,5 @@ def load(path: str | Path, decoder: Decoder | None = None) -> Model:
             )
         model.decoder = decoder  # type: ignore[assignment]
     fill_weights(model, path, content["state_dict"])
+    model.checkpoint, model.trained_on = str(path), content[KEY].get("trained_on")
     return model.eval()

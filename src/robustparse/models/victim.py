@@ -14,7 +14,8 @@ from robustparse.data.batch import Batch
 from robustparse.data.sampler import EvaluationLoader, forward_words
 from robustparse.errors import InputError, check_choice
 from robustparse.metrics import PunctuationPolicy
-from robustparse.models.base import Model, Predictions, evaluating
+from robustparse.models.base import Model, Predictions
+from robustparse.models.encoders.dropout import evaluating
 from robustparse.models.encoders.word_table import UNKNOWN
 from robustparse.models.reference import ReferenceModel
 from robustparse.models.white_box import (
@@ -40,7 +41,8 @@ class ModelVictim:
     and training data is the first model's.
 
     Args:
-        models: under attack, all of one class and with the same labels.
+        models: under attack, all of one class, with the same labels and trained on the same data,
+            as far as their checkpoints say.
         precision: of their passes: the models' own, or bfloat16 products as in mixed training,
             which are faster on processors that have them and may move an answer here and there.
 
@@ -273,23 +275,36 @@ class _JointTable:
 
 
 def _check_members(models: Sequence[Model]) -> None:
-    """Refuse models that differ in class or in labels, and none at all."""
+    """Refuse models that differ in what a joint answer needs, and none at all."""
     if not models:
         raise InputError("no model to attack", key="checkpoint", expected="at least one")
     first = models[0]
     for number, model in enumerate(models[1:], start=2):
-        if type(model) is not type(first):
+        for found, expected in _differences(first, model):
+            own = "it" if model.checkpoint else f"model {number}"
             raise InputError(
-                f"model 1 is a {type(first).__name__} and model {number} a {type(model).__name__}",
+                f"{own} and {first.checkpoint or 'model 1'} {found}",
+                path=model.checkpoint,
                 key="checkpoint",
-                expected="models of one class",
+                expected=expected,
             )
-        if differing := set(model.vocabulary.labels) ^ set(first.vocabulary.labels):
-            raise InputError(
-                f"models 1 and {number} have different labels: {', '.join(sorted(differing))}",
-                key="checkpoint",
-                expected="models trained on the same labels",
-            )
+
+
+def _differences(first: Model, model: Model) -> Iterator[tuple[str, str]]:
+    """Yield why two models cannot answer together, and what could."""
+    if type(model) is not type(first):
+        names = f"a {type(model).__name__} and a {type(first).__name__}"
+        yield f"are of different classes: {names}", "models of one class"
+        return
+    if differing := set(model.vocabulary.labels) ^ set(first.vocabulary.labels):
+        labels = ", ".join(sorted(differing))
+        yield f"have different labels: {labels}", "models trained on the same labels"
+    for name in type(first).shared_settings:
+        own, other = getattr(model, name), getattr(first, name)
+        if own != other:
+            yield f"differ in {name}: {own} and {other}", f"models trained with the same {name}"
+    if first.trained_on and model.trained_on and first.trained_on != model.trained_on:
+        yield "were trained on different data", "models trained on the same training file"
 
 
 def _numpy(tensor: torch.Tensor) -> NDArray[np.float64]:

@@ -84,6 +84,8 @@ class StackPointerParser(DependencyParser):
         InputError: an unknown order, a number out of range, or see ``initialize``.
     """
 
+    shared_settings = ("order",)
+
     def __init__(
         self,
         encoder: Encoder | None = None,
@@ -107,12 +109,8 @@ class StackPointerParser(DependencyParser):
         check_least(owner, 2, hidden=hidden)
         check_least(owner, arc_dim=arc_dim, label_dim=label_dim, beam=beam)
         check_rates(owner, dropout=dropout)
-        self.hidden, self.arc_dim, self.label_dim, self.dropout = (
-            hidden,
-            arc_dim,
-            label_dim,
-            dropout,
-        )
+        self.hidden, self.dropout = hidden, dropout
+        self.arc_dim, self.label_dim = arc_dim, label_dim
         self.sibling, self.grandparent = sibling, grandparent
         self.order, self.single_root, self.beam = order, single_root, beam
         self.initialize(vocabulary, init_from)
@@ -204,7 +202,7 @@ class StackPointerParser(DependencyParser):
         return losses.new_zeros(len(batch)).index_add(0, rows, losses)
 
     def margin(self, states: Encoding, batch: Batch) -> Tensor:
-        """Return the loss: the scores of arcs depend on the steps before, so no margin is one."""
+        """Return the loss: arc scores depend on the steps before, so that no arc has a margin."""
         return self.loss(states, batch)
 
     def decode(

@@ -105,11 +105,11 @@ class LSTMEncoder(WordEncoder):
             size = RESERVED + len(vocabulary.xpos)
             self.tags = nn.Embedding(size, self.tag_dim, padding_idx=PADDING)
         if self.vectors is not None:
-            self._add_vectors(self.vectors)
+            self._add_vectors(self.vectors, vocabulary)
         self.table = WordTable(vocabulary, self.vector_words or ())
 
-    def _add_vectors(self, path: str) -> None:
-        matrix = self.read_vectors()
+    def _add_vectors(self, path: str, vocabulary: Vocabulary) -> None:
+        matrix = self.read_vectors(vocabulary)
         if len(matrix):
             matrix = _divided_by_deviation(matrix, path)
         words = self.vector_words or ()

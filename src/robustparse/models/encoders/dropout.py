@@ -1,7 +1,10 @@
-"""The two dropouts of the biaffine parser (Dozat and Manning 2017, section 3.3)."""
+"""The two dropouts of the biaffine parser (Dozat and Manning 2017, section 3.3), and none of it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 
 def shared_dropout(inputs: Tensor, probability: float, training: bool) -> Tensor:
@@ -38,3 +41,16 @@ def word_dropout(parts: list[Tensor], probability: float, training: bool) -> lis
         return [parts[0] * keep[0].unsqueeze(-1)]
     scale = len(parts) / torch.stack(keep).sum(0).clamp(min=1.0)
     return [part * (mask * scale).unsqueeze(-1) for part, mask in zip(parts, keep, strict=True)]
+
+
+@contextmanager
+def evaluating(module: nn.Module) -> Iterator[None]:
+    """Switch to evaluation without gradients; afterwards every module's mode is what it was."""
+    modes = {part: part.training for part in module.modules()}
+    module.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        for part, training in modes.items():
+            part.training = training

@@ -3,6 +3,7 @@
 Text classifiers read such embeddings without a context (Kim 2014; Jin et al. 2020).
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,11 @@ from robustparse.errors import InputError, check_least, check_rates
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.word_table import PADDING, RESERVED, ROOT, UNKNOWN, FormTable
 from robustparse.vectors import read_vectors
+
+LEAST_COVERAGE = 0.5
+"""Share of the vocabulary's words below which vectors do not fit the training data."""
+
+log = logging.getLogger(__name__)
 
 _SPREAD = 0.25  # of random embeddings, uniform on both sides of 0 (Kim 2014)
 
@@ -63,10 +69,11 @@ class WordEncoder(Encoder):
                 found, remedy = "has no effect without vectors", "set vectors, or leave it out"
                 raise InputError(found, key=f"{type(self).__name__}: {name}", remedy=remedy)
 
-    def read_vectors(self) -> NDArray[np.float32]:
+    def read_vectors(self, vocabulary: Vocabulary) -> NDArray[np.float32]:
         """Return the vectors of ``vector_words``, ``(words, word_dim)``, which are noted.
 
         There is none where a checkpoint gave the words: it holds the vectors among its weights.
+        Vectors of less than `LEAST_COVERAGE` of the vocabulary's words are warned of.
 
         Raises:
             InputError: the file cannot be read, or its vectors have another width.
@@ -81,6 +88,13 @@ class WordEncoder(Encoder):
                 path=self.vectors,
                 remedy=f"set word_dim to {matrix.shape[1]}",
             )
+        if vocabulary.words:
+            there = {word.lower() for word in self.vector_words}
+            share = len(there.intersection(vocabulary.words)) / len(vocabulary.words)
+            if share < LEAST_COVERAGE:
+                message = "%s: holds vectors of %.1f%% of the training words, below %.0f%%: "
+                message += "are they of another language, or capped by max_vectors?"
+                log.warning(message, self.vectors, 100 * share, 100 * LEAST_COVERAGE)
         return matrix
 
     def restore(self, saved: Mapping[str, Any]) -> None:
@@ -141,7 +155,7 @@ class WordEmbeddings(WordEncoder):
 
     def build(self, vocabulary: Vocabulary) -> None:
         """Make the table: random numbers, in part overwritten by vectors."""
-        matrix = self.read_vectors()
+        matrix = self.read_vectors(vocabulary)
         words = vocabulary.words if self.vectors is None else tuple(self.vector_words or ())
         self.words = nn.Embedding(RESERVED + len(words), self.word_dim, padding_idx=PADDING)
         weight = self.words.weight.detach().uniform_(-_SPREAD, _SPREAD)
