@@ -96,8 +96,8 @@ def answered(parser: SemanticParser, batch: Batch) -> tuple[list[LogicalForm], n
 def trees(parser: TranX, batch: Batch) -> list[Node | None]:
     """The trees of the forms: another tree may be printed as the same form."""
     stepper = ActionStepper(parser, [parser], [parser(batch)])
-    beam_search(stepper, len(batch), parser.beam, parser.longest)
-    return [stepper.derivations[row].tree for row in stepper.best()]
+    settings = (len(batch), parser.beam, parser.longest)
+    return beam_search(stepper, *settings, per_action=parser.per_action)[0]
 
 
 def with_gold(parser: SemanticParser, example: Example, gold: LogicalForm | Node) -> Batch:
@@ -224,7 +224,7 @@ def steps_of(parser: TranX, form: str) -> list[tuple[int, int]]:
     """The actions of a form as (number, number of the parent's rule)."""
     numbers, derivation, steps = parser.numbers, Derivation(grammar_of("lambda")), []
     for action in actions_of(to_ast(read_form(form, "lambda"), "lambda")):
-        steps.append((numbers.number(action), numbers.frontier(derivation)[0]))
+        steps.append((numbers.number(action), numbers.kind(derivation).parent))
         derivation = derivation.apply(action)
     return steps
 
@@ -364,7 +364,7 @@ def test_it_learns_prolog(kind: str):
 def test_a_sketch_that_no_form_has_gives_none(sketch: str, monkeypatch: pytest.MonkeyPatch):
     form = LogicalForm("( a ( ANS ) ) ; ( \\+ b ( ANS ) )", "prolog")
     parser = make("Coarse2Fine", examples=[Example(0, EXAMPLES[0].sentence, form)])
-    monkeypatch.setattr(SketchStepper, "best", lambda self: [sketch.split()] * self.texts)
+    monkeypatch.setattr(SketchStepper, "answer", lambda *_: sketch.split())
     assert parser.predict([EXAMPLES[0].sentence] * 2) == ["", ""]
 
 

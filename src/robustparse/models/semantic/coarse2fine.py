@@ -267,15 +267,15 @@ class Coarse2Fine(SemanticParser):
     ) -> tuple[list[str], NDArray[np.float64]]:
         """Return the forms of the best sketches; one that cannot be written is empty."""
         coarse = SketchStepper(self, members, states)
-        total = beam_search(coarse, coarse.texts, self.beam, self.longest)[:, 0]
-        sketches = coarse.best()
+        texts = len(batches[0])
+        sketches, total = beam_search(coarse, texts, self.beam, self.longest)
         places = [_places(sketch) for sketch in sketches]
+        if not any(places):
+            return [""] * texts, total.double().exp().cpu().numpy()
         fine = LeafStepper(self, members, states, sketches, places)
-        most = max(map(len, places), default=0)
-        if most:
-            total = total + beam_search(fine, fine.texts, self.beam, most)[:, 0]
-        forms = [_printed(tokens, self.language) for tokens in fine.best()]
-        return forms, total.double().exp().cpu().numpy()
+        forms, of_leaves = beam_search(fine, texts, self.beam, max(map(len, places)))
+        found = [_printed(tokens, self.language) for tokens in forms]
+        return found, (total + of_leaves).double().exp().cpu().numpy()
 
 
 def _printed(tokens: Sequence[str], language: str) -> str:
