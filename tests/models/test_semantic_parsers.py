@@ -13,7 +13,7 @@ from robustparse.data.batch import Batch
 from robustparse.data.sample.questions import sample_questions
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
-from robustparse.grammars import Derivation, Node, actions_of, grammar_of, read_form, to_ast
+from robustparse.grammars import Derivation, Node, actions_of, language_named
 from robustparse.models import (
     Coarse2Fine,
     LSTMEncoder,
@@ -222,8 +222,9 @@ def test_the_loss_by_hand():
 
 def steps_of(parser: TranX, form: str) -> list[tuple[int, int]]:
     """The actions of a form as (number, number of the parent's rule)."""
-    numbers, derivation, steps = parser.numbers, Derivation(grammar_of("lambda")), []
-    for action in actions_of(to_ast(read_form(form, "lambda"), "lambda")):
+    language, numbers, steps = language_named("lambda"), parser.numbers, []
+    derivation = Derivation(language.grammar)
+    for action in actions_of(language.to_ast(language.read(form))):
         steps.append((numbers.number(action), numbers.kind(derivation).parent))
         derivation = derivation.apply(action)
     return steps

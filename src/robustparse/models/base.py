@@ -69,7 +69,7 @@ class Model(pl.LightningModule, ABC):
     mean: Mean = "probabilities"
     unit: ClassVar[Unit] = "words"
     vocabulary: Vocabulary
-    task: ClassVar[Task]
+    task: Task
 
     def __init__(self, encoder: Encoder, optimization: Optimization, seed: int) -> None:
         super().__init__()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from robustparse.data.utterances.forms import read_forms
 from robustparse.data.utterances.raw import raw_utterance, slots_in
 from robustparse.errors import InputError
-from robustparse.grammars import LANGUAGES, exact_match, language_of, read_form, tranx_match
+from robustparse.grammars import exact_match, language_named, language_of, tranx_match
 from robustparse.metrics import PunctuationPolicy, percent
 from robustparse.tasks.task import Record
 from robustparse.tasks.text import TextTask, template
@@ -25,6 +25,9 @@ class SemanticTask(TextTask):
 
     ``exact_match`` compares canonical forms, in which bound variables have no names and conjuncts
     no order; ``tranx_match`` compares as the released code of TranX does, ``string_match`` tokens.
+
+    Args:
+        language: of forms that are read, see `read_forms`; a model gives that of its own.
     """
 
     name = "semantic"
@@ -36,6 +39,9 @@ class SemanticTask(TextTask):
         "another color.</li></ul>"
     )
 
+    def __init__(self, language: str | None = None) -> None:
+        self.language = language
+
     def read(
         self,
         path: str | Path,
@@ -45,7 +51,7 @@ class SemanticTask(TextTask):
         columns: Sequence[str] | None = None,
     ) -> list[Example]:
         """See `read_forms`."""
-        return read_forms(path, columns, max_length, gold, limit)
+        return read_forms(path, columns, max_length, gold, limit, self.language)
 
     def sample(self, seed: int, split: str) -> list[Example]:
         """See `Task.sample`."""
@@ -77,9 +83,9 @@ class SemanticTask(TextTask):
 
     def gold(self, text: str) -> LogicalForm:
         """See `Task.gold`."""
-        language = language_of(text.split())
-        read_form(text, language)
-        return LogicalForm(text, language)
+        language = language_named(self.language or language_of(text.split()))
+        language.read(text)
+        return LogicalForm(text, language.name)
 
     def warnings(
         self,
@@ -139,10 +145,7 @@ class SemanticTask(TextTask):
         form, language = record.get("form"), record.get("language")
         if not isinstance(form, str):
             raise InputError(f"got {form!r}", key="form", expected="a string")
-        if language not in LANGUAGES:
-            expected = f"one of {', '.join(LANGUAGES)}"
-            raise InputError(f"got {language!r}", key="language", expected=expected)
-        return LogicalForm(form, language)
+        return LogicalForm(form, language_named(str(language)).name)
 
     def draw(self, record: Record) -> str:
         """Draw both utterances, and the logical form before and after."""

@@ -346,9 +346,8 @@ class PointerStepper:
 
     def keep(self, texts: Tensor) -> None:
         """See `Stepper`."""
-        rows = rows_of(texts, self.width)
-        self.select(rows)
-        self.sentences = self.sentences[: len(rows)]
+        self.select(rows_of(texts, self.width))
+        self.sentences = self.sentences[: len(texts) * self.width]
         for one in self.members:
             one.encoding = one.encoding.of(texts)
 

@@ -48,7 +48,7 @@ class ActionStepper:
         self.derivations = [Derivation(first.numbers.grammar)] * len(rows)
         self.before = torch.zeros_like(rows)
         self.masks = first.numbers.masks.to(rows.device)
-        self._look()
+        self.kinds, self.frontier = self._look()
 
     @property
     def finished(self) -> Tensor:
@@ -90,7 +90,7 @@ class ActionStepper:
                 self.derivations, actions.tolist(), fitting, strict=True
             )
         ]
-        self._look()
+        self.kinds, self.frontier = self._look()
         return torch.zeros(len(actions), device=actions.device)
 
     def keep(self, texts: Tensor) -> None:
@@ -103,13 +103,13 @@ class ActionStepper:
         """Return the tree of a hypothesis; None of one that is not finished."""
         return self.derivations[row].tree
 
-    def _look(self) -> None:
-        """Look at the frontier fields: what is read of them, and which actions fit."""
+    def _look(self) -> tuple[Tensor, Frontier]:
+        """Return which actions fit the frontier fields, as rows of `masks`, and what is read."""
         kinds = [self.first.numbers.kind(one) for one in self.derivations]
         steps = [1 + one.parent_step for one in self.derivations]
-        parents, fields, types, self.kinds = torch.tensor(kinds, device=self.before.device).T
+        parents, fields, types, masks = torch.tensor(kinds, device=self.before.device).T
         parent_steps = torch.tensor(steps, device=self.before.device)
-        self.frontier = Frontier(parents, fields, types, parent_steps)
+        return masks, Frontier(parents, fields, types, parent_steps)
 
 
 class _Member:

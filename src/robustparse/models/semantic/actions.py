@@ -11,9 +11,9 @@ from robustparse.grammars import (
     Action,
     Derivation,
     Field,
+    Grammar,
     Node,
     actions_of,
-    grammar_of,
 )
 
 COLUMNS = ("actions", "parents", "fields", "types", "parent_steps")
@@ -51,7 +51,7 @@ class ActionNumbers:
     """Numbers of actions, from 1: rules in the order of the grammar, REDUCE, tokens.
 
     Args:
-        language: of the forms.
+        grammar: of the trees.
         labels: the tokens of forms seen in training.
 
     Attributes:
@@ -61,8 +61,8 @@ class ActionNumbers:
         masks: ``(masks, unknown)`` the actions that fit a field; none fit after the end, row 0.
     """
 
-    def __init__(self, language: str, labels: Sequence[str]) -> None:
-        self.grammar = grammar = grammar_of(language)
+    def __init__(self, grammar: Grammar, labels: Sequence[str]) -> None:
+        self.grammar = grammar
         reduce = 1 + len(grammar.constructors)
         self.unknown = reduce + 1 + len(labels)
         self.rules, self.tokens = slice(1, reduce + 1), slice(reduce + 1, self.unknown)
@@ -101,8 +101,9 @@ class ActionNumbers:
         """Return the numbers of the actions that fit a field."""
         if field.type in self.grammar.primitives:
             return list(range(self.tokens.start, self.tokens.stop))
-        fitting = [one for one in self.grammar.constructors if one.type == field.type]
-        return [self.number(one) for one in (*fitting, *([REDUCE] if field.repeated else []))]
+        rules = [one for one in self.grammar.constructors if one.type == field.type]
+        fitting: list[Action] = [*rules, REDUCE] if field.repeated else [*rules]
+        return [self.number(one) for one in fitting]
 
     def steps(self, tree: Node) -> list[tuple[int, ...]]:
         """Return the columns of each step of a tree."""

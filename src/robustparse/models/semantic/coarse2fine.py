@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_least, check_rates
-from robustparse.grammars import print_form, read_form
+from robustparse.grammars import Language
 from robustparse.grammars.sketches import (
     CLOSE,
     CONNECTIVES,
@@ -192,7 +192,7 @@ class Coarse2Fine(SemanticParser):
 
     def columns_of(self, form: LogicalForm) -> dict[str, Sequence[int]]:
         """Add the sketch and the leaves."""
-        tree = read_form(form, self.language)
+        tree = self.language.read(form)
         sketch, tokens = sketch_of(tree), tokens_of(tree)
         places, ids = places_of(sketch), self.vocabulary.label_ids
         unknown = self.sketch_end + 1
@@ -278,9 +278,9 @@ class Coarse2Fine(SemanticParser):
         return found, (total + of_leaves).double().exp().cpu().numpy()
 
 
-def _printed(tokens: Sequence[str], language: str) -> str:
+def _printed(tokens: Sequence[str], language: Language) -> str:
     try:
-        return print_form(tree_of(tokens), language) if tokens else ""
+        return language.print(tree_of(tokens)) if tokens else ""
     except InputError:
         return ""
 

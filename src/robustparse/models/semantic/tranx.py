@@ -21,7 +21,6 @@ from torch import Tensor, nn
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import check_least, check_rates
-from robustparse.grammars import Node, from_ast, print_form, read_form, to_ast
 from robustparse.models.beam import beam_search
 from robustparse.models.encoders.base import Encoder, ends
 from robustparse.models.encoders.bilstm import LSTMEncoder
@@ -131,11 +130,11 @@ class TranX(SemanticParser):
     @cached_property
     def numbers(self) -> ActionNumbers:
         """Of the actions."""
-        return ActionNumbers(self.language, self.vocabulary.labels)
+        return ActionNumbers(self.language.grammar, self.vocabulary.labels)
 
     def columns_of(self, form: LogicalForm) -> dict[str, Sequence[int]]:
         """Add the gold actions."""
-        tree = to_ast(read_form(form, self.language), self.language)
+        tree = self.language.to_ast(self.language.read(form))
         columns = zip(*self.numbers.steps(tree), strict=True)
         return super().columns_of(form) | dict(zip(COLUMNS, columns, strict=True))
 
@@ -232,8 +231,6 @@ class TranX(SemanticParser):
         trees, scores = beam_search(
             stepper, len(batches[0]), self.beam, self.longest, per_action=self.per_action
         )
-        forms = ["" if tree is None else self._printed(tree) for tree in trees]
+        language = self.language
+        forms = ["" if tree is None else language.print(language.from_ast(tree)) for tree in trees]
         return forms, scores.double().exp().cpu().numpy()
-
-    def _printed(self, tree: Node) -> str:
-        return print_form(from_ast(tree, self.language), self.language)
