@@ -376,6 +376,23 @@ def test_over_a_transformer(tmp_path: Path):
         assert parser.predict([example.sentence]) == [form]
 
 
+@pytest.mark.parametrize(
+    ("kind", "form", "expected"),
+    [
+        ("TranX", "( not ( a $0 ) ( b $0 ) )", "not with argument"),
+        ("TranX", "( > $0 )", "compare with op, left, right"),
+        ("Coarse2Fine", "( a $0 c0 c0 c0 )", "1 to 3"),
+    ],
+)
+def test_forms_that_a_parser_cannot_learn_are_named_by_line(kind: str, form: str, expected: str):
+    parser, odd = make(kind), Example(6, EXAMPLES[0].sentence, LogicalForm(form, "lambda"), "x")
+    with pytest.raises(InputError) as error:
+        parser.check_readable([*EXAMPLES, odd], "geo/train.tsv")
+    found = error.value
+    assert (found.path, found.line, found.expected) == ("geo/train.tsv", 7, expected)
+    parser.check_readable(EXAMPLES, "geo/train.tsv")
+
+
 @pytest.mark.parametrize("settings", [{"beam": 0}, {"longest": 0}, {"smoothing": 1.0}])
 def test_numbers_out_of_range(settings: dict[str, Any]):
     with pytest.raises(InputError) as error:

@@ -13,11 +13,9 @@ from robustparse.data.utterances.raw import raw_utterance, slots_in
 from robustparse.errors import InputError
 from robustparse.grammars import exact_match, language_named, language_of, tranx_match
 from robustparse.metrics import PunctuationPolicy, percent
-from robustparse.tasks.task import Record
+from robustparse.tasks.task import MOST_LISTED, Record
 from robustparse.tasks.text import TextTask, template
 from robustparse.types import Example, LogicalForm, Sentence
-
-_LINES = 20  # that a warning lists
 
 
 class SemanticTask(TextTask):
@@ -94,6 +92,7 @@ class SemanticTask(TextTask):
         known: Collection[str],
         punctuation: PunctuationPolicy = "none",
         training: bool = False,
+        most: int | None = MOST_LISTED,
     ) -> Iterator[str]:
         """Warn of tokens of logical forms that a parser never saw, and of slots without a word."""
         names = set(known)
@@ -107,8 +106,8 @@ class SemanticTask(TextTask):
             )
         lost = [one for one in examples if slots_in(one.gold.split()) - set(one.sentence.words)]
         if lost:
-            lines = ", ".join(str(one.id + 1) for one in lost[:_LINES])
-            more = ", …" if len(lost) > _LINES else ""
+            lines = ", ".join(str(one.id + 1) for one in lost[:most])
+            more = "" if most is None or len(lost) <= most else ", …"
             yield (
                 f"{path}: {len(lost)} utterances do not hold every slot of their logical forms, "
                 f"which a parser could only guess: lines {lines}{more}"
