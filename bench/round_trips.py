@@ -10,26 +10,17 @@ import json
 from pathlib import Path
 
 from robustparse.errors import InputError
-from robustparse.grammars import (
-    Derivation,
-    actions_of,
-    from_ast,
-    grammar_of,
-    language_of,
-    print_form,
-    read_form,
-    to_ast,
-)
+from robustparse.grammars import Derivation, Language, actions_of, language_named, language_of
 
 
-def round_trip(form: str, language: str) -> tuple[str, int]:
+def round_trip(form: str, language: Language) -> tuple[str, int]:
     """Return the form after reading, actions and printing, and how many actions it has."""
-    derivation = Derivation(grammar_of(language))
-    for action in actions_of(to_ast(read_form(form, language), language)):
+    derivation = Derivation(language.grammar)
+    for action in actions_of(language.to_ast(language.read(form))):
         derivation = derivation.apply(action)
     if derivation.tree is None:
         raise InputError(f"{form!r:.80} has too few actions")
-    return print_form(from_ast(derivation.tree, language), language), derivation.steps
+    return language.print(language.from_ast(derivation.tree)), derivation.steps
 
 
 def main() -> None:
@@ -44,7 +35,8 @@ def main() -> None:
             line for path in sorted(corpus.glob("*.tsv")) for line in path.open(encoding="utf-8")
         ]
         forms = [line.rstrip("\n").split("\t")[-1] for line in lines]
-        language = language_of(token for form in forms for token in form.split())
+        tokens = (token for form in forms for token in form.split())
+        language = language_named(language_of(tokens))
         back = [round_trip(form, language) for form in forms]
         failed = sum(form != other for form, (other, _) in zip(forms, back, strict=True))
         most = max(steps for _, steps in back)

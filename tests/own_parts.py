@@ -16,5 +16,6 @@ def block(title: str, language: str = "python") -> str:
 
 
 def write_module(folder: Path) -> None:
-    """Put all of its classes into one module."""
+    """Put all of its classes into one module, and the grammar of its language next to it."""
     (folder / f"{MODULE}.py").write_text("\n\n".join(map(block, TITLES)), "utf-8")
+    (folder / "calls.asdl").write_text(block("A language", "text"), "utf-8")

@@ -97,7 +97,7 @@ class LogicalForm(str):
 
     Args:
         text: the form.
-        language: what it is written in, a name of `grammars.LANGUAGES`.
+        language: what it is written in, as `language_named` knows it.
     """
 
     language: str

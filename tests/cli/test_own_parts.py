@@ -1,5 +1,6 @@
 """Every example of docs/guides/own_parts.md runs from the command line."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.evaluation.lines import read_lines
+from robustparse.grammars import Derivation, actions_of, language_named
 from robustparse.models.checkpoint import KEY, read_checkpoint
+from robustparse.trust import trust
 
 PARTS = ("A candidate generator", "A constraint", "A goal")
 
@@ -53,8 +56,9 @@ def attacked(made: Path, *titles: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("title", TITLES)
-def test_no_example_is_longer_than_twenty_lines(title: str) -> None:
-    assert len([line for line in block(title).splitlines() if line]) <= 20
+def test_no_example_is_long(title: str) -> None:
+    most = 30 if title == "A language" else 20
+    assert len([line for line in block(title).splitlines() if line]) <= most
 
 
 def test_a_search(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -179,3 +183,59 @@ def test_a_defense_and_an_encoder(made: Path, capsys: pytest.CaptureFixture[str]
     sys.modules.pop(MODULE)
     main([*options, "--trust", MODULE])
     assert len(read_lines(Path("out/examples.jsonl"))) == 2
+
+
+CALLS = (
+    "rivers in c0\tboth ( river , in ( c0 ) )",
+    "how many rivers\tcount ( river )",
+    "is c0 in c1\tin ( c0 , c1 )",
+    "c1\tc1",
+)
+SMALL = """
+trainer: {accelerator: cpu, max_epochs: 60, limit_val_batches: 0, logger: false}
+model:
+  class_path: robustparse.models.TranX
+  init_args:
+    encoder:
+      class_path: robustparse.models.LSTMEncoder
+      init_args: {word_dim: 12, character_dim: 0, hidden: 12, layers: 1, dropout: 0.0}
+    action_dim: 12
+    hidden: 24
+    dropout: 0.0
+    smoothing: 0.0
+    optimization: {learning_rate: 0.02}
+"""
+
+
+def test_a_language(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A parser learns it, and its checkpoint reads and compares forms with trust only."""
+    Path("small.yaml").write_text(SMALL)
+    Path("calls.yaml").write_text(block("A language", "yaml"))
+    Path("train.tsv").write_text("".join(f"{line}\n" for line in CALLS))
+    fit = ["fit", "-c", "small.yaml", "-c", "calls.yaml", "--data.init_args.train_file"]
+    fit += ["train.tsv", "--data.init_args.min_count", "1", "--trainer.default_root_dir", "run"]
+    assert f"--trust {MODULE}" in mistake(capsys, *fit)
+    main([*fit, "--trust", MODULE])
+    assert read_checkpoint("run/last.ckpt")[KEY]["vocabulary"]["languages"] == [f"{MODULE}.Calls"]
+    # In another order, which the language says is the same.
+    again = [CALLS[0].replace("river , in ( c0 )", "in ( c0 ) , river"), *CALLS[1:]]
+    Path("test.tsv").write_text("".join(f"{line}\n" for line in again))
+    scored = ["evaluate", "--checkpoint", "run/last.ckpt", "--data", "test.tsv", "--out", "scores"]
+    monkeypatch.setattr("robustparse.trust._trusted", set())  # as in another process
+    assert f"--trust {MODULE}" in mistake(capsys, *scored)
+    main([*scored, "--trust", MODULE])
+    scores = json.loads(Path("scores/scores.json").read_text())
+    assert [scores[name] for name in ("exact_match", "string_match")] == [100.0, 75.0]
+    Path("test.tsv").write_text("c0\tin ( c0\n")
+    assert "test.tsv:1" in mistake(capsys, *scored, "--trust", MODULE)
+
+
+@pytest.mark.parametrize("form", [line.split("\t")[1] for line in CALLS])
+def test_forms_of_a_language_survive_as_actions(form: str) -> None:
+    trust([MODULE])
+    calls = language_named(f"{MODULE}.Calls")
+    derivation = Derivation(calls.grammar)
+    for action in actions_of(calls.to_ast(calls.read(form))):
+        derivation = derivation.apply(action)
+    assert derivation.tree is not None
+    assert calls.print(calls.from_ast(derivation.tree)) == form

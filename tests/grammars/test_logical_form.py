@@ -10,11 +10,12 @@ from robustparse.grammars import (
     Tree,
     canonical,
     exact_match,
+    language_named,
     language_of,
-    print_form,
-    read_form,
     tranx_match,
+    with_sorted_children,
 )
+from robustparse.grammars.language import bracketed
 
 FORMS = {
     "lambda": [
@@ -40,7 +41,8 @@ CASES = [(language, form) for language, forms in FORMS.items() for form in forms
 
 @pytest.mark.parametrize(("language", "form"), CASES)
 def test_forms_survive_reading_and_printing(language: str, form: str):
-    assert print_form(read_form(form, language), language) == form
+    known = language_named(language)
+    assert known.print(known.read(form)) == form
     assert exact_match(form, form, language)
 
 
@@ -52,8 +54,8 @@ def test_languages_are_told_by_their_tokens():
 def test_trees_by_hand():
     form = "job ( ANS ) , ( ( a ( ANS ) ) ; ( \\+ b ( ANS , c ) ) )"
     either = ("or", ("a", "ANS"), ("not", ("b", "ANS", "c")))
-    assert read_form(form, "prolog") == ("and", ("job", "ANS"), either)
-    assert read_form("( f ( g $0 ) s0 )", "lambda") == ("f", ("g", "$0"), "s0")
+    assert language_named("prolog").read(form) == ("and", ("job", "ANS"), either)
+    assert language_named("lambda").read("( f ( g $0 ) s0 )") == ("f", ("g", "$0"), "s0")
 
 
 @pytest.mark.parametrize(
@@ -67,7 +69,7 @@ def test_trees_by_hand():
 )
 def test_what_is_no_form_is_refused_and_never_right(language: str, form: str):
     with pytest.raises(InputError) as error:
-        read_form(form, language)
+        language_named(language).read(form)
     assert error.value.expected
     assert not exact_match(form, FORMS[language][1], language)
     assert not exact_match(form, form, language)
@@ -166,11 +168,11 @@ def test_names_and_order_do_not_count_and_constants_do():
     moved = 0
     for _ in range(300):
         tree = random_tree(rng, 4, ())
-        form = print_form(tree, "lambda")
+        form = bracketed(tree)
         variables = sorted({token for token in form.split() if token[0] == "$"})
         new = [f"$x{i}" for i in rng.permutation(len(variables))]
         other = changed(tree, rng, dict(zip(variables, new, strict=True)))
-        again = print_form(other, "lambda")
+        again = bracketed(other)
         moved += again != form
         assert canonical(again, "lambda") == canonical(form, "lambda")
         seen[form] = tree
@@ -181,3 +183,56 @@ def test_names_and_order_do_not_count_and_constants_do():
     assert moved > 200
     forms = sorted(seen)
     assert sum(exact_match(*pair, "lambda") for pair in pairwise(forms)) < len(forms) / 10
+
+
+def random_goals(rng: np.random.Generator, depth: int, variables: tuple[str, ...]) -> Tree:
+    """A form of Prolog."""
+    kind = rng.choice(["and", "or", "not", "pred"]) if depth else "pred"
+    if kind == "pred":
+        leaves = [str(rng.choice([*variables, "ANS", "s0", "c0"])) for _ in range(2)]
+        return (str(rng.choice(["loc", "area"])), *leaves)
+    size = {"and": int(rng.integers(2, 4)), "or": 2, "not": 1}[kind]
+    return (str(kind), *(random_goals(rng, depth - 1, variables) for _ in range(size)))
+
+
+def test_names_and_order_do_not_count_in_prolog_and_constants_do():
+    rng, prolog = np.random.default_rng(0), language_named("prolog")
+    moved = broken = 0
+    for _ in range(150):
+        tree = random_goals(rng, 3, ("J", "K", "L"))
+        form = prolog.print(tree)
+        new = ["JX", "KX", "LX", "MX"][: 3 + int(rng.integers(2))]
+        names = dict(zip("JKL", (new[i] for i in rng.permutation(len(new))[:3]), strict=True))
+        again = prolog.print(changed(tree, rng, names))
+        moved += again.replace("X", "") != form
+        assert canonical(again, "prolog") == canonical(form, "prolog"), (form, again)
+        # One constant more: no renaming and no order gives it back.
+        tokens = form.split()
+        places = [place for place, token in enumerate(tokens) if token in ("s0", "c0")]
+        if places:
+            tokens[int(rng.choice(places))] = "s1"
+            assert not exact_match(" ".join(tokens), form, "prolog")
+            broken += 1
+    assert min(moved, broken) > 75
+
+
+def test_conjuncts_and_disjuncts_are_sorted_by_given_heads_then_by_text():
+    either = "( or ( q $0 ) ( from $0 a ) )"
+    form = f"( lambda $0 e ( and ( to $0 b ) ( meal $0 ) {either} ( flight $0 ) ) )"
+    known = language_named("lambda")
+    found = known.print(with_sorted_children(known.read(form), ["flight", "from", "to"]))
+    either = "( or ( from $0 a ) ( q $0 ) )"
+    assert found == f"( lambda $0 e ( and ( flight $0 ) ( to $0 b ) ( meal $0 ) {either} ) )"
+    assert exact_match(found, form, "lambda")
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [("sql", "language"), ("os.path", "language"), ("robustparse.grammars.Node", "language")],
+)
+def test_what_is_no_language_is_refused(name: str, key: str):
+    with pytest.raises(InputError) as error:
+        language_named(name)
+    assert error.value.key == key
+    with pytest.raises(InputError):  # and makes no form wrong
+        exact_match("a", "a", name)

@@ -14,12 +14,8 @@ from robustparse.grammars import (
     Grammar,
     Node,
     actions_of,
-    from_ast,
-    grammar_of,
-    print_form,
-    read_form,
+    language_named,
     read_grammar,
-    to_ast,
 )
 
 SMALL = """
@@ -55,13 +51,14 @@ def test_what_is_no_grammar_is_refused(text: str):
 
 @pytest.mark.parametrize(("language", "form"), CASES)
 def test_forms_survive_as_actions(language: str, form: str):
-    node = to_ast(read_form(form, language), language)
-    derivation = Derivation(grammar_of(language))
+    known = language_named(language)
+    node = known.to_ast(known.read(form))
+    derivation = Derivation(known.grammar)
     for action in actions_of(node):
         assert not derivation.finished
         derivation = derivation.apply(action)
     assert derivation.tree == node
-    assert print_form(from_ast(node, language), language) == form
+    assert known.print(known.from_ast(node)) == form
 
 
 def trees(grammar: Grammar, type_: str, depth: int) -> list[Node]:
@@ -116,10 +113,11 @@ def test_allowed_actions_are_those_that_some_tree_continues_with():
 
 
 def test_parents_and_their_steps():
-    derivation = Derivation(grammar_of("lambda"))
+    known = language_named("lambda")
+    derivation = Derivation(known.grammar)
     assert (derivation.parent, derivation.parent_step) == (None, -1)
     seen = []
-    for action in actions_of(to_ast(read_form("( and ( a $0 ) ( b c0 ) )", "lambda"), "lambda")):
+    for action in actions_of(known.to_ast(known.read("( and ( a $0 ) ( b c0 ) )"))):
         parent = derivation.parent
         seen.append((parent and parent.name, derivation.parent_step, derivation.field.name))
         derivation = derivation.apply(action)
@@ -148,11 +146,11 @@ def test_parents_and_their_steps():
 )
 def test_forms_outside_the_grammar_are_refused(language: str, form: str):
     with pytest.raises(InputError) as error:
-        to_ast(read_form(form, language), language)
+        language_named(language).to_ast(language_named(language).read(form))
     assert error.value.expected
 
 
 def test_operators_are_constructors_and_other_heads_predicates():
-    node = to_ast(read_form("( max_speed $0 )", "lambda"), "lambda")
+    node = language_named("lambda").to_ast(("max_speed", "$0"))
     assert isinstance(node.constructor, Constructor)
     assert (node.constructor.name, node.values[0]) == ("Apply", ("max_speed",))

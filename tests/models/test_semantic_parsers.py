@@ -13,7 +13,7 @@ from robustparse.data.batch import Batch
 from robustparse.data.sample.questions import sample_questions
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
-from robustparse.grammars import Derivation, Node, actions_of, grammar_of, read_form, to_ast
+from robustparse.grammars import Derivation, Node, actions_of, language_named
 from robustparse.models import (
     Coarse2Fine,
     LSTMEncoder,
@@ -96,8 +96,8 @@ def answered(parser: SemanticParser, batch: Batch) -> tuple[list[LogicalForm], n
 def trees(parser: TranX, batch: Batch) -> list[Node | None]:
     """The trees of the forms: another tree may be printed as the same form."""
     stepper = ActionStepper(parser, [parser], [parser(batch)])
-    beam_search(stepper, len(batch), parser.beam, parser.longest)
-    return [stepper.derivations[row].tree for row in stepper.best()]
+    settings = (len(batch), parser.beam, parser.longest)
+    return beam_search(stepper, *settings, per_action=parser.per_action)[0]
 
 
 def with_gold(parser: SemanticParser, example: Example, gold: LogicalForm | Node) -> Batch:
@@ -222,9 +222,10 @@ def test_the_loss_by_hand():
 
 def steps_of(parser: TranX, form: str) -> list[tuple[int, int]]:
     """The actions of a form as (number, number of the parent's rule)."""
-    numbers, derivation, steps = parser.numbers, Derivation(grammar_of("lambda")), []
-    for action in actions_of(to_ast(read_form(form, "lambda"), "lambda")):
-        steps.append((numbers.number(action), numbers.frontier(derivation)[0]))
+    language, numbers, steps = language_named("lambda"), parser.numbers, []
+    derivation = Derivation(language.grammar)
+    for action in actions_of(language.to_ast(language.read(form))):
+        steps.append((numbers.number(action), numbers.kind(derivation).parent))
         derivation = derivation.apply(action)
     return steps
 
@@ -364,7 +365,7 @@ def test_it_learns_prolog(kind: str):
 def test_a_sketch_that_no_form_has_gives_none(sketch: str, monkeypatch: pytest.MonkeyPatch):
     form = LogicalForm("( a ( ANS ) ) ; ( \\+ b ( ANS ) )", "prolog")
     parser = make("Coarse2Fine", examples=[Example(0, EXAMPLES[0].sentence, form)])
-    monkeypatch.setattr(SketchStepper, "best", lambda self: [sketch.split()] * self.texts)
+    monkeypatch.setattr(SketchStepper, "answer", lambda *_: sketch.split())
     assert parser.predict([EXAMPLES[0].sentence] * 2) == ["", ""]
 
 
@@ -373,6 +374,23 @@ def test_over_a_transformer(tmp_path: Path):
     forms = parser.predict([example.sentence for example in EXAMPLES])
     for example, form in zip(EXAMPLES, forms, strict=True):
         assert parser.predict([example.sentence]) == [form]
+
+
+@pytest.mark.parametrize(
+    ("kind", "form", "expected"),
+    [
+        ("TranX", "( not ( a $0 ) ( b $0 ) )", "not with argument"),
+        ("TranX", "( > $0 )", "compare with op, left, right"),
+        ("Coarse2Fine", "( a $0 c0 c0 c0 )", "1 to 3"),
+    ],
+)
+def test_forms_that_a_parser_cannot_learn_are_named_by_line(kind: str, form: str, expected: str):
+    parser, odd = make(kind), Example(6, EXAMPLES[0].sentence, LogicalForm(form, "lambda"), "x")
+    with pytest.raises(InputError) as error:
+        parser.check_readable([*EXAMPLES, odd], "geo/train.tsv")
+    found = error.value
+    assert (found.path, found.line, found.expected) == ("geo/train.tsv", 7, expected)
+    parser.check_readable(EXAMPLES, "geo/train.tsv")
 
 
 @pytest.mark.parametrize("settings", [{"beam": 0}, {"longest": 0}, {"smoothing": 1.0}])

@@ -234,4 +234,6 @@ def test_utterances_without_a_slot_of_their_form_are_told():
     assert found.endswith("guess: lines 2, 4")
     (many,) = TASK.warnings([examples[1]] * 21, "x.tsv", known)
     assert many.endswith(", 2, …")
+    (every,) = TASK.warnings([examples[1]] * 21, "x.tsv", known, most=None)
+    assert every.endswith(f"lines {', '.join(['2'] * 21)}")
     assert not list(TASK.warnings(examples[:1], "x.tsv", known))

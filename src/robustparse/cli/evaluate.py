@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from robustparse.models.load import Decoder
 from robustparse.models.scores import Mean
 from robustparse.models.victim import Precision
 from robustparse.perturbations.perturbation import Perturbation
+from robustparse.tasks.task import MOST_LISTED
 from robustparse.types import Example
 from robustparse.victims.black_box import BlackBox
 
@@ -43,6 +44,7 @@ def evaluate(
     columns: list[str] | None = None,
     perturbed: list[Perturbation] | None = None,
     perturbed_files: str | None = None,
+    list_all: bool = False,
     victim_settings: dict[str, Any] | None = None,
 ) -> None:
     """Score a checkpoint, or a --victim, on a data file.
@@ -70,14 +72,14 @@ def evaluate(
             a folder, for perturbed_files.
         perturbed_files: folder of perturbed texts, a file OPERATION.tsv for each operation, with
             the columns perturbed text, original, answer.
+        list_all: list every line that a warning is about, not the first 20 only.
         victim_settings: what the victim was made of, which a command knows.
     """
     source = command_source(checkpoint, victim_settings, decoder, precision, mean)
     opened, names = source.open(device), source.names
     file = DataFile(data, seed, limit, max_length=max_length, columns=columns)
     examples = file.examples(opened, punctuation)
-    for warning in opened.warnings(examples, data, punctuation):
-        print(f"robustparse: {warning}", file=sys.stderr)
+    _warn(opened.warnings(examples, data, punctuation, None if list_all else MOST_LISTED))
     folder = None if out is None else make_folder(Path(out))
     answers, task = list(predictions(opened, examples)), opened.task
     scores = scores_of(task, answers, examples, punctuation)
@@ -94,6 +96,11 @@ def evaluate(
     terminal().print(score_table({Path(names[0]).stem: scores, **noisy}))
     if pairs:
         terminal().print(pairs_table(**pairs))
+
+
+def _warn(warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        print(f"robustparse: {warning}", file=sys.stderr)
 
 
 def _counts(examples: Sequence[Example]) -> dict[str, int]:

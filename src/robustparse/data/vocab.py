@@ -25,6 +25,7 @@ class Vocabulary:
         xpos: Penn tags, and universal ones of sentences that have no others.
         labels: of gold answers: dependency labels, classes, or tokens of logical forms.
         universal: the most frequent universal tag of each word of ``tagged``, or empty.
+        languages: of the logical forms.
         counts: how often each of ``words`` occurs, and last, all rarer words together. What needs
             them keeps them with its weights: checkpoints hold the lists only.
     """
@@ -36,6 +37,7 @@ class Vocabulary:
     xpos: tuple[str, ...]
     labels: tuple[str, ...]
     universal: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
     counts: tuple[int, ...] = field(default=(), compare=False)
 
     @classmethod
@@ -47,6 +49,7 @@ class Vocabulary:
         characters: Counter[str] = Counter()
         xpos: Counter[str] = Counter()
         labels: Counter[str] = Counter()
+        languages: Counter[str] = Counter()
         for example in examples:
             lowered = [word.lower() for word in example.sentence.words]
             words.update([*lowered, *map(str.lower, example.sentence.context)])
@@ -56,6 +59,8 @@ class Vocabulary:
                     counts[word][tag] += 1
             xpos.update(example.sentence.tags)
             labels.update(_labels(example.gold))
+            if isinstance(example.gold, LogicalForm):
+                languages[example.gold.language] += 1
         kept = [(word, count) for word, count in _ranked(words) if count >= min_count]
         rare = words.total() - sum(count for _, count in kept)
         tagged = [word for word, count in _ranked(words) if count >= TAGGED_FROM]
@@ -67,6 +72,7 @@ class Vocabulary:
             xpos=tuple(tag for tag, _ in _ranked(xpos)),
             labels=tuple(label for label, _ in _ranked(labels)),
             universal=_usual(tagged, universal),
+            languages=tuple(language for language, _ in _ranked(languages)),
             counts=(*(count for _, count in kept), rare),
         )
 
@@ -76,13 +82,13 @@ class Vocabulary:
 
     @classmethod
     def from_lists(cls, lists: Mapping[str, list[str]]) -> "Vocabulary":
-        """Return the inverse of ``to_lists``; the first checkpoints have no universal tags.
+        """Return the inverse of ``to_lists``; older checkpoints have none of the latest lists.
 
         Raises:
             InputError: a list is missing or unknown.
         """
         fields = set(cls._listed())
-        if set(lists) | {"universal"} != fields:
+        if set(lists) | {"universal", "languages"} != fields:
             expected = ", ".join(sorted(fields))
             raise InputError(f"holds {sorted(lists)}", key="vocabulary", expected=expected)
         return cls(**{name: tuple(values) for name, values in lists.items()})  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from robustparse.files import written
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.base import Model
 from robustparse.models.victim import ModelVictim, Precision
-from robustparse.tasks.task import Task
+from robustparse.tasks.task import MOST_LISTED, Task
 from robustparse.types import Example, Prediction
 
 
@@ -34,9 +34,13 @@ class AnsweringVictim(Victim, Protocol):
         """
 
     def warnings(
-        self, examples: Sequence[Example], path: str | Path, punctuation: PunctuationPolicy = "none"
+        self,
+        examples: Sequence[Example],
+        path: str | Path,
+        punctuation: PunctuationPolicy = "none",
+        most: int | None = MOST_LISTED,
     ) -> Iterator[str]:
-        """Yield what scores on a file suffer from."""
+        """Yield what scores on a file suffer from; see `Task.warnings`."""
 
 
 def evaluate(

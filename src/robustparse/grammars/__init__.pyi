@@ -1,29 +1,39 @@
-from .asdl import Constructor, Field, Grammar, grammar_of, read_grammar
-from .canonical import canonical, exact_match, tranx_match
-from .logical_form import LANGUAGES, Tree, language_of, print_form, read_form
-from .syntax import from_ast, to_ast
+from .asdl import Constructor, Field, Grammar, read_grammar
+from .comparison import canonical, exact_match, tranx_match
+from .lambda_calculus import LambdaCalculus
+from .language import (
+    Language,
+    Tree,
+    language_named,
+    language_of,
+    reordered,
+    with_sorted_children,
+)
+from .prolog import Prolog
+from .tokens import TokenReader
 from .transitions import REDUCE, Action, Derivation, Node, Reduce, actions_of
 
 __all__ = [
-    "LANGUAGES",
     "REDUCE",
     "Action",
     "Constructor",
     "Derivation",
     "Field",
     "Grammar",
+    "LambdaCalculus",
+    "Language",
     "Node",
+    "Prolog",
     "Reduce",
+    "TokenReader",
     "Tree",
     "actions_of",
     "canonical",
     "exact_match",
-    "from_ast",
-    "grammar_of",
+    "language_named",
     "language_of",
-    "print_form",
-    "read_form",
     "read_grammar",
-    "to_ast",
+    "reordered",
     "tranx_match",
+    "with_sorted_children",
 ]

@@ -7,8 +7,7 @@ none included. The type that is defined first is that of whole trees. ``#`` begi
 
 import re
 from dataclasses import dataclass
-from functools import cache, cached_property
-from importlib.resources import files
+from functools import cached_property
 
 from robustparse.errors import InputError
 
@@ -71,13 +70,6 @@ class Grammar:
     def types(self) -> tuple[str, ...]:
         """Primitive types, then composite ones."""
         return tuple(dict.fromkeys([*self.primitives, *(one.type for one in self.constructors)]))
-
-
-@cache
-def grammar_of(language: str) -> Grammar:
-    """Read the grammar of a language of logical forms, ``LANGUAGE.asdl`` in this package."""
-    path = files(__package__) / f"{language}.asdl"
-    return read_grammar(path.read_text(encoding="utf-8"), str(path))
 
 
 def read_grammar(text: str, path: str) -> Grammar:

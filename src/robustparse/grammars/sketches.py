@@ -7,17 +7,17 @@ whole form, its brackets joined to heads and types of variables left out, follow
 but for the leaves: ``(lambda (and flight@1 from@2 ) )`` says all of
 ``(lambda $0 (and (flight $0 ) (from $0 ci0 ) ) )`` but ``$0`` and ``ci0``.
 
-Trees are those of `read_form`, so that Prolog has sketches too: the published conversion of JOBS
-has a head of its own, ``answer``, for a form's conjunction, here ``and``. The released code writes
-the number of children to heads with bracketed children too.
+Trees are those of `Language.read`, so that Prolog has sketches too: the published conversion of
+JOBS has a head of its own, ``answer``, for a form's conjunction, here ``and``. The released code
+writes the number of children to heads with bracketed children too.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from robustparse.errors import InputError
-from robustparse.grammars.canonical import BINDERS
-from robustparse.grammars.logical_form import Tree
+from robustparse.grammars.lambda_calculus import BINDERS
+from robustparse.grammars.language import Tree
 
 LEAF, CLOSE = "<?>", ")"
 CONNECTIVES = ("and", "or", "not")

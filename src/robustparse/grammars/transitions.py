@@ -106,8 +106,7 @@ class Derivation:
         Raises:
             ValueError: the action does not fit the frontier field.
         """
-        fits = self.takes_token if isinstance(action, str) else action in self.allowed()
-        if not fits:
+        if not self._fits(action):
             raise ValueError(f"{action} does not fit the field {self.field}")
         nodes = list(self.open_nodes)
         if isinstance(action, Constructor):
@@ -123,6 +122,12 @@ class Derivation:
             if nodes:
                 nodes[-1] = _with_value(nodes[-1], tree)
         return Derivation(self.grammar, tuple(nodes), self.steps + 1, None if nodes else tree)
+
+    def _fits(self, action: Action) -> bool:
+        field = self.field
+        if isinstance(action, str):
+            return field.type in self.grammar.primitives
+        return action.type == field.type if isinstance(action, Constructor) else field.repeated
 
 
 def _with_value(node: _Open, value: Node | str) -> _Open:

@@ -40,7 +40,7 @@ from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.dropout import evaluating
 from robustparse.models.optimization import Optimization
 from robustparse.models.scores import Mean
-from robustparse.tasks.task import Task
+from robustparse.tasks.task import MOST_LISTED, Task
 from robustparse.types import Example, Prediction
 
 Predictions = tuple[NDArray[Any], ...]
@@ -75,7 +75,7 @@ class Model(pl.LightningModule, ABC):
     checkpoint: str | None = None
     trained_on: str | None = None
     vocabulary: Vocabulary
-    task: ClassVar[Task]
+    task: Task
 
     def __init__(self, encoder: Encoder, optimization: Optimization, seed: int) -> None:
         super().__init__()
@@ -251,13 +251,13 @@ class Model(pl.LightningModule, ABC):
         punctuation: PunctuationPolicy = "none",
         training: bool = False,
         gold: bool = True,
+        most: int | None = MOST_LISTED,
     ) -> Iterator[str]:
         """Yield what scores on a file, or training on it, suffer from; ``gold`` as in `encode`."""
-        for warning in self.encoder.warnings(example.sentence for example in examples):
-            yield f"{path}: {warning}"
+        known, texts = self.vocabulary.labels, [example.sentence for example in examples]
+        yield from (f"{path}: {warning}" for warning in self.encoder.warnings(texts))
         if gold:
-            known = self.vocabulary.labels
-            yield from self.task.warnings(examples, path, known, punctuation, training)
+            yield from self.task.warnings(examples, path, known, punctuation, training, most)
 
     def encode(
         self,

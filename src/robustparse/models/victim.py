@@ -25,7 +25,7 @@ from robustparse.models.white_box import (
     character_vectors,
     spelling,
 )
-from robustparse.tasks.task import Task
+from robustparse.tasks.task import MOST_LISTED, Task
 from robustparse.types import Example
 
 Precision = Literal["32-true", "bf16-mixed"]
@@ -92,10 +92,14 @@ class ModelVictim:
             model.check(examples)
 
     def warnings(
-        self, examples: Sequence[Example], path: str | Path, punctuation: PunctuationPolicy = "none"
+        self,
+        examples: Sequence[Example],
+        path: str | Path,
+        punctuation: PunctuationPolicy = "none",
+        most: int | None = MOST_LISTED,
     ) -> Iterator[str]:
         """See ``Model.warnings``, of the first model."""
-        return self.model.warnings(examples, path, punctuation)
+        return self.model.warnings(examples, path, punctuation, most=most)
 
     def intern(self, words: Sequence[str]) -> Tokens:
         """Return the victim's rows of words, ``(words,)``."""

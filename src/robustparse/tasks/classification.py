@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from robustparse.data.text_files import read_texts
 from robustparse.errors import InputError
 from robustparse.metrics import PunctuationPolicy, percent
-from robustparse.tasks.task import Record
+from robustparse.tasks.task import MOST_LISTED, Record
 from robustparse.tasks.text import TextTask, template
 from robustparse.types import Example, Label
 
@@ -59,6 +59,7 @@ class ClassificationTask(TextTask):
         known: Collection[str],
         punctuation: PunctuationPolicy = "none",
         training: bool = False,
+        most: int | None = MOST_LISTED,
     ) -> Iterator[str]:
         """Warn of labels that a classifier never saw."""
         unknown = [example for example in examples if example.gold not in known]

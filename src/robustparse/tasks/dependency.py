@@ -28,7 +28,7 @@ from robustparse.metrics import (
     tree_sums,
     unmatched_punctuation,
 )
-from robustparse.tasks.task import ANSWERS, Record, Task, reworded
+from robustparse.tasks.task import ANSWERS, MOST_LISTED, Record, Task, reworded
 from robustparse.tasks.tree_drawing import LEGEND, draw_pair
 from robustparse.types import DependencyTree, Example, Sentence
 
@@ -117,6 +117,7 @@ class DependencyTask(Task):
         known: Collection[str],
         punctuation: PunctuationPolicy = "none",
         training: bool = False,
+        most: int | None = MOST_LISTED,
     ) -> Iterator[str]:
         """Warn of labels that a parser never saw, and of tags by which no punctuation is found."""
         effect = "train heads only" if training else UNLEARNED

@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 from robustparse.data.utterances.forms import read_forms
 from robustparse.data.utterances.raw import raw_utterance, slots_in
 from robustparse.errors import InputError
-from robustparse.grammars import LANGUAGES, exact_match, language_of, read_form, tranx_match
+from robustparse.grammars import exact_match, language_named, language_of, tranx_match
 from robustparse.metrics import PunctuationPolicy, percent
-from robustparse.tasks.task import Record
+from robustparse.tasks.task import MOST_LISTED, Record
 from robustparse.tasks.text import TextTask, template
 from robustparse.types import Example, LogicalForm, Sentence
-
-_LINES = 20  # that a warning lists
 
 
 class SemanticTask(TextTask):
@@ -25,6 +23,9 @@ class SemanticTask(TextTask):
 
     ``exact_match`` compares canonical forms, in which bound variables have no names and conjuncts
     no order; ``tranx_match`` compares as the released code of TranX does, ``string_match`` tokens.
+
+    Args:
+        language: of forms that are read, see `read_forms`; a model gives that of its own.
     """
 
     name = "semantic"
@@ -36,6 +37,9 @@ class SemanticTask(TextTask):
         "another color.</li></ul>"
     )
 
+    def __init__(self, language: str | None = None) -> None:
+        self.language = language
+
     def read(
         self,
         path: str | Path,
@@ -45,7 +49,7 @@ class SemanticTask(TextTask):
         columns: Sequence[str] | None = None,
     ) -> list[Example]:
         """See `read_forms`."""
-        return read_forms(path, columns, max_length, gold, limit)
+        return read_forms(path, columns, max_length, gold, limit, self.language)
 
     def sample(self, seed: int, split: str) -> list[Example]:
         """See `Task.sample`."""
@@ -77,9 +81,9 @@ class SemanticTask(TextTask):
 
     def gold(self, text: str) -> LogicalForm:
         """See `Task.gold`."""
-        language = language_of(text.split())
-        read_form(text, language)
-        return LogicalForm(text, language)
+        language = language_named(self.language or language_of(text.split()))
+        language.read(text)
+        return LogicalForm(text, language.name)
 
     def warnings(
         self,
@@ -88,6 +92,7 @@ class SemanticTask(TextTask):
         known: Collection[str],
         punctuation: PunctuationPolicy = "none",
         training: bool = False,
+        most: int | None = MOST_LISTED,
     ) -> Iterator[str]:
         """Warn of tokens of logical forms that a parser never saw, and of slots without a word."""
         names = set(known)
@@ -101,8 +106,8 @@ class SemanticTask(TextTask):
             )
         lost = [one for one in examples if slots_in(one.gold.split()) - set(one.sentence.words)]
         if lost:
-            lines = ", ".join(str(one.id + 1) for one in lost[:_LINES])
-            more = ", …" if len(lost) > _LINES else ""
+            lines = ", ".join(str(one.id + 1) for one in lost[:most])
+            more = "" if most is None or len(lost) <= most else ", …"
             yield (
                 f"{path}: {len(lost)} utterances do not hold every slot of their logical forms, "
                 f"which a parser could only guess: lines {lines}{more}"
@@ -139,10 +144,7 @@ class SemanticTask(TextTask):
         form, language = record.get("form"), record.get("language")
         if not isinstance(form, str):
             raise InputError(f"got {form!r}", key="form", expected="a string")
-        if language not in LANGUAGES:
-            expected = f"one of {', '.join(LANGUAGES)}"
-            raise InputError(f"got {language!r}", key="language", expected=expected)
-        return LogicalForm(form, language)
+        return LogicalForm(form, language_named(str(language)).name)
 
     def draw(self, record: Record) -> str:
         """Draw both utterances, and the logical form before and after."""

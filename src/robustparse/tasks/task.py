@@ -19,6 +19,9 @@ Record = Mapping[str, Any]
 """A JSON object: an answer, or a line of ``examples.jsonl``."""
 
 
+MOST_LISTED = 20
+"""Lines of a file that a warning lists, unless all are asked for."""
+
 ANSWERS = ("gold", "clean", "attacked")
 """Of a line of ``examples.jsonl``: the gold answer, those before and after the attack."""
 
@@ -143,6 +146,7 @@ class Task(Protocol):
         known: Collection[str],
         punctuation: PunctuationPolicy = "none",
         training: bool = False,
+        most: int | None = MOST_LISTED,
     ) -> Iterator[str]:
         """Yield what lowers the scores of these examples, or the use of training on them.
 
@@ -152,6 +156,7 @@ class Task(Protocol):
             known: the names that a model's answers are made of, as it learnt them.
             punctuation: which words are to count.
             training: the examples are trained on, not scored.
+            most: lines that a warning lists at most; None lists all.
         """
         ...
 

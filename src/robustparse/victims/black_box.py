@@ -129,7 +129,9 @@ class BlackBox(ABC):
                 key = f"sentence {example.id + 1}"
                 raise InputError(f"a pair, and {self.name} is asked about single texts", key=key)
 
-    def warnings(self, examples: Sequence[Example], path: str | Path, *_: object) -> Iterator[str]:
+    def warnings(
+        self, examples: Sequence[Example], path: str | Path, *_: object, **__: object
+    ) -> Iterator[str]:
         """Yield nothing: what it learnt is not known."""
         return iter(())
 

@@ -14,8 +14,8 @@ from robustparse.types import Example, LogicalForm, States
 class WrongForm(Goal):
     """Make the victim answer with a form that does not match the gold one (`exact_match`).
 
-    Until then the victim's form is the gold one, and the score is 1 minus its probability: it rises
-    with the gold form's loss. A success has a score of 1.
+    Until then the victim's form is the gold one, and the score is 1 minus its probability, that is
+    1 - exp(-loss): it rises with the gold form's loss. A success has a score of 1.
     """
 
     def gold(self, examples: Sequence[Example], victim: Victim) -> list[Any]:

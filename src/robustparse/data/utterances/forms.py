@@ -19,7 +19,7 @@ from robustparse.data.text_files import (
 from robustparse.data.utterances.raw import check_raw
 from robustparse.errors import InputError
 from robustparse.files import read_lines
-from robustparse.grammars import language_of, read_form
+from robustparse.grammars import language_named, language_of, with_sorted_children
 from robustparse.types import Example, LogicalForm
 
 _LIMIT = "data.init_args.max_length"
@@ -31,6 +31,8 @@ def read_forms(
     max_length: int | None = None,
     gold: bool = True,
     limit: str = "max_length",
+    language: str | None = None,
+    sort_children: Sequence[str] | None = None,
 ) -> list[Example]:
     """Read utterances with logical forms, from files as `read_texts` reads them.
 
@@ -43,9 +45,13 @@ def read_forms(
         max_length: longest allowed utterance in words; None allows any.
         gold: every utterance has a logical form; otherwise it may be missing.
         limit: the setting by which a user raises ``max_length``, for the message.
+        language: of the forms, see `language_named`; None tells the shipped ones by their tokens.
+        sort_children: sort the children of ``and`` and ``or``: those with these heads come first,
+            in this order, all others follow by their text; None keeps the file's order.
 
     Raises:
-        InputError: names the file and the line of what cannot be used, as an unbalanced form.
+        InputError: names the file and the line of what cannot be used, as an unbalanced form; or
+            there is no such language.
     """
     raw = [] if columns else _raw_rows(Path(path))
     if raw:
@@ -53,16 +59,19 @@ def read_forms(
     else:
         examples = read_texts(path, columns, max_length, gold, limit)
         _refuse_pairs(examples, path)
-    language = language_of(token for example in examples for token in example.gold.split())
+    tokens = (token for example in examples for token in example.gold.split())
+    read_as = language_named(language or language_of(tokens))
     found = []
     for example in examples:
+        form: str = example.gold
         try:
-            if example.gold:
-                read_form(example.gold, language)
+            tree = read_as.read(form) if form else ""
+            if form and sort_children is not None:
+                form = read_as.print(with_sorted_children(tree, sort_children))
         except InputError as error:
             error.path, error.line = str(path), example.id + 1
             raise
-        found.append(replace(example, gold=LogicalForm(example.gold, language)))
+        found.append(replace(example, gold=LogicalForm(form, read_as.name)))
     return found
 
 
@@ -100,6 +109,9 @@ class LogicalFormDataModule(DataModule):
         columns: the names of the columns of utterance and form, where columns have names.
         held_out: the fraction of the training utterances, drawn from the seed, that is not trained
             on and takes the place of the development set.
+        language: of the forms: ``lambda``, ``prolog``, or the class path of a `Language` of a
+            trusted module; by default the first two are told by their tokens.
+        sort_children: see `read_forms` (flight, from, to for ATIS in the released code of TranX).
         settings: see `DataModule`.
 
     Raises:
@@ -107,16 +119,27 @@ class LogicalFormDataModule(DataModule):
     """
 
     def __init__(
-        self, columns: list[str] | None = None, held_out: float = 0.0, **settings: Any
+        self,
+        columns: list[str] | None = None,
+        held_out: float = 0.0,
+        language: str | None = None,
+        sort_children: list[str] | None = None,
+        **settings: Any,
     ) -> None:
         super().__init__(**settings)
         if not 0.0 <= held_out < 1.0:
             raise InputError(f"must be in [0, 1), got {held_out}", key="data.init_args.held_out")
         self.columns, self.held_out = columns, held_out
+        self.language, self.sort_children = language, sort_children
 
     def read(self, path: str | Path) -> list[Example]:
         """See `read_forms`."""
-        return read_forms(path, self.columns, self.max_length, limit=_LIMIT)
+        return read_forms(
+            *(path, self.columns, self.max_length),
+            limit=_LIMIT,
+            language=self.language,
+            sort_children=self.sort_children,
+        )
 
     def sample(self, split: str) -> list[Example]:
         """Return a split of the sample that the seed gives."""

@@ -20,7 +20,7 @@ from robustparse.data.batch import Batch, Column
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import check_least, check_rates
 from robustparse.metrics import PunctuationPolicy
-from robustparse.models.beam import beam_search
+from robustparse.models.beam import beam_search, rows_of
 from robustparse.models.dependency.biaffine import MLP, Biaffine
 from robustparse.models.dependency.parser import DependencyParser
 from robustparse.models.dependency.pointing import (
@@ -56,6 +56,12 @@ class Encoding:
     rel_d: Tensor
     start: tuple[Tensor, Tensor]
     padded: Tensor
+
+    def of(self, texts: Tensor) -> "Encoding":
+        """Return what belongs to these sentences, ``(batch,)``."""
+        start = (self.start[0][texts], self.start[1][texts])
+        parts = (self.inputs[texts], self.arc_d[texts], self.rel_d[texts])
+        return Encoding(*parts, start, self.padded[texts])
 
 
 class StackPointerParser(DependencyParser):
@@ -234,9 +240,9 @@ class StackPointerParser(DependencyParser):
         lengths = batches[0].lengths
         stepper = PointerStepper(self, members, states, lengths)
         steps = 2 * int(lengths.max()) + 1
-        scores, best = beam_search(stepper, len(lengths), self.beam, steps).max(1)
-        rows = self.beam * torch.arange(len(lengths), device=lengths.device) + best
-        return (stepper.trees.heads[rows], stepper.trees.labels[rows]), scores
+        trees, scores = beam_search(stepper, len(lengths), self.beam, steps)
+        heads, labels = (torch.stack(parts) for parts in zip(*trees, strict=True))
+        return (heads, labels), scores
 
     def _counted(self, batch: Batch) -> Tensor:
         """Mark the steps in the loss, ``(batch, steps)``: those whose child is a wanted word."""
@@ -294,7 +300,7 @@ class PointerStepper:
         encodings: Sequence[Encoding],
         lengths: Tensor,
     ) -> None:
-        self.texts, self.width, self.mean = len(lengths), first.beam, first.mean
+        self.width, self.mean = first.beam, first.mean
         rows = lengths.repeat_interleave(self.width)
         size = encodings[0].padded.shape[1]
         self.trees = PartialTrees(rows, size, first.order, first.single_root)
@@ -305,15 +311,15 @@ class PointerStepper:
         ]
 
     @property
-    def finished(self) -> bool:
-        """See `Stepper`."""
-        return bool(self.trees.finished.all())
+    def finished(self) -> Tensor:
+        """See `Stepper`; all trees of a sentence take the same number of steps."""
+        return self.trees.finished
 
     def scores(self) -> Tensor:
         """See `Stepper`."""
         trees = self.trees
         columns = (trees.top, trees.of_top(trees.previous), trees.of_top(trees.heads))
-        read_from = [column.view(self.texts, self.width) for column in columns]
+        read_from = [column.view(-1, self.width) for column in columns]
         found = [one.step(*read_from) for one in self.members]
         scores = mean_scores(found, self.mean).log_softmax(-1)
         scores = scores.flatten(0, 1).masked_fill(trees.finished[:, None], 0.0)
@@ -335,6 +341,17 @@ class PointerStepper:
         added = added.masked_fill(trees.finished, 0.0)
         trees.take(actions, labels)
         return added
+
+    def keep(self, texts: Tensor) -> None:
+        """See `Stepper`."""
+        self.select(rows_of(texts, self.width))
+        self.sentences = self.sentences[: len(texts) * self.width]
+        for one in self.members:
+            one.encoding = one.encoding.of(texts)
+
+    def answer(self, row: int) -> tuple[Tensor, Tensor]:
+        """Return heads and labels, each ``(1 + length,)``."""
+        return self.trees.heads[row].clone(), self.trees.labels[row].clone()
 
 
 class _Member:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from robustparse.grammars import Derivation
+from robustparse.grammars import Derivation, Node
+from robustparse.models.beam import rows_of
 from robustparse.models.scores import mean_scores
 from robustparse.models.semantic.actions import Frontier
 from robustparse.models.semantic.attention import Memory
+from robustparse.models.semantic.history import History
 
 if TYPE_CHECKING:
     from robustparse.models.semantic.tranx import TranX
@@ -36,43 +38,41 @@ class ActionStepper:
     def __init__(
         self, first: "TranX", parsers: Sequence["TranX"], readings: Sequence[Reading]
     ) -> None:
-        self.first, self.texts, self.width = first, len(readings[0].start), first.beam
-        rows = torch.arange(self.texts, device=first.device).repeat_interleave(self.width)
+        self.first, self.width = first, first.beam
+        texts = torch.arange(len(readings[0].start), device=first.device)
+        rows = texts.repeat_interleave(self.width)
         self.members = [
             _Member(one, reading, first, rows)
             for one, reading in zip(parsers, readings, strict=True)
         ]
         self.derivations = [Derivation(first.numbers.grammar)] * len(rows)
         self.before = torch.zeros_like(rows)
-        self.allowed = self._allowed()
+        self.masks = first.numbers.masks.to(rows.device)
+        self.kinds, self.frontier = self._look()
 
     @property
-    def finished(self) -> bool:
-        """See `Stepper`; a score only ever falls, so that a finished best form stays the best."""
-        return all(derivation.finished for derivation in self.derivations[:: self.width])
+    def finished(self) -> Tensor:
+        """See `Stepper`."""
+        return self.kinds == 0
 
     def scores(self) -> Tensor:
         """See `Stepper`; rules and tokens share a distribution each, whatever is allowed."""
         numbers = self.first.numbers
-        frontiers = [
-            (0, 0, 0, 0) if one.finished else numbers.frontier(one) for one in self.derivations
-        ]
-        frontier = Frontier(*torch.tensor(frontiers, device=self.before.device).T)
-        found = [one.step(self.before, frontier) for one in self.members]
+        found = [one.step(self.before, self.frontier) for one in self.members]
         scores = torch.full_like(found[0], float("-inf"))
         for part in (numbers.rules, numbers.tokens):
             scores[:, part] = mean_scores(
                 [one[:, part] for one in found], self.first.mean
             ).log_softmax(-1)
-        self.allowed = self._allowed()
-        scores = scores.masked_fill(~self.allowed, float("-inf"))
-        scores[[one.finished for one in self.derivations], 0] = 0.0
+        scores.masked_fill_(~self.masks[self.kinds], float("-inf"))
+        scores[self.finished, 0] = 0.0
         return scores
 
     def select(self, rows: Tensor) -> None:
         """See `Stepper`."""
         self.derivations = [self.derivations[row] for row in rows.tolist()]
-        self.before, self.allowed = self.before[rows], self.allowed[rows]
+        self.before, self.kinds = self.before[rows], self.kinds[rows]
+        self.frontier = Frontier(*(column[rows] for column in self.frontier))
         for one in self.members:
             one.select(rows)
 
@@ -83,34 +83,33 @@ class ActionStepper:
         continued with one that is not: they stay as they are, and are never chosen.
         """
         self.before = actions
-        fitting = self.allowed.gather(1, actions[:, None]).flatten().tolist()
+        fitting = self.masks[self.kinds, actions].tolist()
         self.derivations = [
             derivation.apply(self.first.numbers.action(number)) if fits else derivation
             for derivation, number, fits in zip(
                 self.derivations, actions.tolist(), fitting, strict=True
             )
         ]
+        self.kinds, self.frontier = self._look()
         return torch.zeros(len(actions), device=actions.device)
 
-    def best(self) -> list[int]:
-        """Return the row of each text's best finished hypothesis, or else of the best one."""
-        first = range(0, len(self.derivations), self.width)
-        finished = [
-            [row for row in range(one, one + self.width) if self.derivations[row].finished]
-            for one in first
-        ]
-        return [rows[0] if rows else one for one, rows in zip(first, finished, strict=True)]
+    def keep(self, texts: Tensor) -> None:
+        """See `Stepper`."""
+        self.select(rows_of(texts, self.width))
+        for one in self.members:
+            one.memory = one.memory.of(texts)
 
-    def _allowed(self) -> Tensor:
-        """Mark the actions that fit each frontier field, ``(rows, actions)``."""
-        numbers = self.first.numbers
-        fitting = [numbers.allowed(derivation) for derivation in self.derivations]
-        different = {id(one): one for one in fitting}  # one list for each kind of field
-        masks = torch.zeros(len(different), numbers.unknown, dtype=torch.bool)
-        for row, one in enumerate(different.values()):
-            masks[row, one] = True
-        rows = dict(zip(different, range(len(different)), strict=True))
-        return masks[[rows[id(one)] for one in fitting]].to(self.before.device)
+    def answer(self, row: int) -> Node | None:
+        """Return the tree of a hypothesis; None of one that is not finished."""
+        return self.derivations[row].tree
+
+    def _look(self) -> tuple[Tensor, Frontier]:
+        """Return which actions fit the frontier fields, as rows of `masks`, and what is read."""
+        kinds = [self.first.numbers.kind(one) for one in self.derivations]
+        steps = [1 + one.parent_step for one in self.derivations]
+        parents, fields, types, masks = torch.tensor(kinds, device=self.before.device).T
+        parent_steps = torch.tensor(steps, device=self.before.device)
+        return masks, Frontier(parents, fields, types, parent_steps)
 
 
 class _Member:
@@ -120,7 +119,7 @@ class _Member:
         self.parser, self.memory = parser, reading.memory
         start = reading.start[rows]
         self.state = (start, torch.zeros_like(start), torch.zeros_like(start))
-        self.history = start.new_zeros(len(rows), 1, start.shape[1])
+        self.history = History(torch.zeros_like(start)) if parser.parent_state else None
         rules = range(parser.numbers.rules.stop)
         tokens = [parser.numbers.number(label) for label in first.vocabulary.labels]
         self._numbers = torch.tensor([*rules, *tokens], device=rows.device)
@@ -128,13 +127,16 @@ class _Member:
     def step(self, before: Tensor, frontier: Frontier) -> Tensor:
         """Read actions ``(rows,)``, numbered as the first parser does -> scores of the next."""
         numbers = self._numbers[before]
-        self.state = self.parser.step(numbers, frontier, self.history, self.state, self.memory)
-        if self.parser.parent_state:
-            self.history = torch.cat([self.history, self.state[0][:, None]], dim=1)
+        history = self.history
+        parents = None if history is None else history.at(frontier.parent_steps)
+        self.state = self.parser.step(numbers, frontier, parents, self.state, self.memory)
+        if history is not None:
+            history.append(self.state[0])
         return self.parser.scores(self.state[2])[:, self._numbers]
 
     def select(self, rows: Tensor) -> None:
         """Continue with the hypotheses of these rows."""
         hidden, cell, attended = self.state
         self.state = (hidden[rows], cell[rows], attended[rows])
-        self.history = self.history[rows]
+        if self.history is not None:
+            self.history.select(rows)

@@ -3,15 +3,17 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
 from robustparse.grammars import (
     REDUCE,
     Action,
     Derivation,
+    Field,
+    Grammar,
     Node,
     actions_of,
-    grammar_of,
 )
 
 COLUMNS = ("actions", "parents", "fields", "types", "parent_steps")
@@ -28,31 +30,57 @@ class Frontier(NamedTuple):
     parent_steps: Tensor
 
 
+class Kind(NamedTuple):
+    """What a frontier field says of itself, apart from the parent's step.
+
+    Args:
+        parent, field, type: as in `COLUMNS`.
+        mask: the row of `ActionNumbers.masks` that fits it.
+    """
+
+    parent: int
+    field: int
+    type: int
+    mask: int
+
+
+_END = Kind(0, 0, 0, 0)
+
+
 class ActionNumbers:
     """Numbers of actions, from 1: rules in the order of the grammar, REDUCE, tokens.
 
     Args:
-        language: of the forms.
+        grammar: of the trees.
         labels: the tokens of forms seen in training.
 
     Attributes:
         rules: the numbers of rules, REDUCE included.
         tokens: those of tokens.
         unknown: the number of a token never seen in training; it is read, and never predicted.
+        masks: ``(masks, unknown)`` the actions that fit a field; none fit after the end, row 0.
     """
 
-    def __init__(self, language: str, labels: Sequence[str]) -> None:
-        self.grammar = grammar_of(language)
-        reduce = 1 + len(self.grammar.constructors)
+    def __init__(self, grammar: Grammar, labels: Sequence[str]) -> None:
+        self.grammar = grammar
+        reduce = 1 + len(grammar.constructors)
         self.unknown = reduce + 1 + len(labels)
         self.rules, self.tokens = slice(1, reduce + 1), slice(reduce + 1, self.unknown)
-        self._actions: list[Action] = [REDUCE, *self.grammar.constructors, REDUCE, *labels]
+        self._actions: list[Action] = [REDUCE, *grammar.constructors, REDUCE, *labels]
         self._numbers = {action: number for number, action in enumerate(self._actions)}
-        fields, types = self.grammar.fields, self.grammar.types
-        self._fields = {field: number for number, field in enumerate(fields, start=1)}
-        self._allowed: dict[tuple[str, bool], list[int]] = {}
-        self._none: list[int] = []
-        self._types = {name: number for number, name in enumerate(types, start=1)}
+        root = Derivation(grammar).field
+        rows = {field: row for row, field in enumerate((root, *grammar.fields), start=1)}
+        self.masks = torch.zeros(1 + len(rows), self.unknown, dtype=torch.bool)
+        for field, row in rows.items():
+            self.masks[row, self._fitting(field)] = True
+        self._root = Kind(0, 0, 0, rows[root])
+        types = {name: number for number, name in enumerate(grammar.types, start=1)}
+        fields = {field: number for number, field in enumerate(grammar.fields, start=1)}
+        self._kinds = {
+            (one.name, place): Kind(number, fields[field], types[field.type], rows[field])
+            for number, one in enumerate(grammar.constructors, start=1)
+            for place, field in enumerate(one.fields)
+        }
 
     def number(self, action: Action) -> int:
         """Return the number of an action."""
@@ -62,32 +90,27 @@ class ActionNumbers:
         """Return the action of a number."""
         return self._actions[number]
 
-    def allowed(self, derivation: Derivation) -> list[int]:
-        """Return the numbers of all actions that fit the frontier field; none after the end."""
-        if derivation.finished:
-            return self._none
-        field = derivation.field
-        kind = field.type, field.repeated
-        if kind not in self._allowed:
-            tokens = list(range(self.tokens.start, self.tokens.stop))
-            rules = [self.number(action) for action in derivation.allowed()]
-            self._allowed[kind] = tokens if derivation.takes_token else rules
-        return self._allowed[kind]
+    def kind(self, derivation: Derivation) -> Kind:
+        """Return the kind of the frontier field; nothing is read at the root or after the end."""
+        if not derivation.open_nodes:
+            return _END if derivation.finished else self._root
+        node = derivation.open_nodes[-1]
+        return self._kinds[node.constructor.name, len(node.values)]
 
-    def frontier(self, derivation: Derivation) -> tuple[int, int, int, int]:
-        """Return what may be read of the frontier field, as in `COLUMNS`."""
-        parent = derivation.parent
-        if parent is None:
-            return 0, 0, 0, 0
-        field = derivation.field
-        numbers = self.number(parent), self._fields[field], self._types[field.type]
-        return *numbers, 1 + derivation.parent_step
+    def _fitting(self, field: Field) -> list[int]:
+        """Return the numbers of the actions that fit a field."""
+        if field.type in self.grammar.primitives:
+            return list(range(self.tokens.start, self.tokens.stop))
+        rules = [one for one in self.grammar.constructors if one.type == field.type]
+        fitting: list[Action] = [*rules, REDUCE] if field.repeated else [*rules]
+        return [self.number(one) for one in fitting]
 
     def steps(self, tree: Node) -> list[tuple[int, ...]]:
         """Return the columns of each step of a tree."""
         derivation = Derivation(self.grammar)
         steps: list[tuple[int, ...]] = []
         for action in actions_of(tree):
-            steps.append((self.number(action), *self.frontier(derivation)))
+            read = (*self.kind(derivation)[:3], 1 + derivation.parent_step)
+            steps.append((self.number(action), *read))
             derivation = derivation.apply(action)
         return steps

@@ -20,6 +20,10 @@ class Memory:
     keys: Tensor
     padded: Tensor
 
+    def of(self, texts: Tensor) -> "Memory":
+        """Return what belongs to these texts, ``(texts,)``."""
+        return Memory(self.values[texts], self.keys[texts], self.padded[texts])
+
 
 class Attention(nn.Module):
     """Scores ``h W_a s``, their softmax over words, and ``tanh(W_c [h; context])``.

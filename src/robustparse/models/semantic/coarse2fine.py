@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_least, check_rates
-from robustparse.grammars import print_form, read_form
+from robustparse.grammars import Language
 from robustparse.grammars.sketches import (
     CLOSE,
     CONNECTIVES,
@@ -192,7 +192,7 @@ class Coarse2Fine(SemanticParser):
 
     def columns_of(self, form: LogicalForm) -> dict[str, Sequence[int]]:
         """Add the sketch and the leaves."""
-        tree = read_form(form, self.language)
+        tree = self.language.read(form)
         sketch, tokens = sketch_of(tree), tokens_of(tree)
         places, ids = places_of(sketch), self.vocabulary.label_ids
         unknown = self.sketch_end + 1
@@ -267,20 +267,20 @@ class Coarse2Fine(SemanticParser):
     ) -> tuple[list[str], NDArray[np.float64]]:
         """Return the forms of the best sketches; one that cannot be written is empty."""
         coarse = SketchStepper(self, members, states)
-        total = beam_search(coarse, coarse.texts, self.beam, self.longest)[:, 0]
-        sketches = coarse.best()
+        texts = len(batches[0])
+        sketches, total = beam_search(coarse, texts, self.beam, self.longest)
         places = [_places(sketch) for sketch in sketches]
+        if not any(places):
+            return [""] * texts, total.double().exp().cpu().numpy()
         fine = LeafStepper(self, members, states, sketches, places)
-        most = max(map(len, places), default=0)
-        if most:
-            total = total + beam_search(fine, fine.texts, self.beam, most)[:, 0]
-        forms = [_printed(tokens, self.language) for tokens in fine.best()]
-        return forms, total.double().exp().cpu().numpy()
+        forms, of_leaves = beam_search(fine, texts, self.beam, max(map(len, places)))
+        found = [_printed(tokens, self.language) for tokens in forms]
+        return found, (total + of_leaves).double().exp().cpu().numpy()
 
 
-def _printed(tokens: Sequence[str], language: str) -> str:
+def _printed(tokens: Sequence[str], language: Language) -> str:
     try:
-        return print_form(tree_of(tokens), language) if tokens else ""
+        return language.print(tree_of(tokens)) if tokens else ""
     except InputError:
         return ""
 

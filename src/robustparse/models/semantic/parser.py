@@ -7,6 +7,7 @@ and compared as numbers. A parse never depends on the other utterances of a batc
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,8 +17,9 @@ from torch import nn
 from torchmetrics import Metric
 
 from robustparse.data.batch import Batch, Column
+from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_least
-from robustparse.grammars import canonical, language_of
+from robustparse.grammars import Language, canonical, language_named, language_of
 from robustparse.metrics import Accuracy, PunctuationPolicy
 from robustparse.models.base import Model, Predictions, States
 from robustparse.models.encoders.base import Encoder
@@ -80,10 +82,16 @@ class SemanticParser(Model):
             if parameter.dim() > 1 and not name.startswith("encoder."):
                 nn.init.xavier_normal_(parameter)
 
+    def initialize(self, vocabulary: Vocabulary | None, init_from: str | None) -> None:
+        """See `Model`; files are read in the language of the training data from now on."""
+        super().initialize(vocabulary, init_from)
+        self.task = SemanticTask(self.language.name)
+
     @cached_property
-    def language(self) -> str:
-        """Of the logical forms."""
-        return language_of(self.vocabulary.labels)
+    def language(self) -> Language:
+        """Of the logical forms; the first checkpoints do not name it."""
+        named = self.vocabulary.languages or (language_of(self.vocabulary.labels),)
+        return language_named(named[0])
 
     @property
     def end(self) -> int:
@@ -103,7 +111,7 @@ class SemanticParser(Model):
         found = []
         for form in forms:
             try:
-                meaning = canonical(form, self.language)
+                meaning = canonical(form, self.language.name)
             except InputError:
                 found.append(-1)
             else:
@@ -117,7 +125,7 @@ class SemanticParser(Model):
     def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[LogicalForm]:
         """Return the logical form of each utterance."""
         found = list(self._rows)
-        return [LogicalForm(found[row], self.language) for row in predictions[0].tolist()]
+        return [LogicalForm(found[row], self.language.name) for row in predictions[0].tolist()]
 
     def columns_of(self, form: LogicalForm) -> dict[str, Sequence[int]]:
         """Return what the gold columns say of a form.
@@ -128,20 +136,31 @@ class SemanticParser(Model):
         ids = self.vocabulary.label_ids
         return {"target": [*(ids.get(token, -1) for token in form.split()), self.end]}
 
+    def check_readable(
+        self, examples: Sequence[Example], path: str | Path, punctuation: PunctuationPolicy = "none"
+    ) -> None:
+        """Refuse utterances and forms of a file that the parser could not learn, by its lines."""
+        super().check_readable(examples, path, punctuation)
+        try:
+            self.gold_columns(examples, punctuation)
+        except InputError as error:
+            error.path = str(path)
+            raise
+
     def gold_columns(
         self, examples: Sequence[Example], punctuation: PunctuationPolicy
     ) -> dict[str, Column]:
         """Return the columns of `columns_of`.
 
         Raises:
-            InputError: names the first form that has none.
+            InputError: names the line of the first form that has none.
         """
         found = []
         for example in examples:
             try:
                 found.append(self.columns_of(example.gold))
             except InputError as error:
-                error.key = f"logical form {example.id + 1}"
+                error.line = example.id + 1
                 raise
         return {name: _column([one[name] for one in found]) for name in self.columns}
 

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import check_least, check_rates
-from robustparse.models.beam import beam_search
+from robustparse.models.beam import beam_search, rows_of
 from robustparse.models.encoders.base import Encoder, ends
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.optimization import Optimization
@@ -150,9 +150,7 @@ class Seq2Seq(SemanticParser):
     ) -> tuple[list[str], NDArray[np.float64]]:
         """Return the best forms of a beam search; members share hypotheses."""
         stepper = TokenStepper(self, members, states)
-        found = beam_search(stepper, stepper.texts, self.beam, self.longest)[:, 0]
-        labels = self.vocabulary.labels
-        forms = [" ".join(labels[token] for token in row) for row in stepper.best()]
+        forms, found = beam_search(stepper, len(batches[0]), self.beam, self.longest)
         return forms, found.double().exp().cpu().numpy()
 
 
@@ -168,9 +166,10 @@ class TokenStepper:
     def __init__(
         self, first: Seq2Seq, parsers: Sequence[Seq2Seq], readings: Sequence[Reading]
     ) -> None:
-        self.texts, self.width, self.end = len(readings[0].start[0]), first.beam, first.end
+        self.width, self.end, self.labels = first.beam, first.end, first.vocabulary.labels
         self.mean = first.mean
-        rows = torch.arange(self.texts, device=first.device).repeat_interleave(self.width)
+        texts = torch.arange(len(readings[0].start[0]), device=first.device)
+        rows = texts.repeat_interleave(self.width)
         self.members = [
             _Member(one, reading, first, rows)
             for one, reading in zip(parsers, readings, strict=True)
@@ -178,19 +177,15 @@ class TokenStepper:
         self.tokens = rows.new_full((len(rows), 1), self.end + 1)
 
     @property
-    def finished(self) -> bool:
-        """See `Stepper`; a score only ever falls, so that a finished best form stays the best."""
-        return bool(self._ended[:: self.width].all())
-
-    @property
-    def _ended(self) -> Tensor:
+    def finished(self) -> Tensor:
+        """See `Stepper`."""
         return self.tokens[:, -1] == self.end
 
     def scores(self) -> Tensor:
         """See `Stepper`."""
         found = [one.step(self.tokens[:, -1]) for one in self.members]
         scores = mean_scores(found, self.mean).log_softmax(-1)
-        ended = self._ended
+        ended = self.finished
         scores = scores.masked_fill(ended[:, None], float("-inf"))
         scores[ended, self.end] = 0.0
         return scores
@@ -199,17 +194,24 @@ class TokenStepper:
         """See `Stepper`."""
         self.tokens = self.tokens[rows]
         for one in self.members:
-            one.state = (one.state[0][rows], one.state[1][rows], one.state[2][rows])
+            hidden, cell, attended = one.state
+            one.state = (hidden[rows], cell[rows], attended[rows])
 
     def take(self, actions: Tensor) -> Tensor:
         """See `Stepper`; a token has no details."""
         self.tokens = torch.cat([self.tokens, actions[:, None]], dim=1)
         return torch.zeros(len(actions), device=actions.device)
 
-    def best(self) -> list[list[int]]:
-        """Return the tokens of each utterance's best hypothesis, without the end."""
-        rows = self.tokens[:: self.width, 1:].tolist()
-        return [row[: row.index(self.end)] if self.end in row else row for row in rows]
+    def keep(self, texts: Tensor) -> None:
+        """See `Stepper`."""
+        self.select(rows_of(texts, self.width))
+        for one in self.members:
+            one.memory = one.memory.of(texts)
+
+    def answer(self, row: int) -> str:
+        """Return the form of a hypothesis."""
+        tokens = self.tokens[row, 1:].tolist()
+        return " ".join(self.labels[token] for token in tokens if token != self.end)
 
 
 class _Member:

@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from robustparse.grammars.sketches import Place, opened
+from robustparse.grammars.sketches import CLOSE, Place
+from robustparse.models.beam import rows_of
 from robustparse.models.scores import Mean, mean_scores
+from robustparse.models.semantic.history import History
 
 if TYPE_CHECKING:
     from robustparse.models.semantic.coarse2fine import BracketDecoder, Coarse2Fine, Reading
 
 
 class _Stepper:
-    """What both searches share: hypotheses as lists of tokens; see `Stepper` for the methods.
+    """What both searches share; see `Stepper` for the methods.
 
     Args:
         first: the parser whose beam and numbers count.
@@ -29,28 +31,30 @@ class _Stepper:
         readings: Sequence["Reading"],
     ) -> None:
         self.first, self.width = first, first.beam
-        self.texts = len(readings[0].start[0])
-        self.rows = torch.arange(self.texts, device=first.device).repeat_interleave(self.width)
-        self.tokens: list[list[str]] = [[] for _ in self.rows]
+        texts = torch.arange(len(readings[0].start[0]), device=first.device)
+        rows = texts.repeat_interleave(self.width)
+        self.chosen = rows.new_empty(len(rows), 0)
+        self.brackets = Brackets(rows)
         pairs = zip(decoders, readings, strict=True)
-        self.decoding = [_Decoding(*pair, self.rows) for pair in pairs]
+        self.decoding = [_Decoding(*pair, rows) for pair in pairs]
 
     def read(self, inputs: Sequence[Tensor]) -> list[Tensor]:
         """Read inputs ``(rows, input_dim)``, one a parser; return the scores of each."""
-        places = [opened(tokens)[-1] for tokens in self.tokens]
-        parents = torch.tensor(places, device=self.rows.device)
         pairs = zip(self.decoding, inputs, strict=True)
-        return [one.step(own, parents) for one, own in pairs]
+        return [one.step(own, self.brackets.innermost) for one, own in pairs]
 
     def select(self, rows: Tensor) -> None:
         """See `Stepper`."""
-        self.tokens = [[*self.tokens[row]] for row in rows.tolist()]
+        self.chosen = self.chosen[rows]
+        self.brackets.select(rows)
         for one in self.decoding:
             one.select(rows)
 
-    def best(self) -> list[list[str]]:
-        """Return the tokens of each text's best hypothesis."""
-        return self.tokens[:: self.width]
+    def keep(self, texts: Tensor) -> None:
+        """See `Stepper`."""
+        self.select(rows_of(texts, self.width))
+        for one in self.decoding:
+            one.memory = one.memory.of(texts)
 
 
 class SketchStepper(_Stepper):
@@ -71,21 +75,22 @@ class SketchStepper(_Stepper):
         super().__init__(first, [one.coarse for one in parsers], readings)
         self.parsers = parsers
         self.end, self._names = first.sketch_end, [*first.sketch_tokens]
-        self.before = torch.zeros_like(self.rows)
-        device = self.rows.device
+        self.before = self.chosen.new_zeros(len(self.chosen))
+        device = self.before.device
         self._numbers = [_numbers(one.sketch_tokens, first, device) for one in parsers]
+        self._brackets = _brackets(["", *self._names, ""], device)
 
     @property
-    def finished(self) -> bool:
+    def finished(self) -> Tensor:
         """See `Stepper`."""
-        return bool((self.before[:: self.width] == self.end).all())
+        return self.before == self.end
 
     def scores(self) -> Tensor:
         """See `Stepper`."""
         pairs = [*zip(self.parsers, self._numbers, strict=True)]
         found = self.read([one.sketches(numbers[self.before]) for one, numbers in pairs])
         scores = _chosen(found, self._numbers, self.first.mean)
-        ended = self.before == self.end
+        ended = self.finished
         scores[ended] = float("-inf")
         scores[ended, self.end] = 0.0
         return scores
@@ -98,10 +103,14 @@ class SketchStepper(_Stepper):
     def take(self, actions: Tensor) -> Tensor:
         """See `Stepper`; a token has no details."""
         self.before = actions
-        for tokens, number in zip(self.tokens, actions.tolist(), strict=True):
-            if number != self.end:
-                tokens.append(self._names[number - 1])
+        self.chosen = torch.cat([self.chosen, actions[:, None]], dim=1)
+        self.brackets.read(self._brackets[actions])
         return torch.zeros(len(actions), device=actions.device)
+
+    def answer(self, row: int) -> list[str]:
+        """Return the tokens of a sketch."""
+        numbers = self.chosen[row].tolist()
+        return [self._names[number - 1] for number in numbers if number != self.end]
 
 
 class LeafStepper(_Stepper):
@@ -125,61 +134,98 @@ class LeafStepper(_Stepper):
     ) -> None:
         super().__init__(first, [one.fine for one in parsers], readings)
         self.parsers, self.places, self.step = parsers, places, 0
-        device = self.rows.device
-        self._encoded = [_encoded(one, sketches, device)[self.rows] for one in parsers]
-        every = {label: 1 + id_ for label, id_ in first.vocabulary.label_ids.items()}
-        own = [
-            {label: 1 + id_ for label, id_ in one.vocabulary.label_ids.items()} for one in parsers
-        ]
-        numbers = [[0, *(ids[label] for label in every)] for ids in own]
+        device, labels = self.chosen.device, first.vocabulary.labels
+        rows = torch.arange(len(places), device=device).repeat_interleave(self.width)
+        self._lengths = torch.tensor([len(one) for one in places], device=device)[rows]
+        given = [[place.token is not None for place in one] for one in places]
+        sources = [[place.source for place in one] for one in places]
+        brackets = [[_bracket(place.token or "") for place in one] for one in places]
+        # What the sketches say of each step, `(rows, steps)`; action 0 is given after the end too.
+        self._given = _padded(given, True, device)[rows]
+        self._sources = _padded(sources, 0, device)[rows]
+        self._given_brackets = _padded(brackets, 0, device)[rows]
+        self._leaf_brackets = _brackets(["", *labels], device)
+        self._encoded = [_encoded(one, sketches, device)[rows] for one in parsers]
+        ids = [one.vocabulary.label_ids for one in parsers]
+        numbers = [[0, *(1 + own[label] for label in labels)] for own in ids]
         self._numbers = [torch.tensor(one, device=device) for one in numbers]
-        self.inputs = [one.leaves.weight[:1].expand(len(self.rows), -1) for one in parsers]
+        self.inputs = [one.leaves.weight[:1].expand(len(rows), -1) for one in parsers]
+        self._texts = rows
 
     @property
-    def finished(self) -> bool:
+    def finished(self) -> Tensor:
         """See `Stepper`."""
-        return self.step >= max(map(len, self.places), default=0)
+        return self._lengths <= self.step
 
     def scores(self) -> Tensor:
         """See `Stepper`; action 0 takes what the sketch says."""
         found = self.read(self.inputs)
         scores = _chosen(found, self._numbers, self.first.mean)
-        fixed = [self._place(text) is not None for text in self.rows.tolist()]
-        scores[fixed, 1:] = float("-inf")
-        scores[fixed, 0] = 0.0
+        given = self._given[:, self.step]
+        scores[given] = float("-inf")
+        scores[given, 0] = 0.0
         return scores
 
     def take(self, actions: Tensor) -> Tensor:
         """See `Stepper`; a token has no details."""
-        labels = self.first.vocabulary.labels
-        sources: list[int] = []
-        for row, (text, number) in enumerate(
-            zip(self.rows.tolist(), actions.tolist(), strict=True)
-        ):
-            known = self._place(text)
-            if known is None:
-                self.tokens[row].append(labels[number - 1])
-            elif known:
-                self.tokens[row].append(known)
-            places = self.places[text]
-            sources.append(places[self.step].source if self.step < len(places) else 0)
+        self.chosen = torch.cat([self.chosen, actions[:, None]], dim=1)
+        given = self._given_brackets[:, self.step]
+        self.brackets.read(torch.where(actions > 0, self._leaf_brackets[actions], given))
+        rows = torch.arange(len(actions), device=actions.device)
+        sources = self._sources[:, self.step]
+        triples = zip(self.parsers, self._numbers, self._encoded, strict=True)
         self.inputs = [
-            torch.where(
-                actions[:, None] > 0,
-                one.leaves(numbers[actions]),
-                encoded[torch.arange(len(sources), device=encoded.device), sources],
-            )
-            for one, numbers, encoded in zip(
-                self.parsers, self._numbers, self._encoded, strict=True
-            )
+            torch.where(actions[:, None] > 0, one.leaves(numbers[actions]), encoded[rows, sources])
+            for one, numbers, encoded in triples
         ]
         self.step += 1
         return torch.zeros(len(actions), device=actions.device)
 
-    def _place(self, text: int) -> str | None:
-        """Return the token of this step, None for a leaf; empty after the form's last one."""
-        places = self.places[text]
-        return places[self.step].token if self.step < len(places) else ""
+    def select(self, rows: Tensor) -> None:
+        """See `Stepper`."""
+        super().select(rows)
+        self.inputs = [one[rows] for one in self.inputs]
+
+    def keep(self, texts: Tensor) -> None:
+        """See `Stepper`."""
+        super().keep(texts)
+        rows = rows_of(texts, self.width)
+        for name in ("_lengths", "_given", "_sources", "_given_brackets", "_texts"):
+            setattr(self, name, getattr(self, name)[rows])
+        self._encoded = [one[rows] for one in self._encoded]
+
+    def answer(self, row: int) -> list[str]:
+        """Return the tokens of a form."""
+        places, labels = self.places[int(self._texts[row])], self.first.vocabulary.labels
+        pairs = zip(places, self.chosen[row].tolist(), strict=False)
+        return [place.token or labels[number - 1] for place, number in pairs]
+
+
+class Brackets:
+    """Which step opened the innermost open bracket, see `opened`, of hypotheses ``(rows,)``."""
+
+    def __init__(self, rows: Tensor) -> None:
+        self._step = 0
+        self._open = torch.zeros_like(rows)[:, None]
+        self._depth = self._open.clone()
+
+    @property
+    def innermost(self) -> Tensor:
+        """The step of each row, from 1; 0 where no bracket is open."""
+        return self._open.gather(1, self._depth).squeeze(1)
+
+    def read(self, brackets: Tensor) -> None:
+        """Read one more token a row: 1 opens a bracket, -1 closes one, 0 is any other."""
+        self._step += 1
+        self._depth = (self._depth + brackets[:, None]).clamp(min=0)
+        opens = self._open.new_full(self._depth.shape, self._step)
+        padded = nn.functional.pad(self._open, (0, 1))
+        found = torch.where(brackets[:, None] > 0, opens, padded.gather(1, self._depth))
+        self._open = padded.scatter(1, self._depth, found)
+
+    def select(self, rows: Tensor) -> None:
+        """Continue with the hypotheses of these rows."""
+        self._open, self._depth = self._open[rows], self._depth[rows]
 
 
 class _Decoding:
@@ -190,21 +236,20 @@ class _Decoding:
         self.memory = decoder.attention.memory(reading.words, reading.mask)
         hidden, cell = (part[rows] for part in reading.start)
         self.state = (hidden[None].contiguous(), cell[None].contiguous())
-        self.history = hidden[:, None]
+        self.history = History(hidden)
 
     def step(self, inputs: Tensor, parents: Tensor) -> Tensor:
         """Read ``(rows, input_dim)`` -> scores, ``(rows, outputs)``."""
         states, self.state = self.decoder.lstm(inputs[:, None], self.state)
-        self.history = torch.cat([self.history, states], dim=1)
-        rows = torch.arange(len(parents), device=parents.device)
+        self.history.append(states[:, 0])
         shape = (len(self.memory.values), -1, states.shape[-1])
-        chosen = self.history[rows, parents].view(shape)
-        return self.decoder.scores(states.view(shape), chosen, self.memory).flatten(0, 1)
+        opened = self.history.at(parents).view(shape)
+        return self.decoder.scores(states.view(shape), opened, self.memory).flatten(0, 1)
 
     def select(self, rows: Tensor) -> None:
         """Continue with the hypotheses of these rows."""
         self.state = (self.state[0][:, rows], self.state[1][:, rows])
-        self.history = self.history[rows]
+        self.history.select(rows)
 
 
 def _chosen(found: Sequence[Tensor], numbers: Sequence[Tensor], mean: Mean) -> Tensor:
@@ -227,6 +272,19 @@ def _encoded(parser: "Coarse2Fine", sketches: Sequence[Sequence[str]], device: A
     """Return the sketches with their ends as a parser encodes them, ``(texts, length, dim)``."""
     end = parser.sketch_end
     numbers = [[*(parser.sketch_tokens[token] for token in one), end] for one in sketches]
-    width = max(map(len, numbers))
-    padded = torch.tensor([[*one, *[0] * (width - len(one))] for one in numbers], device=device)
-    return parser.encoded_sketch(padded)
+    return parser.encoded_sketch(_padded(numbers, 0, device))
+
+
+def _bracket(token: str) -> int:
+    """Tell what a token does: 1 opens a bracket, -1 closes one, 0 neither."""
+    return -1 if token == CLOSE else int(token.startswith("("))
+
+
+def _brackets(tokens: Sequence[str], device: Any) -> Tensor:
+    return torch.tensor([_bracket(token) for token in tokens], device=device)
+
+
+def _padded(rows: Sequence[Sequence[int]], value: int, device: Any) -> Tensor:
+    """Return rows of different lengths as one tensor, ``(rows, longest)``."""
+    width = max(map(len, rows))
+    return torch.tensor([[*row, *[value] * (width - len(row))] for row in rows], device=device)

@@ -21,7 +21,6 @@ from torch import Tensor, nn
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import check_least, check_rates
-from robustparse.grammars import Node, from_ast, print_form, read_form, to_ast
 from robustparse.models.beam import beam_search
 from robustparse.models.encoders.base import Encoder, ends
 from robustparse.models.encoders.bilstm import LSTMEncoder
@@ -53,6 +52,8 @@ class TranX(SemanticParser):
         smoothing: of tokens, not of rules, in training (0.1, there).
         beam: hypotheses an utterance (5).
         longest: actions of a form at most (110; 55 for JOBS, there).
+        per_action: the best form has the highest log-probability divided by its number of actions
+            (there); otherwise the highest log-probability.
         optimization: optimiser and schedule.
         seed: of initialisation and dropout.
         init_from: see `BiaffineParser`.
@@ -79,6 +80,7 @@ class TranX(SemanticParser):
         smoothing: float = 0.1,
         beam: int = 5,
         longest: int = 110,
+        per_action: bool = True,
         optimization: Optimization | None = None,
         seed: int = 0,
         init_from: str | None = None,
@@ -92,6 +94,7 @@ class TranX(SemanticParser):
         self.hidden, self.dropout, self.smoothing = hidden, dropout, smoothing
         self.parent_rule, self.parent_field = parent_rule, parent_field
         self.parent_type, self.parent_state = parent_type, parent_state
+        self.per_action = per_action
         self.initialize(vocabulary, init_from)
 
     def build(self, vocabulary: Vocabulary) -> None:
@@ -127,11 +130,11 @@ class TranX(SemanticParser):
     @cached_property
     def numbers(self) -> ActionNumbers:
         """Of the actions."""
-        return ActionNumbers(self.language, self.vocabulary.labels)
+        return ActionNumbers(self.language.grammar, self.vocabulary.labels)
 
     def columns_of(self, form: LogicalForm) -> dict[str, Sequence[int]]:
         """Add the gold actions."""
-        tree = to_ast(read_form(form, self.language), self.language)
+        tree = self.language.to_ast(self.language.read(form))
         columns = zip(*self.numbers.steps(tree), strict=True)
         return super().columns_of(form) | dict(zip(COLUMNS, columns, strict=True))
 
@@ -149,12 +152,13 @@ class TranX(SemanticParser):
         actions, frontier = columns[0], Frontier(*columns[1:])
         before = nn.functional.pad(actions[:, :-1], (1, 0))
         state = (states.start, torch.zeros_like(states.start), torch.zeros_like(states.start))
-        none, attended = torch.zeros_like(states.start), []
-        history = [none]
+        history, attended = [torch.zeros_like(states.start)], []
+        rows = torch.arange(len(actions), device=actions.device)
         for step in range(actions.shape[1]):
-            now = Frontier(*(column[:, step] for column in frontier))
-            hidden = torch.stack(history if self.parent_state else [none], dim=1)
-            state = self.step(before[:, step], now, hidden, state, states.memory)
+            now, parents = Frontier(*(column[:, step] for column in frontier)), None
+            if self.parent_state:
+                parents = torch.stack(history, dim=1)[rows, now.parent_steps]
+            state = self.step(before[:, step], now, parents, state, states.memory)
             history.append(state[0])
             attended.append(state[2])
         losses = self._losses(self.scores(torch.stack(attended, dim=1)), actions)
@@ -179,7 +183,7 @@ class TranX(SemanticParser):
         self,
         before: Tensor,
         frontier: Frontier,
-        history: Tensor,
+        parents: Tensor | None,
         state: tuple[Tensor, Tensor, Tensor],
         memory: Memory,
     ) -> tuple[Tensor, Tensor, Tensor]:
@@ -188,8 +192,8 @@ class TranX(SemanticParser):
         Args:
             before: ``(rows,)`` numbers of the actions before.
             frontier: of each row.
-            history: ``(rows, 1 + steps, hidden)`` hidden states so far after one of zeros, read if
-                ``parent_state`` is on.
+            parents: ``(rows, hidden)`` hidden states at the parents' steps, of zeros where there is
+                none; read if ``parent_state`` is on.
             state: hidden, cell and attentional states, each ``(rows, hidden)``.
             memory: of the utterances.
 
@@ -203,9 +207,8 @@ class TranX(SemanticParser):
             read.append(self.fields(frontier.fields))
         if self.parent_type:
             read.append(self.types(frontier.types))
-        if self.parent_state:
-            rows = torch.arange(len(before), device=before.device)
-            read.append(history[rows, frontier.parent_steps])
+        if parents is not None:
+            read.append(parents)
         hidden, cell = self.cell(torch.cat(read, dim=-1), state[:2])
         attended = self.attention(hidden.view(len(memory.keys), -1, self.hidden), memory)
         attended = nn.functional.dropout(attended, self.dropout, self.training)
@@ -225,11 +228,9 @@ class TranX(SemanticParser):
     ) -> tuple[list[str], NDArray[np.float64]]:
         """Return the best forms of a beam search; members share hypotheses."""
         stepper = ActionStepper(self, members, states)
-        scores = beam_search(stepper, stepper.texts, self.beam, self.longest).flatten()
-        rows = stepper.best()
-        trees = [stepper.derivations[row].tree for row in rows]
-        forms = ["" if tree is None else self._printed(tree) for tree in trees]
-        return forms, scores[rows].double().exp().cpu().numpy()
-
-    def _printed(self, tree: Node) -> str:
-        return print_form(from_ast(tree, self.language), self.language)
+        trees, scores = beam_search(
+            stepper, len(batches[0]), self.beam, self.longest, per_action=self.per_action
+        )
+        language = self.language
+        forms = ["" if tree is None else language.print(language.from_ast(tree)) for tree in trees]
+        return forms, scores.double().exp().cpu().numpy()

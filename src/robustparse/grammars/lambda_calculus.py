@@ -1,0 +1,97 @@
+"""Lambda calculus, the language of GEO and ATIS: ``( lambda $0 e ( loc:t c0 $0 ) )``.
+
+What a token is follows from its shape (the released code of TranX has lists of names): ``$...`` is
+a variable, ``...:i`` and ``...:hr`` are numbers, any other leaf is an entity, and a bracketed head
+that is no operator is a predicate.
+"""
+
+from collections.abc import Mapping
+
+from robustparse.grammars.language import Language, Tree, bracketed, reordered
+from robustparse.grammars.tokens import TokenReader
+from robustparse.grammars.transitions import Node
+
+BINDERS = frozenset(
+    ("lambda", "exists", "argmax", "argmin", "count", "sum", "max", "min", "the", "forall")
+)
+"""Heads whose first child is a variable, which they bind."""
+
+_COMPARED = {">": "GreaterThan", "=": "Equal", "<": "LessThan"}
+_SIGNS = {name: sign for sign, name in _COMPARED.items()}
+
+
+class LambdaCalculus(Language):
+    """``( head child ... )`` is a tree, a token outside such brackets is a leaf."""
+
+    asdl = "lambda.asdl"
+    operators = frozenset((*(BINDERS - {"forall"}), "not", "and", "or"))
+    unordered = frozenset(("and", "or", "=", "next_to:t"))
+    repeatable = frozenset(("and", "or"))
+
+    def read(self, text: str) -> Tree:
+        """See `Language`."""
+        reader = TokenReader(text)
+        tree = _term(reader)
+        reader.end()
+        return tree
+
+    def print(self, tree: Tree) -> str:
+        """See `Language`."""
+        return bracketed(tree)
+
+    def leaf(self, token: str) -> str:
+        """See `Language`."""
+        if token[0] == "$":
+            return "Variable"
+        return "Number" if token.endswith((":i", ":hr")) else "Entity"
+
+    def canonical(self, tree: Tree) -> Tree:
+        """Name variables by the number of binders around their own, and leave out their types."""
+        return self.ordered(_bound(tree, {}))
+
+    def by_heads(self, tree: Tree) -> Tree:
+        """Sort the children of ``and`` and ``or`` by their heads only; variables keep names."""
+        return reordered(
+            tree, self.repeatable, lambda child: child if isinstance(child, str) else str(child[0])
+        )
+
+    def to_ast(self, tree: Tree) -> Node:
+        """See `Language`; comparisons share a constructor."""
+        if isinstance(tree, str) or tree[0] not in _COMPARED:
+            return super().to_ast(tree)
+        rule, operator = self.rule("Compare"), self.rule(_COMPARED[str(tree[0])])
+        if len(tree) != 3:
+            raise self.other_arguments(tree, rule)
+        sides = ((self.to_ast(side),) for side in tree[1:])
+        return Node(rule, ((Node(operator, ()),), *sides))
+
+    def from_ast(self, node: Node) -> Tree:
+        """See `Language`."""
+        if node.constructor.name in _SIGNS:
+            return _SIGNS[node.constructor.name]
+        if node.constructor.name != "Compare":
+            return super().from_ast(node)
+        return tuple(self.from_ast(one) for (one,) in node.values if isinstance(one, Node))
+
+
+def _term(reader: TokenReader) -> Tree:
+    if reader.next != "(":
+        return reader.leaf()
+    reader.take("(")
+    parts: list[Tree] = [reader.leaf()]
+    while reader.rest and reader.next != ")":
+        parts.append(_term(reader))
+    reader.take(")")
+    return tuple(parts)
+
+
+def _bound(tree: Tree, names: Mapping[str, str], depth: int = 0) -> Tree:
+    """Rename variables by the number of binders around their own, and leave out their types."""
+    if isinstance(tree, str):
+        return names.get(tree, tree)
+    head, children = tree[0], tree[1:]
+    if head in BINDERS and children and isinstance(children[0], str) and children[0][0] == "$":
+        names, depth = {**names, children[0]: f"${depth}"}, depth + 1
+        typed = head == "lambda" and len(children) == 3
+        children = (children[0], *children[2 if typed else 1 :])
+    return (head, *(_bound(child, names, depth) for child in children))

@@ -1,0 +1,240 @@
+"""What a language of logical forms is: a reader and a printer of forms, and a grammar of trees.
+
+A form is a line of tokens separated by blanks. Two languages are shipped, ``lambda`` (GEO, ATIS)
+and ``prolog`` (JOBS); a user's own is named by the path of its class.
+"""
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cache, cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar
+
+from robustparse import trust
+from robustparse.errors import InputError
+from robustparse.grammars.asdl import Constructor, Grammar, read_grammar
+from robustparse.grammars.transitions import Node
+
+Tree = str | tuple["Tree", ...]
+"""A leaf, or a head, which is a leaf, and its children."""
+
+_SHIPPED = {
+    "lambda": "robustparse.grammars.LambdaCalculus",
+    "prolog": "robustparse.grammars.Prolog",
+}
+
+
+class Language(ABC):
+    """A language of logical forms; subclasses read, print, and tell leaves from each other.
+
+    The constructors of its grammar are ``Apply``, whose fields are a predicate and any number of
+    arguments, those of `operators` and those of leaves, which have one token.
+
+    Attributes:
+        asdl: the file of the grammar, in the folder of the class's own file; see `read_grammar`.
+        operators: heads with a constructor of their own, their name capitalised. Any other head
+            is a predicate.
+        unordered: heads whose children have no order.
+        repeatable: heads of which equal children count once, and a single child for the whole.
+    """
+
+    asdl: ClassVar[str]
+    operators: ClassVar[Collection[str]] = ()
+    unordered: ClassVar[Collection[str]] = ()
+    repeatable: ClassVar[Collection[str]] = ()
+
+    @abstractmethod
+    def read(self, text: str) -> Tree:
+        """Read a form; `TokenReader` has what readers need.
+
+        Raises:
+            InputError: the form is empty or unbalanced, or is none of the language.
+        """
+
+    @abstractmethod
+    def print(self, tree: Tree) -> str:
+        """Return the tokens of a form, separated by blanks: the inverse of `read`.
+
+        Raises:
+            InputError: a node cannot be written.
+        """
+
+    @abstractmethod
+    def leaf(self, token: str) -> str:
+        """Return the name of the constructor of a leaf, as ``Variable``."""
+
+    def canonical(self, tree: Tree) -> Tree:
+        """Return what all trees of the same meaning have in common; no variables by default."""
+        return self.ordered(tree)
+
+    def by_heads(self, tree: Tree) -> Tree:
+        """Return what the released code of TranX compares: by default trees in order."""
+        return reordered(tree, self.unordered, bracketed)
+
+    def ordered(self, tree: Tree) -> Tree:
+        """Put children without an order into that of their text, and leave out repeated ones."""
+        return reordered(tree, self.unordered, bracketed, self.repeatable)
+
+    @property
+    def name(self) -> str:
+        """The name by which settings, records and checkpoints know the language."""
+        path = f"{type(self).__module__}.{type(self).__qualname__}"
+        public = f"robustparse.grammars.{type(self).__name__}"
+        return {shipped: name for name, shipped in _SHIPPED.items()}.get(public, path)
+
+    @cached_property
+    def grammar(self) -> Grammar:
+        """Of the syntax trees.
+
+        Raises:
+            InputError: its file cannot be read.
+        """
+        path = Path(inspect.getfile(type(self))).with_name(self.asdl)
+        try:
+            return read_grammar(path.read_text(encoding="utf-8"), str(path))
+        except OSError as error:
+            expected = "the grammar, in the folder of the language's module"
+            raise InputError("cannot be read", path=path, expected=expected) from error
+
+    # Syntax trees
+
+    def to_ast(self, tree: Tree) -> Node:
+        """Return the syntax tree of a form.
+
+        Raises:
+            InputError: an operator has other arguments than the grammar says.
+        """
+        if isinstance(tree, str):
+            return Node(self.rule(self.leaf(tree)), ((tree,),))
+        head, children = str(tree[0]), tree[1:]
+        if head in self.operators:
+            return self._operator(tree, self.rule(head.capitalize()))
+        apply = self.rule("Apply")
+        values = tuple(self.to_ast(child) for child in children)
+        for child, value in zip(children, values, strict=True):
+            if value.constructor.type != apply.fields[1].type:
+                found = f"{self.print(child)!r:.60} is an argument of {head}"
+                raise InputError(found, expected="a name")
+        return Node(apply, ((head,), values))
+
+    def from_ast(self, node: Node) -> Tree:
+        """Return the form of a syntax tree: the inverse of `to_ast`."""
+        name = node.constructor.name
+        parts = [
+            value if isinstance(value, str) else self.from_ast(value)
+            for values in node.values
+            for value in values
+        ]
+        if name == "Apply":
+            return tuple(parts)
+        return (name.lower(), *parts) if name.lower() in self.operators else parts[0]
+
+    def rule(self, name: str) -> Constructor:
+        """Return a constructor of the grammar."""
+        return self.grammar.by_name[name]
+
+    def other_arguments(self, tree: Tree, rule: Constructor) -> InputError:
+        """Return the error that an operator has other arguments than its constructor."""
+        fields = ", ".join(field.name for field in rule.fields)
+        return InputError(f"{bracketed(tree)!r:.80}", expected=f"{rule.name.lower()} with {fields}")
+
+    def _operator(self, tree: tuple[Tree, ...], rule: Constructor) -> Node:
+        """Return a node whose fields are filled in order; one of any number of values takes all."""
+        fields, children = rule.fields, tree[1:]
+        if fields[0].repeated:
+            return Node(rule, (tuple(map(self.to_ast, children)),))
+        if len(children) != len(fields):
+            raise self.other_arguments(tree, rule)
+        values: list[tuple[Node | str, ...]] = []
+        for field, child in zip(fields, children, strict=True):
+            if field.type not in self.grammar.primitives:
+                values.append((self.to_ast(child),))
+            elif isinstance(child, str):
+                values.append((child,))
+            else:
+                raise self.other_arguments(tree, rule)
+        return Node(rule, tuple(values))
+
+
+def bracketed(tree: Tree) -> str:
+    """Return a tree of any language in one way, ``( head child ... )``."""
+    return tree if isinstance(tree, str) else f"( {' '.join(map(bracketed, tree))} )"
+
+
+def reordered(
+    tree: Tree,
+    heads: Collection[str],
+    key: Callable[[Tree], Any],
+    repeatable: Collection[str] = (),
+) -> Tree:
+    """Return a tree with the children of some heads sorted, from the leaves up.
+
+    Args:
+        tree: as given.
+        heads: whose children are sorted.
+        key: to sort by.
+        repeatable: heads whose equal children are left out but the first; what then has one child
+            becomes that child.
+    """
+    if isinstance(tree, str):
+        return tree
+    head = tree[0]
+    children = [reordered(child, heads, key, repeatable) for child in tree[1:]]
+    if head in heads:
+        children.sort(key=key)
+    if head in repeatable:
+        children = list(dict.fromkeys(children))
+        if len(children) == 1:
+            return children[0]
+    return (head, *children)
+
+
+def with_sorted_children(tree: Tree, first: Sequence[str]) -> Tree:
+    """Return a tree whose conjuncts and disjuncts are sorted: those of some heads come first.
+
+    Args:
+        tree: of any language.
+        first: the heads, in order; the other children follow in the order of their text.
+    """
+    ranks = {head: rank for rank, head in enumerate(first)}
+
+    def key(child: Tree) -> tuple[int, str]:
+        head = child if isinstance(child, str) else str(child[0])
+        return ranks.get(head, len(ranks)), bracketed(child)
+
+    return reordered(tree, ("and", "or"), key)
+
+
+def language_of(tokens: Iterable[str]) -> str:
+    """Tell which shipped language tokens belong to: Prolog has an answer variable."""
+    return "prolog" if {"ANS", ",", ";"} & set(tokens) else "lambda"
+
+
+def language_named(name: str) -> Language:
+    """Return a language: ``lambda``, ``prolog``, or a class of a module that is trusted.
+
+    Raises:
+        InputError: there is none of this name, its module is not trusted, or it is no `Language`.
+    """
+    if name not in _SHIPPED and "." not in name:
+        expected = f"{', '.join(_SHIPPED)}, or the class path of a language of your own"
+        raise InputError(f"got {name!r}", key="language", expected=expected)
+    path = _SHIPPED.get(name, name)
+    if name not in _SHIPPED:
+        trust.check_class(path, key="language")
+    module, _, last = path.rpartition(".")
+    try:
+        return _made(getattr(import_module(module), last))
+    except (ImportError, AttributeError, TypeError) as error:
+        expected = "a class that derives from Language and defines read, print and leaf"
+        raise InputError(f"{path}: {error}", key="language", expected=expected) from error
+
+
+@cache
+def _made(made: type[Language]) -> Language:
+    language = made()
+    if not isinstance(language, Language):
+        raise TypeError("is no Language")
+    return language

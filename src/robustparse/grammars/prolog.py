@@ -1,0 +1,127 @@
+r"""Prolog, the language of JOBS: ``job ( ANS ) , \+ ( loc ( ANS , J ) )``.
+
+Conjunctions are ``A , B``, disjunctions ``A ; B`` and negations ``\+ A``; in a bracketed group, all
+that stands before ``;`` is its left side. Their trees have the heads ``and``, ``or`` and ``not``. A
+leaf in upper case is a variable, any other a literal.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import permutations
+
+from robustparse.errors import InputError
+from robustparse.grammars.language import Language, Tree, bracketed, reordered
+from robustparse.grammars.tokens import TokenReader
+
+_ANSWER = "ANS"
+_MOST = 5  # variables of which every order is tried
+_CHILDREN = {"or": 2, "not": 1}  # all other nodes have one or more
+
+
+class Prolog(Language):
+    """Goals, joined by commas, semicolons and negations."""
+
+    asdl = "prolog.asdl"
+    operators = frozenset(("not", "or", "and"))
+    unordered = repeatable = frozenset(("and", "or"))
+
+    def read(self, text: str) -> Tree:
+        """See `Language`."""
+        reader = TokenReader(text)
+        tree = _alternatives(reader)
+        reader.end()
+        return tree
+
+    def print(self, tree: Tree) -> str:
+        """See `Language`."""
+        if isinstance(tree, str):
+            return tree
+        head, children = tree[0], tree[1:]
+        if len(children) != _CHILDREN.get(str(head), max(1, len(children))):
+            raise InputError(f"{head} has {len(children)} children")
+        if head == "and":
+            return " , ".join(self._group(one, ("and", "or")) for one in children)
+        if head == "or":
+            left, right = children
+            # The released forms have brackets around all but a conjunction on the left.
+            before = self.print(left) if _head(left) == "and" else f"( {self.print(left)} )"
+            after = self.print(right) if _head(right) == "or" else f"( {self.print(right)} )"
+            return f"{before} ; {after}"
+        if head == "not":
+            return f"\\+ {self._group(children[0], ('and', 'or'))}"
+        return f"{head} ( {' , '.join(map(self.print, children))} )"
+
+    def leaf(self, token: str) -> str:
+        """See `Language`."""
+        return "Variable" if token[0].isupper() else "Literal"
+
+    def canonical(self, tree: Tree) -> Tree:
+        """Take the names from all variables but the answer."""
+        names = sorted({leaf for leaf in _leaves(tree) if leaf[0].isupper() and leaf != _ANSWER})
+        new = [f"V{number}" for number in range(len(names))]
+        orders = permutations(new) if len(names) <= _MOST else iter([tuple(new)])
+        renamed = (_renamed(tree, dict(zip(names, order, strict=True))) for order in orders)
+        return min(map(self.ordered, renamed), key=bracketed)
+
+    def by_heads(self, tree: Tree) -> Tree:
+        """Sort conjunctions."""
+        return reordered(tree, ("and",), bracketed)
+
+    def _group(self, tree: Tree, heads: tuple[str, ...]) -> str:
+        """Print, in brackets if the tree has one of these heads."""
+        return f"( {self.print(tree)} )" if _head(tree) in heads else self.print(tree)
+
+
+def _alternatives(reader: TokenReader) -> Tree:
+    """Read up to the end of a group."""
+    goals = [_goal(reader)]
+    while reader.next == ",":
+        reader.take(",")
+        goals.append(_goal(reader))
+    left = goals[0] if len(goals) == 1 else ("and", *goals)
+    if reader.next != ";":
+        return left
+    reader.take(";")
+    return ("or", left, _alternatives(reader))
+
+
+def _goal(reader: TokenReader) -> Tree:
+    """Read a negation, a group or a predicate."""
+    if reader.next == "\\+":
+        reader.take("\\+")
+        return ("not", _goal(reader))
+    if reader.next == "(":
+        reader.take("(")
+        group = _alternatives(reader)
+        reader.take(")")
+        return group
+    name = reader.leaf()
+    return _arguments(reader, name) if reader.next == "(" else name
+
+
+def _arguments(reader: TokenReader, name: str) -> Tree:
+    """Read the arguments of a predicate."""
+    reader.take("(")
+    parts: list[Tree] = [name, _goal(reader)]
+    while reader.next == ",":
+        reader.take(",")
+        parts.append(_goal(reader))
+    reader.take(")")
+    return tuple(parts)
+
+
+def _head(tree: Tree) -> Tree:
+    return "" if isinstance(tree, str) else tree[0]
+
+
+def _renamed(tree: Tree, names: Mapping[str, str]) -> Tree:
+    if isinstance(tree, str):
+        return names.get(tree, tree)
+    return tuple(_renamed(part, names) for part in tree)
+
+
+def _leaves(tree: Tree) -> Iterator[str]:
+    if isinstance(tree, str):
+        yield tree
+    else:
+        for part in tree:
+            yield from _leaves(part)

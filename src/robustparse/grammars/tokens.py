@@ -1,0 +1,65 @@
+"""Reading the tokens of a logical form one after the other."""
+
+from robustparse.errors import InputError
+
+_PUNCTUATION = frozenset("(),;")
+
+
+class TokenReader:
+    """Reads a form from its first token to its last.
+
+    Args:
+        text: the tokens, separated by blanks.
+
+    Attributes:
+        rest: the tokens not read yet, the next one last.
+
+    Raises:
+        InputError: the form is empty.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.tokens = text.split()
+        if not self.tokens:
+            raise InputError("an empty logical form", expected="a form")
+        self.rest = self.tokens[::-1]
+
+    @property
+    def next(self) -> str:
+        """The next token, empty at the end."""
+        return self.rest[-1] if self.rest else ""
+
+    def unexpected(self, expected: str) -> InputError:
+        """Return the error that another token is expected."""
+        place = len(self.tokens) - len(self.rest)
+        found = f"{self.next!r} is token {place + 1}" if self.rest else "the form ends too early"
+        return InputError(f"{found} of {' '.join(self.tokens)!r:.120}", expected=expected)
+
+    def take(self, token: str) -> None:
+        """Read this token.
+
+        Raises:
+            InputError: another one is next.
+        """
+        if self.next != token:
+            raise self.unexpected(repr(token))
+        self.rest.pop()
+
+    def leaf(self) -> str:
+        """Read a token that is no punctuation.
+
+        Raises:
+            InputError: there is none.
+        """
+        if not self.rest or self.next in _PUNCTUATION:
+            raise self.unexpected("a name")
+        return self.rest.pop()
+
+    def end(self) -> None:
+        """Refuse further tokens.
+
+        Raises:
+            InputError: there is one.
+        """
+        if self.rest:
+            raise self.unexpected("the end of the form")
