@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from robustparse.errors import InputError
+from robustparse.grammars import read_form
+from robustparse.grammars.sketches import sketch_of
 from robustparse.types import DependencyTree, Example, LogicalForm
 
 TAGGED_FROM = 2  # occurrences of a word in ``Vocabulary.tagged``
+_LATER = {"universal", "sketches"}  # lists that the first checkpoints do not have
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,7 @@ class Vocabulary:
         xpos: Penn tags, and universal ones of sentences that have no others.
         labels: of gold answers: dependency labels, classes, or tokens of logical forms.
         universal: the most frequent universal tag of each word of ``tagged``, or empty.
+        sketches: tokens of the sketches of logical forms.
         counts: how often each of ``words`` occurs, and last, all rarer words together. What needs
             them keeps them with its weights: checkpoints hold the lists only.
     """
@@ -36,6 +40,7 @@ class Vocabulary:
     xpos: tuple[str, ...]
     labels: tuple[str, ...]
     universal: tuple[str, ...] = ()
+    sketches: tuple[str, ...] = ()
     counts: tuple[int, ...] = field(default=(), compare=False)
 
     @classmethod
@@ -47,6 +52,7 @@ class Vocabulary:
         characters: Counter[str] = Counter()
         xpos: Counter[str] = Counter()
         labels: Counter[str] = Counter()
+        sketches: Counter[str] = Counter()
         for example in examples:
             lowered = [word.lower() for word in example.sentence.words]
             words.update([*lowered, *map(str.lower, example.sentence.context)])
@@ -56,6 +62,8 @@ class Vocabulary:
                     counts[word][tag] += 1
             xpos.update(example.sentence.tags)
             labels.update(_labels(example.gold))
+            if isinstance(example.gold, LogicalForm):
+                sketches.update(sketch_of(read_form(example.gold, example.gold.language)))
         kept = [(word, count) for word, count in _ranked(words) if count >= min_count]
         rare = words.total() - sum(count for _, count in kept)
         tagged = [word for word, count in _ranked(words) if count >= TAGGED_FROM]
@@ -67,6 +75,7 @@ class Vocabulary:
             xpos=tuple(tag for tag, _ in _ranked(xpos)),
             labels=tuple(label for label, _ in _ranked(labels)),
             universal=_usual(tagged, universal),
+            sketches=tuple(token for token, _ in _ranked(sketches)),
             counts=(*(count for _, count in kept), rare),
         )
 
@@ -76,13 +85,13 @@ class Vocabulary:
 
     @classmethod
     def from_lists(cls, lists: Mapping[str, list[str]]) -> "Vocabulary":
-        """Return the inverse of ``to_lists``; the first checkpoints have no universal tags.
+        """Return the inverse of ``to_lists``; older checkpoints lack the lists of `_LATER`.
 
         Raises:
             InputError: a list is missing or unknown.
         """
         fields = set(cls._listed())
-        if set(lists) | {"universal"} != fields:
+        if set(lists) | _LATER != fields:
             expected = ", ".join(sorted(fields))
             raise InputError(f"holds {sorted(lists)}", key="vocabulary", expected=expected)
         return cls(**{name: tuple(values) for name, values in lists.items()})  # type: ignore[arg-type]

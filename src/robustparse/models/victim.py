@@ -284,12 +284,13 @@ def _check_members(models: Sequence[Model]) -> None:
                 key="checkpoint",
                 expected="models of one class",
             )
-        if differing := set(model.vocabulary.labels) ^ set(first.vocabulary.labels):
-            raise InputError(
-                f"models 1 and {number} have different labels: {', '.join(sorted(differing))}",
-                key="checkpoint",
-                expected="models trained on the same labels",
-            )
+        for what in ("labels", "sketches"):
+            if differing := {*getattr(model.vocabulary, what)} ^ {*getattr(first.vocabulary, what)}:
+                raise InputError(
+                    f"models 1 and {number} have different {what}: {', '.join(sorted(differing))}",
+                    key="checkpoint",
+                    expected=f"models trained on the same {what}",
+                )
 
 
 def _numpy(tensor: torch.Tensor) -> NDArray[np.float64]:

@@ -131,6 +131,7 @@ class LeafStepper(_Stepper):
         own = [
             {label: 1 + id_ for label, id_ in one.vocabulary.label_ids.items()} for one in parsers
         ]
+        self._brackets = [number for label, number in every.items() if label in ("(", ")")]
         numbers = [[0, *(ids[label] for label in every)] for ids in own]
         self._numbers = [torch.tensor(one, device=device) for one in numbers]
         self.inputs = [one.leaves.weight[:1].expand(len(self.rows), -1) for one in parsers]
@@ -141,9 +142,10 @@ class LeafStepper(_Stepper):
         return self.step >= max(map(len, self.places), default=0)
 
     def scores(self) -> Tensor:
-        """See `Stepper`; action 0 takes what the sketch says."""
+        """See `Stepper`; action 0 takes what the sketch says, and a leaf is no bracket."""
         found = self.read(self.inputs)
         scores = _chosen(found, self._numbers, self.first.mean)
+        scores[:, self._brackets] = float("-inf")
         fixed = [self._place(text) is not None for text in self.rows.tolist()]
         scores[fixed, 1:] = float("-inf")
         scores[fixed, 0] = 0.0
