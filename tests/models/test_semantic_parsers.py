@@ -1,6 +1,7 @@
 """Semantic parsers against brute force, and what must not depend on how they are run."""
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -440,6 +441,14 @@ def test_a_sketch_that_no_form_has_gives_none(sketch: str, monkeypatch: pytest.M
     parser = make("Coarse2Fine", examples=[Example(0, EXAMPLES[0].sentence, form)])
     monkeypatch.setattr(SketchStepper, "best", lambda self: [sketch.split()] * self.texts)
     assert parser.predict([EXAMPLES[0].sentence] * 2) == ["", ""]
+
+
+def test_parsers_that_know_other_sketches_do_not_answer_together():
+    turned = [replace(EXAMPLES[2], gold=LogicalForm("( c0 b )", "lambda")), *EXAMPLES]
+    parsers = [make("Seq2Seq"), make("Seq2Seq", examples=turned)]
+    with pytest.raises(InputError, match="different sketches: c0@1") as error:
+        ModelVictim(parsers)
+    assert error.value.expected == "models trained on the same sketches"
 
 
 def test_over_a_transformer(tmp_path: Path):

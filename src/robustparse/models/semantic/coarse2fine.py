@@ -8,7 +8,9 @@ prediction next to the attentional state. See `sketches` for what a sketch is.
 
 Both decoders begin with a linear map of the encoder's vectors at both ends of the utterance, and
 compare states with words through a linear map: the released code takes last states and dot products
-as they are, which not every encoder's width allows. What a sketch says of the form adds no loss.
+as they are, which not every encoder's width allows. Heads and brackets of the form, which its
+sketch fixes, are learnt in training only. Classes of the sketch decoder are the tokens of sketches
+seen in training.
 """
 
 from collections.abc import Sequence
