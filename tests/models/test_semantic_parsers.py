@@ -443,6 +443,33 @@ def test_a_sketch_that_no_form_has_gives_none(sketch: str, monkeypatch: pytest.M
     assert parser.predict([EXAMPLES[0].sentence] * 2) == ["", ""]
 
 
+def test_a_leaf_is_no_bracket():
+    """Though the form's decoder learns brackets too, and here prefers them everywhere."""
+    parser = make("Coarse2Fine")
+    with torch.no_grad():
+        parser.fine.output.bias[[parser.vocabulary.label_ids[token] for token in "()"]] = 100.0
+    sentences = [example.sentence for example in EXAMPLES]
+    assert parser.predict(sentences) == [example.gold for example in EXAMPLES]
+
+
+@torch.no_grad()
+def test_matrices_start_as_glorot_says_but_those_that_encoders_read(tmp_path: Path):
+    vocabulary = Vocabulary.from_examples(EXAMPLES, min_count=1)
+    parser = TranX(LSTMEncoder(40, 0, hidden=60, layers=1), vocabulary=vocabulary)
+    recurrent = parser.encoder.lstm.forwards[0].weight_hh_l0  # (240, 60)
+    assert float(recurrent.std()) == pytest.approx((2 / 300) ** 0.5, rel=0.02)
+    for table in (parser.encoder.words, parser.actions):
+        assert not table.weight[0].any()
+        expected = (2 / sum(table.weight.shape)) ** 0.5
+        assert float(table.weight[1:].std()) == pytest.approx(expected, rel=0.1)
+    (tmp_path / "vectors.txt").write_text("the 1 2\ncats -1 -2\n")
+    encoder = LSTMEncoder(2, 0, hidden=3, layers=1, vectors=str(tmp_path / "vectors.txt"))
+    parser = TranX(encoder, vocabulary=vocabulary)
+    scale = 2.5**0.5  # the deviation of the file's numbers
+    assert parser.encoder.static.weight[2].tolist() == pytest.approx([-1 / scale, -2 / scale])
+    assert not parser.encoder.words.weight.any()
+
+
 def test_parsers_that_know_other_sketches_do_not_answer_together():
     turned = [replace(EXAMPLES[2], gold=LogicalForm("( c0 b )", "lambda")), *EXAMPLES]
     parsers = [make("Seq2Seq"), make("Seq2Seq", examples=turned)]
