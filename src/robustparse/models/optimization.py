@@ -53,13 +53,14 @@ class Optimization:
         method: Method = "adam",
         alpha: float = 0.95,
     ) -> None:
-        rate = pretrained_learning_rate
+        rate, cold = pretrained_learning_rate, not warmup_steps or schedule != "epochs"
         for key, value, limit, fits in (
             ("learning_rate", learning_rate, "> 0", 0 < learning_rate < math.inf),
             ("betas", list(betas), "in [0, 1)", all(0 <= beta < 1 for beta in betas)),
             ("eps", eps, ">= 0", eps >= 0),
             ("decay", decay, "in (0, 1]", 0 < decay <= 1),
             ("alpha", alpha, "in [0, 1)", 0 <= alpha < 1),
+            ("warmup_steps", warmup_steps, "0 in a schedule by epochs", cold),
             ("pretrained_learning_rate", rate, "> 0 or null", rate is None or 0 < rate < math.inf),
         ):
             if not fits:
@@ -68,9 +69,6 @@ class Optimization:
         check_least("optimization", 0, warmup_steps=warmup_steps, constant_epochs=constant_epochs)
         check_choice("optimization: schedule", schedule, get_args(Schedule))
         check_choice("optimization: method", method, get_args(Method))
-        if warmup_steps and schedule == "epochs":
-            found, remedy = "has no effect on a schedule by epochs", "leave it out"
-            raise InputError(found, key="optimization: warmup_steps", remedy=remedy)
         self.pretrained_learning_rate = pretrained_learning_rate
         self.learning_rate, self.betas, self.eps = learning_rate, betas, eps
         self.decay, self.decay_steps = decay, decay_steps
