@@ -9,7 +9,7 @@ import pytest
 
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
-from robustparse.types import DependencyTree, Example, Sentence
+from robustparse.types import DependencyTree, Example, LogicalForm, Sentence
 
 
 def example(id_: int, words: str, tags: str = "", labels: str | None = None) -> Example:
@@ -81,6 +81,20 @@ def test_universal_tags_have_a_dictionary_of_their_own():
     assert Vocabulary.from_lists(lists) == vocabulary
     del lists["universal"]  # the first checkpoints have none
     assert Vocabulary.from_lists(lists) == replace(vocabulary, universal=())
+
+
+def test_sketches_are_those_of_the_forms():
+    forms = ("( lambda $0 e ( and ( a $0 ) ( b $0 c0 ) ) )", "( a c0 )")
+    examples = [
+        Example(id_, Sentence(("it",)), LogicalForm(form, "lambda"))
+        for id_, form in enumerate(forms)
+    ]
+    vocabulary = Vocabulary.from_examples(examples)
+    assert vocabulary.sketches == (")", "a@1", "(and", "(lambda", "b@2")
+    lists = vocabulary.to_lists()
+    assert Vocabulary.from_lists(lists) == vocabulary
+    del lists["sketches"]  # the first checkpoints have none
+    assert Vocabulary.from_lists(lists) == replace(vocabulary, sketches=())
 
 
 def test_ties_of_tags_fall_to_the_alphabet():

@@ -135,6 +135,20 @@ def test_dropout_acts_in_training_alone_and_behind_the_embeddings(encoder):
     assert torch.equal(encoder(embeddings, words, lengths), calm)
 
 
+def test_dropout_of_dimensions_takes_the_place_of_that_of_embeddings(encoder):
+    words, lengths = rows(encoder, "the cats saw the dog")
+    embeddings = torch.ones_like(encoder.embed(words, words))
+    seen = []
+    encoder.lstm.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
+    encoder.train().embedding_dropout = 0.5
+    encoder(embeddings, words, lengths)
+    assert set(seen[0].flatten().tolist()) == {0.0, 2.0}
+    assert torch.equal(seen[0], seen[0][:, :1].expand_as(seen[0]))  # one mask for all words
+    encoder.embedding_dropout = 0.0  # though whole embeddings would be dropped
+    encoder(embeddings, words, lengths)
+    assert torch.equal(seen[1], embeddings)
+
+
 def test_padding_has_no_embedding(encoder):
     assert not encoder.words.weight[PADDING].any()
     assert not encoder.characters.weight[PADDING].any()
@@ -180,6 +194,7 @@ def test_the_squares_of_large_values_are_numbers(tmp_path, vocabulary):
         ({"character_out": 0}, "character_out", "must be even and >= 2, got 0"),
         ({"dropout": 1.0}, "dropout", r"must be in \[0, 1\), got 1.0"),
         ({"dropout": -0.1}, "dropout", "got -0.1"),
+        ({"embedding_dropout": 1.0}, "embedding_dropout", "got 1.0"),
     ],
 )
 def test_impossible_sizes_are_refused(wrong, setting, message):

@@ -26,6 +26,11 @@ def test_warm_up_rises_to_the_peak_and_linear_falls_after_it():
     assert Optimization(schedule="constant", warmup_steps=4).factor(1, 9) == 0.5
 
 
+def test_epochs_decay_after_the_constant_ones():
+    chosen = Optimization(schedule="epochs", decay=0.5, constant_epochs=2)
+    assert [chosen.factor(epoch, 0) for epoch in range(6)] == [1.0, 1.0, 1.0, 0.5, 0.25, 0.125]
+
+
 def test_constant_stays():
     assert {Optimization(schedule="constant").factor(step, 9) for step in range(9)} == {1.0}
 
@@ -44,6 +49,10 @@ def test_constant_stays():
         {"eps": -1.0},
         {"pretrained_learning_rate": float("inf")},
         {"schedule": "cosine"},
+        {"method": "sgd"},
+        {"alpha": 1.0},
+        {"constant_epochs": -1},
+        {"warmup_steps": 5, "schedule": "epochs"},
     ],
 )
 def test_impossible_settings_are_refused(wrong):

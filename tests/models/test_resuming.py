@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import pytorch_lightning as pl
+import torch
 from pytorch_lightning.callbacks import ModelCheckpoint
 
 from robustparse.data.batch import Batch
@@ -13,20 +14,23 @@ from robustparse.data.treebank import TreebankDataModule
 from robustparse.errors import InputError
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.encoders.bilstm import LSTMEncoder
+from robustparse.models.optimization import Optimization
 from robustparse.types import DependencyTree
 from sample_runs import sentences, trainer, write_sample
 
 
 class Seen(pl.Callback):
-    """The sentences of each step, by the step's number."""
+    """The sentences and the learning rate of each step, by the step's number."""
 
     def __init__(self) -> None:
         self.ids: dict[int, list[int]] = {}
+        self.rates: dict[int, float] = {}
 
     def on_train_batch_start(
         self, trainer: Any, pl_module: Any, batch: Batch, batch_idx: int
     ) -> None:
         self.ids[trainer.global_step] = batch.ids.tolist()
+        self.rates[trainer.global_step] = trainer.optimizers[0].param_groups[0]["lr"]
 
 
 @pytest.fixture(scope="module")
@@ -35,14 +39,25 @@ def train_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def trained(train_file: Path, start: Path | None = None, **settings: Any) -> dict[int, list[int]]:
+    return fitted(train_file, start, **settings)[0].ids
+
+
+def fitted(
+    train_file: Path,
+    start: Path | None = None,
+    optimization: Optimization | None = None,
+    **settings: Any,
+) -> tuple[Seen, BiaffineParser]:
     data = TreebankDataModule(train_file=str(train_file), batch_words=200)
     encoder = LSTMEncoder(word_dim=3, character_dim=0, hidden=3, layers=1)
-    parser = BiaffineParser(encoder, arc_dim=3, label_dim=3, vocabulary=data.vocabulary)
+    parser = BiaffineParser(
+        encoder, arc_dim=3, label_dim=3, optimization=optimization, vocabulary=data.vocabulary
+    )
     seen = Seen()
     callbacks = settings.pop("callbacks", [])
-    fitted = trainer(seen, *callbacks, **{"limit_train_batches": 3, "max_epochs": 3, **settings})
-    fitted.fit(parser, datamodule=data, ckpt_path=start)
-    return seen.ids
+    run = trainer(seen, *callbacks, **{"limit_train_batches": 3, "max_epochs": 3, **settings})
+    run.fit(parser, datamodule=data, ckpt_path=start)
+    return seen, parser
 
 
 @pytest.mark.parametrize("limit", [3, 1.0])
@@ -64,6 +79,24 @@ def test_every_checkpoint_goes_on_with_the_next_batch(
     longer = trained(train_file, max_epochs=4, **settings)
     resumed = trained(train_file, tmp_path / "ends" / "last.ckpt", max_epochs=4, **settings)
     assert resumed == {at: ids for at, ids in longer.items() if at >= len(whole)}
+
+
+def test_a_schedule_by_epochs_resumes_exactly(train_file: Path, tmp_path: Path) -> None:
+    chosen = Optimization(
+        1e-2, schedule="epochs", decay=0.5, constant_epochs=1, method="rmsprop", eps=1e-8
+    )
+    every = ModelCheckpoint(
+        tmp_path, "{step}", every_n_train_steps=1, save_top_k=-1, auto_insert_metric_name=False
+    )
+    settings: dict[str, Any] = {"optimization": chosen, "max_epochs": 4}
+    whole, parser = fitted(train_file, callbacks=[every], enable_checkpointing=True, **settings)
+    assert [*whole.rates.values()] == [1e-2] * 6 + [5e-3] * 3 + [2.5e-3] * 3
+    for step in (5, 7, 9):
+        seen, resumed = fitted(train_file, tmp_path / f"{step}.ckpt", **settings)
+        assert seen.rates == {at: rate for at, rate in whole.rates.items() if at >= step}, step
+        weights = resumed.state_dict()
+        for name, weight in parser.state_dict().items():
+            assert torch.equal(weights[name], weight), (step, name)
 
 
 def test_the_same_data_go_on_and_other_sentences_are_refused(

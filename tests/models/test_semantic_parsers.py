@@ -1,12 +1,14 @@
 """Semantic parsers against brute force, and what must not depend on how they are run."""
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from robustparse.attacks.goals.wrong_form import WrongForm
 from robustparse.data.batch import Batch
@@ -67,7 +69,7 @@ def make(
     with torch.no_grad():
         for parameter in parser.double().parameters():
             noise = torch.randn(parameter.shape, generator=generator, dtype=parameter.dtype)
-            parameter.add_(0.7 * noise)
+            parameter.add_(noise)
     if kind == "Coarse2Fine":  # random sketches are hardly ever balanced
         train(parser.eval(), examples, 120, 0.03)
     return parser.eval()
@@ -263,6 +265,79 @@ def test_the_loss_of_tranx_by_hand():
 
 
 @torch.no_grad()
+@pytest.mark.parametrize("fixed_loss", [True, False])
+def test_the_loss_of_coarse2fine_by_hand(fixed_loss: bool):
+    """Both decoders see the output at the bracket's step; brackets count in training only."""
+    parser = make("Coarse2Fine", dropout=0.0, smoothing=0.0, fixed_loss=fixed_loss)
+    example = EXAMPLES[1]
+    batch = batch_of(parser, [example])
+    states = parser.encoder(parser.embed(batch), batch.words, batch.lengths)[0]
+    cell = parser.first_cell(torch.cat([states[0], states[-1]]))
+    words, start, numbers = states[1:], (cell.tanh(), cell), parser.sketch_tokens
+
+    def losses(decoder: Any, inputs: list[Tensor], gold: list[int], above: list[int]) -> list[Any]:
+        """The losses of each step; ``above`` is the step before which a bracket was opened."""
+        (hidden, cell), outputs, found = start, [start[0]], []
+        lstm, weights = decoder.lstm, dict(decoder.named_parameters())
+        for read, number, parent in zip(inputs, gold, above, strict=True):
+            gates = lstm.weight_ih_l0 @ read + lstm.bias_ih_l0
+            gates = gates + lstm.weight_hh_l0 @ hidden + lstm.bias_hh_l0
+            enter, forget, new, out = gates.chunk(4)
+            cell = forget.sigmoid() * cell + enter.sigmoid() * new.tanh()
+            hidden = out.sigmoid() * cell.tanh()
+            outputs.append(hidden)
+            shares = (words @ weights["attention.key.weight"].T @ hidden).softmax(0)
+            both = torch.cat([hidden, shares @ words])
+            attended = (weights["attention.output.weight"] @ both).tanh()
+            scores = decoder.output(torch.cat([attended, outputs[parent]]))
+            found.append(-scores.log_softmax(0)[number - 1])
+        return found
+
+    # ( and ( a $0 ) ( b c0 ) )
+    sketch = [numbers[token] for token in ("(and", "a@1", "b@1", ")")]
+    gold = [*sketch, parser.sketch_end]
+    read = [parser.sketches.weight[number] for number in (0, *sketch)]
+    coarse = sum(losses(parser.coarse, read, gold, [0, 1, 1, 1, 0]))
+    encoded = parser.encoded_sketch(torch.tensor([gold]))[0]
+    tokens = ("(and", "(a", "$0", ")", "(b", "c0", ")", ")")
+    sources, above = (0, 1, 1, 1, 2, 2, 2, 3), [0, 1, 2, 2, 1, 5, 5, 1]
+    ids = [1 + parser.vocabulary.label_ids[token.removeprefix("(")] for token in tokens]
+    leaves = [token in ("$0", "c0") for token in tokens]
+    before = [
+        parser.leaves.weight[number] if leaf else encoded[source]
+        for number, leaf, source in zip(ids, leaves, sources, strict=True)
+    ]
+    fine = losses(parser.fine, [parser.leaves.weight[0], *before[:-1]], ids, above)
+    told = coarse + sum(loss for loss, leaf in zip(fine, leaves, strict=True) if leaf)
+    assert float(parser.loss(parser(batch), batch)) == pytest.approx(float(told), rel=1e-12)
+    parser.train()
+    parser.encoder.eval()
+    expected = coarse + sum(fine) if fixed_loss else told
+    assert float(parser.loss(parser(batch), batch)) == pytest.approx(float(expected), rel=1e-12)
+
+
+@KIND
+def test_a_delta_changes_the_loss_and_has_a_gradient(kind: str):
+    """Its gradient is the difference quotient of the loss, and 0 beyond a text's end."""
+    parser = make(kind)
+    batch = batch_of(parser)
+    delta = parser.zero_delta(batch).requires_grad_()
+    losses = parser.loss(parser(batch, delta), batch)
+    (gradient,) = torch.autograd.grad(losses.sum(), delta)
+    words = parser.delta_mask(batch).bool().expand_as(gradient)
+    assert gradient[words].abs().min() > 0
+    direction = gradient * words / gradient[words].norm()
+    with torch.no_grad():
+        up, down = (parser.loss(parser(batch, h * direction), batch) for h in (1e-5, -1e-5))
+    assert (up > down).any()
+    rise = float((up - down).sum() / 2e-5)
+    assert rise == pytest.approx(float((gradient * direction).sum()), rel=1e-5)
+    beyond = torch.arange(gradient.shape[1])[None] > batch.lengths[:, None]
+    assert beyond.any()
+    assert not gradient[beyond].any()
+
+
+@torch.no_grad()
 def test_smoothing_and_hidden_tokens_are_of_training_only():
     parser = make(dropout=0.0, token_dropout=0.5, smoothing=0.1)
     batch = batch_of(parser)
@@ -361,12 +436,47 @@ def test_it_learns_prolog(kind: str):
     assert parser.predict(texts) == list(forms)
 
 
-@pytest.mark.parametrize("sketch", ["(not )", "(or a@1 )", "(and", ") )", ""])
+@pytest.mark.parametrize("sketch", ["(not )", "(or a@1 )", "(not", ") )", ""])
 def test_a_sketch_that_no_form_has_gives_none(sketch: str, monkeypatch: pytest.MonkeyPatch):
     form = LogicalForm("( a ( ANS ) ) ; ( \\+ b ( ANS ) )", "prolog")
     parser = make("Coarse2Fine", examples=[Example(0, EXAMPLES[0].sentence, form)])
     monkeypatch.setattr(SketchStepper, "answer", lambda *_: sketch.split())
     assert parser.predict([EXAMPLES[0].sentence] * 2) == ["", ""]
+
+
+def test_a_leaf_is_no_bracket():
+    """Though the form's decoder learns brackets too, and here prefers them everywhere."""
+    parser = make("Coarse2Fine")
+    with torch.no_grad():
+        parser.fine.output.bias[[parser.vocabulary.label_ids[token] for token in "()"]] = 100.0
+    sentences = [example.sentence for example in EXAMPLES]
+    assert parser.predict(sentences) == [example.gold for example in EXAMPLES]
+
+
+@torch.no_grad()
+def test_matrices_start_as_glorot_says_but_those_that_encoders_read(tmp_path: Path):
+    vocabulary = Vocabulary.from_examples(EXAMPLES, min_count=1)
+    parser = TranX(LSTMEncoder(40, 0, hidden=60, layers=1), vocabulary=vocabulary)
+    recurrent = parser.encoder.lstm.forwards[0].weight_hh_l0  # (240, 60)
+    assert float(recurrent.std()) == pytest.approx((2 / 300) ** 0.5, rel=0.02)
+    for table in (parser.encoder.words, parser.actions):
+        assert not table.weight[0].any()
+        expected = (2 / sum(table.weight.shape)) ** 0.5
+        assert float(table.weight[1:].std()) == pytest.approx(expected, rel=0.1)
+    (tmp_path / "vectors.txt").write_text("the 1 2\ncats -1 -2\n")
+    encoder = LSTMEncoder(2, 0, hidden=3, layers=1, vectors=str(tmp_path / "vectors.txt"))
+    parser = TranX(encoder, vocabulary=vocabulary)
+    scale = 2.5**0.5  # the deviation of the file's numbers
+    assert parser.encoder.static.weight[2].tolist() == pytest.approx([-1 / scale, -2 / scale])
+    assert not parser.encoder.words.weight.any()
+
+
+def test_parsers_that_know_other_sketches_do_not_answer_together():
+    turned = [replace(EXAMPLES[2], gold=LogicalForm("( c0 b )", "lambda")), *EXAMPLES]
+    parsers = [make("Seq2Seq"), make("Seq2Seq", examples=turned)]
+    with pytest.raises(InputError, match="different sketches: c0@1") as error:
+        ModelVictim(parsers)
+    assert error.value.expected == "models trained on the same sketches"
 
 
 def test_over_a_transformer(tmp_path: Path):
@@ -377,15 +487,14 @@ def test_over_a_transformer(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("kind", "form", "expected"),
+    ("form", "expected"),
     [
-        ("TranX", "( not ( a $0 ) ( b $0 ) )", "not with argument"),
-        ("TranX", "( > $0 )", "compare with op, left, right"),
-        ("Coarse2Fine", "( a $0 c0 c0 c0 )", "1 to 3"),
+        ("( not ( a $0 ) ( b $0 ) )", "not with argument"),
+        ("( > $0 )", "compare with op, left, right"),
     ],
 )
-def test_forms_that_a_parser_cannot_learn_are_named_by_line(kind: str, form: str, expected: str):
-    parser, odd = make(kind), Example(6, EXAMPLES[0].sentence, LogicalForm(form, "lambda"), "x")
+def test_forms_outside_the_grammar_are_named_by_line(form: str, expected: str):
+    parser, odd = make("TranX"), Example(6, EXAMPLES[0].sentence, LogicalForm(form, "lambda"), "x")
     with pytest.raises(InputError) as error:
         parser.check_readable([*EXAMPLES, odd], "geo/train.tsv")
     found = error.value

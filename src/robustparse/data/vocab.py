@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from robustparse.errors import InputError
+from robustparse.grammars import language_named
+from robustparse.grammars.sketches import sketch_of
 from robustparse.types import DependencyTree, Example, LogicalForm
 
 TAGGED_FROM = 2  # occurrences of a word in ``Vocabulary.tagged``
+_LATER = {"universal", "languages", "sketches"}  # lists that the first checkpoints do not have
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,7 @@ class Vocabulary:
         labels: of gold answers: dependency labels, classes, or tokens of logical forms.
         universal: the most frequent universal tag of each word of ``tagged``, or empty.
         languages: of the logical forms.
+        sketches: tokens of the sketches of logical forms.
         counts: how often each of ``words`` occurs, and last, all rarer words together. What needs
             them keeps them with its weights: checkpoints hold the lists only.
     """
@@ -38,6 +42,7 @@ class Vocabulary:
     labels: tuple[str, ...]
     universal: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
+    sketches: tuple[str, ...] = ()
     counts: tuple[int, ...] = field(default=(), compare=False)
 
     @classmethod
@@ -50,6 +55,7 @@ class Vocabulary:
         xpos: Counter[str] = Counter()
         labels: Counter[str] = Counter()
         languages: Counter[str] = Counter()
+        sketches: Counter[str] = Counter()
         for example in examples:
             lowered = [word.lower() for word in example.sentence.words]
             words.update([*lowered, *map(str.lower, example.sentence.context)])
@@ -61,6 +67,8 @@ class Vocabulary:
             labels.update(_labels(example.gold))
             if isinstance(example.gold, LogicalForm):
                 languages[example.gold.language] += 1
+                language = language_named(example.gold.language)
+                sketches.update(sketch_of(language.read(example.gold)))
         kept = [(word, count) for word, count in _ranked(words) if count >= min_count]
         rare = words.total() - sum(count for _, count in kept)
         tagged = [word for word, count in _ranked(words) if count >= TAGGED_FROM]
@@ -73,6 +81,7 @@ class Vocabulary:
             labels=tuple(label for label, _ in _ranked(labels)),
             universal=_usual(tagged, universal),
             languages=tuple(language for language, _ in _ranked(languages)),
+            sketches=tuple(token for token, _ in _ranked(sketches)),
             counts=(*(count for _, count in kept), rare),
         )
 
@@ -82,13 +91,13 @@ class Vocabulary:
 
     @classmethod
     def from_lists(cls, lists: Mapping[str, list[str]]) -> "Vocabulary":
-        """Return the inverse of ``to_lists``; older checkpoints have none of the latest lists.
+        """Return the inverse of ``to_lists``; older checkpoints lack the lists of `_LATER`.
 
         Raises:
             InputError: a list is missing or unknown.
         """
         fields = set(cls._listed())
-        if set(lists) | {"universal", "languages"} != fields:
+        if set(lists) | _LATER != fields:
             expected = ", ".join(sorted(fields))
             raise InputError(f"holds {sorted(lists)}", key="vocabulary", expected=expected)
         return cls(**{name: tuple(values) for name, values in lists.items()})  # type: ignore[arg-type]

@@ -20,12 +20,6 @@ from robustparse.grammars.lambda_calculus import BINDERS
 from robustparse.grammars.language import Tree
 
 LEAF, CLOSE = "<?>", ")"
-CONNECTIVES = ("and", "or", "not")
-"""Heads that are in a tree whatever the tokens of its form."""
-
-MOST_LEAVES = 3
-"""Leaves of a node without bracketed children, at most; JOBS has 3."""
-
 _TYPE = "e"  # of variables, where the grammar wants one; sketches leave it out
 
 
@@ -42,18 +36,11 @@ class Place(NamedTuple):
 
 
 def sketch_of(tree: Tree) -> list[str]:
-    """Return the sketch of a form.
-
-    Raises:
-        InputError: a node has more than `MOST_LEAVES` leaves.
-    """
+    """Return the sketch of a form."""
     if isinstance(tree, str):
         return [LEAF]
     head, children = str(tree[0]), _children(tree)
     if all(isinstance(child, str) for child in children):
-        if not 1 <= len(children) <= MOST_LEAVES:
-            found = f"{head} has {len(children)} leaves"
-            raise InputError(found, expected=f"1 to {MOST_LEAVES}")
         return [f"{head}@{len(children)}"]
     kept = children[1:] if _binds(tree) else children
     return [f"({head}", *(token for child in kept for token in sketch_of(child)), CLOSE]

@@ -11,26 +11,32 @@ from torch import nn
 
 from robustparse.errors import InputError, check_choice, check_least
 
-Schedule = Literal["exponential", "linear", "constant"]
+Schedule = Literal["exponential", "epochs", "linear", "constant"]
+Method = Literal["adam", "rmsprop"]
 
 
 class Optimization:
-    """Adam and its learning rate (Dozat and Manning 2017; defaults as in Zheng et al. 2020).
+    """Adam or RMSprop and its learning rate (defaults as in Zheng et al. 2020).
 
     Args:
         learning_rate: at its peak (2e-3).
         betas: of Adam (0.9, 0.9).
-        eps: of Adam (1e-12).
-        decay: the exponential schedule multiplies by ``decay ** (step / decay_steps)`` (0.75).
+        eps: of the optimiser (1e-12).
+        decay: the exponential schedule multiplies by ``decay ** (step / decay_steps)`` (0.75), the
+            schedule by epochs by ``decay`` after each epoch but the first ``constant_epochs``.
         decay_steps: see ``decay`` (5000).
         warmup_steps: steps over which the rate rises linearly (0).
-        schedule: ``exponential``, ``linear`` (down to 0 at the last step of the run) or
+        schedule: ``exponential``, ``epochs``, ``linear`` (down to 0 at the last step of the run) or
             ``constant``.
         pretrained_learning_rate: of a pretrained encoder's own weights, at its peak (5e-5, SuPar);
             None takes ``learning_rate``.
+        constant_epochs: see ``decay`` (0).
+        method: ``adam`` or ``rmsprop``.
+        alpha: of RMSprop (0.95, released code of Dong and Lapata 2018).
 
     Raises:
-        InputError: a number is out of range, or there is no such schedule.
+        InputError: a number is out of range, there is no such schedule or method, or a schedule by
+            epochs has a warm-up, which is one of steps.
     """
 
     def __init__(
@@ -43,27 +49,36 @@ class Optimization:
         warmup_steps: int = 0,
         schedule: Schedule = "exponential",
         pretrained_learning_rate: float | None = 5e-5,
+        constant_epochs: int = 0,
+        method: Method = "adam",
+        alpha: float = 0.95,
     ) -> None:
-        rate = pretrained_learning_rate
+        rate, cold = pretrained_learning_rate, not warmup_steps or schedule != "epochs"
         for key, value, limit, fits in (
             ("learning_rate", learning_rate, "> 0", 0 < learning_rate < math.inf),
             ("betas", list(betas), "in [0, 1)", all(0 <= beta < 1 for beta in betas)),
             ("eps", eps, ">= 0", eps >= 0),
             ("decay", decay, "in (0, 1]", 0 < decay <= 1),
+            ("alpha", alpha, "in [0, 1)", 0 <= alpha < 1),
+            ("warmup_steps", warmup_steps, "0 in a schedule by epochs", cold),
             ("pretrained_learning_rate", rate, "> 0 or null", rate is None or 0 < rate < math.inf),
         ):
             if not fits:
                 raise InputError(f"must be {limit}, got {value}", key=f"optimization: {key}")
         check_least("optimization", decay_steps=decay_steps)
-        check_least("optimization", 0, warmup_steps=warmup_steps)
+        check_least("optimization", 0, warmup_steps=warmup_steps, constant_epochs=constant_epochs)
         check_choice("optimization: schedule", schedule, get_args(Schedule))
+        check_choice("optimization: method", method, get_args(Method))
         self.pretrained_learning_rate = pretrained_learning_rate
         self.learning_rate, self.betas, self.eps = learning_rate, betas, eps
         self.decay, self.decay_steps = decay, decay_steps
         self.warmup_steps, self.schedule = warmup_steps, schedule
+        self.constant_epochs, self.method, self.alpha = constant_epochs, method, alpha
 
     def factor(self, step: int, total: float) -> float:
-        """Return what the learning rate is multiplied by at a step of ``total``."""
+        """Return what the learning rate is multiplied by at a step of ``total``, or in an epoch."""
+        if self.schedule == "epochs":
+            return float(self.decay ** max(0, step - self.constant_epochs))
         if step < self.warmup_steps:
             return (step + 1) / self.warmup_steps
         if self.schedule == "linear":
@@ -76,7 +91,7 @@ class Optimization:
     def configured(
         self, module: pl.LightningModule, pretrained: Sequence[nn.Parameter]
     ) -> OptimizerLRScheduler:
-        """Return the optimiser of a module that a trainer runs, its schedule stepped every batch.
+        """Return the optimiser of a module that a trainer runs, with its schedule.
 
         Args:
             module: what is trained.
@@ -92,12 +107,6 @@ class Optimization:
             rate = self.pretrained_learning_rate
             rate = self.learning_rate if rate is None else rate
             groups.append({"params": pretrained, "lr": rate})
-        # One kernel for a whole group is several times faster on a CPU; elsewhere it would refuse
-        # to clip gradients in 16-mixed precision.
-        fused = module.device.type == "cpu"
-        adam = torch.optim.Adam(
-            groups, self.learning_rate, betas=self.betas, eps=self.eps, fused=fused
-        )
         total = module.trainer.estimated_stepping_batches if self.schedule == "linear" else 0
         if math.isinf(total):
             raise InputError(
@@ -105,5 +114,20 @@ class Optimization:
                 key="optimization: schedule",
                 remedy="set trainer.max_steps or trainer.max_epochs, or another schedule",
             )
-        schedule = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: self.factor(step, total))
-        return {"optimizer": adam, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+        optimizer = self._optimizer(groups, fused=module.device.type == "cpu")
+        schedule = torch.optim.lr_scheduler.LambdaLR(
+            optimizer, lambda step: self.factor(step, total)
+        )
+        interval = "epoch" if self.schedule == "epochs" else "step"
+        return {
+            "optimizer": optimizer,
+            "lr_scheduler": {"scheduler": schedule, "interval": interval},
+        }
+
+    def _optimizer(self, groups: list[dict[str, Any]], fused: bool) -> torch.optim.Optimizer:
+        if self.method == "rmsprop":
+            return torch.optim.RMSprop(groups, self.learning_rate, alpha=self.alpha, eps=self.eps)
+        # One kernel for a whole group is several times faster on a CPU; elsewhere it would refuse
+        # to clip gradients in 16-mixed precision.
+        rate = self.learning_rate
+        return torch.optim.Adam(groups, rate, betas=self.betas, eps=self.eps, fused=fused)

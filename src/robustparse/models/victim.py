@@ -300,9 +300,10 @@ def _differences(first: Model, model: Model) -> Iterator[tuple[str, str]]:
         names = f"a {type(model).__name__} and a {type(first).__name__}"
         yield f"are of different classes: {names}", "models of one class"
         return
-    if differing := set(model.vocabulary.labels) ^ set(first.vocabulary.labels):
-        labels = ", ".join(sorted(differing))
-        yield f"have different labels: {labels}", "models trained on the same labels"
+    for what in ("labels", "sketches"):
+        if differing := {*getattr(model.vocabulary, what)} ^ {*getattr(first.vocabulary, what)}:
+            names = ", ".join(sorted(differing))
+            yield f"have different {what}: {names}", f"models trained on the same {what}"
     for name in type(first).shared_settings:
         own, other = getattr(model, name), getattr(first, name)
         if own != other:

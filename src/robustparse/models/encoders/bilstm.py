@@ -39,7 +39,8 @@ class LSTMEncoder(WordEncoder):
         character_out: of a word's character vector (100, SuPar).
         hidden: LSTM units a direction (400).
         layers: of the LSTM (3).
-        dropout: of whole embeddings and, with masks shared over time, between layers (0.33).
+        dropout: of whole embeddings and, with masks shared over time, between layers and of the
+            output (0.33).
         tag_dim: of the embeddings of part-of-speech tags (0: tags are not read).
         vectors: a text file of word vectors, plain or .gz. They are divided by their standard
             deviation and added to the trained embeddings, which then start at zero (SuPar).
@@ -47,6 +48,8 @@ class LSTMEncoder(WordEncoder):
         tune_vectors: train them too.
         vector_words: the words of the vectors, where a checkpoint holds them; the file is then not
             read again.
+        embedding_dropout: of dimensions of the embeddings, with a mask shared over time, in place
+            of dropping whole embeddings; None drops these.
 
     Raises:
         InputError: a size is out of range, no embedding is left, or settings of vectors are given
@@ -68,6 +71,7 @@ class LSTMEncoder(WordEncoder):
         max_vectors: int | None = None,
         tune_vectors: bool = False,
         vector_words: list[str] | None = None,
+        embedding_dropout: float | None = None,
     ) -> None:
         super().__init__(word_dim, vectors, max_vectors, tune_vectors, vector_words)
         self.refuse_unless_read(tune_vectors=tune_vectors)
@@ -80,11 +84,12 @@ class LSTMEncoder(WordEncoder):
         if character_dim and (character_out < 2 or character_out % 2):
             found = f"must be even and >= 2, got {character_out}"
             raise InputError(found, key=f"{owner}: character_out")
-        check_rates(owner, dropout=dropout)
+        check_rates(owner, dropout=dropout, embedding_dropout=embedding_dropout or 0.0)
         if vectors is not None and not word_dim:
             found = "vectors are added to word embeddings, and word_dim is 0"
             raise InputError(found, key=f"{owner}: vectors", remedy="set word_dim to their width")
         self.hidden, self.layers, self.dropout = hidden, layers, dropout
+        self.embedding_dropout = embedding_dropout
         self.character_dim, self.character_out = character_dim, character_out
         self.tag_dim, self.reads_tags = tag_dim, tag_dim > 0
         self.form_dim = word_dim + (character_out if character_dim else 0)
@@ -163,12 +168,16 @@ class LSTMEncoder(WordEncoder):
         return spelled.to(self.characters.weight.dtype)
 
     def forward(self, embeddings: Tensor, words: Tensor, lengths: Tensor) -> Tensor:
-        """Drop whole embeddings, read the sentence."""
+        """Drop whole embeddings or dimensions of all, read the sentence."""
+        states = self.lstm(self._dropped(embeddings), lengths + 1)
+        return shared_dropout(states, self.dropout, self.training)
+
+    def _dropped(self, embeddings: Tensor) -> Tensor:
+        if self.embedding_dropout is not None:
+            return shared_dropout(embeddings, self.embedding_dropout, self.training)
         sizes = [self.word_dim, self.character_out if self.character_dim else 0, self.tag_dim]
         parts = list(torch.split(embeddings, [size for size in sizes if size], dim=-1))
-        kept = torch.cat(word_dropout(parts, self.dropout, self.training), dim=-1)
-        states = self.lstm(kept, lengths + 1)
-        return shared_dropout(states, self.dropout, self.training)
+        return torch.cat(word_dropout(parts, self.dropout, self.training), dim=-1)
 
 
 def _divided_by_deviation(matrix: NDArray[np.float32], path: str) -> NDArray[np.float32]:

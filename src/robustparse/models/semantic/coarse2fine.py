@@ -8,7 +8,9 @@ prediction next to the attentional state. See `sketches` for what a sketch is.
 
 Both decoders begin with a linear map of the encoder's vectors at both ends of the utterance, and
 compare states with words through a linear map: the released code takes last states and dot products
-as they are, which not every encoder's width allows. What a sketch says of the form adds no loss.
+as they are, which not every encoder's width allows. Heads and brackets of the form, which its
+sketch fixes, are learnt in training only. Classes of the sketch decoder are the tokens of sketches
+seen in training.
 """
 
 from collections.abc import Sequence
@@ -25,10 +27,6 @@ from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_least, check_rates
 from robustparse.grammars import Language
 from robustparse.grammars.sketches import (
-    CLOSE,
-    CONNECTIVES,
-    LEAF,
-    MOST_LEAVES,
     Place,
     opened,
     places_of,
@@ -48,11 +46,11 @@ from robustparse.models.semantic.parser import SemanticParser
 from robustparse.models.semantic.sketch_steppers import LeafStepper, SketchStepper
 from robustparse.types import LogicalForm
 
-COLUMNS = ("sketch", "sketch_opened", "sources", "leaves", "opened")
+COLUMNS = ("sketch", "sketch_opened", "sources", "leaves", "fixed", "opened")
 """The first two have a number for each token of the sketch and for its end, the others one for each
 token of the form: the sketch's token; where its bracket was opened; from which place of the sketch
-the form's token comes; the leaf, 0 for other tokens; where its bracket was opened. All count from
-1, and 0 stands for none."""
+the form's token comes; the leaf, 0 for other tokens; the head or closing bracket, 0 for leaves;
+where its bracket was opened. All count from 1, and 0 stands for none."""
 
 
 @dataclass
@@ -121,6 +119,8 @@ class Coarse2Fine(SemanticParser):
         hidden: of both decoders (300 for GEO, 250 for ATIS, there).
         dropout: of the decoders' inputs and outputs (0.5, there).
         smoothing: of labels, in training (0.1, there).
+        fixed_loss: in training, the form's decoder learns heads and brackets too, which the sketch
+            fixes (on, there). They are never predicted, and add no loss outside training.
         beam: hypotheses of a sketch, and of its form (1, there).
         longest: tokens of a sketch at most (50, there).
         optimization: optimiser and schedule.
@@ -141,6 +141,7 @@ class Coarse2Fine(SemanticParser):
         hidden: int = 300,
         dropout: float = 0.5,
         smoothing: float = 0.1,
+        fixed_loss: bool = True,
         beam: int = 1,
         longest: int = 50,
         optimization: Optimization | None = None,
@@ -154,7 +155,7 @@ class Coarse2Fine(SemanticParser):
             raise InputError(f"must be even, got {input_dim}", key="Coarse2Fine: input_dim")
         check_rates("Coarse2Fine", dropout=dropout, smoothing=smoothing)
         self.input_dim, self.hidden = input_dim, hidden
-        self.dropout, self.smoothing = dropout, smoothing
+        self.dropout, self.smoothing, self.fixed_loss = dropout, smoothing, fixed_loss
         self.initialize(vocabulary, init_from)
 
     def build(self, vocabulary: Vocabulary) -> None:
@@ -168,22 +169,14 @@ class Coarse2Fine(SemanticParser):
         self.coarse = BracketDecoder(*sizes, self.sketch_end, self.dropout)
         self.fine = BracketDecoder(*sizes, leaves, self.dropout)
         self.sketch_encoder = BiLSTM(self.input_dim, self.input_dim // 2)
-        self.reset_decoder()
+        self.reset_matrices()
 
     # Sketches as numbers
 
     @cached_property
     def sketch_tokens(self) -> dict[str, int]:
-        """All tokens of sketches over the vocabulary's labels, by numbers from 1.
-
-        Connectives are there too: Prolog writes them as punctuation.
-        """
-        labels = dict.fromkeys([*self.vocabulary.labels, *CONNECTIVES])
-        heads = [f"({label}" for label in labels]
-        nodes = [f"{label}@{k}" for label in labels for k in range(1, MOST_LEAVES + 1)]
-        return {
-            token: number for number, token in enumerate([CLOSE, LEAF, *heads, *nodes], start=1)
-        }
+        """The numbers of the tokens of sketches seen in training, from 1."""
+        return {token: number for number, token in enumerate(self.vocabulary.sketches, start=1)}
 
     @property
     def sketch_end(self) -> int:
@@ -196,14 +189,13 @@ class Coarse2Fine(SemanticParser):
         sketch, tokens = sketch_of(tree), tokens_of(tree)
         places, ids = places_of(sketch), self.vocabulary.label_ids
         unknown = self.sketch_end + 1
+        numbers = [1 + ids.get(token.removeprefix("("), len(ids)) for token in tokens]
         columns: Sequence[Sequence[int]] = (
             [*(self.sketch_tokens.get(token, unknown) for token in sketch), self.sketch_end],
             opened(sketch),
             [1 + place.source for place in places],
-            [
-                0 if place.token else 1 + ids.get(token, len(ids))
-                for place, token in zip(places, tokens, strict=True)
-            ],
+            [0 if place.token else n for place, n in zip(places, numbers, strict=True)],
+            [n if place.token else 0 for place, n in zip(places, numbers, strict=True)],
             opened(tokens)[:-1],
         )
         return super().columns_of(form) | dict(zip(COLUMNS, columns, strict=True))
@@ -217,14 +209,15 @@ class Coarse2Fine(SemanticParser):
         return Reading(states[:, 1:], batch.mask, (cell.tanh(), cell))
 
     def loss(self, states: Reading, batch: Batch) -> Tensor:
-        """Cross-entropy of the gold sketch, and of the gold leaves given it, ``(batch,)``."""
-        sketch, sketch_opened, sources, leaves, opened = (batch.gold[name] for name in COLUMNS)
+        """Cross-entropy of the gold sketch, and of the gold form given it, ``(batch,)``."""
+        sketch, above, sources, leaves, fixed, opened = (batch.gold[name] for name in COLUMNS)
         before = nn.functional.pad(sketch[:, :-1], (1, 0))
-        scores = self.coarse(self.sketches(before), states, sketch_opened)
+        scores = self.coarse(self.sketches(before), states, above)
         losses = self._cross_entropy(scores, sketch.masked_fill(sketch > self.sketch_end, 0))
         inputs = self.fine_inputs(self.encoded_sketch(sketch), sources, leaves)
         scores = self.fine(inputs, states, opened)
-        known = leaves.masked_fill(leaves > len(self.vocabulary.labels), 0)
+        learnt = leaves + fixed if self.training and self.fixed_loss else leaves
+        known = learnt.masked_fill(learnt > len(self.vocabulary.labels), 0)
         return losses + self._cross_entropy(scores, known)
 
     def encoded_sketch(self, sketch: Tensor) -> Tensor:

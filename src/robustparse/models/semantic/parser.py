@@ -23,6 +23,7 @@ from robustparse.grammars import Language, canonical, language_named, language_o
 from robustparse.metrics import Accuracy, PunctuationPolicy
 from robustparse.models.base import Model, Predictions, States
 from robustparse.models.encoders.base import Encoder
+from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.optimization import Optimization
 from robustparse.tasks.semantic import SemanticTask
 from robustparse.types import Example, LogicalForm
@@ -76,11 +77,19 @@ class SemanticParser(Model):
     ) -> tuple[list[str], NDArray[np.float64]]:
         """Return forms and their probabilities, ``(batch,)``; arguments are those of `decode`."""
 
-    def reset_decoder(self) -> None:
-        """Draw matrices outside the encoder anew (Glorot and Bengio 2010, as in TranX's code)."""
+    def reset_matrices(self) -> None:
+        """Draw all matrices anew (Glorot and Bengio 2010, as in TranX's code).
+
+        Those of an encoder stay unless it is an LSTM over embeddings that are all trained.
+        """
+        lstm = isinstance(self.encoder, LSTMEncoder) and self.encoder.vectors is None
         for name, parameter in self.named_parameters():
-            if parameter.dim() > 1 and not name.startswith("encoder."):
+            if parameter.dim() > 1 and (lstm or not name.startswith("encoder.")):
                 nn.init.xavier_normal_(parameter)
+        with torch.no_grad():
+            for module in self.modules():
+                if isinstance(module, nn.Embedding) and module.padding_idx is not None:
+                    module.weight[module.padding_idx] = 0.0
 
     def initialize(self, vocabulary: Vocabulary | None, init_from: str | None) -> None:
         """See `Model`; files are read in the language of the training data from now on."""

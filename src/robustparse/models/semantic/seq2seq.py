@@ -92,7 +92,7 @@ class Seq2Seq(SemanticParser):
         self.cell = nn.LSTMCell(self.token_dim + self.hidden, self.hidden)
         self.attention = Attention(dim, self.hidden, self.hidden)
         self.output = nn.Linear(self.hidden, self.end + 1, bias=False)
-        self.reset_decoder()
+        self.reset_matrices()
 
     def score(self, embeddings: Tensor, batch: Batch) -> Reading:
         """``(batch, units, dim)`` -> what the decoder looks at."""

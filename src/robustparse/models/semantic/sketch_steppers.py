@@ -144,7 +144,7 @@ class LeafStepper(_Stepper):
         self._given = _padded(given, True, device)[rows]
         self._sources = _padded(sources, 0, device)[rows]
         self._given_brackets = _padded(brackets, 0, device)[rows]
-        self._leaf_brackets = _brackets(["", *labels], device)
+        self._no_leaves = _brackets(["", *labels], device) != 0
         self._encoded = [_encoded(one, sketches, device)[rows] for one in parsers]
         ids = [one.vocabulary.label_ids for one in parsers]
         numbers = [[0, *(1 + own[label] for label in labels)] for own in ids]
@@ -158,9 +158,10 @@ class LeafStepper(_Stepper):
         return self._lengths <= self.step
 
     def scores(self) -> Tensor:
-        """See `Stepper`; action 0 takes what the sketch says."""
+        """See `Stepper`; action 0 takes what the sketch says, and a leaf is no bracket."""
         found = self.read(self.inputs)
         scores = _chosen(found, self._numbers, self.first.mean)
+        scores[:, self._no_leaves] = float("-inf")
         given = self._given[:, self.step]
         scores[given] = float("-inf")
         scores[given, 0] = 0.0
@@ -169,8 +170,7 @@ class LeafStepper(_Stepper):
     def take(self, actions: Tensor) -> Tensor:
         """See `Stepper`; a token has no details."""
         self.chosen = torch.cat([self.chosen, actions[:, None]], dim=1)
-        given = self._given_brackets[:, self.step]
-        self.brackets.read(torch.where(actions > 0, self._leaf_brackets[actions], given))
+        self.brackets.read(self._given_brackets[:, self.step])
         rows = torch.arange(len(actions), device=actions.device)
         sources = self._sources[:, self.step]
         triples = zip(self.parsers, self._numbers, self._encoded, strict=True)

@@ -116,16 +116,7 @@ class TranX(SemanticParser):
         self.attention = Attention(dim, self.hidden, self.hidden)
         self.query = nn.Linear(self.hidden, self.action_dim, bias=False)
         self.bias = nn.Parameter(torch.zeros(self.numbers.unknown))
-        self.reset_decoder()
-        with torch.no_grad():
-            for table in (self.actions, *self._tables):
-                table.weight[0] = 0.0
-
-    @property
-    def _tables(self) -> list[nn.Embedding]:
-        """The embeddings of frontier fields that are read."""
-        tables = [self.fields] if self.parent_field else []
-        return [*tables, self.types] if self.parent_type else tables
+        self.reset_matrices()
 
     @cached_property
     def numbers(self) -> ActionNumbers:
