@@ -17,6 +17,8 @@ from robustparse.tasks.task import Record
 from robustparse.tasks.text import TextTask, template
 from robustparse.types import Example, Label
 
+_USUAL = 10  # texts a label, from which on a label of none of them is no accident
+
 
 class ClassificationTask(TextTask):
     """Answers are labels: `str`, from a model `Label`; see `Task` for the methods."""
@@ -60,7 +62,7 @@ class ClassificationTask(TextTask):
         punctuation: PunctuationPolicy = "none",
         training: bool = False,
     ) -> Iterator[str]:
-        """Warn of labels that a classifier never saw."""
+        """Warn of labels that a classifier never saw, and of its labels that no text has."""
         unknown = [example for example in examples if example.gold not in known]
         if unknown:
             first = unknown[0]
@@ -68,6 +70,14 @@ class ClassificationTask(TextTask):
                 f"{path}:{first.id + 1}: label {first.gold!r}, which the classifier never saw in "
                 f"training: texts with this or other such labels, {len(unknown)} in all, "
                 f"{'are not learnt' if training else 'count as wrong'}"
+            )
+        unused = [label for label in known if label not in {example.gold for example in examples}]
+        if unused and len(examples) >= _USUAL * len(known):
+            names = " or ".join(map(repr, unused))
+            effect = "training may unlearn it" if training else "as an answer it is always wrong"
+            yield (
+                f"{path}: no text has the label {names}, and the classifier has {len(known)} "
+                f"labels: {effect}"
             )
 
     def correct(self, answer: str, example: Example, counted: NDArray[np.bool_]) -> dict[str, int]:
