@@ -51,7 +51,8 @@ class TransformerEncoder(Encoder):
         hidden: its units a direction (400).
         long_sentences: with more pieces than the network has positions: ``error``; ``split`` reads
             them in windows; ``truncate`` gives the words after the limit a zero vector. Sentences
-            that an attack makes longer than the limit are read in windows, never refused.
+            that an attack makes longer than the limit are read in windows, never refused. Of a
+            pair that is read as one, see ``PairEncoderClassifier``, only the premise is cut.
         untested: also accept a network of another type that ``AutoModel`` loads. A parse may then
             depend on the other sentences of its batch, and training in several processes may fail.
         stored: configuration and tokenizer, where a checkpoint holds them; ``model`` is then not
@@ -60,6 +61,8 @@ class TransformerEncoder(Encoder):
     Raises:
         InputError: a setting is out of range, or ``model`` cannot be loaded.
     """
+
+    limit: int
 
     def __init__(
         self,
@@ -163,6 +166,10 @@ class TransformerEncoder(Encoder):
         pieces, counts = self.table.tensors(words.device)
         split = self.long_sentences != "truncate"
         return lay_out(pieces[words], counts[words, 0], self.special, self.limit, split)
+
+    def units(self, words: Tensor) -> Tensor:
+        """Return how many pieces each word has."""
+        return self.table.tensors(words.device)[1][words, 0]
 
     def embed(self, words: Tensor, tags: Tensor) -> Tensor:
         """Look pieces up; tags are not read."""
