@@ -196,6 +196,15 @@ MISTAKES = {
     "depth": ("x.jsonl", "[" * 100_000, None, 1, "nested too deep", None),
     "NUL byte": ("x.tsv", "a b\tpos\na\0\tneg", None, 2, "a NUL character", None),
     "one name": ("x.jsonl", "{}", ["text"], None, "got ['text']", "the column of the text, or"),
+    "long premise": (
+        "x.tsv",
+        "a b c d\ta b\tpos",
+        None,
+        1,
+        "the first text has 4 words, over",
+        None,
+    ),
+    "long hypothesis": ("x.tsv", "a b\ta b c d\tpos", None, 1, "the second text has 4", None),
     "long": ("x.tsv", "a b\tpos\na b c d\tneg", None, 2, "the text has 4 words, over", None),
 }
 

@@ -46,7 +46,7 @@ def read_texts(
             begins with ``datasets:``, otherwise lines of text, tab and label, or of pairs.
         columns: where a row's columns have names, those of the text and of the label; of a pair
             those of both texts and of the label.
-        max_length: longest allowed text in words; None allows any.
+        max_length: longest allowed text in words, of a pair each of them; None allows any.
         labelled: every text has a label; otherwise one may have none, and its gold answer is "".
         limit: the setting by which a user raises ``max_length``, for the message.
 
@@ -238,11 +238,13 @@ def _words(text: object, what: str) -> tuple[str, ...]:
 
 
 def _check_length(sentence: Sentence, most: int | None, limit: str) -> None:
-    if most is not None and len(sentence) > most:
-        raise InputError(
-            f"the text has {len(sentence)} words, over the limit of {most}",
-            remedy=f"raise {limit} or take the text out of the file",
-        )
+    second = "second text" if sentence.context else "text"
+    for what, words in (("first text", sentence.context), (second, sentence.words)):
+        if most is not None and len(words) > most:
+            raise InputError(
+                f"the {what} has {len(words)} words, over the limit of {most}",
+                remedy=f"raise {limit} or take the line out of the file",
+            )
 
 
 def find_split(folder: str | Path, split: str) -> Path:
