@@ -61,6 +61,7 @@ class Model(pl.LightningModule, ABC):
     Attributes:
         task: the kind of its answers.
         unit: what losses are divided by.
+        reads_pairs: whether it reads the context of a text too.
         delta_source: gives the delta of ``forward``; set by a gradient adversary while it trains.
         vocabulary: what the model knows of its training data.
         mean: of what it takes the mean where others answer together with it.
@@ -68,6 +69,7 @@ class Model(pl.LightningModule, ABC):
 
     mean: Mean = "probabilities"
     unit: ClassVar[Unit] = "words"
+    reads_pairs: ClassVar[bool] = False
     vocabulary: Vocabulary
     task: ClassVar[Task]
 
