@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -240,6 +241,32 @@ def test_a_classifier_of_texts_says_that_it_reads_one_of_them(
     main(["evaluate", *arguments])
     said = " ".join(capsys.readouterr().err.split())
     assert "test.tsv: pairs of texts, of which WordCNN reads only the second" in said
+
+
+def test_what_the_hypothesis_tells_is_scored_against_the_model(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_checkpoint(trained_classifier().float(), tmp_path / "texts.ckpt")
+    blind, checkpoint = str(tmp_path / "texts.ckpt"), str(folder / "run/last.ckpt")
+    data = ["--data", str(folder / "test.tsv"), "--limit", "40"]
+    scores = {}
+    for name, options in (
+        ("blind", ["--checkpoint", blind]),
+        ("both", ["--checkpoint", checkpoint, "--hypothesis_only", blind]),
+    ):
+        main(["evaluate", *options, *data, "--out", str(tmp_path / name)])
+        scores[name] = json.loads((tmp_path / name / "scores.json").read_text())
+    alone = scores["blind"]["accuracy"]
+    assert scores["both"]["hypothesis_only"] == {"checkpoint": blind, "accuracy": alone}
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["hypothesis", "only", f"{alone:.2f}"] in rows
+    (tmp_path / "single.tsv").write_text("good food\tpositive\n")
+    for model, given, file, says in (
+        (checkpoint, checkpoint, folder / "test.tsv", "InferSent reads both texts"),
+        (blind, blind, tmp_path / "single.tsv", "the data are no pairs"),
+    ):
+        options = ["--checkpoint", model, "--hypothesis_only", given, "--data", str(file)]
+        assert f"--hypothesis_only: {says}" in mistake(capsys, "evaluate", *options)
 
 
 def test_single_texts_are_refused(

@@ -295,10 +295,7 @@ class Model(pl.LightningModule, ABC):
         torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1, np.uint64)[0]))
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """Return the batch's share of the loss per unit of the global batch.
-
-        Multiplied by the number of processes, over which gradients are averaged afterwards.
-        """
+        """Return the loss per unit of the global batch, times the processes averaged over."""
         delta = None if self.delta_source is None else self.delta_source(batch)
         losses = self.loss(self(batch, delta), batch)
         return losses.sum() / batch.weight * self.trainer.world_size
