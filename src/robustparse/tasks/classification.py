@@ -114,6 +114,10 @@ class ClassificationTask(TextTask):
             record=record, gold=gold, before=before, after=after, labels=labels
         )
 
+    def kind(self, record: Record) -> str:
+        """Return the gold label."""
+        return str(self.from_record(record["gold"]))
+
     def difference(self, one: str, other: str, apart: Collection[int] = ()) -> int:
         """Tell whether the labels differ: 0 or 1; the answer to a text has one part."""
         return int(one != other)
