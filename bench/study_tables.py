@@ -23,6 +23,7 @@ def table(name: str, study: Study) -> str:
     """Return the finished rows of a study, as ``docs/results.md`` shows them."""
     rows, names = kept(name, study), list(dict.fromkeys(row.name for row in study.rows))
     kinds = {"ewt_attacks": ATTACKS, "mr_attacks": ATTACKS_ON_TEXTS}
+    kinds |= dict.fromkeys(("jin2020_mr", "jin2020_snli"), ATTACKS_ON_TEXTS)
     kinds |= {"wang2021_filters": CONSTRAINTS, "zheng2020_table1": BUDGETS, "wang2021": UNSEEN}
     if name == "ewt_references":
         return markdown(references(rows), rows)

@@ -103,6 +103,8 @@ def test_rows_are_trained_by_what_is_there() -> None:
         ("ewt_blackbox", ["folder", "masked_lm"], []),
         ("zheng2020_table2", ["folder"], ["--masked_lm", "--encoder"]),
         ("wang2021_filters", ["masked_lm"], ["--folder", "--vectors"]),
+        ("jin2020_snli", ["folder", "vectors"], ["--encoder", "--word_vectors"]),
+        ("jin2020_snli_training", ["folder", "vectors"], ["--word_vectors"]),
         ("mr_defenses", ["folder", "vectors"], ["--word_vectors"]),
     ],
 )

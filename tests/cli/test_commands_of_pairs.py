@@ -1,9 +1,13 @@
 """Every command on pairs of texts: the premise goes everywhere, and is never changed."""
 
+import csv
+import io
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 import yaml
 from command_runs import mistake
 from test_commands_of_texts import attack_in, callback
@@ -64,12 +68,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_command_takes_pairs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture(scope="module")
+def attacked(folder: Path) -> Path:
+    data, checkpoint = str(folder / "test.tsv"), str(folder / "run/last.ckpt")
+    attack = ["attack", "--checkpoint", checkpoint, "--data", data]
+    main([*attack, "--attack", str(folder / "attack.yaml"), "--out", str(folder / "out")])
+    return folder
+
+
+def test_every_command_takes_pairs(attacked: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = attacked
     data, checkpoint = str(folder / "test.tsv"), str(folder / "run/last.ckpt")
     main(["evaluate", "--checkpoint", checkpoint, "--data", data])
     assert "accuracy" in capsys.readouterr().out
-    attack = ["attack", "--checkpoint", checkpoint, "--data", data]
-    main([*attack, "--attack", str(folder / "attack.yaml"), "--out", str(folder / "out")])
     gold, lines = read_texts(data), read_lines(folder / "out/examples.jsonl")
     assert sum(line["success"] for line in lines) > 5
     for line, example in zip(lines, gold, strict=True):
@@ -127,6 +138,97 @@ def test_a_hypothesis_of_two_premises_is_two_texts(folder: Path) -> None:
     assert scores["none"].perturbation_accuracy == worst == 50.0
 
 
+def test_an_attack_on_pairs_is_transferred_measured_and_judged_by_people(
+    attacked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checkpoint = str(attacked / "run/last.ckpt")
+    save_checkpoint(load(checkpoint), tmp_path / "same.ckpt")
+    lines = [line for line in read_lines(attacked / "out/examples.jsonl") if line["success"]]
+    main(["transfer", str(attacked / "out"), "--checkpoint", str(tmp_path / "same.ckpt")])
+    assert "100.0" in capsys.readouterr().out  # its own successes
+    words = {word.lower() for line in lines for word in line["tokens"] + line["adversarial_tokens"]}
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("".join(f"{word} 1 {i}\n" for i, word in enumerate(sorted(words))))
+    main(["measure", str(attacked / "out"), "--vectors", str(vectors)])
+    main(["annotate", "export", str(attacked / "out"), "--out", str(tmp_path / "pairs.csv")])
+    rows = list(csv.DictReader((tmp_path / "pairs.csv").read_text().splitlines()))
+    shown = {(row["premise"], row[side]) for row in rows for side in "AB"}
+    for line in lines:
+        for text in (line["tokens"], line["adversarial_tokens"]):
+            assert (" ".join(line["context"]), " ".join(text)) in shown
+    key = str(tmp_path / "pairs_key.json")
+    write_answers(tmp_path / "pairs.csv", rows)
+    main(["annotate", "score", key, str(tmp_path / "pairs.csv")])
+    assert f"{len(lines)} pairs, 1 annotator" in capsys.readouterr().out
+
+
+def write_answers(path: Path, rows: list[dict[str, str]]) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows({**row, "more_fluent": "A", "same_structure": "yes"} for row in rows)
+
+
+@pytest.mark.parametrize("source", ["file", "standard input"])
+def test_raw_pairs_are_answered_as_those_of_a_file(
+    source: str,
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    predict = ["predict", "--checkpoint", str(folder / "run/last.ckpt")]
+    main([*predict, "--data", str(folder / "test.tsv")])
+    expected = capsys.readouterr().out
+    raw = "\n\n".join("\t".join(row[:2]) for row in columns(folder / "test.tsv"))
+    if source == "file":
+        (tmp_path / "raw.txt").write_text(raw)
+        main([*predict, "--data", str(tmp_path / "raw.txt")])
+    else:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(raw.encode())))
+        main(predict)
+    assert capsys.readouterr().out == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("a single text", "raw.txt:3: no pair: 'a single text'"),
+        ("a\tb\tlabel", "raw.txt:3: no pair: 'a"),
+        ("a premise\t ", "raw.txt:3: no pair: 'a premise"),
+        ("a " * 300 + "\tb", "raw.txt:3: the sentence has 300 words, over the limit of 250"),
+    ],
+)
+def test_raw_text_that_is_no_pair_is_named(
+    line: str, says: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "raw.txt").write_text(f"a\tb\n\n{line}\n")
+    checkpoint = str(folder / "run/last.ckpt")
+    raw = str(tmp_path / "raw.txt")
+    assert says in mistake(capsys, "predict", "--checkpoint", checkpoint, "--data", raw)
+
+
+def test_gradient_defenses_and_offline_copies_take_pairs(folder: Path, tmp_path: Path) -> None:
+    copies = tmp_path / "copies.tsv"
+    attack = ["--attack", str(folder / "attack.yaml"), "--limit", "30"]
+    checkpoint = ["--checkpoint", str(folder / "run/last.ckpt")]
+    main(["augment", *attack, *checkpoint, "--data", f"{folder}/train.tsv", "--out", str(copies)])
+    originals = {(row[0], row[2]) for row in columns(folder / "train.tsv")}
+    assert len(columns(copies)) > 3
+    assert {(row[0], row[2]) for row in columns(copies)} <= originals
+    content: dict[str, Any] = yaml.safe_load((folder / "config.yaml").read_text())
+    content["data"]["init_args"]["augmented_files"] = [str(copies)]
+    content["trainer"]["max_steps"] = 3
+    content["trainer"]["limit_val_batches"] = 0
+    weights = []
+    for name, settings in (("PGD", {"steps": 2}), ("FreeLB", {"steps": 2})):
+        content["trainer"]["callbacks"] = [callback(name, epsilon=0.1, **settings)]
+        (tmp_path / "config.yaml").write_text(yaml.safe_dump(content))
+        main(fit(tmp_path / "config.yaml", tmp_path / name))
+        weights.append(load(tmp_path / name / "last.ckpt").state_dict())
+    assert any(not torch.equal(one, weights[1][name]) for name, one in weights[0].items())
+
+
 def columns(path: Path) -> list[list[str]]:
     return [line.split("\t") for line in path.read_text().splitlines()]
 
@@ -139,6 +241,32 @@ def test_a_classifier_of_texts_says_that_it_reads_one_of_them(
     main(["evaluate", *arguments])
     said = " ".join(capsys.readouterr().err.split())
     assert "test.tsv: pairs of texts, of which WordCNN reads only the second" in said
+
+
+def test_what_the_hypothesis_tells_is_scored_against_the_model(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_checkpoint(trained_classifier().float(), tmp_path / "texts.ckpt")
+    blind, checkpoint = str(tmp_path / "texts.ckpt"), str(folder / "run/last.ckpt")
+    data = ["--data", str(folder / "test.tsv"), "--limit", "40"]
+    scores = {}
+    for name, options in (
+        ("blind", ["--checkpoint", blind]),
+        ("both", ["--checkpoint", checkpoint, "--hypothesis_only", blind]),
+    ):
+        main(["evaluate", *options, *data, "--out", str(tmp_path / name)])
+        scores[name] = json.loads((tmp_path / name / "scores.json").read_text())
+    alone = scores["blind"]["accuracy"]
+    assert scores["both"]["hypothesis_only"] == {"checkpoint": blind, "accuracy": alone}
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["hypothesis", "only", f"{alone:.2f}"] in rows
+    (tmp_path / "single.tsv").write_text("good food\tpositive\n")
+    for model, given, file, says in (
+        (checkpoint, checkpoint, folder / "test.tsv", "InferSent reads both texts"),
+        (blind, blind, tmp_path / "single.tsv", "the data are no pairs"),
+    ):
+        options = ["--checkpoint", model, "--hypothesis_only", given, "--data", str(file)]
+        assert f"--hypothesis_only: {says}" in mistake(capsys, "evaluate", *options)
 
 
 def test_single_texts_are_refused(

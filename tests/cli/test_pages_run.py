@@ -47,6 +47,7 @@ OVER_BERT = f"{MLPS} {ENCODER}.mix 1"
 SEMANTIC = f"{ENCODER}.word_dim 8 {ENCODER}.hidden 8 --model.init_args.hidden 8 "
 SEMANTIC += "--trainer.limit_val_batches 1 --data.init_args.held_out 0.2"
 PAIRS = f"{ENCODER}.word_dim 8 --model.init_args.hidden 8 --model.init_args.layer_dim 4"
+HYPOTHESES = f"{ENCODER}.word_dim 8 --model.init_args.hidden 8"
 CLASSIFIER = f"{ENCODER}.word_dim 8 --model.init_args.filters 4"
 # WordNet is not here: a table of substitutes takes its place.
 SYNONYMS = ("--attack pwws", "--attack words.yaml")
@@ -70,6 +71,7 @@ def quick(command: str) -> list[str]:
     if arguments[0] == "fit":
         sizes = CLASSIFIER if "/mr_" in command else OVER_BERT if "minilm" in command else PARSER
         sizes = SEMANTIC if "/geo_" in command else PAIRS if "/snli_" in command else sizes
+        sizes = HYPOTHESES if "hypothesis_only" in command else sizes
         arguments += f"{QUICK} {sizes}".split()
     elif arguments[0] == "attack":
         arguments += ["--limit", "6"]

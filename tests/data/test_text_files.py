@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -89,6 +90,21 @@ def test_pairs_of_a_dataset_are_read_by_their_usual_names(tmp_path: Path):
     assert (pair.sentence, pair.gold) == (PAIR.sentence, "no")
 
 
+def test_a_dataset_says_which_row_is_half_a_pair(tmp_path: Path):
+    datasets = pytest.importorskip("datasets")
+    rows = {"premise": ["the cat", "a cow"], "hypothesis": ["a dog", None], "label": ["no", "no"]}
+    datasets.Dataset.from_dict(rows).save_to_disk(str(tmp_path / "x"))
+    with pytest.raises(InputError) as error:
+        read_texts(tmp_path / "x")
+    assert (error.value.line, error.value.found) == (2, "an empty second text")
+    del rows["hypothesis"]
+    datasets.Dataset.from_dict(rows).save_to_disk(str(tmp_path / "y"))
+    with pytest.raises(InputError) as error:
+        read_texts(tmp_path / "y")
+    assert error.value.found == "no column 'hypothesis': a pair without its second text"
+    assert error.value.expected == "one of premise, label"
+
+
 def test_texts_made_in_memory_are_written_as_tsv():
     example = Example(0, TASK.sample(0, "test")[0].sentence, "mixed")
     assert TASK.write(example) == " ".join(example.sentence.words) + "\tmixed\n"
@@ -112,9 +128,10 @@ MISTAKES = {
         "a\tb\tpos\na\tpos\n",
         None,
         2,
-        "2 columns in 'a",
+        "2 columns in 'a\\tpos', a pair without its second text or its label",
         "a premise, a hypothesis and a label, tabs between them, as in the lines before",
     ),
+    "hypothesis gone": ("x.tsv", "a\tb\tpos\na\t\tpos", None, 2, "an empty second text", "words,"),
     "a pair among texts": ("x.tsv", "a\tpos\na\tb\tpos", None, 2, "3 columns", "a text and"),
     "no premise": ("x.tsv", "a\tb\tpos\n \tb\tpos", None, 2, "the first text is ' '", "words,"),
     "no hypothesis": (
@@ -122,8 +139,40 @@ MISTAKES = {
         '{"premise": "a", "hypothesis": "", "label": 1}',
         None,
         1,
-        "an empty text",
+        "an empty second text",
         None,
+    ),
+    "empty premise": (
+        "x.jsonl",
+        '{"premise": null, "hypothesis": "a", "label": 1}',
+        None,
+        1,
+        "an empty first text",
+        None,
+    ),
+    "first row without its hypothesis": (
+        "x.jsonl",
+        '{"premise": "a", "label": 1}',
+        None,
+        1,
+        "no column 'hypothesis': a pair without its second text",
+        "one of premise, label",
+    ),
+    "second row without its hypothesis": (
+        "x.jsonl",
+        '{"premise": "a", "hypothesis": "b", "label": 1}\n{"premise": "a", "label": 1}',
+        None,
+        2,
+        "no column 'hypothesis': a pair without its second text",
+        "one of premise, label",
+    ),
+    "first row without its premise": (
+        "x.jsonl",
+        '{"hypothesis": "a", "label": 1}',
+        None,
+        1,
+        "no column 'premise'",
+        "one of hypothesis, label",
     ),
     "no second column": ("x.jsonl", '{"a": "x"}', ["a", "b", "c"], 1, "no column 'b'", "one of a"),
     "names for none": ("x.tsv", "a\tpos\n", NAMED, None, "the columns of x.tsv have no", None),
@@ -147,11 +196,26 @@ MISTAKES = {
     "depth": ("x.jsonl", "[" * 100_000, None, 1, "nested too deep", None),
     "NUL byte": ("x.tsv", "a b\tpos\na\0\tneg", None, 2, "a NUL character", None),
     "one name": ("x.jsonl", "{}", ["text"], None, "got ['text']", "the column of the text, or"),
+    "long premise": (
+        "x.tsv",
+        "a b c d\ta b\tpos",
+        None,
+        1,
+        "the first text has 4 words, over",
+        None,
+    ),
+    "long hypothesis": ("x.tsv", "a b\ta b c d\tpos", None, 1, "the second text has 4", None),
     "long": ("x.tsv", "a b\tpos\na b c d\tneg", None, 2, "the text has 4 words, over", None),
 }
 
 
-REMEDIES = {"long": "raise --max_length", "no column": "--columns", "no label there": "--columns"}
+REMEDIES = {
+    "long": "raise --max_length",
+    "no column": "--columns",
+    "no label there": "--columns",
+    "a pair among texts": "give line 1 its second text",
+    "first row without its hypothesis": "'[sentence1, sentence2, label]'",
+}
 
 
 @pytest.mark.parametrize("name", MISTAKES)
@@ -214,3 +278,28 @@ def test_copies_with_an_unknown_label_are_refused(tmp_path: Path):
         data.augmented_examples  # noqa: B018
     assert (error.value.path, error.value.line) == (str(copies), 2)
     assert error.value.expected == "one of neg, pos"
+
+
+def test_test_texts_among_the_training_texts_are_counted(
+    tmp_path: Path, shared: Path, caplog: pytest.LogCaptureFixture
+):
+    rows = ["a\tb\tyes", "a\tc\tno", "b\tc\tno"]
+    for split in ("train", "dev"):
+        (tmp_path / f"{split}.tsv").write_text("\n".join([*rows, "c\tb\tyes"]))
+    (tmp_path / "test.tsv").write_text("\n".join(["b\ta\tyes", *rows[1:]]))
+    (warning,) = TextDataModule(folder=str(tmp_path)).doubts()
+    assert warning.startswith(f"{tmp_path / 'test.tsv'}: 2 of the 3 texts are in the training file")
+    assert "the first in line 2" in warning
+    data = TextDataModule(folder=str(tmp_path))
+    model = SimpleNamespace(check_readable=lambda *_: None, warnings=lambda *_: ["of the model"])
+    data.trainer = SimpleNamespace(lightning_module=model, global_rank=0, world_size=1)
+    for split in ("train", "dev", "train"):
+        data._read(split)
+    assert caplog.messages == ["of the model", warning, "of the model"]
+    (tmp_path / "test.tsv").write_text("b\ta\tyes")
+    assert not list(TextDataModule(folder=str(tmp_path)).doubts())
+    (tmp_path / "test.tsv").write_text("torn")
+    assert not list(TextDataModule(folder=str(tmp_path)).doubts())
+    assert not list(TextDataModule(folder="sample").doubts())
+    (warning,) = TextDataModule(folder=str(shared / "data/classification/sick")).doubts()
+    assert "46 of the 4926 texts" in warning

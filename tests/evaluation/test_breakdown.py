@@ -67,6 +67,34 @@ def test_means_over_successes():
     assert found["queries_per_success"] == {"charged": None, "unique": None}
 
 
+def test_success_within_a_number_of_queries_and_the_queries_of_failures():
+    skipped = line(9, "of these", "of these", False, 2, 2, skipped=True)
+    found = breakdown([*LINES, skipped])  # successes take 10, 20 and 50, failures 30 and 40
+    assert found["queries_per_failure"] == {"charged": 35.0, "unique": 31.5}
+    assert found["success_within"] == {"10": 20.0, "25": 40.0, "50": 60.0}
+    assert found["success_by_class"] is None
+    nothing = breakdown([skipped])
+    assert nothing["queries_per_failure"] == {"charged": None, "unique": None}
+    assert nothing["success_within"] is None
+    (many,) = {one["id"]: one for one in [line(30, "a b", "a c", False, 1, 1)]}.values()
+    assert breakdown([*LINES, many])["success_within"]["500"] == 50.0
+
+
+def test_success_by_class():
+    def judged(id_: int, gold: str, success: bool, **more: Any) -> dict[str, Any]:
+        label = {"label": gold, "correct": 1}
+        made = line(id_, "a dog", "a cat", success, 1, 0, **more)
+        return {**made, "gold": label, "clean": label, "attacked": label, "counted": 1}
+
+    lines = [judged(1, "b", True), judged(2, "a", False), judged(3, "b", False)]
+    lines.append(judged(4, "a", False, skipped=True))
+    found = breakdown_of(ClassificationTask(), lines)["success_by_class"]
+    assert found == {
+        "a": {"sentences": 1, "success_rate": 0.0},
+        "b": {"sentences": 2, "success_rate": 50.0},
+    }
+
+
 def test_strict_success_leaves_out_what_a_changed_word_is_part_of():
     def parsed(id_: int, heads: list[int], labels: str = "dep dep dep", **more: Any) -> dict:
         made = line(id_, "a dog barks", "a cat barks", True, 0, 0, **more)
@@ -248,6 +276,7 @@ def test_all_of_it_is_json_and_order_does_not_matter():
     found = breakdown(counted)
     assert set(found) == {
         *("strict_success_rate", "edits_per_success", "queries_per_success"),
+        *("queries_per_failure", "success_by_class", "success_within"),
         *("candidates", "unseen", "by_tag", "by_relation"),
         *("perplexity", "word_similarity", "sentence_similarity"),
     }

@@ -23,6 +23,7 @@ from robustparse.models import (
     WordEmbeddings,
 )
 from robustparse.models.checkpoint import instantiate, specification
+from robustparse.models.encoders.transformer import LongSentences
 from robustparse.types import Example, Sentence
 from tiny_models import save_bert
 
@@ -188,10 +189,10 @@ def test_it_is_made_again_from_its_checkpoint(model: PairClassifier) -> None:
         ),
         (
             lambda bert: PairEncoderClassifier(
-                TransformerEncoder(str(bert), mix=1, long_sentences="truncate"),
+                TransformerEncoder(str(bert), mix=1, long_sentences="split"),
                 vocabulary=VOCABULARY,
             ),
-            "truncate would cut the hypothesis",
+            "split would answer from the first window",
         ),
     ],
 )
@@ -203,7 +204,54 @@ def test_mistakes_are_named(mistake: Callable[[Path], object], message: str, ber
 def test_texts_it_cannot_read_are_named(bert: Path) -> None:
     with pytest.raises(InputError, match="sentence 2: ESIM reads pairs, and this is a single text"):
         MADE["ESIM"](bert).check([EXAMPLES[0], Example(1, Sentence(("cats",)), "no")])
-    model = MADE["[CLS]"](bert)
-    half = ("cats",) * (model.encoder.limit // 2)
-    with pytest.raises(InputError, match=r"sentence 8: both texts: .* over the encoder's limit"):
-        model.check([Example(7, Sentence(half, context=half), "no")])
+    half = ("dog",) * 11  # the network takes 22
+    too_long = Example(7, Sentence(half, context=half), "no")
+    refused = [
+        ("error", too_long, "23 word pieces in both texts", "long_sentences to truncate, which"),
+        ("truncate", replace(too_long, sentence=Sentence(half * 2, context=half)), "23", "take"),
+    ]
+    for policy, example, found, remedy in refused:
+        with pytest.raises(
+            InputError, match=r"sentence 8: .* over the encoder's limit of 22"
+        ) as said:
+            reading(bert, policy).check([example])
+        assert found in said.value.found
+        assert remedy in (said.value.remedy or "")
+    reading(bert, "truncate").check([too_long])
+    of_words = InferSent(TransformerEncoder(str(bert), mix=1), 3, 4, vocabulary=VOCABULARY)
+    with pytest.raises(InputError, match="sentence 8: its first text: 44 word pieces"):
+        of_words.check([replace(too_long, sentence=Sentence(half, context=half * 4))])
+
+
+def reading(bert: Path, policy: LongSentences) -> PairEncoderClassifier:
+    encoder = TransformerEncoder(str(bert), mix=1, long_sentences=policy)
+    return PairEncoderClassifier(encoder, vocabulary=VOCABULARY).double().eval()
+
+
+@pytest.mark.parametrize("policy", ["error", "truncate"])
+def test_a_pair_over_the_limit_loses_the_end_of_its_premise(
+    bert: Path, policy: LongSentences
+) -> None:
+    """As an attack may make it, and a file hold it where the policy is to truncate."""
+    model = reading(bert, policy)
+
+    def scored(premise: Sequence[str], text: Sequence[str]) -> torch.Tensor:
+        batch = model.encode([pair(premise, text), EXAMPLES[0]], checked=False).batch([0, 1], 1.0)
+        found = model(batch)
+        assert torch.allclose(found[1], scores(model, EXAMPLES[:1])[0, :-1], atol=1e-12)
+        return found[0]
+
+    def pair(premise: Sequence[str], text: Sequence[str]) -> Example:
+        return Example(1, Sentence((*text,), context=(*premise,)), "no")
+
+    premise = ["dog", "cats", "saw"] * 9  # 1, 2 and 1 pieces: 36
+    one, other = ["the", "dog"], ["cats", "saw"]
+    # 22 pieces less 3 of text and separator leave room for 19, with which the 15th word ends at 20.
+    assert torch.allclose(scored(premise, one), scored(premise[:14], one), atol=1e-12)
+    assert not torch.allclose(scored(premise, one), scored(premise[:13], one), atol=1e-6)
+    assert not torch.allclose(scored(premise, one), scored(premise, other), atol=1e-6)
+    # No word of the premise fits; then not even the separator does.
+    for text in (["dog"] * 21, ["dog"] * 22, ["dog"] * 30):
+        assert torch.allclose(scored(premise, text), scored(premise[1:], text), atol=1e-12)
+    delta = model.zero_delta(model.encode([pair(premise, one)], checked=False).batch([0], 1.0))
+    assert delta.shape[1] == 4  # [CLS], two words, [SEP]

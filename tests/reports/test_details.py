@@ -17,6 +17,9 @@ MORE = {
     "queries_per_sentence": {"charged": 96.25, "unique": 90.0},
     "edits_per_success": 2.5,
     "queries_per_success": {"charged": 71.5, "unique": 70.0},
+    "queries_per_failure": {"charged": 133.25, "unique": 130.0},
+    "success_within": {"10": 4.5, "25": 11.25, "50": 31.75},
+    "success_by_class": {"yes": {"sentences": 42, "success_rate": 61.5}},
     "unseen": {
         "changed": 1812,
         "oov": {"before": 24, "after": 1285},
@@ -79,11 +82,17 @@ def test_all_values_are_on_the_page():
         *("1.7", "2.5", "96.2", "71.5", "127.7 → 140.0", "0.81", "1,812", "24 → 1,285"),
         *("25 → 1,300", "700", "911", "24.2", "2.1", "3.2", "2,215 words tried"),
         *("Relations", "advcl", "606", "717", "34.2", "4.1", "5.2"),
-        "Perplexity by gpt2.",
+        *("Perplexity by gpt2.", "133.2", "4.5", "11.2", "31.8", "yes", "42", "61.5"),
         *("28.64", "0.54", "8.57", "0.46", "59.50", "3.25", "Tag<er>"),
     ):
         assert value in found.text, value
-    assert found.tags.count("table") == 5
+    assert found.tags.count("table") == 7
+
+
+def test_systems_of_different_budgets_share_a_table():
+    other = {**MORE, "success_within": {"10": 5.25, "25": 7.75}}
+    # Nothing took the other attack more than 25 queries.
+    assert "one 4.5 11.2 31.8 other 5.2 7.8 7.8" in page(one=MORE, other=other).text
 
 
 def test_a_single_generator_has_one_row():
@@ -116,6 +125,8 @@ def test_what_was_not_computed_is_left_out():
         {"by_tag": [3]},
         {"by_tag": {"NN": 3}},
         {"candidates": {"means": {"all": 3}}},
+        {"success_within": {"10": None}},
+        {"success_within": {"ten": 4.5}},
         {"edits_per_success": 10**400},
         {"unseen": {"changed": math.nan}},
     ],

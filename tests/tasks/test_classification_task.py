@@ -95,6 +95,16 @@ def test_labels_that_a_classifier_never_saw_are_warned_of_by_line_and_number():
     assert not list(TASK.warnings(examples[:1], "x.tsv", ["pos"]))
 
 
+def test_a_label_that_no_text_has_is_warned_of_where_there_are_enough_texts():
+    known, examples = ["yes", "no", "maybe"], [example("yes"), example("no")]
+    assert not list(TASK.warnings(examples * 14, "x.tsv", known))
+    (warning,) = TASK.warnings(examples * 15, "x.tsv", known)
+    assert warning.startswith("x.tsv: no text has the label 'maybe'")
+    assert "the classifier has 3 labels" in warning
+    (warning,) = TASK.warnings(examples * 15, "x.tsv", known, training=True)
+    assert warning.endswith("training may unlearn it")
+
+
 def test_what_a_model_cannot_read_is_refused_by_line():
     def check(examples):
         raise InputError("cannot be read")

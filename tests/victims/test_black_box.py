@@ -15,14 +15,17 @@ from robustparse.attacks.search.beam import Greedy
 from robustparse.attacks.search.importance import PWWS
 from robustparse.attacks.search.white_box.zheng2020_whitebox import Zheng2020WhiteBox
 from robustparse.attacks.search.zheng2020 import Zheng2020
+from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.evaluation.clean import evaluate
 from robustparse.evaluation.tally import result_lines
+from robustparse.models import InferSent, WordEmbeddings
 from robustparse.models.victim import ModelVictim
+from robustparse.tasks.classification import ClassificationTask
 from robustparse.tasks.dependency import DependencyTask
 from robustparse.types import DependencyTree, Example, Label, Sentence
 from robustparse.victims import FunctionVictim
-from robustparse.victims.black_box import Texts
+from robustparse.victims.black_box import Pairs, Texts
 from sample_runs import lexicon_attack, sentences, trained_parser
 
 CLASSIFICATION = "classification"
@@ -158,8 +161,50 @@ def test_what_is_no_victim_is_refused() -> None:
         list(words.run(sentences(2, "test"), victim))
 
 
-def test_pairs_are_refused():
-    victim = FunctionVictim(lambda texts: ["pos"] * len(texts), "classification", labels=["pos"])
-    pair = Example(4, Sentence(("cats",), context=("dogs",)), "pos")
-    with pytest.raises(InputError, match=r"sentence 5: a pair, and .* is asked about single texts"):
-        victim.check([pair])
+PAIRS = [
+    Example(id_, Sentence(("a", *noun, "dog", "ran"), context=("the", "cat", verb)), label)
+    for id_, (noun, verb, label) in enumerate(
+        [(("good",), "ran", "yes"), ((), "slept", "no"), (("good", "good"), "slept", "yes")]
+    )
+]
+
+
+def test_a_function_of_pairs_falls_as_the_model_behind_it() -> None:
+    vocabulary = Vocabulary.from_examples(PAIRS, min_count=1)
+    model = InferSent(WordEmbeddings(5, dropout=0.0), 3, 4, dropout=0.0, vocabulary=vocabulary)
+    model = model.double().eval()
+    asked: list[tuple[list[str], list[str]]] = []
+
+    def function(pairs: Pairs) -> list[Label]:
+        asked.extend(pairs)
+        sentences = [Sentence((*text,), context=(*premise,)) for premise, text in pairs]
+        found: list[Label] = model.predict(sentences)
+        return found
+
+    labels = vocabulary.labels
+    black_box = FunctionVictim(function, CLASSIFICATION, labels=labels, batch_texts=3, pairs=True)
+    lexicon = Lexicon({"good": ["bad", "old"], "dog": ["cat"], "ran": ["fled", "slept"]})
+    attack, task = Attack(lexicon, PWWS()), ClassificationTask()
+    expected, found = (
+        {line["id"]: line for line in result_lines(task, attack, victim, PAIRS)}
+        for victim in (ModelVictim([model]), black_box)
+    )
+    for line in (*expected.values(), *found.values()):
+        line["unseen"] = None
+    assert found == expected
+    assert {tuple(premise) for premise, _ in asked} <= {one.sentence.context for one in PAIRS}
+    assert len({tuple(text) for _, text in asked}) > 9
+
+
+def test_pairs_and_single_texts_are_told_apart() -> None:
+    made = {
+        pairs: FunctionVictim(len, CLASSIFICATION, labels=["pos"], pairs=pairs)  # type: ignore[arg-type]
+        for pairs in (False, True)
+    }
+    with pytest.raises(InputError, match=r"sentence 1: a pair, and .* is asked about single texts"):
+        made[False].check(PAIRS)
+    with pytest.raises(InputError, match="sentence 5: a single text, and len is asked about pairs"):
+        made[True].check([*PAIRS, Example(4, Sentence(("cats",)), "pos")])
+    with pytest.raises(InputError) as error:
+        FunctionVictim(len, pairs=True)  # type: ignore[arg-type]
+    assert error.value.key == "pairs"

@@ -4,7 +4,7 @@ Annotators see two sentences, A and B, and do not know which is the original. Tw
 asked (Wang et al. 2021 on fluency and syntax, Zheng et al. 2020 on structure): which reads more
 fluently, and whether both have the same syntactic structure. Every annotator gets the same pairs in
 an order and on sides of their own, all drawn from (seed, annotator); annotator 0 stands for the
-choice of pairs.
+choice of pairs. Where a sentence has a premise, as in entailment, a column of its own shows it.
 """
 
 import csv
@@ -21,7 +21,7 @@ from robustparse.evaluation.lines import Pair
 from robustparse.files import as_written, read_json, read_text, write_text
 from robustparse.randomness import stream
 
-ITEM = "item"
+ITEM, PREMISE = "item", "premise"
 QUESTIONS = {
     "more_fluent": ("A", "B", "same"),
     "same_structure": ("yes", "no"),
@@ -122,10 +122,13 @@ def _code(pairs: Sequence[Pair], annotators: int, seed: int) -> str:
 def _csv(rows: Mapping[str, tuple[Pair, str]]) -> str:
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    premises = any(pair.context for pair, _ in rows.values())
+    writer.writerow([ITEM, PREMISE, *COLUMNS[1:]] if premises else COLUMNS)
     for name, (pair, side) in rows.items():
         sides = [" ".join(pair.before), " ".join(pair.after)]
-        writer.writerow([name, *(sides if side == "A" else sides[::-1]), *("" for _ in QUESTIONS)])
+        shown = [" ".join(pair.context)] if premises else []
+        shown += sides if side == "A" else sides[::-1]
+        writer.writerow([name, *shown, *("" for _ in QUESTIONS)])
     return text.getvalue()
 
 

@@ -11,9 +11,10 @@ import torch
 
 from robustparse import __version__
 from robustparse.api.inputs import Paths
-from robustparse.api.sources import DataFile, command_source
+from robustparse.api.sources import Checkpoints, DataFile, command_source
 from robustparse.api.tables import pairs_table, score_table, terminal
 from robustparse.data.datamodule import MAX_LENGTH
+from robustparse.errors import InputError
 from robustparse.evaluation.clean import AnsweringVictim, predictions, scores_of, write_answers
 from robustparse.evaluation.pairs import check_originals, pair_scores, read_pairs
 from robustparse.evaluation.perturbed import perturbed_scores
@@ -45,6 +46,7 @@ def evaluate(
     perturbed: list[Perturbation] | None = None,
     perturbed_files: str | None = None,
     list_all: bool = False,
+    hypothesis_only: str | None = None,
     victim_settings: dict[str, Any] | None = None,
 ) -> None:
     """Score a checkpoint, or a --victim, on a data file.
@@ -73,6 +75,8 @@ def evaluate(
         perturbed_files: folder of perturbed texts, a file OPERATION.tsv for each operation, with
             the columns perturbed text, original, answer.
         list_all: list every line that a warning is about, not the first 20 only.
+        hypothesis_only: for pairs, a checkpoint that reads only the hypothesis; its scores tell how
+            much is known without the premise (Gururangan et al. 2018).
         victim_settings: what the victim was made of, which a command knows.
     """
     source = command_source(checkpoint, victim_settings, decoder, precision, mean)
@@ -84,16 +88,22 @@ def evaluate(
     answers, task = list(predictions(opened, examples)), opened.task
     scores = scores_of(task, answers, examples, punctuation)
     noisy = perturbed_scores(opened, examples, answers, perturbed or [], seed, punctuation)
+    blind = {} if hypothesis_only is None else _blind(hypothesis_only, device, examples)
     pairs = {} if perturbed_files is None else _pairs(opened, perturbed_files, examples)
     if folder is not None:
         write_answers(folder / f"predictions{task.ending(data)}", task, examples, answers)
         about = {"task": task.name, "checkpoints": names, "data": data, **_counts(examples)}
         passes = {"punctuation": punctuation, "decoder": decoder, "precision": precision}
         noise = {"seed": seed, "perturbed": noisy} if noisy else {}
-        versions = {"robustparse": __version__, "torch": str(torch.__version__)}
-        report = {**about, **passes, "mean": mean, **scores, **noise, **pairs, "versions": versions}
-        write_text(folder / "scores.json", json.dumps(report, indent=2) + "\n")
-    terminal().print(score_table({Path(names[0]).stem: scores, **noisy}))
+        premise = {"hypothesis_only": {"checkpoint": hypothesis_only, **blind}} if blind else {}
+        own = {**about, **passes, "mean": mean, **scores}
+        _write(folder / "scores.json", {**own, **premise, **noise, **pairs})
+    _print({Path(names[0]).stem: scores, "hypothesis only": blind, **noisy}, pairs)
+
+
+def _print(rows: dict[str, Any], pairs: dict[str, Any]) -> None:
+    """Print the scores that there are."""
+    terminal().print(score_table({name: row for name, row in rows.items() if row}))
     if pairs:
         terminal().print(pairs_table(**pairs))
 
@@ -103,10 +113,27 @@ def _warn(warnings: Iterable[str]) -> None:
         print(f"robustparse: {warning}", file=sys.stderr)
 
 
+def _write(path: Path, report: dict[str, Any]) -> None:
+    """Write scores, and by which versions they came."""
+    versions = {"robustparse": __version__, "torch": str(torch.__version__)}
+    write_text(path, json.dumps({**report, "versions": versions}, indent=2) + "\n")
+
+
 def _counts(examples: Sequence[Example]) -> dict[str, int]:
     """Return how many sentences and words were scored."""
     words = sum(len(example.sentence) for example in examples)
     return {"n_sentences": len(examples), "n_words": words}
+
+
+def _blind(checkpoint: str, device: str, examples: Sequence[Example]) -> dict[str, float | None]:
+    """Return the scores of a classifier that reads only the hypotheses of pairs."""
+    victim, key = Checkpoints([checkpoint]).open(device), "--hypothesis_only"
+    if victim.model.reads_pairs:
+        found = f"{type(victim.model).__name__} reads both texts"
+        raise InputError(found, key=key, expected="a checkpoint of a classifier of single texts")
+    if not all(example.sentence.context for example in examples):
+        raise InputError("the data are no pairs", key=key, remedy="leave it out")
+    return scores_of(victim.task, predictions(victim, examples), examples, "none")
 
 
 def _pairs(victim: AnsweringVictim, folder: str, examples: Sequence[Example]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ other sentences of a piece change no answer.
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +23,7 @@ from robustparse.files import read_text, writing, written
 from robustparse.models.load import Decoder
 from robustparse.models.scores import Mean
 from robustparse.models.victim import ModelVictim, Precision
-from robustparse.types import Example
+from robustparse.types import Example, Sentence
 
 STANDARD = "-"  # input or output
 RAW = "txt"
@@ -47,8 +47,9 @@ def predict(
 
     Args:
         checkpoint: the model: a path; several paths make one ensemble.
-        data: raw text with a sentence a line, whose words are divided by blanks, or a file in the
-            format of the model's task, whose answers are not looked at; ``-`` is standard input.
+        data: raw text with a sentence a line, whose words are divided by blanks, to a classifier of
+            pairs a premise, a tab and a hypothesis; or a file in the format of the model's task,
+            whose answers are not looked at; ``-`` is standard input.
         out: the file to write; ``-`` is standard output. It has the format of the data; answers on
             raw text have that of the model's task.
         format: of the data: what a file's name would end in, ``txt`` for raw text. By default what
@@ -80,7 +81,7 @@ def predict(
                 piece.write_bytes(content)
             with _named(name, first):
                 if ending == RAW:
-                    examples = _raw(piece, max_length)
+                    examples = _raw(piece, max_length, victim.model.reads_pairs)
                     victim.check(examples)
                 else:
                     examples = task.read(piece, max_length, False, "--max_length", columns)
@@ -123,20 +124,38 @@ def _answered(victim: ModelVictim, examples: list[Example]) -> Iterator[str]:
             yield victim.task.write(replace(example, gold=answers[example.id]))
 
 
-def _raw(path: Path, max_length: int) -> list[Example]:
-    """Read a sentence a line; empty lines are left out. Ids are numbers of lines, from 0."""
-    rows = [(at, line.split()) for at, line in enumerate(read_text(path).split("\n"))]
-    rows = [(at, words) for at, words in rows if words]
-    for at, words in rows:
-        if len(words) > max_length:
+def _raw(path: Path, max_length: int, pairs: bool) -> list[Example]:
+    """Read a sentence, or a premise, tab and hypothesis, a line; empty lines are left out.
+
+    Ids are numbers of lines, from 0.
+    """
+    rows = []
+    for at, line in enumerate(read_text(path).split("\n")):
+        if not line.strip():
+            continue
+        *context, words = [(*text.split(),) for text in (line.split("\t") if pairs else [line])]
+        if pairs and not (len(context) == 1 and context[0] and words):
             raise InputError(
-                f"the sentence has {len(words)} words, over the limit of {max_length}",
+                f"no pair: {line[:60]!r}",
                 path=path,
                 line=at + 1,
-                remedy="raise --max_length or divide the line into sentences",
+                expected="a premise, a tab and a hypothesis",
             )
-    examples = examples_of([words for _, words in rows])
+        for text in (*context, words):
+            _check_length(text, max_length, path, at + 1)
+        rows.append((at, Sentence(words, context=context[0] if pairs else ())))
+    examples = examples_of([sentence for _, sentence in rows])
     return [replace(one, id=at) for one, (at, _) in zip(examples, rows, strict=True)]
+
+
+def _check_length(words: Sequence[str], most: int, path: Path, line: int) -> None:
+    if len(words) > most:
+        raise InputError(
+            f"the sentence has {len(words)} words, over the limit of {most}",
+            path=path,
+            line=line,
+            remedy="raise --max_length or divide the line into sentences",
+        )
 
 
 def _lines(source: BinaryIO, name: str) -> Iterator[bytes]:

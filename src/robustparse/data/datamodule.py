@@ -3,9 +3,10 @@
 import hashlib
 import logging
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -114,6 +115,10 @@ class DataModule(pl.LightningDataModule):
     def check_copies(self, copies: Sequence[Example], path: str) -> None:
         """Refuse perturbed copies whose gold answers no training example could have."""
 
+    def doubts(self) -> Iterator[str]:
+        """Yield what training on this corpus, or scores on it, suffer from; by default nothing."""
+        return iter(())
+
     # Examples
 
     def examples(self, split: str) -> list[Example]:
@@ -186,7 +191,8 @@ class DataModule(pl.LightningDataModule):
         if split not in self._warned and self._place()[0] == 0:
             self._warned.add(split)
             training = split == "train"
-            for warning in self._model.warnings(examples, path, self.punctuation, training):
+            of_split = self._model.warnings(examples, path, self.punctuation, training)
+            for warning in chain(of_split, self.doubts() if training else ()):
                 log.warning("%s", warning)
         return examples
 

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from robustparse.errors import InputError, optional_library, reason
 from robustparse.files import decode_json, read_lines
@@ -46,7 +46,7 @@ def read_texts(
             begins with ``datasets:``, otherwise lines of text, tab and label, or of pairs.
         columns: where a row's columns have names, those of the text and of the label; of a pair
             those of both texts and of the label.
-        max_length: longest allowed text in words; None allows any.
+        max_length: longest allowed text in words, of a pair each of them; None allows any.
         labelled: every text has a label; otherwise one may have none, and its gold answer is "".
         limit: the setting by which a user raises ``max_length``, for the message.
 
@@ -124,14 +124,15 @@ def _checked(columns: Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def _usual(found: Collection[str]) -> tuple[str, ...]:
-    """Return the names that columns have where the user gives none."""
-    return PAIR if {*PAIR[:2]}.issubset(found) else COLUMNS
+    """Return the names that columns have where the user gives none; half a pair is a pair."""
+    texts = {*PAIR[:2]}.intersection(found)
+    return PAIR if len(texts) == 2 or (texts and COLUMNS[0] not in found) else COLUMNS
 
 
 def _row(values: Sequence[object], block: str) -> Row:
-    """Return a row of a text or two, and their label."""
+    """Return a row of a text or two, and their label; a context of None would be no pair."""
     *context, text, label = values
-    return Row(text, label, block, *context)
+    return Row(text, label, block, *("" if one is None else one for one in context))
 
 
 def _tab_rows(path: Path) -> Iterator[Row]:
@@ -140,16 +141,22 @@ def _tab_rows(path: Path) -> Iterator[Row]:
         columns = line.split("\t")
         width = width or max(2, len(columns))
         if not (len(columns) == 3 if width == 3 else len(columns) <= 2):
-            what = "a premise, a hypothesis and a label" if width == 3 else "a text and a label"
-            before = ", as in the lines before" if number > 1 else ""
-            raise InputError(
-                f"{len(columns)} columns in {line[:60]!r}",
-                path=path,
-                line=number,
-                expected=f"{what}, tabs between them{before}",
-            )
+            raise _other_width(line, width, path, number)
         given = columns if len(columns) > 1 else [line, None]
         yield _row(given, "\t".join(column or "" for column in given))
+
+
+def _other_width(line: str, width: int, path: Path, number: int) -> InputError:
+    what = "a premise, a hypothesis and a label" if width == 3 else "a text and a label"
+    columns = line.count("\t") + 1
+    found, remedy = f"{columns} columns in {line[:60]!r}", None
+    if width == 3 and columns < 3:
+        found += ", a pair without its second text or its label"
+    elif width == 2 and columns == 3:
+        remedy = "if the file holds pairs, give line 1 its second text"
+    before = ", as in the lines before" if number > 1 else ""
+    expected = f"{what}, tabs between them{before}"
+    return InputError(found, path=path, line=number, expected=expected, remedy=remedy)
 
 
 def _json_rows(path: Path, names: tuple[str, ...] | None, labelled: bool) -> Iterator[Row]:
@@ -158,7 +165,7 @@ def _json_rows(path: Path, names: tuple[str, ...] | None, labelled: bool) -> Ite
         names = names or _usual(found)
         for name in names if labelled else names[:-1]:
             if name not in found:
-                raise _no_column(name, found, path, number)
+                raise _no_column(name, names, found, path, number)
         values = [found.pop(name, None) for name in names]
         row = {**dict(zip(names, values, strict=True)), **found}
         yield _row(values, json.dumps(row, ensure_ascii=False))
@@ -182,7 +189,7 @@ def _dataset_rows(path: Path, names: tuple[str, ...] | None) -> Iterator[Row]:
     columns = names or _usual(data.column_names)
     for name in columns:
         if name not in data.column_names:
-            raise _no_column(name, data.column_names, path)
+            raise _no_column(name, columns, data.column_names, path)
     labels = getattr(data.features[columns[-1]], "names", None)  # of a ClassLabel: values are ids
     for row in data.select_columns([*columns]):
         values = [row[name] for name in columns]
@@ -191,22 +198,30 @@ def _dataset_rows(path: Path, names: tuple[str, ...] | None) -> Iterator[Row]:
         yield _row(values, json.dumps(dict(zip(columns, values, strict=True))))
 
 
-def _no_column(name: str, there: Any, path: Path, line: int | None = None) -> InputError:
+def _no_column(
+    name: str, names: Sequence[str], there: Collection[str], path: Path, line: int | None = None
+) -> InputError:
+    found, columns, such = f"no column {name!r}", "text and label", "[review, stars]"
+    if len(names) == 3 and names[0] in there:
+        columns, such = "both texts and of the label", "[sentence1, sentence2, label]"
+        if name == names[1]:
+            found += ": a pair without its second text"
     return InputError(
-        f"no column {name!r}",
+        found,
         path=path,
         line=line,
         expected=f"one of {', '.join(there)}",
-        remedy="name the columns of text and label with --columns, such as '[review, stars]' "
+        remedy=f"name the columns of {columns} with --columns, such as '{such}' "
         "(data.init_args.columns of a configuration)",
     )
 
 
 def _example(index: int, row: Row, labelled: bool) -> Example:
-    words = _words(row.text, "text")
-    sentence = Sentence(words)
-    if row.context is not None:
-        sentence = Sentence(words, context=_words(row.context, "first text"))
+    if row.context is None:
+        sentence = Sentence(_words(row.text, "text"))
+    else:
+        context = _words(row.context, "first text")
+        sentence = Sentence(_words(row.text, "second text"), context=context)
     if row.label is None and not labelled:
         return Example(index, sentence, "", row.block)
     if row.label is None or isinstance(row.label, float) or not (label := str(row.label).strip()):
@@ -218,16 +233,18 @@ def _example(index: int, row: Row, labelled: bool) -> Example:
 def _words(text: object, what: str) -> tuple[str, ...]:
     if isinstance(text, str) and (words := tuple(text.split())):
         return words
-    found = f"an empty {what}" if not text else f"the {what} is {text!r:.40}"
+    found = f"an empty {what}" if text in (None, "") else f"the {what} is {text!r:.40}"
     raise InputError(found, expected="words, separated by blanks")
 
 
 def _check_length(sentence: Sentence, most: int | None, limit: str) -> None:
-    if most is not None and len(sentence) > most:
-        raise InputError(
-            f"the text has {len(sentence)} words, over the limit of {most}",
-            remedy=f"raise {limit} or take the text out of the file",
-        )
+    second = "second text" if sentence.context else "text"
+    for what, words in (("first text", sentence.context), (second, sentence.words)):
+        if most is not None and len(words) > most:
+            raise InputError(
+                f"the {what} has {len(words)} words, over the limit of {most}",
+                remedy=f"raise {limit} or take the line out of the file",
+            )
 
 
 def find_split(folder: str | Path, split: str) -> Path:

@@ -1,6 +1,6 @@
 """Labelled texts in files and datasets, and the embedded sample of reviews, as training data."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,3 +56,17 @@ class TextDataModule(DataModule):
                     line=copy.id + 1,
                     expected=f"one of {', '.join(known)}",
                 )
+
+    def doubts(self) -> Iterator[str]:
+        """Warn of test texts that are training texts too, as far as there is a test file."""
+        try:
+            path, test = self.path("test"), self.examples("test")
+        except InputError:  # said when it is tested on
+            return
+        seen = {example.sentence for example in self.train_examples}
+        both = [example for example in test if example.sentence in seen]
+        if both and path is not None:
+            yield (
+                f"{path}: {len(both)} of the {len(test)} texts are in the training file too, the "
+                f"first in line {both[0].id + 1}: scores on this file are too high"
+            )

@@ -3,11 +3,12 @@
 Candidates before and after each constraint (Wang et al. 2021, Table 4), changed words that the
 victim does not know (Table 7), success and loss by part of speech (Zheng et al. 2020, Table 3) and
 by relation, and means over all sentences as well as over successes (Yoo et al. 2020, Table 3, whose
-caption says the latter and whose values are the former).
+caption says the latter and whose values are the former) and over failures; success by gold class
+and within a number of queries.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -19,6 +20,9 @@ from robustparse.tagsets import CLASSES, class_of
 from robustparse.tasks.task import Task
 
 OTHER, MIXED = "other", "mixed"
+
+BUDGETS = (10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000)
+"""Numbers of queries within which successes are counted."""
 
 NOT_MEASURED: dict[str, Any] = {
     "perplexity": {"clean": None, "attacked": None},
@@ -37,17 +41,19 @@ def breakdown(task: Task, lines: Iterable[Line]) -> dict[str, Any]:
         lines: of ``examples.jsonl``, read once.
     """
     successes, tags, strict = Tally(task), Groups(task), StrictSuccess(task)
-    candidates, unseen, relations = Candidates(), UnseenWords(), Groups(task)
+    candidates, unseen, outcomes = Candidates(), UnseenWords(), Outcomes(task)
+    relations = Groups(task)
     for line in lines:
         if line["success"]:
             successes.add(line)
-        for part in (candidates, unseen, strict):
+        for part in (candidates, unseen, strict, outcomes):
             part.add(line)
         tags.add(line, [class_of(tag) or OTHER for tag in line["edited_tags"]])
         relations.add(line, task.relations(line))
     return {
         "strict_success_rate": strict.summary(),
         **means_over_successes(successes.sums),
+        **outcomes.summary(),
         "candidates": candidates.summary(),
         "unseen": unseen.summary(),
         "by_tag": tags.summary((*CLASSES, OTHER)),
@@ -87,6 +93,61 @@ def means_over_successes(sums: Mapping[str, int]) -> dict[str, Any]:
             name: sums[name] / n if n else None for name in ("charged", "unique")
         },
     }
+
+
+class Outcomes:
+    """Successes by gold class and by the queries that they took, and the queries of failures.
+
+    Skipped sentences are left out, as in the success rate. An attack without a limit of queries
+    would have ended the same with one, but for the texts that took more: so that the success within
+    a budget follows from one run.
+
+    Args:
+        task: of the victim.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self._task, self._tried, self._most = task, Counter[str](), 0
+        self._succeeded, self._took = Counter[str](), Counter[int]()
+        self._failed = Counter[str]()
+
+    def add(self, line: Line) -> None:
+        """Add a sentence."""
+        if line["skipped"]:
+            return
+        kind, queries = self._task.kind(line) or "", line["queries"]
+        self._tried[kind] += 1
+        self._most = max(self._most, queries["charged"])
+        if line["success"]:
+            self._succeeded[kind] += 1
+            self._took[queries["charged"]] += 1
+        else:
+            self._failed.update(charged=queries["charged"], unique=queries["unique"])
+
+    def summary(self) -> dict[str, Any]:
+        """Return means over failures, and success rates in percent; None of what no line tells."""
+        tried = self._tried.total()
+        failures = tried - self._succeeded.total()
+        classes = {
+            name: {"sentences": n, "success_rate": percent(self._succeeded[name], n)}
+            for name, n in sorted(self._tried.items())
+            if name
+        }
+        return {
+            "queries_per_failure": {
+                name: self._failed[name] / failures if failures else None
+                for name in ("charged", "unique")
+            },
+            "success_by_class": classes or None,
+            "success_within": {str(most): percent(n, tried) for most, n in self._within()} or None,
+        }
+
+    def _within(self) -> Iterator[tuple[int, int]]:
+        """Yield budgets up to the first that covers all sentences, with the successes within."""
+        for budget in BUDGETS if self._tried else ():
+            yield budget, sum(n for queries, n in self._took.items() if queries <= budget)
+            if budget >= self._most:
+                return
 
 
 @dataclass

@@ -189,12 +189,14 @@ class Pair:
         before: the original words.
         after: the adversarial words, as many.
         success: whether the attack succeeded.
+        context: the words of the other text of a pair, or empty.
     """
 
     id: int
     before: tuple[str, ...]
     after: tuple[str, ...]
     success: bool
+    context: tuple[str, ...] = ()
 
     @property
     def changed(self) -> list[int]:
@@ -247,13 +249,14 @@ def pair_of(line: dict[str, Any], folder: Path) -> Pair:
     """
     before: Any = line.get("tokens")
     after: Any = line.get("adversarial_tokens")
+    context: Any = line.get("context") or []
     success = line.get("success")
-    for words in (before, after):
+    for words in (before, after, context):
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             break
     else:
         if len(before) == len(after) and isinstance(success, bool):
-            return Pair(line["id"], tuple(before), tuple(after), success)
+            return Pair(line["id"], tuple(before), tuple(after), success, tuple(context))
     raise InputError(
         "not as an attack writes it",
         path=folder / EXAMPLES,

@@ -61,6 +61,7 @@ class Model(pl.LightningModule, ABC):
     Attributes:
         task: the kind of its answers.
         unit: what losses are divided by.
+        reads_pairs: whether it reads the context of a text too.
         delta_source: gives the delta of ``forward``; set by a gradient adversary while it trains.
         vocabulary: what the model knows of its training data.
         mean: of what it takes the mean where others answer together with it.
@@ -74,6 +75,7 @@ class Model(pl.LightningModule, ABC):
     shared_settings: ClassVar[tuple[str, ...]] = ()
     checkpoint: str | None = None
     trained_on: str | None = None
+    reads_pairs: ClassVar[bool] = False
     vocabulary: Vocabulary
     task: Task
 
@@ -299,10 +301,7 @@ class Model(pl.LightningModule, ABC):
         torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1, np.uint64)[0]))
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """Return the batch's share of the loss per unit of the global batch.
-
-        Multiplied by the number of processes, over which gradients are averaged afterwards.
-        """
+        """Return the loss per unit of the global batch, times the processes averaged over."""
         delta = None if self.delta_source is None else self.delta_source(batch)
         losses = self.loss(self(batch, delta), batch)
         return losses.sum() / batch.weight * self.trainer.world_size

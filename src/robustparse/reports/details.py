@@ -21,7 +21,7 @@ ARROW = " \N{RIGHTWARDS ARROW} "
 
 EFFORT = (
     *("System", "Edits\nall", "Edits\nsuccess", "Queries\nall", "Queries\nsuccess"),
-    *("Perplexity", "Words\nalike", "Sentences\nalike"),
+    *("Queries\nfailure", "Perplexity", "Words\nalike", "Sentences\nalike"),
     *("Changed\nwords", "Out of\nvocabulary", "Out of\ntraining"),
 )
 TAGS, RELATIONS = "Parts of speech", "Relations"
@@ -61,10 +61,11 @@ def details(systems: Sequence[AttackFolder]) -> list[Section]:
     if not known:
         return []
     named = len(known) > 1
-    rows, tags, relations, candidates = [], [], [], []
+    rows, tags, relations, candidates, classes = [], [], [], [], []
     for system in known:
         with as_written(system.path / SUMMARY, "attack"):
             rows.append((system.name, _effort(system.summary)))
+            classes += [_classes(system, named)] if system.summary.get("success_by_class") else []
             tags += _groups(system, "by_tag", TAGS, named)
             relations += _groups(system, "by_relation", RELATIONS, named)
             candidates += [_candidates(system, named)] if system.summary.get("candidates") else []
@@ -72,6 +73,8 @@ def details(systems: Sequence[AttackFolder]) -> list[Section]:
     effort = [Table("Adversarial examples", EFFORT, rows)]
     sections = (
         Section("The adversarial examples", "effort", effort, models),
+        Section("Success within a number of queries", "budgets", _within(known)),
+        Section("Success by class", "classes", classes),
         Section(TAGS, "tags", tags),
         Section(RELATIONS, "relations", relations),
         Section("Candidates", "candidates", candidates),
@@ -106,6 +109,7 @@ def _effort(one: Json) -> list[str]:
         _cell(one, ".1f", "edits_per_success"),
         _cell(one, ".1f", "queries_per_sentence", "charged"),
         _cell(one, ".1f", "queries_per_success", "charged"),
+        _cell(one, ".1f", "queries_per_failure", "charged"),
         _change(one, ".1f", ("perplexity", "clean"), ("perplexity", "attacked")),
         _cell(one, ".2f", "word_similarity", "changed"),
         _cell(one, ".2f", "sentence_similarity", "changed"),
@@ -122,6 +126,32 @@ def _model(summary: Json) -> str:
         return ""
     masked = " (masked: pseudo-perplexity)" if found.get("kind") == "masked" else ""
     return str(found["model"]).rstrip("/").rpartition("/")[2] + masked
+
+
+def _within(systems: Sequence[AttackFolder]) -> list[Table]:
+    """Return a table with a column a budget; a rate stays what it is beyond a system's last one."""
+    rates: dict[str, dict[int, str]] = {}
+    for one in systems:
+        if found := one.summary.get("success_within"):
+            with as_written(one.path / SUMMARY, "attack"):
+                rates[one.name] = {int(b): format(number(rate), ".1f") for b, rate in found.items()}
+    budgets = sorted({budget for known in rates.values() for budget in known})
+    rows = [
+        (name, [known.get(budget, known[max(known)]) for budget in budgets])
+        for name, known in rates.items()
+    ]
+    heads = ("System", *(f"{budget:,}" for budget in budgets))
+    return [Table("Success within a number of queries", heads, rows)] if rows else []
+
+
+def _classes(system: AttackFolder, named: bool) -> Table:
+    classes = system.summary["success_by_class"]
+    columns = {"sentences": ",.0f", "success_rate": ".1f"}
+    rows = [
+        (one, [_cell(classes, form, one, key) for key, form in columns.items()]) for one in classes
+    ]
+    heads = ("Class", "Sentences", "Success\nrate, %")
+    return Table("Success by class", heads, rows, system.name if named else "")
 
 
 def _groups(system: AttackFolder, key: str, label: str, named: bool) -> list[Table]:

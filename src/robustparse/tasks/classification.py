@@ -17,6 +17,8 @@ from robustparse.tasks.task import MOST_LISTED, Record
 from robustparse.tasks.text import TextTask, template
 from robustparse.types import Example, Label
 
+_USUAL = 10  # texts a label, from which on a label of none of them is no accident
+
 
 class ClassificationTask(TextTask):
     """Answers are labels: `str`, from a model `Label`; see `Task` for the methods."""
@@ -61,7 +63,7 @@ class ClassificationTask(TextTask):
         training: bool = False,
         most: int | None = MOST_LISTED,
     ) -> Iterator[str]:
-        """Warn of labels that a classifier never saw."""
+        """Warn of labels that a classifier never saw, and of its labels that no text has."""
         unknown = [example for example in examples if example.gold not in known]
         if unknown:
             first = unknown[0]
@@ -69,6 +71,14 @@ class ClassificationTask(TextTask):
                 f"{path}:{first.id + 1}: label {first.gold!r}, which the classifier never saw in "
                 f"training: texts with this or other such labels, {len(unknown)} in all, "
                 f"{'are not learnt' if training else 'count as wrong'}"
+            )
+        unused = [label for label in known if label not in {example.gold for example in examples}]
+        if unused and len(examples) >= _USUAL * len(known):
+            names = " or ".join(map(repr, unused))
+            effect = "training may unlearn it" if training else "as an answer it is always wrong"
+            yield (
+                f"{path}: no text has the label {names}, and the classifier has {len(known)} "
+                f"labels: {effect}"
             )
 
     def correct(self, answer: str, example: Example, counted: NDArray[np.bool_]) -> dict[str, int]:
@@ -104,6 +114,10 @@ class ClassificationTask(TextTask):
         return template("labels.html.j2").render(
             record=record, gold=gold, before=before, after=after, labels=labels
         )
+
+    def kind(self, record: Record) -> str:
+        """Return the gold label."""
+        return str(self.from_record(record["gold"]))
 
     def difference(self, one: str, other: str, apart: Collection[int] = ()) -> int:
         """Tell whether the labels differ: 0 or 1; the answer to a text has one part."""

@@ -259,6 +259,15 @@ class Task(Protocol):
         """
         return []
 
+    def kind(self, record: Record) -> str | None:
+        """Return the class of a line's gold answer, by which successes are listed; None if it has
+        none.
+
+        Raises:
+            InputError: see `from_record`.
+        """
+        return None
+
     def changes(self, record: Record) -> tuple[int, int, int]:
         """Count the parts of the answers of a line: changed, wrong before, and wrong after.
 

@@ -23,6 +23,9 @@ from robustparse.victims.answers import answer_code
 Texts = list[list[str]]
 """Texts as a victim is asked about them: lists of words."""
 
+Pairs = list[tuple[list[str], list[str]]]
+"""Premise and hypothesis, as a victim of pairs is asked about them."""
+
 
 class BlackBox(ABC):
     """Fulfils `attacks.Victim` with one method, `answer`.
@@ -38,6 +41,7 @@ class BlackBox(ABC):
             that go by them (`DictionaryTag`, `TrainingWords`).
         batch_texts: texts of one call, at most.
         unknown_word: what stands for the unknown word, by which some searches rank words.
+        pairs: it is a classifier of `Pairs`, whose hypotheses are attacked.
     """
 
     unknown = 1  # row 0 is padding
@@ -51,17 +55,22 @@ class BlackBox(ABC):
         training: Sequence[Example] = (),
         batch_texts: int = 256,
         unknown_word: str = "[UNK]",
+        pairs: bool = False,
     ) -> None:
         check_least("victim", batch_texts=batch_texts)
         self.task = named(task) if isinstance(task, str) else task
         self.labels, self.training, self.batch_texts = labels, training, batch_texts
+        self.pairs = pairs
         self._code = answer_code(self.task, labels)
+        if pairs and labels is None:
+            raise InputError("trees are of single sentences", key="pairs", remedy="leave it out")
+        self._contexts: dict[str, int] = {}
         self._words = ["", unknown_word]
         self._rows: dict[str, int] = {}
 
     @abstractmethod
-    def answer(self, texts: Texts) -> Sequence[Any]:
-        """Return the answer to each text, in their order."""
+    def answer(self, texts: list[Any]) -> Sequence[Any]:
+        """Return the answer to each of some `Texts`, or `Pairs`, in their order."""
 
     @property
     def name(self) -> str:
@@ -90,8 +99,11 @@ class BlackBox(ABC):
         return np.array([self._rows[word] for word in words], np.int32)
 
     def intern_tags(self, tags: Sequence[str]) -> Ids:
-        """Return zeros: a black box reads no tags."""
-        return np.zeros(len(tags), np.int32)
+        """Return zeros, since a black box reads no tags; of pairs the number of each premise."""
+        if not self.pairs:
+            return np.zeros(len(tags), np.int32)
+        known = self._contexts
+        return np.array([known.setdefault(tag, len(known)) for tag in tags], np.int32)
 
     def name_ids(self, names: Sequence[str]) -> Ids:
         """See ``Victim``."""
@@ -107,11 +119,14 @@ class BlackBox(ABC):
         Raises:
             InputError: it fails, or gives another number of answers or none that fit the texts.
         """
-        pairs = zip(words.tolist(), lengths.tolist(), strict=True)
-        texts = [[self._words[row] for row in rows[:length]] for rows, length in pairs]
+        sized = zip(words.tolist(), lengths.tolist(), strict=True)
+        texts = [[self._words[row] for row in rows[:length]] for rows, length in sized]
+        contexts = list(self._contexts)
+        asked = [contexts[number].split() for number in tags[:, 0].tolist()] if self.pairs else None
         found: list[Any] = []
         for begin in range(0, len(texts), self.batch_texts):
-            found += self._asked(texts[begin : begin + self.batch_texts])
+            some = slice(begin, begin + self.batch_texts)
+            found += self._asked(texts[some], asked and asked[some])
         return self._code.arrays(found, words.shape[1])
 
     def evaluating(self) -> AbstractContextManager[None]:
@@ -119,15 +134,18 @@ class BlackBox(ABC):
         return nullcontext()
 
     def check(self, examples: Sequence[Example]) -> None:
-        """Refuse pairs of texts; what else it cannot read, it says when it is asked.
+        """Refuse pairs, or single texts; what else it cannot read, it says when it is asked.
 
         Raises:
-            InputError: names the first pair, counted from 1.
+            InputError: names the first such text, counted from 1.
         """
         for example in examples:
-            if example.sentence.context:
-                key = f"sentence {example.id + 1}"
-                raise InputError(f"a pair, and {self.name} is asked about single texts", key=key)
+            key = f"sentence {example.id + 1}"
+            if example.sentence.context and not self.pairs:
+                found = f"a pair, and {self.name} is asked about single texts"
+                raise InputError(found, key=key, remedy="make it with pairs=True")
+            if self.pairs and not example.sentence.context:
+                raise InputError(f"a single text, and {self.name} is asked about pairs", key=key)
 
     def warnings(
         self, examples: Sequence[Example], path: str | Path, *_: object, **__: object
@@ -135,11 +153,14 @@ class BlackBox(ABC):
         """Yield nothing: what it learnt is not known."""
         return iter(())
 
-    def _asked(self, texts: Texts) -> list[Any]:
+    def _asked(self, texts: Texts, contexts: Texts | None) -> list[Any]:
         """Ask once; return the answers, encoded."""
+        given: Any = [[*text] for text in texts]
+        if contexts is not None:
+            given = list(zip(contexts, given, strict=True))
         remedy = "correct the victim and run again; an attack with a folder resumes there"
         try:
-            given = self.answer([[*text] for text in texts])
+            given = self.answer(given)
         except InputError:
             raise
         except Exception as error:
@@ -169,14 +190,15 @@ class FunctionVictim(BlackBox):
     ...     for words in texts], "classification", labels=["short", "long"])  # doctest: +SKIP
 
     Args:
-        function: takes a list of texts, each a list of words, and returns as many answers.
+        function: takes a list of texts, each a list of words, or with ``pairs`` a tuple of premise
+            and hypothesis, two such lists, and returns as many answers.
         task: see `BlackBox`.
         **settings: see `BlackBox`.
     """
 
     def __init__(
         self,
-        function: Callable[[Texts], Sequence[Any]],
+        function: Callable[[list[Any]], Sequence[Any]],
         task: Task | str = "dependency",
         **settings: Any,
     ) -> None:
@@ -188,6 +210,6 @@ class FunctionVictim(BlackBox):
         """The function's name."""
         return str(getattr(self.function, "__qualname__", type(self.function).__name__))
 
-    def answer(self, texts: Texts) -> Sequence[Any]:
+    def answer(self, texts: list[Any]) -> Sequence[Any]:
         """Call the function."""
         return self.function(texts)

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -43,16 +43,12 @@ class TextClassifier(Model):
         optimization: by default Adam at 1e-3 (Kingma and Ba 2015, Jin et al. 2020), constant.
         seed: of initialisation and dropout.
 
-    Attributes:
-        reads_pairs: whether it reads the context of a text too.
-
     Raises:
         InputError: a number is out of range.
     """
 
     task = ClassificationTask()
     unit = "texts"
-    reads_pairs: ClassVar[bool] = False
 
     def __init__(
         self, encoder: Encoder, dropout: float, optimization: Optimization | None, seed: int

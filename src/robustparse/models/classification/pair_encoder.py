@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -11,17 +12,21 @@ from robustparse.errors import InputError
 from robustparse.models.classification.pairs import PairClassifier
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.optimization import Optimization
-from robustparse.types import Example, Sentence
+from robustparse.types import Example
 
 
 class PairEncoderClassifier(PairClassifier):
     """An encoder reads ``[CLS] premise [SEP] hypothesis [SEP]``; [CLS] answers.
 
     As Devlin et al. (2019) fine-tune BERT, but both texts are of the network's first segment, since
-    some networks know only one.
+    some networks know only one. What is too long for the network loses words from the end of the
+    premise, never of the hypothesis.
 
     Args:
-        encoder: gives a vector a word and, before them, one for ROOT.
+        encoder: gives a vector a word and, before them, one for ROOT. Its ``long_sentences`` says
+            what becomes of a pair over its limit in a file: ``error`` refuses it, ``truncate`` cuts
+            the premise. A pair that an attack makes longer than the limit loses words of its
+            premise by either. ``split`` would answer from the first window only.
         dropout: of that vector (0.1, Devlin et al. 2019).
         optimization: by default Adam, constant, at 5e-5 in a pretrained encoder (Jin et al. 2020)
             and 1e-3 elsewhere.
@@ -31,7 +36,7 @@ class PairEncoderClassifier(PairClassifier):
         vocabulary: given by the data module or a checkpoint.
 
     Raises:
-        InputError: a number out of range, the encoder cuts long texts, or see ``initialize``.
+        InputError: a number out of range, the encoder splits long texts, or see ``initialize``.
     """
 
     def __init__(
@@ -44,11 +49,12 @@ class PairEncoderClassifier(PairClassifier):
         vocabulary: Vocabulary | None = None,
     ) -> None:
         super().__init__(encoder, dropout, optimization, seed)
-        if getattr(encoder, "long_sentences", None) == "truncate":
+        self._policy = getattr(encoder, "long_sentences", "error")
+        if self._policy == "split":
             raise InputError(
-                "truncate would cut the hypothesis",
+                "split would answer from the first window, which may not hold the hypothesis",
                 key="PairEncoderClassifier: long_sentences",
-                expected="error or split",
+                expected="error, or truncate, which cuts the premise",
             )
         self.initialize(vocabulary, init_from)
 
@@ -58,37 +64,65 @@ class PairEncoderClassifier(PairClassifier):
         return self.encoder.out_dim
 
     def check(self, examples: Sequence[Example]) -> None:
-        """Refuse pairs that are too long together, too; see ``PairClassifier.check``."""
-        super().check(examples)
+        """Refuse pairs over the limit, as the encoder's policy says; see ``PairClassifier.check``.
+
+        A hypothesis that leaves no room for a premise is refused by either policy.
+        """
         for example in examples:
-            text = example.sentence
-            both = Sentence((*text.context, self.encoder.separator, *text.words))
-            try:
-                self.encoder.check(both)
-            except InputError as error:
-                raise InputError(f"both texts: {error}", key=f"sentence {example.id + 1}") from None
+            if self.encoder.limit is not None:
+                self._check_units(example, self.encoder.limit)
+        super().check(examples)
+
+    def _check_units(self, example: Example, limit: int) -> None:
+        words = (self.encoder.separator, *example.sentence.words)
+        own, context = (self._count(part) for part in (words, example.sentence.context))
+        key, remedy = f"sentence {example.id + 1}", "take the pair out"
+        if own > limit:
+            found = f"{own} word pieces in the second text, over the encoder's limit of {limit}"
+            raise InputError(found, key=key, remedy=remedy)
+        if own + context > limit and self._policy == "error":
+            raise InputError(
+                f"{own + context} word pieces in both texts, over the encoder's limit of {limit}",
+                key=key,
+                remedy=f"set its long_sentences to truncate, which cuts the premise, or {remedy}",
+            )
+
+    def _count(self, words: Sequence[str]) -> int:
+        rows = torch.from_numpy(self.encoder.intern(words).astype(np.int64))
+        return int(self.encoder.units(rows).sum())
 
     def vectors(self, embeddings: Tensor, batch: Batch) -> Tensor:
         """See ``TextClassifier``."""
-        contexts, sizes, of_text = self.contexts(batch)
-        contexts, sizes = contexts[of_text], sizes[of_text]
-        words, lengths = self._joined(contexts, sizes, batch)
+        words, lengths, before = self._joined(batch)
         embedded = self.encoder.embed(words, torch.zeros_like(words))
         # The hypothesis's embeddings may hold a delta.
-        of_hypothesis = self.encoder.unit_words(words, lengths) > sizes[:, None] + 1
+        of_hypothesis = self.encoder.unit_words(words, lengths) > before[:, None]
         own = self.encoder.unit_words(batch.words, batch.lengths) > 0
         embedded = embedded.index_put((of_hypothesis,), embeddings[own])
         states: Tensor = self.encoder(embedded, words, lengths)
         return states[:, 0]
 
-    def _joined(self, contexts: Tensor, sizes: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Return rows of premise, separator, hypothesis, ``(batch, longest)``, and their number."""
+    def _joined(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+        """Return premise, separator and hypothesis as one text.
+
+        Returns:
+            Rows, ``(batch, longest)``, their number, and how many of them come before the
+            hypothesis, ``(batch,)`` both.
+        """
+        contexts, sizes, of_text = self.contexts(batch)
+        contexts, sizes = contexts[of_text], sizes[of_text]
         (separator,) = self.encoder.intern([self.encoder.separator]).tolist()
-        lengths = sizes + 1 + batch.lengths
+        before = sizes + 1
+        if self.encoder.limit is not None:
+            room = self.encoder.limit - 1 - self.encoder.units(batch.words).sum(1)
+            fitting = (self.encoder.units(contexts).cumsum(1) <= room[:, None]).sum(1)
+            # A hypothesis that an attack made longer than the limit is read without a separator.
+            before = torch.where(room < 0, 0, torch.minimum(sizes, fitting) + 1)
+        lengths = before + batch.lengths
         places = torch.arange(int(lengths.max()), device=lengths.device).expand(len(lengths), -1)
-        first, own = sizes[:, None], places - sizes[:, None] - 1
+        end, own = before[:, None] - 1, places - before[:, None]
         of_context = contexts.gather(1, places.clamp(max=contexts.shape[1] - 1))
         of_text = batch.words.gather(1, own.clamp(0, batch.words.shape[1] - 1))
-        rows = torch.where(places < first, of_context, of_text)
-        rows = torch.where(places == first, torch.full_like(rows, separator), rows)
-        return rows.masked_fill(places >= lengths[:, None], 0), lengths
+        rows = torch.where(places < end, of_context, of_text)
+        rows = torch.where(places == end, torch.full_like(rows, separator), rows)
+        return rows.masked_fill(places >= lengths[:, None], 0), lengths, before

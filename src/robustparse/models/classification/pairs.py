@@ -18,7 +18,7 @@ from robustparse.models.classification.classifier import TextClassifier
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.word_table import UNKNOWN
 from robustparse.models.optimization import Optimization
-from robustparse.types import Example
+from robustparse.types import Example, Sentence
 
 
 class PairClassifier(TextClassifier):
@@ -76,7 +76,7 @@ class PairClassifier(TextClassifier):
         return states, lengths, of_text
 
     def check(self, examples: Sequence[Example]) -> None:
-        """Refuse texts without a context, too.
+        """Refuse texts without a context, and contexts that the encoder cannot read, too.
 
         Raises:
             InputError: names the first such text, counted from 1.
@@ -89,3 +89,8 @@ class PairClassifier(TextClassifier):
                     key=f"sentence {example.id + 1}",
                     expected="premise, hypothesis and label, or Sentence(words, context=...)",
                 )
+            try:
+                self.encoder.check(Sentence(example.sentence.context))
+            except InputError as error:
+                found = f"its first text: {error}"
+                raise InputError(found, key=f"sentence {example.id + 1}") from None

@@ -34,6 +34,7 @@ class Encoder(nn.Module, ABC):
         out_dim: of the vectors that a parser scores.
         reads_tags: whether part-of-speech tags are part of the input.
         separator: the word that stands between two texts which are read as one.
+        limit: units of words that are read at once, ROOT's not counted; None reads any number.
     """
 
     dim: int
@@ -41,6 +42,7 @@ class Encoder(nn.Module, ABC):
     out_dim: int
     reads_tags = False
     separator = "[SEP]"
+    limit: int | None = None
 
     @abstractmethod
     def build(self, vocabulary: Vocabulary) -> None:
@@ -110,6 +112,10 @@ class Encoder(nn.Module, ABC):
         """Return the word of each unit, ``(batch, units)``, counted from 1; 0 for none."""
         places = torch.arange(1 + words.shape[1], device=words.device)
         return places * (places <= lengths[:, None])
+
+    def units(self, words: Tensor) -> Tensor:
+        """Return how many units each word has, of any shape; 0 on padding."""
+        return (words > 0).long()
 
     def delta_mask(self, words: Tensor, lengths: Tensor) -> Tensor:
         """Mark the units of words, ``(batch, units)`` booleans: only there may a delta stand."""

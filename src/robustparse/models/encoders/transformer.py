@@ -44,7 +44,8 @@ class TransformerEncoder(PieceEncoder):
         hidden: its units a direction (400).
         long_sentences: with more pieces than the network has positions: ``error``; ``split`` reads
             them in windows; ``truncate`` gives the words after the limit a zero vector. Sentences
-            that an attack makes longer than the limit are read in windows, never refused.
+            that an attack makes longer than the limit are read in windows, never refused. Of a
+            pair that is read as one, see ``PairEncoderClassifier``, only the premise is cut.
         untested: also accept a network of another type that ``AutoModel`` loads. A parse may then
             depend on the other sentences of its batch, and training in several processes may fail.
         stored: configuration and tokenizer, where a checkpoint holds them; ``model`` is then not

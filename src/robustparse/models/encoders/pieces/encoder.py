@@ -42,6 +42,8 @@ class PieceEncoder(PretrainedEncoder):
         InputError: a setting is out of range.
     """
 
+    limit: int
+
     def __init__(
         self,
         model: str,
@@ -99,6 +101,10 @@ class PieceEncoder(PretrainedEncoder):
         pieces, counts = self.table.tensors(words.device)
         split = self.long_sentences != "truncate"
         return lay_out(pieces[words], counts[words, 0], self.special, self.limit, split)
+
+    def units(self, words: Tensor) -> Tensor:
+        """Return how many pieces each word has."""
+        return self.table.tensors(words.device)[1][words, 0]
 
     def embed(self, words: Tensor, tags: Tensor) -> Tensor:
         """Look pieces up; tags are not read."""
