@@ -24,11 +24,19 @@ def released(row: Row, recipe: str = BLACK) -> Row:
     return replace(row, title=f"{row.title}, released code", recipe=recipe)
 
 
-def copied() -> tuple[Row, ...]:
-    """Return each parser of Table 1, one of as many steps as the copies take, and one on copies."""
+# Their copies are others, so that all of them are trained in folders of their own.
+ZHENG2020_RELEASED = tuple(
+    replace(released(row), name=f"{row.name}_released", configs=(f"experiment/{row.name}",))
+    for row in ZHENG2020
+    if row.recipe != CHARACTER
+)
+
+
+def copied(parsers: tuple[Row, ...]) -> tuple[Row, ...]:
+    """Return each parser, one of as many steps as the copies take, and one on copies."""
     rows = []
-    for row in ZHENG2020:
-        again = replace(row, configs=(f"experiment/{row.name}",))
+    for row in parsers:
+        again = replace(row, configs=row.configs or (f"experiment/{row.name}",))
         steps = 3110 if row.pretrained else 1860  # of 10 and 12 epochs with copies of half
         title = f"{row.title}, equal steps"
         equal = replace(again, name=f"{row.name}_equal_steps", title=title, steps=steps)
@@ -94,7 +102,7 @@ TITLES = {
 }
 CLEAN = (
     Row(WORD_CHARACTER, "clean training", BEST),
-    Row(MINILM, "clean training", BEST, pretrained=True),
+    Row(MINILM, "clean training", BEST, pretrained=True, recipe=BLACK),
 )
 
 
@@ -107,7 +115,7 @@ def defenses(clean: Row, steps: int, twice: tuple[str, ...] = ()) -> tuple[Row, 
         twice: ends of the names of ways that are gone with another seed too.
     """
     start = f"experiment/{clean.name}_finetuning"
-    way = partial(Row, pretrained=clean.pretrained)
+    way = partial(Row, pretrained=clean.pretrained, recipe=clean.recipe)
     rows = [
         clean,
         way(f"{clean.name}_control", "+ clean only (control)", configs=(start,), steps=steps),
@@ -300,20 +308,13 @@ STUDIES = {
     "mr_defenses": Study(review_defenses(steps=1464), share=0.5, measured=False),
     "universal_french": Study(universal("french"), sentences=300, measured=False),
     "universal_english": Study(universal("english", 600), sentences=150, measured=False),
-    "ewt_blackbox": Study(
-        (
-            Row("ewt_biaffine", "clean training", BEST),
-            Row("ewt_biaffine_control", "+ clean only (control)"),
-            Row("ewt_biaffine_fgm", "+ FGM"),
-            Row("ewt_biaffine_substitution", "+ online substitution"),
-        )
-    ),
     "zheng2020_table1": Study(
         (*ZHENG2020, *(released(row) for row in ZHENG2020 if row.recipe != CHARACTER)),
         gammas=(0.05, 0.10, 0.15),
         share=0.25,
     ),
-    "zheng2020_table2": Study(copied(), share=0.25),
+    "zheng2020_table2": Study(copied(ZHENG2020), share=0.25),
+    "zheng2020_table2_released": Study(copied(ZHENG2020_RELEASED), share=0.25),
     "ewt_attacks": Study(
         (
             *attacks(WORD_CHARACTER, "word + character", False),

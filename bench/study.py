@@ -1,6 +1,6 @@
 """The studies of ``docs/results.md``: rows of (configuration, attack, budgets), resumable.
 
-    python bench/study.py --study ewt_blackbox --folder UD_English-EWT --masked_lm MODEL
+    python bench/study.py --study zheng2020_table1 --folder UD_English-EWT --masked_lm MODEL
 
 A row trains with ``robustparse fit`` unless its checkpoint is there, attacks the test set with
 ``robustparse attack`` (which resumes where it stopped), and keeps its figures in
@@ -247,7 +247,7 @@ def missing(study: Study, inputs: Inputs) -> list[str]:
 def read_options() -> tuple[argparse.Namespace, Study, Inputs]:
     """Return what the command line says, the study placed where it shall live."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--study", choices=sorted(STUDIES), default="ewt_blackbox")
+    parser.add_argument("--study", choices=sorted(STUDIES), required=True)
     parser.add_argument("--folder", type=Path, help="the treebank or corpus")
     parser.add_argument("--masked_lm", help="folder or name of the masked language model")
     parser.add_argument("--encoder", help="folder or name of the pretrained encoder")

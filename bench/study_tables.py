@@ -29,7 +29,7 @@ def table(name: str, study: Study) -> str:
         return markdown(references(rows), rows)
     if name in kinds:
         return markdown(kinds[name], rows)
-    if name == "zheng2020_table2":
+    if name.startswith("zheng2020_table2"):
         return markdown(copies(rows, names), rows)
     return markdown(defenses(rows, *names[:2], tasks.named(study.task).scores), rows)
 

@@ -100,7 +100,7 @@ def test_rows_are_trained_by_what_is_there() -> None:
 @pytest.mark.parametrize(
     ("name", "given", "lacking"),
     [
-        ("ewt_blackbox", ["folder", "masked_lm"], []),
+        ("zheng2020_table2", ["folder", "masked_lm", "encoder"], []),
         ("zheng2020_table2", ["folder"], ["--masked_lm", "--encoder"]),
         ("wang2021_filters", ["masked_lm"], ["--folder", "--vectors"]),
         ("jin2020_snli", ["folder", "vectors"], ["--encoder", "--word_vectors"]),
@@ -261,7 +261,7 @@ def test_another_seed_is_every_rows_in_a_folder_of_its_own(
     assert "init_from" not in " ".join(clean)
     assert moved["offline_50_seed_2"].title.endswith(", seed 5")
     assert moved["offline_50_seed_2"].copies.of == moved[""]
-    (own,) = study.configs(STUDIES["ewt_blackbox"].elsewhere(home, 3).rows[-1], HERE)
+    (own,) = study.configs(STUDIES["universal_french"].elsewhere(home, 3).rows[-1], HERE)
     assert yaml.safe_load(own.read_text())["trainer"]["callbacks"][0]["init_args"]["seed"] == 3
     places = [result("a study", one, *one.cases[0]) for one in (shipped, other)]
     assert places[0].parent == study.ROOT / "bench" / "results"

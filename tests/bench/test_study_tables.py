@@ -42,7 +42,7 @@ def without_bounds(row: str) -> str:
 
 def test_the_page_shows_the_bounds_of_intervals() -> None:
     """Those of one defense, compared with the clean parser and the control."""
-    rows = kept("ewt_blackbox", STUDIES["ewt_blackbox"])[:3]
+    rows = kept("defenses_word_character", STUDIES["defenses_word_character"])[::2][:3]
     columns = defenses(rows, rows[0]["row"], rows[1]["row"])
     *_, row = markdown(columns, rows).splitlines()
     assert row.count("[") == 4
