@@ -250,6 +250,11 @@ def test_windows_keep_their_size_at_the_ends(encoder: Encoder) -> None:
     assert lenient.admits([unchecked])[0]
     assert lenient.similarities([unchecked]) == pytest.approx([expected], abs=1e-3)
     assert expected < 0.9
+    # A number is the minimum of short sentences only; that of the others stays.
+    for least, short_least in ((1.0, expected - 0.01), (-1.0, expected + 0.01)):
+        numbered = SentenceSimilarity("x", window=3, minimum=least, short=short_least)
+        admitted = numbered.admits([change(0, "east"), unchecked]).tolist()
+        assert admitted == [least < 0, short_least < expected]
 
 
 def test_texts_are_embedded_once(encoder: Encoder) -> None:
@@ -263,7 +268,8 @@ def test_a_missing_library_or_model(monkeypatch: pytest.MonkeyPatch, tmp_path) -
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(InputError) as error:
         SentenceSimilarity("x").admits([change(0, "up")])
-    assert error.value.remedy == "run `pip install sentence-transformers`"
+    command = "run `pip install sentence-transformers`"
+    assert error.value.remedy == f"{command} (the extra `robustparse[similarity]`)"
     library = ModuleType("sentence_transformers")
     monkeypatch.setitem(sys.modules, "sentence_transformers", library)
 

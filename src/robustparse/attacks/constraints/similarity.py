@@ -37,7 +37,8 @@ class SentenceSimilarity(SentenceConstraint):
         window: words around the change that are compared, in both texts; an odd number (15 there).
             None compares whole sentences.
         short: `check` sentences shorter than the window whole, or let them `pass` (as Yoo et al.
-            2020 do, which leaves short sentences unconstrained).
+            2020 do, which leaves short sentences unconstrained). A number checks them whole against
+            this minimum instead (the released code of Jin et al. 2020: 0.1, `textfooler`).
         batch_texts: texts of one forward pass.
         precision: number format of the encoder; float64 makes similarities independent of batching
             to the last digits, the others up to rounding.
@@ -57,7 +58,7 @@ class SentenceSimilarity(SentenceConstraint):
         measure: Literal["cosine", "angular", "textfooler"] = "angular",
         reference: Literal["original", "current"] = "original",
         window: int | None = None,
-        short: Literal["check", "pass"] = "check",
+        short: Literal["check", "pass"] | float = "check",
         batch_texts: int = 64,
         precision: Precision = "float32",
         device: str = "auto",
@@ -65,7 +66,10 @@ class SentenceSimilarity(SentenceConstraint):
     ) -> None:
         check_choice("similarity: measure", measure, ("cosine", "angular", "textfooler"))
         check_choice("similarity: reference", reference, ("original", "current"))
-        check_choice("similarity: short", short, ("check", "pass"))
+        if isinstance(short, str):
+            check_choice("similarity: short", short, ("check", "pass"))
+        elif not -1.0 <= short <= 1.0:
+            raise InputError(f"must be in [-1, 1], got {short}", key="similarity: short")
         if not -1.0 <= minimum <= 1.0:
             raise InputError(f"must be in [-1, 1], got {minimum}", key="similarity: minimum")
         if window is not None and (window < 1 or window % 2 == 0):
@@ -85,11 +89,12 @@ class SentenceSimilarity(SentenceConstraint):
 
     def admits(self, edits: Sequence[Edit]) -> Mask:
         """See `SentenceConstraint.admits`."""
-        # Sentences of fewer words pass unchecked.
-        least = (self.window or 0) if self.short == "pass" else 0
-        passed = np.array([len(edit.current) < least for edit in edits], dtype=np.bool_)
+        short = np.array([len(edit.current) < (self.window or 0) for edit in edits], dtype=np.bool_)
+        passed = short & (self.short == "pass")
         checked = [edit for edit, free in zip(edits, passed.tolist(), strict=True) if not free]
-        passed[~passed] = self.similarities(checked) >= self.minimum
+        least = self.minimum if isinstance(self.short, str) else self.short
+        minima = np.where(short, least, self.minimum)[~passed]
+        passed[~passed] = self.similarities(checked) >= minima
         return passed
 
     def similarities(self, edits: Sequence[Edit]) -> Floats:
@@ -134,7 +139,7 @@ class SentenceSimilarity(SentenceConstraint):
 
     @cached_property
     def _encoder(self) -> Any:
-        remedy = "run `pip install sentence-transformers`"
+        remedy = "run `pip install sentence-transformers` (the extra `robustparse[similarity]`)"
         library = optional_library("sentence_transformers", "similarity", remedy)
         path = Path(self.model).expanduser()
         device = chosen_device("device", self.device)
