@@ -13,8 +13,10 @@ clean training: copies add up to 120 % of the steps, FGM doubles the time of a s
 four times as long.
 
 Back translation needs the command ``apertium`` with Spanish, substitution of words (``online`` too)
-a file of vectors, reordering a dependency parser's checkpoint. A row whose ``scores.json`` is there
-is done; ``--table`` prints all rows that are done, means and standard deviations over seeds.
+a file of vectors, ``online`` NLTK's stop words, reordering a dependency parser's checkpoint. Online
+substitution leaves utterances alone that are parsed wrongly: it changes hardly any at first. A row
+whose ``scores.json`` is there is done; ``--table`` prints all rows that are done, means and
+standard deviations over seeds.
 """
 
 import argparse
