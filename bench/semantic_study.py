@@ -1,18 +1,22 @@
 """Tables 2, 3 and 5 of Huang et al. (2021): semantic parsers, clean and trained robustly.
 
-    python bench/semantic_study.py --forms DATA/semparse --raw DATA/semparse_raw \
+    python bench/study.py --study huang2021 --forms DATA/semparse --raw DATA/semparse_raw \
         --perturbed DATA/semparse_perturbed --vectors VECTORS --parser PARSER.ckpt \
         --corpora jobs --methods none mda --seeds 0 1 2
 
 ``--forms`` and ``--raw`` hold a folder for each corpus; ``--perturbed`` one with the sets that were
-released for it, or none. Methods are ``none``; ``fgm`` and ``pgd``; each of the six operations;
-``mda``, all six together (20 % of the training utterances each, drawn for each operation anew);
-``control``, clean training for the time of FGM. Training on copies takes as many steps as clean
-training, FGM and PGD-3 as many epochs, hence two and four times the time.
+released for it, or none. Methods are ``none``; each of the six operations, and ``mda``, all six
+together (20 % of the training utterances each, drawn for each operation anew); ``control``, clean
+training for as many steps as ``mda``; ``fgm`` and ``pgd``; ``online``, word substitution against
+the model as it is, in every batch. As in the paper, all but the control take as many epochs as
+clean training: copies add up to 120 % of the steps, FGM doubles the time of a step, PGD-3 takes
+four times as long.
 
-Back translation needs the command ``apertium`` with Spanish, substitution of other words a file of
-vectors, reordering a dependency parser's checkpoint. A row whose ``scores.json`` is there is done;
-``--table`` prints all rows that are done, means and standard deviations over seeds.
+Back translation needs the command ``apertium`` with Spanish, substitution of words (``online`` too)
+a file of vectors, ``online`` NLTK's stop words, reordering a dependency parser's checkpoint. Online
+substitution leaves utterances alone that are parsed wrongly: it changes hardly any at first. A row
+whose ``scores.json`` is there is done; ``--table`` prints all rows that are done, means and
+standard deviations over seeds.
 """
 
 import argparse
@@ -20,20 +24,18 @@ import json
 import subprocess
 import sys
 import time
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from statistics import mean, stdev
 from typing import Any
 
 import yaml
 
 from robustparse.files import make_folder, write_text
+from semantic_tables import CORPORA, MODELS, Row, tables
 
 ROOT = Path(__file__).resolve().parents[1]
-CONFIGS = ROOT / "src" / "robustparse" / "configs" / "experiment"
-CORPORA, MODELS = ("geo", "jobs", "atis"), ("seq2seq", "coarse2fine", "tranx")
+CONFIGS = ROOT / "src" / "robustparse" / "configs"
 FRACTION = 0.2
 OPERATIONS = (
     "insertion",
@@ -43,29 +45,8 @@ OPERATIONS = (
     "back_translation",
     "reordering",
 )
-METHODS = ("none", "control", "fgm", "pgd", "mda", *OPERATIONS)
+METHODS = ("none", "control", "fgm", "pgd", "online", "mda", *OPERATIONS)
 _HERE = "robustparse.perturbations"
-
-
-@dataclass(frozen=True)
-class Row:
-    """One training, and where it is."""
-
-    home: Path
-    corpus: str
-    model: str
-    method: str
-    seed: int
-
-    @property
-    def folder(self) -> Path:
-        """Its outputs."""
-        return self.home / f"{self.corpus}_{self.model}_{self.method}_{self.seed}"
-
-    @property
-    def scores(self) -> Path:
-        """What `evaluate` wrote."""
-        return self.folder / "test" / "scores.json"
 
 
 def operation(name: str, options: argparse.Namespace) -> str:
@@ -113,30 +94,51 @@ def copies(row: Row, options: argparse.Namespace) -> list[Path]:
 
 def train(row: Row, options: argparse.Namespace) -> None:
     """Train a row; after a stop it resumes."""
-    path = CONFIGS / f"{row.corpus}_{row.model}.yaml"
-    config = yaml.safe_load(path.read_text("utf-8"))
-    epochs, texts = config["trainer"]["max_epochs"], config["data"]["init_args"]["batch_texts"]
-    folder = options.forms / row.corpus
     # Of GEO and JOBS the last epoch counts, of ATIS the best one on dev.
     command = ["fit", "--config", f"experiment/{row.corpus}_{row.model}", "--ckpt_path", "last"]
-    command += ["--data.init_args.folder", str(folder), "--data.init_args.seed", str(row.seed)]
-    command += ["--model.init_args.seed", str(row.seed)]
+    command += ["--data.init_args.folder", str(options.forms / row.corpus)]
+    command += ["--data.init_args.seed", str(row.seed), "--model.init_args.seed", str(row.seed)]
     command += ["--trainer.default_root_dir", str(row.folder)]
     if row.method in ("fgm", "pgd"):
-        defense = "fgm_texts" if row.method == "fgm" else "pgd"
-        command += ["--config", f"defense/{defense}"]
+        command += ["--config", f"defense/{'fgm_texts' if row.method == 'fgm' else 'pgd'}"]
+    elif row.method == "online":
+        command += ["--config", str(online(row, options))]
     elif row.method == "control":
-        command += ["--trainer.max_epochs", str(2 * epochs)]
+        command += ["--trainer.max_epochs", "-1"]
+        command += ["--trainer.max_steps", str(steps_of_copies(row, options))]
     elif made := copies(row, options):
-        lines = len((folder / "train.tsv").read_text("utf-8").splitlines())
-        steps = -(-lines // texts) * epochs
-        command += ["--trainer.max_epochs", "-1", "--trainer.max_steps", str(steps)]
         command += ["--data.init_args.augmented_files", json.dumps([*map(str, made)])]
         command += ["--data.init_args.vocabulary_of", "merged"]
     begin = time.perf_counter()
     run(command)
     seconds = time.perf_counter() - begin
-    write_text(row.folder / "seconds.json", json.dumps(round(seconds)) + "\n")
+    write_text(row.seconds, json.dumps(round(seconds)) + "\n")
+
+
+def steps_of_copies(row: Row, options: argparse.Namespace) -> int:
+    """Return the steps that training on the copies of all operations takes, for the control."""
+    path = CONFIGS / "experiment" / f"{row.corpus}_{row.model}.yaml"
+    config = yaml.safe_load(path.read_text("utf-8"))
+    files = [options.forms / row.corpus / "train.tsv", *copies(replace(row, method="mda"), options)]
+    texts = sum(len(file.read_text("utf-8").splitlines()) for file in files)
+    batches = -(-texts // config["data"]["init_args"]["batch_texts"])
+    return int(batches * config["trainer"]["max_epochs"])
+
+
+def online(row: Row, options: argparse.Namespace) -> Path:
+    """Write the shipped online substitution with the vectors, the row's seed and slots kept."""
+    shipped = CONFIGS / "defense" / "substitution_neighbours.yaml"
+    config = yaml.safe_load(shipped.read_text("utf-8"))
+    (adversary,) = config["trainer"]["callbacks+"]
+    adversary["init_args"]["seed"] = row.seed
+    attack = adversary["init_args"]["attack"]["init_args"]
+    attack["constraints"].insert(0, {"class_path": "robustparse.attacks.Slots"})
+    for part in (attack["candidates"], *attack["constraints"]):
+        if "vectors" in part.get("init_args", {}):
+            part["init_args"]["vectors"] = str(options.vectors)
+    path = make_folder(row.folder) / shipped.name
+    write_text(path, yaml.safe_dump(config, sort_keys=False))
+    return path
 
 
 def run(command: Sequence[str]) -> None:
@@ -155,43 +157,6 @@ def evaluate(row: Row, options: argparse.Namespace) -> None:
     run([*command, "--out", str(row.scores.parent)])
 
 
-def figures(row: Row) -> dict[str, float]:
-    """Return the figures of a row that is done."""
-    found = json.loads(row.scores.read_text("utf-8"))
-    kept = {"test": found["exact_match"]}
-    for part in ("micro", "macro") if "perturbed_files" in found else ():
-        scores = found["perturbed_files"][part]
-        kept[part] = scores["perturbation_accuracy"]
-        kept[f"robust {part}"] = scores["robust_accuracy"]
-        kept[f"black box {part}"] = scores["blackbox_success_rate"]
-    return kept
-
-
-def table(rows: Sequence[Row]) -> str:
-    """Return the table of the rows that are done, in Markdown."""
-    grouped: dict[tuple[str, str, str], list[dict[str, float]]] = defaultdict(list)
-    for row in rows:
-        if row.scores.exists():
-            grouped[row.corpus, row.model, row.method].append(figures(row))
-    names = ("test", "micro", "macro", "robust micro", "robust macro", "black box macro")
-    lines = [
-        f"| corpus | parser | training | seeds | {' | '.join(names)} |",
-        f"|---|---|---|---|{'---|' * len(names)}",
-    ]
-    for (corpus, model, method), found in grouped.items():
-        cells = [_cell([one[name] for one in found if name in one]) for name in names]
-        head = f"| {corpus.upper()} | {model} | {method} | {len(found)} "
-        lines.append(f"{head}| {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def _cell(values: Sequence[float]) -> str:
-    if not values:
-        return "-"
-    spread = f" ± {stdev(values):.2f}" if len(values) > 1 else ""
-    return f"{mean(values):.2f}{spread}"
-
-
 def rows_of(options: argparse.Namespace) -> Iterator[Row]:
     """Yield the rows that are asked for, seed by seed."""
     for seed in options.seeds:
@@ -201,8 +166,8 @@ def rows_of(options: argparse.Namespace) -> Iterator[Row]:
                     yield Row(options.home, corpus, model, method, seed)
 
 
-def main() -> None:
-    """Train and score what is not there, then print the table."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Train and score what is not there, then print the tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -217,14 +182,14 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=["none", "mda"])
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--table", action="store_true", help="print what is done only")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     make_folder(options.home)
     rows = list(rows_of(options))
     for row in rows if not options.table else ():
         if not row.scores.exists():
             train(row, options)
             evaluate(row, options)
-    print(table(rows))
+    print(tables(rows))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ A row trains with ``robustparse fit`` unless its checkpoint is there, attacks th
 Figures of another treebank or seed need a separate folder: ``--home FOLDER --seed 3``.
 A row that was trained in another way than it would be now is refused: with other steps, seed or
 configurations, from another checkpoint, over another encoder, on other copies or another treebank.
+``--study huang2021`` is that of semantic parsers, with the options of ``semantic_study.py``.
 """
 
 import argparse
@@ -22,6 +23,7 @@ from typing import Any
 
 import yaml
 
+import semantic_study
 from robustparse.data import text_files
 from robustparse.data.conllu import find_split
 from robustparse.data.fractions import draw_fraction
@@ -31,6 +33,8 @@ from studies import BEST, STUDIES
 from study_figures import keep, kept, model_digest, qualities, static_folder
 from study_rows import ROOT, Copies, Row, Study, percent
 from study_tables import table
+
+SEMANTIC = "huang2021"
 
 
 @dataclass(frozen=True)
@@ -247,7 +251,7 @@ def missing(study: Study, inputs: Inputs) -> list[str]:
 def read_options() -> tuple[argparse.Namespace, Study, Inputs]:
     """Return what the command line says, the study placed where it shall live."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--study", choices=sorted(STUDIES), required=True)
+    parser.add_argument("--study", choices=sorted([*STUDIES, SEMANTIC]), required=True)
     parser.add_argument("--folder", type=Path, help="the treebank or corpus")
     parser.add_argument("--masked_lm", help="folder or name of the masked language model")
     parser.add_argument("--encoder", help="folder or name of the pretrained encoder")
@@ -276,6 +280,12 @@ def read_options() -> tuple[argparse.Namespace, Study, Inputs]:
 
 
 def main() -> None:
+    which = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    which.add_argument("--study")
+    asked, others = which.parse_known_args()
+    if asked.study == SEMANTIC:
+        semantic_study.main(others)
+        return
     options, study, inputs = read_options()
     for row, gamma in () if options.table else study.cases:
         wanted = not options.rows or row.name in options.rows

@@ -7,10 +7,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import yaml
 
 import semantic_study
+import study
 from robustparse.cli.common.operations import with_operations
-from semantic_study import METHODS, OPERATIONS, Row, operation, table, train
+from semantic_study import METHODS, OPERATIONS, operation, train
+from semantic_tables import Row, tables
 
 
 @pytest.fixture
@@ -33,39 +36,87 @@ def test_operations_are_classes(name: str, options: Namespace) -> None:
     assert part["class_path"].rpartition(".")[2] == kind
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_what_is_trained(method: str, options: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[list[str]] = []
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The commands that are run; `augment` writes 9 copies, a fifth of the texts."""
+    found: list[list[str]] = []
 
     def run(command: list[str], **_: object) -> subprocess.CompletedProcess[bytes]:
-        asked.append(command[2:])
+        found.append(command[2:])
+        if command[2] == "augment":
+            Path(command[command.index("--out") + 1]).write_text("a\t( b )\n" * 9)
         return subprocess.CompletedProcess(command, 0)
 
     monkeypatch.setattr(semantic_study.subprocess, "run", run)
+    return found
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_is_trained(method: str, options: Namespace, asked: list[list[str]]) -> None:
+    options.home.mkdir()
     train(row(options, method), options)
     *augmented, fitted = asked
-    copied = {"mda": 6}.get(method, int(method in OPERATIONS))
+    # The control takes as many steps as training on all copies, which have to be there.
+    copied = {"mda": 6, "control": 6}.get(method, int(method in OPERATIONS))
     assert [command[0] for command in asked] == ["augment"] * copied + ["fit"]
     seeds = [command[command.index("--seed") + 1] for command in augmented]
     assert len({*seeds}) == copied
     given = [*pairwise(fitted)]
-    # 3 batches of 20 in each of 100 epochs.
-    assert ("--trainer.max_steps", "300") in given or not copied
-    assert (("--trainer.max_epochs", "200") in given) == (method == "control")
+    # 45 texts and 6 times 9 copies make 5 batches of 20 in each of 100 epochs.
+    assert (("--trainer.max_steps", "500") in given) == (method == "control")
+    assert (("--trainer.max_epochs", "-1") in given) == (method == "control")
+    names = json.loads(dict(given).get("--data.init_args.augmented_files", "[]"))
+    assert len(names) == (0 if method == "control" else copied)
     assert any("defense/" in part for part in fitted) == (method in ("fgm", "pgd"))
+    found = any(part.endswith("substitution_neighbours.yaml") for part in fitted)
+    assert found == (method == "online")
+
+
+def test_online_substitution_has_the_vectors_the_seed_and_slots(options: Namespace) -> None:
+    one = row(options, "online", seed=7)
+    content = yaml.safe_load(semantic_study.online(one, options).read_text())
+    (adversary,) = content["trainer"]["callbacks+"]
+    assert adversary["init_args"]["seed"] == 7
+    attack = adversary["init_args"]["attack"]["init_args"]
+    assert attack["constraints"][0] == {"class_path": "robustparse.attacks.Slots"}
+    assert json.dumps(attack).count('"v.txt"') == 2
+    assert "counter-fitted" not in json.dumps(attack)
+
+
+def test_the_studies_lead_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[list[str]] = []
+    monkeypatch.setattr(semantic_study, "main", given.append)
+    monkeypatch.setattr("sys.argv", ["study.py", "--forms", "f", "--study", "huang2021", "--table"])
+    study.main()
+    assert given == [["--forms", "f", "--table"]]
 
 
 def test_means_and_deviations_over_seeds(options: Namespace) -> None:
     scores = {"perturbation_accuracy": 60.0, "robust_accuracy": 80.0, "blackbox_success_rate": 9.0}
-    for seed, exact in ((0, 80.0), (1, 90.0)):
-        one = row(options, "none", seed)
+    low = {**scores, "perturbation_accuracy": 50.0, "robust_accuracy": None}
+    files = {"insertion": scores, "deletion": low, "micro": scores, "macro": scores}
+    for method, seed, exact in (("none", 0, 80.0), ("none", 1, 90.0), ("mda", 0, 85.0)):
+        one = row(options, method, seed)
         one.scores.parent.mkdir(parents=True)
-        files = {"micro": scores, "macro": scores}
         one.scores.write_text(json.dumps({"exact_match": exact, "perturbed_files": files}))
+        one.seconds.write_text("90")
     rows = [row(options, method, seed) for method in ("none", "mda") for seed in (0, 1, 2)]
-    head, _, *found = table(rows).splitlines()
-    assert head.count("|") == found[0].count("|")
-    assert found == [
+    parts = tables(rows).split("\n\n")
+    found = {title: text.splitlines() for title, text in zip(parts[::2], parts[1::2], strict=True)}
+    for lines in found.values():
+        assert len({line.count("|") for line in lines}) == 1
+    assert found["All rows"][2] == (
         "| JOBS | seq2seq | none | 2 | 85.00 ± 7.07 | 60.00 ± 0.00 | 60.00 ± 0.00 | 80.00 ± 0.00 "
-        "| 80.00 ± 0.00 | 9.00 ± 0.00 |"
+        "| 80.00 ± 0.00 | 9.00 ± 0.00 | 1.50 ± 0.00 |"
+    )
+    head, _, _, augmented = found["Table 2: perturbation accuracy"]
+    assert head.endswith("| insertion | deletion | micro | macro |")
+    assert augmented == "| JOBS | seq2seq | mda | 1 | 60.00 | 50.00 | 60.00 | 60.00 |"
+    assert found["Table 3: robust accuracy"][3].endswith("| 1 | 80.00 | - | 80.00 | 80.00 |")
+    assert found["Table 5: standard accuracy"] == [
+        "| training | JOBS seq2seq |",
+        "|---|---|",
+        "| none | 85.00 ± 7.07 |",
+        "| mda | 85.00 |",
     ]
+    assert found["Macro perturbation accuracy"][3] == "| mda | 60.00 |"

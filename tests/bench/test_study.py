@@ -162,7 +162,7 @@ def test_copies_are_made_after_their_parser_and_before_their_row(
     assert f"{CLEAN}.yaml" in clean
     assert copies.startswith("augment")
     assert f"{CLEAN}/best.ckpt" in copies
-    assert "recipes/zheng2020_blackbox.yaml" in copies
+    assert "recipes/zheng2020_blackbox_released.yaml" in copies
     assert "--trainer.max_steps 1024 " in offline
     assert f"{CLEAN}/copies_100.conllu" in offline
     assert "--data.init_args.augmented_fraction 0.5 " in offline
@@ -261,7 +261,8 @@ def test_another_seed_is_every_rows_in_a_folder_of_its_own(
     assert "init_from" not in " ".join(clean)
     assert moved["offline_50_seed_2"].title.endswith(", seed 5")
     assert moved["offline_50_seed_2"].copies.of == moved[""]
-    (own,) = study.configs(STUDIES["universal_french"].elsewhere(home, 3).rows[-1], HERE)
+    row = study.Row("ewt_biaffine_substitution", "its adversary in one file").elsewhere(home, 3)
+    (own,) = study.configs(row, HERE)
     assert yaml.safe_load(own.read_text())["trainer"]["callbacks"][0]["init_args"]["seed"] == 3
     places = [result("a study", one, *one.cases[0]) for one in (shipped, other)]
     assert places[0].parent == study.ROOT / "bench" / "results"
@@ -282,7 +283,7 @@ def test_a_row_needs_the_parser_that_it_goes_on_from(
 def test_another_seed_needs_a_folder(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.argv", ["study.py", "--seed", "3", "--table"])
+    monkeypatch.setattr("sys.argv", ["study.py", "--study", "wang2021", "--seed", "3", "--table"])
     with pytest.raises(SystemExit):
         study.main()
     assert "--home FOLDER" in capsys.readouterr().err
