@@ -160,6 +160,7 @@ def test_the_size_of_a_chunk_changes_nothing(tmp_path, monkeypatch, lines):
         ("a 1 2\nb 1 1e39\n", ":2: '1e39' is no number"),
         ("a 1 2\nb 1 2\na 3 4\n", ":3: the word 'a' is already in line 1"),
         ("3 2\na 1 2\nb 1 2\n", ":1: the header promises 3 words, the file holds 2"),
+        ("1e9 2\na {} 2\n", ":2: 2 values after the word 'a'; expected 1 as in line 1"),
         ("", "no word vectors"),
         ("\n \n", "no word vectors"),
         ("2 2\n", "no word vectors"),

@@ -127,7 +127,8 @@ class _Table:
         width = len(rest.split())
         if width == self._dim:
             return word, rest
-        if width > self._dim and word:
+        # A word may hold blanks; a width of 1 is that of a damaged header.
+        if width > self._dim > 1 and word:
             whole = line.rsplit(None, self._dim)[0]
             if not all(map(_is_number, whole.split()[1:])):
                 return whole, line[len(whole) :]
