@@ -55,7 +55,8 @@ def quickstart(
         out: the folder to write: clean/ and robust/ (each a checkpoint and an attack), report.html.
         seed: seed of the embedded data, the model and the attack.
         defense: ``none`` trains on without an adversary, for comparison.
-        task: ``dependency`` trains a parser, ``classification`` a classifier of texts.
+        task: ``dependency`` trains a parser, ``semantic`` a semantic parser, ``classification`` a
+            classifier of texts.
     """
     check_seed("--seed", seed)
     check_choice("--task", task, STORIES)
