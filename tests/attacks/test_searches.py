@@ -8,6 +8,7 @@ the word itself, 1 and 2 its candidates, U unknown, D deleted.
 import pytest
 from search_fakes import TableClassifier, Trace, trace
 
+from robustparse.attacks.constraints.words import ProtectedPositions
 from robustparse.attacks.search.beam import Beam, Greedy
 from robustparse.attacks.search.importance import PWWS, GreedyByImportance
 from robustparse.attacks.search.rankings import (
@@ -116,6 +117,24 @@ def test_importance_by_deletion() -> None:
     assert result.asked[1:4] == ["q r", "p r", "p q"]
 
 
+def test_a_score_that_falls_but_beats_the_original_one_is_accepted() -> None:
+    result = attacked(GreedyByImportance(DeletedWord(), accept="original"))
+    # As above, but c is taken: 0.2 is below b's 0.3 and above the 0.1 of the sentence as it is.
+    assert summary(result) == ("b c r", "failed", 7, 7)
+
+
+@pytest.mark.parametrize("ranking", [UnknownWord, DeletedWord])
+@pytest.mark.parametrize(("words", "charged"), [("eligible", 6), ("all", 7)])
+def test_words_that_may_not_be_changed_are_ranked_if_wanted(ranking, words, charged) -> None:
+    search = GreedyByImportance(ranking(words=words))
+    result = attacked(search, constraints=[ProtectedPositions([2])])
+    letter = "U" if ranking is UnknownWord else "D"
+    asked = [f"{letter}00", f"0{letter}0", f"00{letter}"][: 3 if words == "all" else 2]
+    assert result.requests[0] == f"Score {' '.join(asked)}"
+    assert "Propose 2" not in result.requests
+    assert result.charged == charged
+
+
 def test_the_only_word_deleted_leaves_the_unknown_word() -> None:
     victim = TableClassifier({})
     result = trace(GreedyByImportance(DeletedWord()), "p", LEXICON, victim)
@@ -206,6 +225,11 @@ def test_ties_break_by_position_and_candidate() -> None:
     [
         (lambda: Beam(width=0), "width must be >= 1, got 0"),
         (lambda: Beam(members="join"), "members must be one of unite, concatenate, got 'join'"),
+        (lambda: DeletedWord(words="some"), "words must be one of eligible, all, got 'some'"),
+        (
+            lambda: GreedyByImportance(DeletedWord(), accept="any"),
+            "accept must be one of current, original, got 'any'",
+        ),
         (lambda: WeightedSaliency(gain="most"), "gain must be one of increase, score"),
         (lambda: GradientNorm(norm="l3"), "norm must be one of l1, l2, got 'l3'"),
     ],

@@ -28,6 +28,7 @@ from robustparse.attacks.search.requests import (
 from robustparse.errors import check_choice
 
 When = Literal["before", "after"]
+Accept = Literal["current", "original"]
 
 
 class GreedyByImportance(Search):
@@ -46,6 +47,9 @@ class GreedyByImportance(Search):
             about, or `after`, from the best one downwards until one passes. The outcome is the same
             unless a query budget ends the search; later, more queries are charged, and fewer
             sentences are judged, which is faster where a constraint costs more than the victim.
+        accept: a candidate that does not succeed is taken if its score beats that of the `current`
+            sentence (Jin et al. 2020, algorithm 1), or of the `original` one (their released code),
+            so that the score may fall again.
 
     Attributes:
         to_success: whether a success ends the search and is taken before a higher score.
@@ -58,10 +62,13 @@ class GreedyByImportance(Search):
         ranking: Ranking,
         winner: Literal["score", "similar"] = "score",
         judged: When = "before",
+        accept: Accept = "current",
     ) -> None:
         check_choice("search: winner", winner, ("score", "similar"))
         check_choice("search: judged", judged, get_args(When))
-        self.ranking, self.winner, self.judged = ranking, winner, judged
+        check_choice("search: accept", accept, get_args(Accept))
+        self.ranking, self.winner = ranking, winner
+        self.judged, self.accept = judged, accept
 
     def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Any]:
         """See `Search.run`."""
@@ -86,7 +93,9 @@ class GreedyByImportance(Search):
             if reached and self.winner == "similar":
                 best = yield from _most_similar(state, answer)
             if reached or answer.scores[best] > score:
-                state, score = answer.states[best], float(answer.scores[best])
+                state = answer.states[best]
+                if self.accept == "current":
+                    score = float(answer.scores[best])
             if reached or answer.over:
                 break
         return state

@@ -12,7 +12,7 @@ new class's probability rises, which a score does not tell.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -28,6 +28,8 @@ from robustparse.attacks.search.requests import (
 )
 from robustparse.errors import check_choice
 from robustparse.types import Indices
+
+Asked = Literal["eligible", "all"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,19 +59,36 @@ class Ranking(ABC):
 
 
 class UnknownWord(Ranking):
-    """By the score with the unknown word in the word's place (UNK)."""
+    """By the score with the unknown word in the word's place (UNK).
+
+    Args:
+        words: which words are asked about: `eligible` ones only (Yoo et al. 2020), or `all`, stop
+            words too (Jin et al. 2020, algorithm 1), which cost a query each and are never visited.
+    """
+
+    def __init__(self, *, words: Asked = "eligible") -> None:
+        check_choice("ranking: words", words, get_args(Asked))
+        self.words = words
 
     def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Ranked]:
         """See `Ranking.rank`."""
-        return (yield from _by_score(problem, UNKNOWN))
+        return (yield from _by_score(problem, UNKNOWN, self.words))
 
 
 class DeletedWord(Ranking):
-    """By the score without the word (DEL)."""
+    """By the score without the word (DEL).
+
+    Args:
+        words: see `UnknownWord`.
+    """
+
+    def __init__(self, *, words: Asked = "eligible") -> None:
+        check_choice("ranking: words", words, get_args(Asked))
+        self.words = words
 
     def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Ranked]:
         """See `Ranking.rank`."""
-        return (yield from _by_score(problem, DELETED))
+        return (yield from _by_score(problem, DELETED, self.words))
 
 
 class WeightedSaliency(Ranking):
@@ -141,10 +160,11 @@ class RandomOrder(Ranking):
         return Ranked(rng.permutation(np.flatnonzero(problem.eligible)), clean.over)
 
 
-def _by_score(problem: Problem, choice: int) -> Searching[Ranked]:
+def _by_score(problem: Problem, choice: int, words: Asked) -> Searching[Ranked]:
     """Rank by the score with one choice at the position."""
-    positions = np.flatnonzero(problem.eligible)
+    every = np.arange(len(problem))
+    positions = every if words == "all" else every[problem.eligible]
     answer = yield Score(one_changed(problem.start(), positions, choice))
     # What the budget cut off is not ranked; nothing more may be asked then in any case.
-    order = np.argsort(-answer.scores, kind="stable")
-    return Ranked(positions[order], answer.over)
+    ranked = positions[np.argsort(-answer.scores, kind="stable")]
+    return Ranked(ranked[problem.eligible[ranked]], answer.over)
