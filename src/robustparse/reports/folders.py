@@ -193,7 +193,7 @@ def read_partly(folder: Path, name: str, unread: list[InputError]) -> AttackFold
 
 @contextmanager
 def noting(unread: list[InputError]) -> Iterator[None]:
-    """Go on without what cannot be read within, and note why."""
+    """Continue without what cannot be read within, and note why."""
     try:
         yield
     except InputError as error:

@@ -127,7 +127,7 @@ class Spelling(nn.Module):
 
     def forward(self, ids: Tensor) -> Tensor:
         """``(words, max_characters)`` -> ``(words, projection)``."""
-        # Windows of padding alone are all alike: of each filter's, one counts in the maximum.
+        # Windows of only padding are all alike: of each filter's, one counts in the maximum.
         used = int(((ids > 0) & (ids != PADDING)).any(0).sum())
         embedded = self.characters(ids[:, : used + self.widest]).transpose(1, 2)
         found = [self.activation(one(embedded).amax(-1)) for one in self.convolutions]
