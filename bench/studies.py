@@ -4,9 +4,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from study_rows import RUNS, Copies, Row, Study, percent
+from study_rows import BEST, RUNS, Copies, Row, Study, percent
 
-BEST, CHARACTER = "best.ckpt", "zheng2020_blackbox_character"
+CHARACTER = "zheng2020_blackbox_character"
 ZHENG2020 = (
     Row("ewt_biaffine_word", "word", BEST),
     Row("ewt_biaffine_word_pos", "word + POS", BEST),
@@ -80,6 +80,16 @@ def demands(name: str, title: str, reference: str, pretrained: bool) -> tuple[Ro
         )
     )
     return (*(one for pair in pairs for one in pair), row(strict=True))
+
+
+def relations(name: str, title: str) -> tuple[Row, ...]:
+    """Attacks on one parser as they are, and where they change copulas and auxiliaries too."""
+    row = partial(Row, name, title, BEST)
+    return tuple(
+        row(recipe=recipe, copulas=copulas)
+        for recipe in ("zheng2020_blackbox", "zheng2020_whitebox")
+        for copulas in (False, True)
+    )
 
 
 CACHED = "substitution_masked_lm"
@@ -330,6 +340,13 @@ STUDIES = {
         (
             *demands(WORD_CHARACTER, "word + character", MINILM, False),
             *demands(MINILM, "MiniLM", WORD_CHARACTER, True),
+        ),
+        sentences=500,
+    ),
+    "ewt_relations": Study(
+        (
+            *relations(WORD_CHARACTER, "biaffine, word + character"),
+            *relations(STACK_POINTER, "stack-pointer, word + character"),
         ),
         sentences=500,
     ),

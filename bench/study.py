@@ -8,6 +8,8 @@ A row trains with ``robustparse fit`` unless its checkpoint is there, attacks th
 Figures of another treebank or seed need a separate folder: ``--home FOLDER --seed 3``.
 A row that was trained in another way than it would be now is refused: with other steps, seed or
 configurations, from another checkpoint, over another encoder, on other copies or another treebank.
+So is a row, and the table, where two rows rest on different parsers of one name or on different
+recipes (``study_origin.py``).
 ``--study huang2021`` is that of semantic parsers, with the options of ``semantic_study.py``.
 """
 
@@ -16,7 +18,7 @@ import json
 import resource
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -29,23 +31,14 @@ from robustparse.data.conllu import find_split
 from robustparse.data.fractions import draw_fraction
 from robustparse.files import file_digest, make_folder, write_text
 from robustparse.tasks import task as tasks
-from studies import BEST, STUDIES
-from study_figures import keep, kept, model_digest, qualities, static_folder
+from studies import STUDIES
+from study_figures import keep, kept, qualities, static_folder
+from study_origin import agree, planned, without_origin
+from study_recipes import Inputs, model_digest, recipe_of, with_files
 from study_rows import ROOT, Copies, Row, Study, percent
 from study_tables import table
 
 SEMANTIC = "huang2021"
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """What the machine has: the corpus, models by folder or name, files of word vectors."""
-
-    folder: Path
-    masked_lm: str
-    encoder: str
-    vectors: str
-    word_vectors: str | None = None
 
 
 def run(command: list[str]) -> float:
@@ -77,7 +70,7 @@ def train(row: Row, inputs: Inputs) -> None:
     command = ["fit", *(part for path in configs(row, inputs) for part in ("--config", str(path)))]
     command += ["--data.init_args.folder", str(inputs.folder)]
     command += ["--trainer.default_root_dir", str(row.folder)]
-    if begun := start(row):
+    if begun := row.start:
         command += ["--model.init_args.init_from", str(begun)]
     if row.pretrained:
         command += ["--model.init_args.encoder.init_args.model", inputs.encoder]
@@ -116,18 +109,11 @@ def training_of(row: Row, inputs: Inputs) -> dict[str, Any]:
     if row.copies is not None:
         merged = ["merged"] if row.copies.merged else []
         found["copies"] = [row.copies.used, file_digest(row.copies.path), *merged]
-    if begun := start(row):
+    if begun := row.start:
         if not begun.exists():
             sys.exit(f"{row.name} continues from {begun}, which is not there: run that row first")
         found["start"] = file_digest(begun)
     return found
-
-
-def start(row: Row) -> Path | None:
-    """Return the checkpoint that a row continues from, which lies among the runs of its study."""
-    content = yaml.safe_load(row.config_files[0].read_text("utf-8"))
-    path = content["model"]["init_args"].get("init_from")
-    return row.home / Path(path).relative_to("runs") if path else None
 
 
 def split_of(task: str, inputs: Inputs, split: str) -> Path:
@@ -154,35 +140,10 @@ def configs(row: Row, inputs: Inputs) -> list[Path]:
 
 def attack_command(row: Row, inputs: Inputs, gamma: float | None = None) -> list[str]:
     """``attack`` with a row's recipe, the machine's files in it, and checkpoint."""
-    shipped = ROOT / "configs" / "attack" / f"{row.recipe}.yaml"
-    recipe = with_files(yaml.safe_load(shipped.read_text("utf-8")), inputs)
-    if row.filters is not None:
-        recipe["constraints"] = recipe["constraints"][: 1 + row.filters]
-    if gamma is not None:
-        recipe["search"]["init_args"]["gamma"] = gamma
-    if row.references:
-        paths = [str(row.home / name / BEST) for name in row.references]
-        settings = {"checkpoints": paths, "agree": len(paths)}
-        part = {"class_path": "robustparse.attacks.ReferenceParsers", "init_args": settings}
-        recipe["constraints"].append(part)
-    if row.strict:
-        recipe["goal"]["init_args"]["success"] = "strict"
-    if row.seen:
-        recipe["constraints"].append({"class_path": "robustparse.attacks.SeenInTraining"})
     path = row.folder / f"recipes{percent(gamma)}" / f"{row.attack}.yaml"
     make_folder(path.parent)
-    write_text(path, yaml.safe_dump(recipe, sort_keys=False))
+    write_text(path, yaml.safe_dump(recipe_of(row, inputs, gamma), sort_keys=False))
     return ["attack", "--attack", str(path), "--checkpoint", *map(str, row.checkpoints)]
-
-
-def with_files(node: Any, inputs: Inputs) -> Any:
-    """Return a recipe with this machine's masked language model and vectors in it."""
-    if isinstance(node, list):
-        return [with_files(part, inputs) for part in node]
-    if isinstance(node, dict):
-        return {key: with_files(value, inputs) for key, value in node.items()}
-    here = {"bert-base-uncased": inputs.masked_lm, "counter-fitted-vectors.txt": inputs.vectors}
-    return here.get(node, node) if isinstance(node, str) else node
 
 
 def sentences_of(study: Study, inputs: Inputs) -> list[str]:
@@ -291,12 +252,16 @@ def main() -> None:
         wanted = not options.rows or row.name in options.rows
         if not wanted or (options.attacks and row.attack not in options.attacks):
             continue
+        agree([*kept(options.study, study, row, gamma), planned(row, gamma, inputs)])
         if "train" in options.steps:
             train(row, inputs)
         if "attack" in options.steps:
+            own = planned(row, gamma, inputs)
+            agree([*kept(options.study, study, row, gamma), own])
             attack(study, row, gamma, inputs)
-            keep(options.study, study, row, gamma)
+            keep(options.study, study, row, gamma, own["origin"])
     print(table(options.study, study))
+    print(without_origin(kept(options.study, study)), end="")
     if options.json:
         figures = kept(options.study, study)
         print(json.dumps([{k: v for k, v in row.items() if k != "counts"} for row in figures]))

@@ -1,6 +1,7 @@
 """The figures of the studies of ``docs/results.md``: a file for each row, in ``bench/results``."""
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,21 +9,15 @@ import torch
 
 from robustparse.evaluation.lines import read_lines
 from robustparse.evaluation.measure import QUALITY
-from robustparse.files import folder_digest, make_folder, write_text
+from robustparse.files import make_folder, write_text
+from robustparse.tagsets import class_of
 from robustparse.tasks import task as tasks
 from study_rows import Row, Study, percent
 
+WHEN = ("clean", "attacked")
 # What a study measures of each attack, and over which sentences.
 MEASURED = {"perplexity": "all", "word_similarity": "changed"}
 QUALITIES = ("perplexity", "word_similarity", "sentence_similarity")
-
-
-def model_digest(model: str) -> str:
-    """Return what tells a model from others: a folder's content, or the name that the hub has it
-    by.
-    """
-    folder = Path(model).expanduser()
-    return folder_digest(folder) if folder.is_dir() else model
 
 
 def result(name: str, study: Study, row: Row, gamma: float | None) -> Path:
@@ -30,9 +25,12 @@ def result(name: str, study: Study, row: Row, gamma: float | None) -> Path:
     return study.results / f"{name}_{row.name}_{row.attack}{percent(gamma)}.json"
 
 
-def kept(name: str, study: Study) -> list[dict]:
-    """Return the figures of all finished rows."""
-    paths = [result(name, study, row, gamma) for row, gamma in study.cases]
+def kept(
+    name: str, study: Study, apart: Row | None = None, gamma: float | None = None
+) -> list[dict[str, Any]]:
+    """Return the figures of all finished rows, but for one row at one budget."""
+    cases = [case for case in study.cases if case != (apart, gamma)]
+    paths = [result(name, study, *case) for case in cases]
     return [json.loads(path.read_text("utf-8")) for path in paths if path.exists()]
 
 
@@ -41,8 +39,11 @@ def static_folder(row: Row, gamma: float | None) -> Path:
     return row.folder / f"static_{row.attack}{percent(gamma)}"
 
 
-def keep(name: str, study: Study, row: Row, gamma: float | None) -> None:
-    """Copy a row's figures, and the counts a bootstrap needs, to where a study's are kept."""
+def keep(name: str, study: Study, row: Row, gamma: float | None, origin: Mapping[str, str]) -> None:
+    """Copy a row's figures, and the counts a bootstrap needs, to where a study's are kept.
+
+    ``origin`` says what the figures rest on (``study_origin.py``).
+    """
     attacked = study.attacked(row, gamma)
     summary = json.loads((attacked / "summary.json").read_text("utf-8"))
     lines = read_lines(attacked / "examples.jsonl")
@@ -54,6 +55,7 @@ def keep(name: str, study: Study, row: Row, gamma: float | None) -> None:
         "row": row.name,
         "title": row.title,
         "gamma": gamma,
+        "origin": dict(origin),
         **training(row),
         "static": scores and {name: scores[name] for name in task.scores},
         "changed_of_successes": 100 * sum(changed) / len(changed) if changed else None,
@@ -63,11 +65,29 @@ def keep(name: str, study: Study, row: Row, gamma: float | None) -> None:
             "words": [line["counted"] for line in lines],
             "clean": [line["clean"][task.sums[-1]] for line in lines],
             "attacked": [line["attacked"][task.sums[-1]] for line in lines],
+            **{
+                name: {when: [line[when][name] for line in lines] for when in WHEN}
+                for name in task.sums[:-1]
+            },
         },
+        **({"copulas": copulas(lines)} if row.task == "dependency" else {}),
     }
     path = result(name, study, row, gamma)
     make_folder(path.parent)
     write_text(path, json.dumps(figures) + "\n")
+
+
+def copulas(lines: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    """Return how many changed words are copulas or auxiliaries, of all and by class of tag."""
+    counts = {"all": {"changed": 0, "copulas": 0}}
+    for line in lines:
+        for position, tag in zip(line["edited"], line["edited_tags"], strict=True):
+            relation = line["gold"]["labels"][position].partition(":")[0]
+            for name in ("all", class_of(tag) or "other"):
+                count = counts.setdefault(name, {"changed": 0, "copulas": 0})
+                count["changed"] += 1
+                count["copulas"] += relation in ("cop", "aux")
+    return counts
 
 
 def training(row: Row) -> dict[str, Any]:

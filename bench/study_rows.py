@@ -3,8 +3,11 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import yaml
+
 from robustparse.tasks import task as tasks
 
+BEST = "best.ckpt"
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = ROOT / "runs"
 
@@ -63,6 +66,7 @@ class Row:
         word_vectors: it reads word vectors, which ``--word_vectors`` names.
         max_vectors: the first N of them only.
         seen: the attack substitutes only words that the parser has seen in training.
+        copulas: the attack changes copulas and auxiliaries too, which its recipe leaves alone.
         members: rows whose models answer together; the row trains nothing itself.
         home: the folder of its run's folder.
     """
@@ -84,6 +88,7 @@ class Row:
     word_vectors: bool = False
     max_vectors: int | None = None
     seen: bool = False
+    copulas: bool = False
     members: tuple["Row", ...] = ()
     home: Path = RUNS
 
@@ -92,6 +97,7 @@ class Row:
         """What tells its attack from the others on the same parser."""
         filters = "" if self.filters is None else f"_{self.filters}_filters"
         demands = {"references": self.references, "strict": self.strict, "seen": self.seen}
+        demands["copulas"] = self.copulas
         ends = "".join(f"_{name}" for name, made in demands.items() if made)
         return f"{self.recipe}{filters}{ends}"
 
@@ -105,6 +111,15 @@ class Row:
     def folder(self) -> Path:
         """Where its run lives."""
         return self.home / self.name
+
+    @property
+    def start(self) -> Path | None:
+        """The checkpoint that it continues from, which lies among the runs of its study."""
+        for first in self.config_files[:1]:
+            content = yaml.safe_load(first.read_text("utf-8"))
+            if path := content["model"]["init_args"].get("init_from"):
+                return self.home / Path(path).relative_to("runs")
+        return None
 
     @property
     def checkpoints(self) -> list[Path]:

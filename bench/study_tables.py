@@ -4,29 +4,35 @@ A table is a mapping from the heads of its columns to what they show of a row's 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
-from robustparse.evaluation.significance import AttackedCounts, Interval
+from robustparse.evaluation.significance import AttackedCounts, Interval, paired_bootstrap
 from robustparse.tasks import task as tasks
-from study_figures import kept
+from study_figures import WHEN, kept
+from study_origin import Figures, agree, comparable, told_apart
 from study_rows import Study
 
-Figures = Mapping[str, Any]
 Cell = Callable[[Figures], str]
 Columns = Mapping[str, Cell]
 Compare = Callable[[AttackedCounts, AttackedCounts], Interval]
 
-WHEN = ("clean", "attacked")
-
 
 def table(name: str, study: Study) -> str:
-    """Return the finished rows of a study, as ``docs/results.md`` shows them."""
+    """Return the finished rows of a study, as ``docs/results.md`` shows them.
+
+    Rows that rest on different parsers or recipes of one name are refused.
+    """
     rows, names = kept(name, study), list(dict.fromkeys(row.name for row in study.rows))
+    agree(rows)
+    rows = told_apart(rows)
     kinds = {"ewt_attacks": ATTACKS, "mr_attacks": ATTACKS_ON_TEXTS}
     kinds |= dict.fromkeys(("jin2020_mr", "jin2020_snli"), ATTACKS_ON_TEXTS)
     kinds |= {"wang2021_filters": CONSTRAINTS, "zheng2020_table1": BUDGETS, "wang2021": UNSEEN}
     if name == "ewt_references":
         return markdown(references(rows), rows)
+    if name == "ewt_relations":
+        return markdown(relations(rows), rows)
     if name in kinds:
         return markdown(kinds[name], rows)
     if name.startswith("zheng2020_table2"):
@@ -94,13 +100,27 @@ def scores(names: Sequence[str], digits: int = 2) -> Columns:
     }
 
 
-UAS_LAS = scores(("uas", "las"))
+def success(row: Figures) -> str:
+    """Show the percentage of all sentences in which an attack succeeds, with its interval."""
+    count = row["n_sentences"]
+    right = round(row["success_rate"] * count / 100)
+    succeeded = [[1] * right + [0] * (count - right)]
+    return shown(paired_bootstrap(itemgetter(0), succeeded, [1] * count, seed=0))
+
+
+def lost(row: Figures) -> str:
+    """Show what a system loses to the attack."""
+    return shown(counts(row).lost())
+
+
+UAS_LAS = {**scores(("uas", "las")), "success %": success}
+LOST = {"LAS lost to the attack": lost}
 EDITS, QUERIES = number("edits_per_sentence"), ("queries_per_sentence", "charged")
 PERPLEXITIES = {"perplexity before, after": perplexities}
 
 ATTACKS = {
     **{"parser": text("title"), "attack": text("attack"), "budget %": budget, **UAS_LAS},
-    **{"edits": EDITS, "edits of a success": number("edits_per_success")},
+    **{**LOST, "edits": EDITS, "edits of a success": number("edits_per_success")},
     **{"unseen in training": unseen, "queries": number(*QUERIES)},
     **{"sentences a second": number("sentences_per_second"), **PERPLEXITIES},
 }
@@ -125,7 +145,10 @@ CONSTRAINTS = {
     **PERPLEXITIES,
 }
 # As Table 1 of Zheng et al. (2020).
-BUDGETS = {"parser": text("title"), "budget %": budget, **UAS_LAS, "edits a sentence": EDITS}
+BUDGETS = {
+    **{"parser": text("title"), "budget %": budget, **UAS_LAS, **LOST},
+    "edits a sentence": EDITS,
+}
 
 
 def references(rows: Sequence[Figures]) -> Columns:
@@ -137,13 +160,47 @@ def references(rows: Sequence[Figures]) -> Columns:
 
     def harm_left(row: Figures) -> str:
         first = free.get((row["row"], recipe(row), row["gamma"]))
-        return "-" if first in (None, row) else shown(counts(row).kept(counts(first)))
+        if first is None or first is row or not comparable(row, first):
+            return "-"
+        return shown(counts(row).kept(counts(first)))
 
     return {
         **{"parser": text("title"), "attack": recipe, "demand": demand, "budget %": budget},
         **{**UAS_LAS, "strict success %": number("strict_success_rate", "uas")},
-        **{"LAS lost to the attack": lost, "harm left %": harm_left},
+        **{**LOST, "harm left %": harm_left},
         **{"vetoed %": lambda row: vetoed(row).get("all", "-"), "vetoed % by class": by_class},
+    }
+
+
+def relations(rows: Sequence[Figures]) -> Columns:
+    """Show what an attack takes where it may change copulas and auxiliaries, and where it may not.
+
+    The first of two rows leaves them alone; which of the words that the second changes are copulas
+    or auxiliaries is shown in percent, of all and by class of tag.
+    """
+    alone = {(row["row"], row["attack"]): row for row in rows}
+
+    def beyond(row: Figures) -> str:
+        first = alone.get((row["row"], row["attack"].removesuffix("_copulas")))
+        if first is None or first is row or not comparable(row, first):
+            return "-"
+        return shown(counts(row).lost_beyond(counts(first)))
+
+    def changed(row: Figures) -> str:
+        shares = [
+            f"{name} {100 * one['copulas'] / one['changed']:.0f}"
+            for name, one in row["copulas"].items()
+            if one["copulas"]
+        ]
+        return ", ".join(shares) or "none"
+
+    return {
+        **{"parser": text("title"), "attack": lambda row: row["attack"].removesuffix("_copulas")},
+        "copulas and auxiliaries": lambda row: (
+            "changed too" if row["attack"].endswith("_copulas") else "left alone"
+        ),
+        **{"budget %": budget, **UAS_LAS, **LOST, "lost, over left alone": beyond},
+        "copulas and auxiliaries, % of changed words": changed,
     }
 
 
@@ -181,13 +238,13 @@ def copies(rows: Sequence[Figures], names: Sequence[str]) -> Columns:
     """
     finished = {row["row"]: row for row in rows}
 
-    def over(place: int, compare: Compare) -> Cell:
+    def over(place: int, compare: Callable[[Figures, Figures], str]) -> Cell:
         """Compare a row with the one at an earlier place of its parser's three."""
 
         def cell(row: Figures) -> str:
             own = names.index(row["row"])
             other = finished.get(names[own - own % 3 + place]) if own % 3 > place else None
-            return shown(compare(counts(row), counts(other))) if other else "-"
+            return compare(row, other) if other and comparable(row, other) else "-"
 
         return cell
 
@@ -197,10 +254,12 @@ def copies(rows: Sequence[Figures], names: Sequence[str]) -> Columns:
 
     return {
         **{"parser": text("title"), **UAS_LAS, "edits a sentence": EDITS},
-        "LAS lost to the attack": lost,
-        "lost, over clean training": over(0, AttackedCounts.lost_beyond),
-        "attacked LAS, over clean training": over(0, AttackedCounts.gained),
-        "attacked LAS, over equal steps": over(1, AttackedCounts.gained),
+        "UAS lost to the attack": uas_lost,
+        "attacked UAS, over clean training": over(0, uas_gained),
+        **LOST,
+        "LAS lost, over clean training": over(0, of_counts(AttackedCounts.lost_beyond)),
+        "attacked LAS, over clean training": over(0, of_counts(AttackedCounts.gained)),
+        "attacked LAS, over equal steps": over(1, of_counts(AttackedCounts.gained)),
         "on the clean parser's adversaries, UAS / LAS": static,
     }
 
@@ -225,13 +284,15 @@ def defenses(
 
         def cell(row: Figures) -> str:
             found = finished.get((other, row["attack"]))
-            return compare(row, found) if found and row["row"] != clean else "-"
+            if found is None or row["row"] == clean or not comparable(row, found):
+                return "-"
+            return compare(row, found)
 
         return cell
 
     def over_control(row: Figures, first: Figures) -> str:
         second = finished.get((control, row["attack"]))
-        if second is None or row is second:
+        if second is None or row is second or not comparable(row, second):
             return "-"
         return shown(counts(row).won_back_beyond(counts(first), counts(second)))
 
@@ -259,9 +320,29 @@ def counts(row: Figures) -> AttackedCounts:
     return AttackedCounts(found["words"], found["clean"], found["attacked"])
 
 
-def lost(row: Figures) -> str:
-    """Show what a system loses to the attack."""
-    return shown(counts(row).lost())
+def heads(row: Figures) -> AttackedCounts | None:
+    """Return a row's correct heads of each sentence; rows of earlier days have only their sum."""
+    found = row["counts"].get("correct_heads")
+    return found and AttackedCounts(row["counts"]["words"], found["clean"], found["attacked"])
+
+
+def uas_lost(row: Figures) -> str:
+    """Show the UAS that an attack takes, with an interval where heads were counted."""
+    own = heads(row)
+    return shown(own.lost()) if own else f"{row['clean']['uas'] - row['attacked']['uas']:.1f}"
+
+
+def uas_gained(row: Figures, other: Figures) -> str:
+    """Show how much more UAS under attack a row has than another one, likewise."""
+    own, first = heads(row), heads(other)
+    if own and first:
+        return shown(own.gained(first))
+    return f"{row['attacked']['uas'] - other['attacked']['uas']:.1f}"
+
+
+def of_counts(compare: Compare) -> Callable[[Figures, Figures], str]:
+    """Return the comparison of two rows by their last score."""
+    return lambda row, other: shown(compare(counts(row), counts(other)))
 
 
 def minutes(row: Figures) -> str:

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 import study
+import study_recipes
 from robustparse.data.conllu import block_of, read_treebank, write_treebank
 from robustparse.data.sample.treebank import sample_treebank
 from robustparse.types import DependencyTree, Sentence
@@ -301,7 +302,8 @@ def test_the_table_is_of_the_figures_of_its_folder(
     study.main()
     kept = list(STUDIES["zheng2020_table1"].results.glob("zheng2020_table1_*.json"))
     figures = 0 if elsewhere else len(kept)
-    assert len(capsys.readouterr().out.splitlines()) == 2 + figures
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("|") for line in lines) == 2 + figures
 
 
 def test_a_measurement_that_was_cut_off_is_not_whole(tmp_path: Path) -> None:
@@ -342,6 +344,70 @@ def test_vectors_are_capped_and_candidates_seen_in_training(
     recipe = yaml.safe_load(Path(command[command.index("--attack") + 1]).read_text())
     assert recipe["constraints"][-1] == {"class_path": "robustparse.attacks.SeenInTraining"}
     assert seen.attack == "wang2021_open_seen"
+
+
+def test_a_row_rests_on_its_parsers_and_its_recipe(
+    commands: list[str], rows: dict[str, study.Row], tmp_path: Path
+) -> None:
+    """Whatever its budget and wherever files lie, but not with another model or start."""
+    row = replace(rows["offline_50"], references=("judge",), recipe="zheng2020_blackbox")
+    (row.home / "judge").mkdir(parents=True)
+    (row.home / "judge" / "best.ckpt").write_text("judge")
+    before = study.planned(row, 0.15, HERE)["origin"]
+    assert set(before) == {f"the recipe {row.attack}", "the parser judge/best.ckpt"}
+    study.train(row, HERE)
+    (row.folder / row.checkpoint).write_text("trained")
+    made = row.copies.path.with_suffix(".attack")
+    made.mkdir()
+    (made / "run.json").write_text(json.dumps({"sha256": {"checkpoint": ["its parser's"]}}))
+    origin = study.planned(row, 0.15, HERE)["origin"]
+    assert set(origin) - set(before) == {
+        f"the parser {row.name}/{row.checkpoint}",
+        f"the parser {CLEAN}/best.ckpt",
+        f"the copies {CLEAN}/copies_100.conllu",
+    }
+    assert before.items() <= origin.items()
+    assert origin[f"the parser {CLEAN}/best.ckpt"] == "its parser's"
+    (row.home / CLEAN / "best.ckpt").write_text("trained anew")
+    assert study.planned(row, 0.05, HERE)["origin"] == origin
+    moved = replace(row, references=())
+    (tmp_path / "mlm").mkdir()
+    (tmp_path / "mlm" / "weights").write_text("of a model")
+    other = study.planned(moved, 0.15, replace(HERE, masked_lm=str(tmp_path / "mlm")))["origin"]
+    assert other[f"the recipe {moved.attack}"] != origin[f"the recipe {row.attack}"]
+
+
+def test_a_study_refuses_a_row_before_it_is_attacked(
+    commands: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its start was trained anew after another row had been measured."""
+    home = tmp_path / "runs"
+    one = STUDIES["universal_french"].elsewhere(home, None)
+    clean, control, _ = one.rows
+    for row in (clean, control):
+        row.folder.mkdir(parents=True)
+        (row.folder / row.checkpoint).write_text(row.name)
+    kept_at = result("universal_french", one, control, 0.15)
+    kept_at.parent.mkdir()
+    figures = study.planned(control, 0.15, HERE)
+    kept_at.write_text(json.dumps(figures))
+    (clean.folder / clean.checkpoint).write_text("trained anew")
+    words = f"--study universal_french --folder x --home {home} --steps attack --rows {clean.name}"
+    monkeypatch.setattr("sys.argv", ["study.py", *words.split()])
+    with pytest.raises(SystemExit, match=f"{clean.name}/best.ckpt"):
+        study.main()
+    assert commands == []
+
+
+def test_copulas_are_changed_where_a_row_says_so(tmp_path: Path) -> None:
+    one = STUDIES["ewt_relations"].elsewhere(tmp_path, None)
+    named = {row.attack: study.recipe_of(row, HERE) for row, _ in one.cases}
+    for attack in ("zheng2020_blackbox", "zheng2020_whitebox"):
+        free, left_alone = named[f"{attack}_copulas"], named[attack]
+        kept = [part["class_path"].rpartition(".")[2] for part in free["constraints"]]
+        assert "ForbiddenRelations" not in kept
+        left_alone["constraints"].remove(study_recipes.RELATIONS)
+        assert free == left_alone
 
 
 def test_copies_of_the_recipes_own_ranking(commands: list[str], tmp_path: Path) -> None:

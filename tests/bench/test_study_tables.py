@@ -2,18 +2,21 @@
 
 import json
 import re
+from copy import deepcopy
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import study_tables
 from robustparse.evaluation import significance
 from robustparse.evaluation.significance import paired_bootstrap
 from studies import STUDIES
-from study_figures import kept, result
+from study_figures import copulas, kept, result
+from study_origin import agree, told_apart, without_origin
 from study_rows import ROOT, Row, Study
-from study_tables import copies, defenses, markdown, minutes, relative_speed, table
+from study_tables import copies, defenses, markdown, minutes, relative_speed, success, table
 
 
 def test_every_figure_belongs_to_a_row() -> None:
@@ -27,7 +30,8 @@ PAGE = (ROOT / "docs" / "results.md").read_text("utf-8").splitlines()
 @pytest.mark.parametrize("name", STUDIES)
 def test_the_page_shows_every_finished_row(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """But for the bounds of intervals, of 10,000 draws each: the next test looks at some."""
-    monkeypatch.setattr(significance, "paired_bootstrap", partial(paired_bootstrap, draws=1))
+    for module in (significance, study_tables):
+        monkeypatch.setattr(module, "paired_bootstrap", partial(paired_bootstrap, draws=1))
     study = STUDIES[name]
     printed = [without_bounds(row) for row in table(name, study).splitlines()]
     assert len(printed) == 2 + len(kept(name, study))
@@ -71,7 +75,8 @@ def made_up(name: str, clean: int, attacked: int) -> dict[str, Any]:
         "counts": {"words": [10] * 3, "clean": [clean] * 3, "attacked": [attacked] * 3},
         "clean": {"uas": 0.0, "las": 10.0 * clean},
         "attacked": {"uas": 0.0, "las": 10.0 * attacked},
-        "success_rate": 50.0,
+        "success_rate": 100.0,
+        "n_sentences": 3,
         "edits_per_sentence": 1.5,
         "static": None,
         "steps": 7,
@@ -86,7 +91,7 @@ def test_a_defense_is_compared_with_what_the_first_row_loses(tmp_path: Path) -> 
     study.results.mkdir()
     for row, right in zip(cases, ((9, 5), (9, 6), (8, 8)), strict=True):
         figures = made_up(row.name, *right)
-        figures |= {"training_seconds": 80.0} if row.name == "defended" else {}
+        figures |= {"gamma": 0.15, "training_seconds": 80.0 if row.name == "defended" else 60.0}
         result("made up", study, row, 0.15).write_text(json.dumps(figures))
     rows = [line.strip("| ").split(" | ") for line in table("made up", study).splitlines()[2:]]
     assert [row[5] for row in rows] == ["50.00", "60.00", "80.00"]
@@ -123,12 +128,19 @@ def test_copies_are_compared_with_clean_training_of_equal_steps(equal_steps: boo
     names = ["clean", "equal", "copied"]
     rows = [made_up(name, *right) for name, right in zip(names, RIGHT, strict=True)]
     rows[2]["static"] = {"uas": 91.25, "las": 90.0}
+    for row, right in zip(rows, (6, 7, 8), strict=True):
+        row["clean"]["uas"], row["attacked"]["uas"] = 90.0, 10.0 * right
+    for row in rows[:2]:  # the last one is of a time when only sums were kept
+        heads = round(row["attacked"]["uas"] / 10)
+        row["counts"]["correct_heads"] = {"clean": [9] * 3, "attacked": [heads] * 3}
     rows = rows if equal_steps else [rows[0], rows[2]]
     lines = markdown(copies(rows, ["another", "anothers", "its copies", *names]), rows)
     shown = [line.strip("| ").split(" | ")[7:] for line in lines.splitlines()[2:]]
-    second = [exact(30), exact(-10), exact(10), "-", "-"]
-    last = [exact(10), exact(-30), exact(20), exact(10) if equal_steps else "-", "91.25 / 90.00"]
-    assert shown == [[exact(40), "-", "-", "-", "-"], *([second] if equal_steps else []), last]
+    first = [exact(30), "-", exact(40), "-", "-", "-", "-"]
+    second = [exact(20), exact(10), exact(30), exact(-10), exact(10), "-", "-"]
+    last = ["10.0", "20.0", exact(10), exact(-30), exact(20)]
+    last += [exact(10) if equal_steps else "-", "91.25 / 90.00"]
+    assert shown == [first, *([second] if equal_steps else []), last]
 
 
 def test_the_candidates_shown_are_those_that_the_last_filter_leaves(tmp_path: Path) -> None:
@@ -136,7 +148,8 @@ def test_the_candidates_shown_are_those_that_the_last_filter_leaves(tmp_path: Pa
     study = Study((row,))
     study.results.mkdir()
     figures = {
-        "title": row.title,
+        **{"row": row.name, "title": row.title, "n_sentences": 500},
+        "counts": {"clean": [1] * 500},
         "candidates": {"means": {"all": {"source": 40.0, "one": 9.0, "two": 2.26}}},
         "clean": {"uas": 90.0, "las": 80.0},
         "attacked": {"uas": 70.0, "las": 60.0},
@@ -148,8 +161,8 @@ def test_the_candidates_shown_are_those_that_the_last_filter_leaves(tmp_path: Pa
     }
     result("wang2021_filters", study, row, 0.15).write_text(json.dumps(figures))
     shown = table("wang2021_filters", study).splitlines()[2].strip("| ").split(" | ")
-    right = ["90.00", "80.00", "70.00", "60.00", "50.00", "1.50", "33.30", "0.62", "58, 101"]
-    assert shown == [row.title, "2.3", *right]
+    right = ["90.00", "80.00", "70.00", "60.00", "50.0 [45.6, 54.4]"]
+    assert shown == [row.title, "2.3", *right, "1.50", "33.30", "0.62", "58, 101"]
 
 
 def test_harm_left_is_a_share_of_what_the_same_attack_does_without_a_demand(tmp_path: Path) -> None:
@@ -165,7 +178,8 @@ def test_harm_left_is_a_share_of_what_the_same_attack_does_without_a_demand(tmp_
         figures = {"row": row.name, "title": row.title, "attack": row.attack, "gamma": 0.15}
         figures["counts"] = {"words": [10] * 3, "clean": [8] * 3, "attacked": [attacked] * 3}
         figures |= {"clean": {"uas": 90.0, "las": 80.0}, "edits_per_sentence": 1.5}
-        figures |= {"attacked": {"uas": 70.0, "las": 10.0 * attacked}, "success_rate": 50.0}
+        figures |= {"attacked": {"uas": 70.0, "las": 10.0 * attacked}, "success_rate": 100.0}
+        figures["n_sentences"] = 3
         figures["strict_success_rate"] = {"uas": 40.0, "las": 45.0}
         figures["candidates"] = {"vetoed": {"ReferenceParsers": vetoed}} if row.references else {}
         result("ewt_references", study, row, 0.15).write_text(json.dumps(figures))
@@ -176,3 +190,86 @@ def test_harm_left_is_a_share_of_what_the_same_attack_does_without_a_demand(tmp_
         ["40.00", "10.0 [10.0, 10.0]", "25.0 [25.0, 25.0]", "25", "NN 25, VB -"],
         ["40.00", "20.0 [20.0, 20.0]", "50.0 [50.0, 50.0]", "-", "-"],
     ]
+
+
+def test_success_is_an_interval_of_the_sentences() -> None:
+    """Of 40 sentences in 100 the bounds of a binomial share are 1.96 deviations of 4.9 away."""
+    shown = success({"n_sentences": 100, "success_rate": 40.0})
+    estimate, lower, upper = (float(value) for value in re.findall(r"[\d.]+", shown))
+    assert estimate == 40.0
+    assert abs(lower - 30.4) <= 1
+    assert abs(upper - 49.6) <= 1
+
+
+def test_a_row_says_what_changing_copulas_adds(tmp_path: Path) -> None:
+    study = Study(tuple(Row("parser", "parser", home=tmp_path, copulas=on) for on in (False, True)))
+    study.results.mkdir()
+    verbs = {"edited_tags": ["VBZ"], "edited": [1]}
+    lines = [
+        {**verbs, "gold": {"labels": ["nsubj", "aux:pass"]}},
+        {**verbs, "gold": {"labels": ["nsubj", "root"]}},
+        {"edited_tags": ["MD", "NN"], "edited": [0, 1], "gold": {"labels": ["aux", "obj"]}},
+        {"edited_tags": [], "edited": [], "gold": {"labels": ["cop", "auxiliary"]}},
+    ]
+    for row, attacked in zip(study.rows, (7, 5), strict=True):
+        figures = {**made_up(row.name, 8, attacked), "attack": row.attack, "gamma": 0.15}
+        figures["copulas"] = copulas(lines if row.copulas else lines[1:2])
+        result("ewt_relations", study, row, 0.15).write_text(json.dumps(figures))
+    rows = [line.strip("| ").split(" | ") for line in table("ewt_relations", study).splitlines()]
+    assert [row[1:3] for row in rows[2:]] == [
+        ["zheng2020_blackbox", "left alone"],
+        ["zheng2020_blackbox", "changed too"],
+    ]
+    assert [row[10:] for row in rows[2:]] == [
+        ["-", "none"],
+        [exact(20), "all 50, VB 50, other 100"],
+    ]
+
+
+PARSER, OTHER = {"the parser a/best.ckpt": "1" * 64}, {"the parser a/best.ckpt": "2" * 64}
+RECIPE = {"the recipe zheng2020_blackbox": "3" * 64}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "refused"),
+    [
+        (PARSER, PARSER, False),
+        (PARSER, OTHER, True),  # one continues from another parser of the same name
+        ({**PARSER, **RECIPE}, {**PARSER, "the recipe zheng2020_blackbox": "4" * 64}, True),
+        (PARSER, RECIPE, False),  # they share nothing
+        (PARSER, None, False),
+    ],
+)
+def test_rows_on_different_parsers_or_recipes_are_refused(
+    first: dict[str, str], second: dict[str, str] | None, refused: bool, tmp_path: Path
+) -> None:
+    """A row that does not say what it rests on is named, and not compared with one that does."""
+    cases = tuple(Row(name, f"the {name}", home=tmp_path) for name in ("clean", "defended"))
+    study = Study(cases)
+    study.results.mkdir()
+    rows = []
+    for row, right, origin in zip(cases, ((9, 5), (9, 7)), (first, second), strict=True):
+        figures = {**made_up(row.name, *right), "title": row.title, "gamma": 0.15}
+        figures |= {} if origin is None else {"origin": origin}
+        result("made up", study, row, 0.15).write_text(json.dumps(figures))
+        rows.append(figures)
+    if refused:
+        with pytest.raises(SystemExit) as refusal:
+            table("made up", study)
+        for part in (*(row.title for row in cases), "--home", "move the older", " has "):
+            assert part in str(refusal.value)
+        return
+    line = table("made up", study).splitlines()[-1].strip("| ").split(" | ")
+    assert line[8] == ("-" if second is None else exact(-20))
+    named = without_origin(rows)
+    assert ("the defended (zheng2020_blackbox_15)" in named) == (second is None)
+    assert "the clean" not in named
+
+
+def test_another_parser_of_a_name_shows_in_its_clean_answers() -> None:
+    rows = [made_up("parser", 8, 5), made_up("parser", 8, 4), made_up("parser", 7, 5)]
+    before = deepcopy(rows)
+    titles = ["parser", "parser", "parser, another training"]
+    assert [row["title"] for row in told_apart(rows)] == titles
+    assert rows == before
+    agree(rows)

@@ -1,0 +1,83 @@
+"""The recipe of a row's attack, with the models and vectors of this machine in it."""
+
+import json
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from robustparse.files import file_digest, folder_digest
+from study_rows import BEST, ROOT, Row
+
+RELATIONS = {"class_path": "robustparse.attacks.ForbiddenRelations"}
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What the machine has: the corpus, models by folder or name, files of word vectors."""
+
+    folder: Path
+    masked_lm: str
+    encoder: str
+    vectors: str
+    word_vectors: str | None = None
+
+
+def with_files(node: Any, inputs: Inputs) -> Any:
+    """Return a recipe with this machine's masked language model and vectors in it."""
+    if isinstance(node, list):
+        return [with_files(part, inputs) for part in node]
+    if isinstance(node, dict):
+        return {key: with_files(value, inputs) for key, value in node.items()}
+    here = {"bert-base-uncased": inputs.masked_lm, "counter-fitted-vectors.txt": inputs.vectors}
+    return here.get(node, node) if isinstance(node, str) else node
+
+
+def recipe_of(row: Row, inputs: Inputs, gamma: float | None = None) -> dict[str, Any]:
+    """Return the shipped recipe with what the row changes of it, and with a budget."""
+    shipped = ROOT / "configs" / "attack" / f"{row.recipe}.yaml"
+    recipe: dict[str, Any] = with_files(yaml.safe_load(shipped.read_text("utf-8")), inputs)
+    if row.filters is not None:
+        recipe["constraints"] = recipe["constraints"][: 1 + row.filters]
+    if gamma is not None:
+        recipe["search"]["init_args"]["gamma"] = gamma
+    if row.copulas:
+        recipe["constraints"].remove(RELATIONS)
+    if row.references:
+        paths = [str(row.home / name / BEST) for name in row.references]
+        settings = {"checkpoints": paths, "agree": len(paths)}
+        part = {"class_path": "robustparse.attacks.ReferenceParsers", "init_args": settings}
+        recipe["constraints"].append(part)
+    if row.strict:
+        recipe["goal"]["init_args"]["success"] = "strict"
+    if row.seen:
+        recipe["constraints"].append({"class_path": "robustparse.attacks.SeenInTraining"})
+    return recipe
+
+
+def recipe_digest(row: Row, inputs: Inputs) -> str:
+    """Return what tells a row's recipe from others, whatever its budget and reference parsers.
+
+    Models and vectors count by what is in their files, not by where these lie.
+    """
+    contents = replace(
+        inputs, masked_lm=_content(inputs.masked_lm), vectors=_content(inputs.vectors)
+    )
+    recipe = recipe_of(replace(row, references=()), contents)
+    return sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()
+
+
+def model_digest(model: str) -> str:
+    """Return what tells a model from others: a folder's content, or the name that the hub has it
+    by.
+    """
+    folder = Path(model).expanduser()
+    return folder_digest(folder) if folder.is_dir() else model
+
+
+def _content(place: str | None) -> Any:
+    """Return the digest of a folder or file; what is neither stands for itself."""
+    file = Path(place or "").expanduser()
+    return file_digest(file) if place and file.is_file() else place and model_digest(place)
