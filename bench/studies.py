@@ -349,6 +349,7 @@ STUDIES = {
             *relations(STACK_POINTER, "stack-pointer, word + character"),
         ),
         sentences=500,
+        measured=False,
     ),
     "defenses_word_character": Study(
         defenses(CLEAN[0], steps=1104, twice=("substitution", "offline_100")), sentences=500

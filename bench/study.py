@@ -34,7 +34,7 @@ from robustparse.tasks import task as tasks
 from studies import STUDIES
 from study_figures import keep, kept, qualities, static_folder
 from study_origin import agree, planned, without_origin
-from study_recipes import Inputs, model_digest, recipe_of, with_files
+from study_recipes import Inputs, model_digest, proposes, recipe_of, with_files
 from study_rows import ROOT, Copies, Row, Study, percent
 from study_tables import table
 
@@ -202,7 +202,8 @@ def measures(study: Study) -> bool:
 def missing(study: Study, inputs: Inputs) -> list[str]:
     """Options that a study needs and lacks; the quality of examples is measured by vectors."""
     wanted = ["folder"]
-    wanted += ["masked_lm"] if study.measured else []
+    proposing = study.measured or any(proposes(row) for row in study.rows)
+    wanted += ["masked_lm"] if proposing else []
     wanted += ["encoder"] if any(row.pretrained for row in study.rows) else []
     wanted += ["vectors"] if measures(study) or study.task != "dependency" else []
     wanted += ["word_vectors"] if any(row.word_vectors for row in study.rows) else []

@@ -11,6 +11,8 @@ import yaml
 from robustparse.files import file_digest, folder_digest
 from study_rows import BEST, ROOT, Row
 
+# As recipes name them.
+MASKED_LM, VECTORS = "bert-base-uncased", "counter-fitted-vectors.txt"
 RELATIONS = {"class_path": "robustparse.attacks.ForbiddenRelations"}
 
 
@@ -31,14 +33,23 @@ def with_files(node: Any, inputs: Inputs) -> Any:
         return [with_files(part, inputs) for part in node]
     if isinstance(node, dict):
         return {key: with_files(value, inputs) for key, value in node.items()}
-    here = {"bert-base-uncased": inputs.masked_lm, "counter-fitted-vectors.txt": inputs.vectors}
+    here = {MASKED_LM: inputs.masked_lm, VECTORS: inputs.vectors}
     return here.get(node, node) if isinstance(node, str) else node
+
+
+def shipped(row: Row) -> str:
+    """Return the text of the recipe that a row's attack starts from."""
+    return (ROOT / "configs" / "attack" / f"{row.recipe}.yaml").read_text("utf-8")
+
+
+def proposes(row: Row) -> bool:
+    """Tell whether a masked language model proposes a row's candidates."""
+    return MASKED_LM in shipped(row)
 
 
 def recipe_of(row: Row, inputs: Inputs, gamma: float | None = None) -> dict[str, Any]:
     """Return the shipped recipe with what the row changes of it, and with a budget."""
-    shipped = ROOT / "configs" / "attack" / f"{row.recipe}.yaml"
-    recipe: dict[str, Any] = with_files(yaml.safe_load(shipped.read_text("utf-8")), inputs)
+    recipe: dict[str, Any] = with_files(yaml.safe_load(shipped(row)), inputs)
     if row.filters is not None:
         recipe["constraints"] = recipe["constraints"][: 1 + row.filters]
     if gamma is not None:

@@ -104,6 +104,8 @@ def test_rows_are_trained_by_what_is_there() -> None:
         ("zheng2020_table2", ["folder", "masked_lm", "encoder"], []),
         ("zheng2020_table2", ["folder"], ["--masked_lm", "--encoder"]),
         ("wang2021_filters", ["masked_lm"], ["--folder", "--vectors"]),
+        ("ewt_relations", ["folder"], ["--masked_lm"]),
+        ("universal_french", ["folder"], []),
         ("jin2020_snli", ["folder", "vectors"], ["--encoder", "--word_vectors"]),
         ("jin2020_snli_training", ["folder", "vectors"], ["--word_vectors"]),
         ("mr_defenses", ["folder", "vectors"], ["--word_vectors"]),
