@@ -12,6 +12,7 @@ from robustparse.evaluation.measure import QUALITY
 from robustparse.files import make_folder, write_text
 from robustparse.tagsets import class_of
 from robustparse.tasks import task as tasks
+from study_recipes import settings_digest
 from study_rows import Row, Study, percent
 
 WHEN = ("clean", "attacked")
@@ -42,10 +43,11 @@ def static_folder(row: Row, gamma: float | None) -> Path:
 def keep(name: str, study: Study, row: Row, gamma: float | None, origin: Mapping[str, str]) -> None:
     """Copy a row's figures, and the counts a bootstrap needs, to where a study's are kept.
 
-    ``origin`` says what the figures rest on (``study_origin.py``).
+    ``origin`` says what the figures rest on (``study_origin.py``), as far as that was known before.
     """
     attacked = study.attacked(row, gamma)
     summary = json.loads((attacked / "summary.json").read_text("utf-8"))
+    run = json.loads((attacked / "run.json").read_text("utf-8"))
     lines = read_lines(attacked / "examples.jsonl")
     static = static_folder(row, gamma) / "scores.json"
     scores = json.loads(static.read_text("utf-8")) if static.exists() else None
@@ -55,7 +57,7 @@ def keep(name: str, study: Study, row: Row, gamma: float | None, origin: Mapping
         "row": row.name,
         "title": row.title,
         "gamma": gamma,
-        "origin": dict(origin),
+        "origin": {**origin, f"the settings of {row.attack}": settings_digest(run)},
         **training(row),
         "static": scores and {name: scores[name] for name in task.scores},
         "changed_of_successes": 100 * sum(changed) / len(changed) if changed else None,

@@ -1,6 +1,7 @@
 """The recipe of a row's attack, with the models and vectors of this machine in it."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -13,6 +14,7 @@ from study_rows import BEST, ROOT, Row
 
 # As recipes name them.
 MASKED_LM, VECTORS = "bert-base-uncased", "counter-fitted-vectors.txt"
+REFERENCES = "robustparse.attacks.ReferenceParsers"
 RELATIONS = {"class_path": "robustparse.attacks.ForbiddenRelations"}
 
 
@@ -59,8 +61,7 @@ def recipe_of(row: Row, inputs: Inputs, gamma: float | None = None) -> dict[str,
     if row.references:
         paths = [str(row.home / name / BEST) for name in row.references]
         settings = {"checkpoints": paths, "agree": len(paths)}
-        part = {"class_path": "robustparse.attacks.ReferenceParsers", "init_args": settings}
-        recipe["constraints"].append(part)
+        recipe["constraints"].append({"class_path": REFERENCES, "init_args": settings})
     if row.strict:
         recipe["goal"]["init_args"]["success"] = "strict"
     if row.seen:
@@ -80,12 +81,33 @@ def recipe_digest(row: Row, inputs: Inputs) -> str:
     return sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()
 
 
+def settings_digest(run: Mapping[str, Any]) -> str:
+    """Return the same of an attack that was made, whose ``run.json`` holds every default too.
+
+    A default that has changed since is no line of the recipe.
+    """
+    files = run["sha256"]["recipe"]
+
+    def plain(node: Any) -> Any:
+        if isinstance(node, list):
+            return [plain(part) for part in node if not _is_reference(part)]
+        if isinstance(node, dict):
+            return {key: plain(value) for key, value in node.items() if key != "gamma"}
+        return files.get(node, node) if isinstance(node, str) else node
+
+    return sha256(json.dumps(plain(run["settings"]), sort_keys=True).encode()).hexdigest()
+
+
 def model_digest(model: str) -> str:
     """Return what tells a model from others: a folder's content, or the name that the hub has it
     by.
     """
     folder = Path(model).expanduser()
     return folder_digest(folder) if folder.is_dir() else model
+
+
+def _is_reference(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("class_path") == REFERENCES
 
 
 def _content(place: str | None) -> Any:

@@ -379,6 +379,32 @@ def test_a_row_rests_on_its_parsers_and_its_recipe(
     assert other[f"the recipe {moved.attack}"] != origin[f"the recipe {row.attack}"]
 
 
+@pytest.mark.parametrize(
+    ("changed", "same"),
+    [
+        ({"gamma": 0.05}, True),  # a budget is the row's
+        ({"model": "elsewhere"}, True),  # the same files
+        ({"outcome": "last"}, False),  # a default of another day
+        ({"model": "another"}, False),
+    ],
+)
+def test_an_attacks_settings_count_with_their_defaults(
+    changed: dict[str, str | float], same: bool
+) -> None:
+    def run(references: bool = False, **settings: str | float) -> dict[str, object]:
+        checked = [{"class_path": "robustparse.attacks.SeenInTraining", "init_args": {}}]
+        judge = {"checkpoints": ["a.ckpt"], "agree": 1}
+        if references:
+            checked.append({"class_path": study_recipes.REFERENCES, "init_args": judge})
+        arguments = {"search": {"init_args": settings}, "constraints": checked}
+        digests = {"here": "1", "elsewhere": "1", "another": "2"}
+        return {"settings": {"init_args": arguments}, "sha256": {"recipe": digests}}
+
+    first = {"gamma": 0.15, "model": "here", "outcome": "best"}
+    digest = study_recipes.settings_digest(run(**first))
+    assert (study_recipes.settings_digest(run(True, **first | changed)) == digest) == same
+
+
 def test_a_study_refuses_a_row_before_it_is_attacked(
     commands: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
