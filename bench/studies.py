@@ -196,16 +196,19 @@ def wang2021() -> tuple[Row, ...]:
         return row(f"ewt_{name}", title, members=members)
 
     seeds = tuple(again(one, "seed_2", "seed 2", seed=2) for one in biaffine)
+    third = again(biaffine[1], "seed_3", "seed 3", seed=3)
     adversarial = tuple(
         again(one, "adversarial", "on copies", copies=Copies(one, 0.25, "changed", merged=True))
         for one in (biaffine[1], pointing[1])
     )
     full = biaffine[0]
     return (
-        *(*biaffine, *pointing, *seeds, *adversarial),
+        *(*biaffine, *pointing, *seeds, third, *adversarial),
         again(full, "capped", f"first {FIRST_VECTORS}", max_vectors=FIRST_VECTORS),
         replace(full, title=f"{full.title}, seen in training", seen=True),
-        together("biaffine_seeds", "2 seeds of biaffine, word + character", biaffine[1], seeds[1]),
+        together(
+            "biaffine_seeds", "3 seeds of biaffine, word + character", biaffine[1], seeds[1], third
+        ),
         together("biaffine_embeddings", "biaffine, all embeddings", *biaffine),
         together("stack_pointer_embeddings", "stack-pointer, all embeddings", *pointing),
     )

@@ -12,6 +12,7 @@ from robustparse.evaluation import significance
 from robustparse.evaluation.significance import (
     Interval,
     holm,
+    mean_over_seeds,
     paired_bootstrap,
     paired_permutation,
     recovered_share,
@@ -227,3 +228,33 @@ def test_chance_differences_are_rejected_as_often_as_the_level_says() -> None:
         first, second = rng.binomial(10, 0.8, size=(2, 60)).tolist()
         values.append(paired_permutation(first, second, seed=trial, draws=199))
     assert 0.02 < np.mean([value <= 0.05 for value in values]) < 0.08
+
+
+@pytest.mark.parametrize(
+    ("count", "level", "quantile"),
+    [
+        (2, 0.95, 12.7062),
+        (3, 0.95, 4.3027),
+        (4, 0.99, 5.8409),
+        (5, 0.95, 2.7764),
+        (6, 0.90, 2.0150),
+        (31, 0.95, 2.0423),
+    ],
+)
+def test_seeds_by_the_printed_quantiles_of_students_distribution(
+    count: int, level: float, quantile: float
+) -> None:
+    values = [80.0 + seed**2 / count for seed in range(count)]
+    mean = sum(values) / count
+    variance = sum((value - mean) ** 2 for value in values) / (count - 1)
+    found = mean_over_seeds(values, level=level)
+    assert found.estimate == pytest.approx(mean)
+    assert found.upper - mean == pytest.approx(quantile * math.sqrt(variance / count), rel=1e-4)
+    assert mean - found.lower == pytest.approx(found.upper - mean)
+    assert mean_over_seeds([7.0] * count, level=level) == Interval(7.0, 7.0, 7.0)
+
+
+@pytest.mark.parametrize(("values", "level"), [([], 0.95), ([80.0], 0.95), ([80.0, 81.0], 1.0)])
+def test_one_seed_has_no_interval(values: list[float], level: float) -> None:
+    with pytest.raises(ValueError, match="two seeds"):
+        mean_over_seeds(values, level=level)

@@ -5,17 +5,26 @@ paired permutation test, and that value adjusted for the number of differences (
 """
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from robustparse.errors import InputError
 from robustparse.evaluation.lines import EXAMPLES, each_line, read_summary
-from robustparse.evaluation.significance import Interval, holm, paired_bootstrap, paired_permutation
+from robustparse.evaluation.significance import (
+    AttackedCounts,
+    Interval,
+    holm,
+    paired_bootstrap,
+    paired_permutation,
+)
 from robustparse.evaluation.tally import WHEN
 from robustparse.files import as_written
 from robustparse.tasks.task import Task, named
+
+MEASURES = ("clean", "attacked", "lost", "fooled")
+"""What `compare_counts` compares systems by."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +48,64 @@ class Difference:
     points: Interval
     p: float
     adjusted: float
+
+
+@dataclass(frozen=True)
+class Tested:
+    """What one score of a system differs by from another system's.
+
+    Args:
+        points: the difference, in percentage points, with a 95 % interval.
+        p: probability of such a difference, or a larger one, if systems did not differ.
+        adjusted: the same after Holm's correction for all differences that were computed.
+    """
+
+    points: Interval
+    p: float
+    adjusted: float
+
+
+def compare_counts(
+    pairs: Sequence[tuple[AttackedCounts, AttackedCounts]],
+) -> list[Mapping[str, Tested]]:
+    """Compare systems by the counts of their sentences, each with the one before it in its pair.
+
+    Returns:
+        For each pair what the second system has more than the first: ``clean`` and ``attacked``
+        are scores, ``lost`` the points that the attack takes, and ``fooled`` the percentage of
+        sentences that it fools. Holm's correction is for all of these together.
+
+    Raises:
+        ValueError: the systems of a pair were not scored on the same sentences.
+    """
+    found = [
+        (points, paired_permutation(*of_sentences, seed=0))
+        for first, other in pairs
+        for points, of_sentences in _differences(first, other)
+    ]
+    adjusted = holm([p for _, p in found])
+    tested = [Tested(*one, value) for one, value in zip(found, adjusted, strict=True)]
+    size = len(MEASURES)
+    rows = [tested[start : start + size] for start in range(0, len(tested), size)]
+    return [dict(zip(MEASURES, row, strict=True)) for row in rows]
+
+
+def _differences(
+    first: AttackedCounts, other: AttackedCounts
+) -> list[tuple[Interval, tuple[Sequence[int], Sequence[int]]]]:
+    """Return the difference by each of `MEASURES`, and what both have of each sentence."""
+    lost = tuple(
+        [clean - attacked for clean, attacked in zip(one.clean, one.attacked, strict=True)]
+        for one in (first, other)
+    )
+    clean, fooled = (first.clean, other.clean), (first.fooled(), other.fooled())
+    ones = [1] * len(first.counted)
+    return [
+        (paired_bootstrap(_difference, clean, first.counted, seed=0), clean),
+        (other.gained(first), (first.attacked, other.attacked)),
+        (other.lost_beyond(first), (lost[0], lost[1])),
+        (paired_bootstrap(_difference, fooled, ones, seed=0), fooled),
+    ]
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,12 @@ means that under attack the defended model scores what the clean one scores with
 What a system loses to an attack is C - A. A defense is judged by both: the recovered share also
 counts what the defended model gains or loses without an attack, the difference of the two losses
 does not.
+
+An interval over sentences holds for the trained system. Where a system is trained from several
+seeds, Student's interval around their mean holds for its way of training (Student 1908).
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -142,6 +146,42 @@ def holm(values: Sequence[float]) -> list[float]:
     return adjusted
 
 
+def mean_over_seeds(values: Sequence[float], *, level: float = 0.95) -> Interval:
+    """Estimate the mean score of systems that differ only by their seed, by Student's interval.
+
+    Args:
+        values: a score of each system, two at least. With two, the 95 % interval reaches 6.4 times
+            their distance to either side.
+        level: probability inside the interval.
+
+    Raises:
+        ValueError: there are fewer than two values, or the level is not in (0, 1).
+    """
+    if len(values) < 2 or not 0 < level < 1:
+        raise ValueError(f"expected two seeds or more and a level in (0, 1), got {values}, {level}")
+    mean, degrees = float(np.mean(values)), len(values) - 1
+    error = float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    lower, upper = 0.0, math.pi / 2
+    while lower < (angle := (lower + upper) / 2) < upper:
+        inside = _within(angle, degrees) < level
+        lower, upper = (angle, upper) if inside else (lower, angle)
+    reach = error * math.sqrt(degrees) * math.tan(lower)
+    return Interval(mean, mean - reach, mean + reach)
+
+
+def _within(angle: float, degrees: int) -> float:
+    """Compute the probability that Student's t lies within +-sqrt(degrees) tan(angle).
+
+    Abramowitz and Stegun (1964), 26.7.3 and 26.7.4.
+    """
+    sine, cosine, odd = math.sin(angle), math.cos(angle), degrees % 2
+    term, total = (cosine if odd else 1.0), 0.0
+    for power in range(odd, degrees - 1, 2):
+        total += term
+        term *= cosine**2 * (power + 1) / (power + 2)
+    return 2 / math.pi * (angle + sine * total) if odd else sine * total
+
+
 @dataclass(frozen=True, slots=True)
 class AttackedCounts:
     """Correct parts of a system's answers to each sentence, before and after an attack.
@@ -157,6 +197,11 @@ class AttackedCounts:
     counted: Sequence[int]
     clean: Sequence[int]
     attacked: Sequence[int]
+
+    def fooled(self) -> list[int]:
+        """Return 1 for each sentence of which fewer parts are right under attack, 0 for others."""
+        pairs = zip(self.clean, self.attacked, strict=True)
+        return [int(attacked < clean) for clean, attacked in pairs]
 
     def lost(self) -> Interval:
         """Estimate the points that the system loses to the attack."""

@@ -1,0 +1,119 @@
+"""How sure the differences between the rows of a study are, over sentences and over seeds.
+
+    python bench/study_significance.py --study wang2021
+    python bench/study_significance.py --study wang2021 --home runs_of_seed_0 runs_of_seed_3
+
+The first table compares each finished row with the first one under the same recipe and budget: the
+difference in points with a 95 % interval of the paired bootstrap, and in brackets the p-value of
+the paired permutation test after Holm's correction for all differences of the table. The second
+one is about rows that were trained from several seeds, in one folder or in several: the mean over
+the seeds with Student's 95 % interval. Both go by the study's last score (LAS, accuracy); *fooled*
+are the sentences of which it falls.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from robustparse.evaluation.comparison import MEASURES, Tested, compare_counts
+from robustparse.evaluation.significance import Interval, mean_over_seeds
+from robustparse.tasks import task as tasks
+from studies import STUDIES
+from study_figures import result
+from study_rows import Row, Study
+from study_tables import Columns, Figures, budget, counts, markdown, shown, text
+
+Finished = tuple[Row, Figures]
+
+
+def finished(name: str, study: Study) -> Iterator[Finished]:
+    """Yield the rows of a study that are finished, with their figures."""
+    for row, gamma in study.cases:
+        path = result(name, study, row, gamma)
+        if path.exists():
+            yield row, json.loads(path.read_text("utf-8"))
+
+
+def headings(study: Study) -> dict[str, str]:
+    """Return how the table calls each of `MEASURES`."""
+    score = tasks.named(study.task).scores[-1].upper()
+    names = (f"clean {score}", f"attacked {score}", f"{score} lost", "fooled %")
+    return dict(zip(MEASURES, names, strict=True))
+
+
+def compared(rows: Sequence[Finished], study: Study) -> str:
+    """Return the table of differences to the first row under the same recipe and budget."""
+    firsts: dict[tuple[str, float | None], Figures] = {}
+    pairs = []
+    for row, figures in rows:
+        first = firsts.setdefault((row.recipe, figures["gamma"]), figures)
+        if first is not figures:
+            pairs.append((first, figures))
+    tested = compare_counts([(counts(first), counts(other)) for first, other in pairs])
+    lines = [
+        {**other, "first": first["title"], "tested": one}
+        for (first, other), one in zip(pairs, tested, strict=True)
+    ]
+    columns: Columns = {"system": text("title"), "compared with": text("first"), **ATTACKED}
+    measured = {
+        heading: lambda line, name=name: difference(line["tested"][name])  # type: ignore[misc]
+        for name, heading in headings(study).items()
+    }
+    return markdown({**columns, **measured}, lines)
+
+
+def difference(tested: Tested) -> str:
+    """Show a difference, its interval and its adjusted p-value."""
+    points = tested.points
+    return (
+        f"{points.estimate:+.1f} [{points.lower:.1f}, {points.upper:.1f}] (p {tested.adjusted:.4f})"
+    )
+
+
+def over_seeds(rows: Sequence[Finished], study: Study) -> str:
+    """Return the table of means of rows that differ only by their seed."""
+    groups: dict[tuple[str, str, float | None], list[Figures]] = {}
+    for row, figures in rows:
+        base = row.name.removesuffix(f"_seed_{row.seed}")
+        groups.setdefault((base, figures["attack"], figures["gamma"]), []).append(figures)
+    lines = [
+        {**group[0], "seeds": len(group), "means": means(group)}
+        for group in groups.values()
+        if len(group) > 1
+    ]
+    columns: Columns = {"system": text("title"), **ATTACKED, "seeds": text("seeds")}
+    measured = {
+        heading: lambda line, name=name: shown(line["means"][name])  # type: ignore[misc]
+        for name, heading in headings(study).items()
+    }
+    return markdown({**columns, **measured}, lines)
+
+
+def means(group: Sequence[Figures]) -> dict[str, Interval]:
+    """Return the mean over seeds of each of `MEASURES`."""
+    found = []
+    for one in map(counts, group):
+        clean, attacked = (100 * sum(part) / sum(one.counted) for part in (one.clean, one.attacked))
+        fooled = one.fooled()
+        found.append((clean, attacked, clean - attacked, 100 * sum(fooled) / len(fooled)))
+    return dict(zip(MEASURES, map(mean_over_seeds, zip(*found, strict=True)), strict=True))
+
+
+ATTACKED: Columns = {"attack": text("attack"), "budget %": budget}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--study", choices=sorted(STUDIES), required=True)
+    parser.add_argument("--home", type=Path, nargs="*", help="folders of runs, of a seed each")
+    options = parser.parse_args()
+    study = STUDIES[options.study]
+    places = [study.elsewhere(home.resolve(), None) for home in options.home or ()] or [study]
+    found = [list(finished(options.study, place)) for place in places]
+    print(compared(found[0], study), end="\n\n")
+    print(over_seeds([row for rows in found for row in rows], study))
+
+
+if __name__ == "__main__":
+    main()
