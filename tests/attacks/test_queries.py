@@ -13,7 +13,8 @@ WORDS = 3
 def verdict_on(states: list[tuple[int, ...]]) -> Verdict:
     """A score that tells every state from every other."""
     scores = [float(np.dot(state, (1, 300, 90_000))) for state in states]
-    return Verdict(np.array(scores), np.array([sum(state) % 2 == 1 for state in states]))
+    success = np.array([sum(state) % 2 == 1 for state in states])
+    return Verdict(np.array(scores), success, 1.0 - np.array(scores))
 
 
 def laid_out(states: NDArray[np.int16], layout: str) -> NDArray[np.int16]:
@@ -48,6 +49,8 @@ def test_states_are_numbered_in_the_order_they_were_first_asked_about(
             answer, right = queries.verdict(np.array(expected)), verdict_on(rows)
             assert answer.scores.tolist() == right.scores.tolist()
             assert answer.success.tolist() == right.success.tolist()
+            assert answer.rises is not None
+            assert answer.rises.tolist() == [1.0 - score for score in right.scores]
         charged += size
         assert (queries.charged, queries.left) == (charged, 1000 - charged)
         assert queries.unique == len(numbers) == sum(map(len, queries.asked))

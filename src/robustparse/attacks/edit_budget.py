@@ -25,4 +25,9 @@ def edit_budget(gamma: float, length: int, *, up: bool = False) -> int:
     """
     if up:
         return max(1, math.ceil(gamma * length - _ROUNDING))
-    return max(1, math.floor(gamma * length + _ROUNDING))
+    return max(1, floor_of(gamma, length))
+
+
+def floor_of(share: float, length: int) -> int:
+    """Compute floor(share * length), as exact arithmetic would."""
+    return math.floor(share * length + _ROUNDING)

@@ -75,8 +75,5 @@ class QueryCounter:
     def verdict(self, numbers: Indices) -> Verdict:
         """Look up the verdict on states that were judged, by their numbers, `(n,)`."""
         if len(self._verdicts) > 1:
-            scores = np.concatenate([verdict.scores for verdict in self._verdicts])
-            success = np.concatenate([verdict.success for verdict in self._verdicts])
-            self._verdicts = [Verdict(scores, success)]
-        (verdict,) = self._verdicts
-        return Verdict(verdict.scores[numbers], verdict.success[numbers])
+            self._verdicts = [Verdict.joined(self._verdicts)]
+        return self._verdicts[0].rows(numbers)

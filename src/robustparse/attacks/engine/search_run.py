@@ -213,6 +213,8 @@ class SearchRun:
         return self._builder.goal.judge(self.problem, self.clean, states, predictions)
 
     def _answer(self, states: States, verdict: Verdict, places: Indices) -> Answer:
-        return Answer(
+        answer = Answer(
             states, verdict.scores, verdict.success, self.problem, self.queries.left, places
         )
+        answer.rises = verdict.rises
+        return answer

@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.victim import Predictions, Victim
 from robustparse.errors import InputError
 from robustparse.metrics import PunctuationPolicy
-from robustparse.types import Example, Floats, Mask, States
+from robustparse.types import Example, Floats, Indices, Mask, States
 
 
 @dataclass(eq=False, slots=True)
@@ -17,10 +19,26 @@ class Verdict:
     """Scores `float64 (n,)`, higher is nearer the goal, and success `bool (n,)`.
 
     Scores are probabilities or fractions of a sentence, so that sentences of all lengths compare.
+    `rises` tells of each answer that succeeds how far its own score has risen since the original
+    sentence, 0 of the others, `float64 (n,)`; None from goals whose answers have no scores.
     """
 
     scores: Floats
     success: Mask
+    rises: Floats | None = None
+
+    @classmethod
+    def joined(cls, verdicts: Sequence["Verdict"]) -> "Verdict":
+        """Join verdicts of one goal, in their order."""
+        scores = np.concatenate([verdict.scores for verdict in verdicts])
+        success = np.concatenate([verdict.success for verdict in verdicts])
+        rises = [verdict.rises for verdict in verdicts if verdict.rises is not None]
+        return cls(scores, success, np.concatenate(rises) if rises else None)
+
+    def rows(self, rows: Indices) -> "Verdict":
+        """Return only these rows, which may repeat."""
+        rises = None if self.rises is None else self.rises[rows]
+        return Verdict(self.scores[rows], self.success[rows], rises)
 
 
 class Goal(ABC):

@@ -20,6 +20,8 @@ class LabelFlip(Goal):
     is counts as skipped. With a target t the score is F_t, and success is that t is the most
     probable. On ties the label with the lower id counts as the most probable.
 
+    Without a target, `rises` of a verdict are F_z of the new label z less that of the original text.
+
     Args:
         target: the label wanted; None wants any but the gold one.
     """
@@ -50,8 +52,14 @@ class LabelFlip(Goal):
     ) -> Verdict:
         """See `Goal.judge`."""
         (probabilities,) = predictions
-        wanted = probabilities.argmax(axis=1) == problem.gold
+        labels = probabilities.argmax(axis=1)
+        wanted = labels == problem.gold
         scores = probabilities[:, problem.gold].astype(np.float64, copy=False)
-        if self.target is None:
-            return Verdict(1.0 - scores, ~wanted)
-        return Verdict(scores, wanted)
+        if self.target is not None:
+            return Verdict(scores, wanted)
+        rises = np.zeros(len(scores))
+        if not wanted.all():
+            rows = np.flatnonzero(~wanted)
+            before = clean[0][0, labels[rows]].astype(np.float64)
+            rises[rows] = probabilities[rows, labels[rows]] - before
+        return Verdict(1.0 - scores, ~wanted, rises)

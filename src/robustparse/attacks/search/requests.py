@@ -239,6 +239,8 @@ class Answer(Judged):
         places: which of the states or positions of the request each row answers, `(n,)`, rising.
         similarities: the answer to `Compare`, higher is more similar, `float64 (n,)`; None where
             no constraint measures one, and to any other request.
+        rises: of the states that succeed, how far the new answer's score has risen
+            (`goals.goal.Verdict`), `float64 (n,)`; None where answers have no scores.
 
     Attributes:
         gradients: the answer to a request for a gradient, unset in any other.
@@ -249,9 +251,10 @@ class Answer(Judged):
     places: Indices = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
     gradients: WordGradients = field(init=False)
     similarities: Floats | None = None
+    rises: Floats | None = None
 
     def rows(self, rows: Indices) -> "Answer":
-        """Return only these rows."""
+        """Return only these rows, with their states, verdicts and places."""
         parts = (self.states[rows], self.scores[rows], self.success[rows])
         return Answer(*parts, self.problem, self.left, self.places[rows])
 

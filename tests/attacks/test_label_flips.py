@@ -1,0 +1,121 @@
+"""The ranking of Jin et al. 2020, equation 2: words without which another label is seen.
+
+Checked by a trace worked out by hand and by the equation written out over all words of random
+texts, in float64.
+"""
+
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from attack_fakes import FakeVictim, HashVictim, corpus
+from numpy.typing import NDArray
+from search_fakes import Labelled, Traced, trace
+
+from robustparse.attacks.attack import Attack
+from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.attacks.constraints.words import ProtectedPositions
+from robustparse.attacks.goals.attachment import AttachmentDrop
+from robustparse.attacks.goals.label_flip import LabelFlip
+from robustparse.attacks.search.importance import GreedyByImportance
+from robustparse.attacks.search.rankings import DeletedWord, UnknownWord
+from robustparse.types import Sentence
+
+LABELS = ("y", "z", "w", "v")
+
+
+class Probabilities(FakeVictim):
+    """Probabilities of four labels by text, in float64: from a table, or drawn from the text."""
+
+    def __init__(self, table: Mapping[str, Sequence[float]] = {}, kinds: int = 4) -> None:
+        super().__init__()
+        self.table, self.kinds = table, kinds
+
+    def name_ids(self, names: Sequence[str]) -> NDArray[np.int32]:
+        return np.array([LABELS.index(name) for name in names], dtype=np.int32)
+
+    def of(self, text: Sequence[str]) -> NDArray[np.float64]:
+        joined = " ".join(text)
+        if joined in self.table:
+            return np.array(self.table[joined])
+        row = np.random.default_rng(zlib.crc32(joined.encode())).random(4)
+        row[self.kinds :] = 0.0
+        return row / row.sum()
+
+    def predict(
+        self, words: NDArray[np.int32], tags: NDArray[np.int32], lengths: NDArray[np.int32]
+    ) -> tuple[NDArray[Any], ...]:
+        texts = [
+            [self.names[row] for row in some[:length]]
+            for some, length in zip(words.tolist(), lengths.tolist(), strict=True)
+        ]
+        return (np.stack([self.of(text) for text in texts]),)
+
+
+@pytest.mark.parametrize(
+    ("flip", "order"),
+    # F_y falls from 0.5 by 0.2 without p (z: 0.4 of 0.3), 0.3 without q (w: 0.7 of 0.1), 0.25
+    # without r, which leaves y. Equation 2: 0.2 + 0.1, 0.3 + 0.6, 0.25.
+    [(False, [1, 2, 0]), (True, [1, 0, 2])],
+)
+@pytest.mark.parametrize(("ranking", "gone"), [(DeletedWord, ""), (UnknownWord, "<unk> ")])
+def test_a_new_label_counts_by_the_rise_of_its_probability(ranking, gone, flip, order) -> None:
+    rows = {
+        "p q r": [0.5, 0.3, 0.1, 0.1],
+        f"{gone}q r": [0.3, 0.4, 0.2, 0.1],
+        f"p {gone}r": [0.2, 0.05, 0.7, 0.05],
+        f"p q {gone}".strip(): [0.25, 0.25, 0.25, 0.25],  # a tie: the first label is y
+    }
+    found = trace(GreedyByImportance(ranking(flip=flip)), "p q r", {}, Probabilities(rows)).requests
+    assert [int(one.split()[1]) for one in found if one.startswith("Propose")] == order
+
+
+def equation(victim: Probabilities, text: list[str], at: int, put: list[str]) -> float:
+    """I_i of the paper, with the word at a position replaced by some words or none."""
+    before, after = victim.of(text), victim.of([*text[:at], *put, *text[at + 1 :]])
+    y, z = int(before.argmax()), int(after.argmax())
+    importance = before[y] - after[y]
+    return float(importance if z == y else importance + after[z] - before[z])
+
+
+@pytest.mark.parametrize(("ranking", "put"), [(DeletedWord, []), (UnknownWord, ["<unk>"])])
+@pytest.mark.parametrize("words", ["eligible", "all"])
+def test_it_is_the_equation_on_random_texts(ranking, put, words) -> None:
+    victim, moved = Probabilities(), 0
+    for number in range(60):
+        text = [f"t{number}_{at}" for at in range(2 + number % 7)]
+        gold = LABELS[int(victim.of(text).argmax())]
+        search = Traced(GreedyByImportance(ranking(words=words, flip=True)))
+        attack = Attack(Lexicon({}), search, [ProtectedPositions([0])], goal=LabelFlip())
+        example: Any = Labelled(number, Sentence(tuple(text)), gold)
+        list(attack.sentences([example], victim))
+        visited = [int(one.split()[1]) for one in search.requests if one.startswith("Propose")]
+        weights = {at: equation(victim, text, at, put) for at in range(1, len(text))}
+        assert visited == sorted(weights, key=lambda at: -weights[at])
+        after = [victim.of([*text[:at], *put, *text[at + 1 :]]) for at in range(len(text))]
+        plain = sorted(weights, key=lambda at: after[at][LABELS.index(gold)])
+        moved += plain != visited
+    assert moved > 10  # the term changes orders
+
+
+def test_where_it_leaves_the_order_as_it_is() -> None:
+    def visited(flip: bool, goal: Any, victim: Any, examples: list[Any]) -> list[list[str]]:
+        found = []
+        for one in examples:
+            search = Traced(GreedyByImportance(DeletedWord(flip=flip)))
+            list(Attack(Lexicon({}), search, goal=goal).sentences([one], victim))
+            found.append(search.requests)
+        return found
+
+    texts: list[Any] = [
+        Labelled(number, Sentence(tuple(f"t{number}_{at}" for at in range(6))), "z")
+        for number in range(40)
+    ]
+    for goal, victim, examples in (
+        (LabelFlip(), Probabilities(kinds=2), texts),
+        (LabelFlip(target="w"), Probabilities(), texts),  # the score tells of the label wanted
+        (AttachmentDrop(least=3), HashVictim(), corpus(20)[0]),
+    ):
+        assert visited(True, goal, victim, examples) == visited(False, goal, victim, examples)
