@@ -22,20 +22,47 @@ WANG_2021: list[tuple[str, Any]] = [
     ("search.length", "words"),
 ]
 FIGURES: dict[str, list[tuple[str, Any]]] = {
-    # Jin et al. 2020: N = 50 synonyms, cosine 0.7. Their code (jind11/TextFooler and its issues 12
-    # and 43): similarity 0.5 for the published figures, in windows of 15 words, none below that,
-    # with the sentence before the change.
+    # Jin et al. 2020: N = 50 synonyms, cosine 0.7, the same part of speech, importance by deletion
+    # with equation 2. Their code (jind11/TextFooler and its issues 12 and 43): similarity 0.5 for
+    # the published figures, in windows of 15 words, with the sentence before the change.
     "textfooler": [
         ("candidates.k", 50),
         ("constraints.WordVectorCosine.minimum", 0.7),
         ("constraints.SentenceSimilarity.minimum", 0.5),
         ("constraints.SentenceSimilarity.measure", "textfooler"),
         ("constraints.SentenceSimilarity.window", 15),
-        ("constraints.SentenceSimilarity.short", "pass"),
+        ("constraints.SentenceSimilarity.short", "check"),
         ("constraints.SentenceSimilarity.reference", "current"),
-        ("constraints.TaggerTag.by_part", True),
-        ("constraints.TaggerTag.noun_verb", True),
+        ("constraints.StopWords.source", "textfooler"),
+        ("constraints.CurrentTag.window", 4),
+        ("constraints.CurrentTag.whole", 10),
+        ("constraints.CurrentTag.noun_verb", False),
+        ("search.ranking.words", "all"),
+        ("search.ranking.flip", True),
         ("search.winner", "similar"),
+        ("search.judged", "before"),
+        ("search.accept", "current"),
+    ],
+    # The code's defaults: cosine 0.5, similarity 0.7, of texts under 15 words 0.1, nouns and verbs
+    # alike, the unknown word, candidates asked about before they are judged.
+    "textfooler_released": [
+        ("candidates.k", 50),
+        ("constraints.WordVectorCosine.minimum", 0.5),
+        ("constraints.SentenceSimilarity.minimum", 0.7),
+        ("constraints.SentenceSimilarity.measure", "textfooler"),
+        ("constraints.SentenceSimilarity.window", 15),
+        ("constraints.SentenceSimilarity.short", 0.1),
+        ("constraints.SentenceSimilarity.reference", "current"),
+        ("constraints.StopWords.source", "textfooler"),
+        ("constraints.StopWords.fold", False),
+        ("constraints.CurrentTag.window", 4),
+        ("constraints.CurrentTag.whole", 10),
+        ("constraints.CurrentTag.noun_verb", True),
+        ("search.ranking.words", "all"),
+        ("search.ranking.flip", True),
+        ("search.winner", "similar"),
+        ("search.judged", "after"),
+        ("search.accept", "original"),
     ],
     # Yoo et al. 2020, section 4: the space of GloVe vectors has 50 neighbours at a cosine of 0.9,
     # words without a vector pass; widths 4 and 8. Their code: Flair's universal tags must be equal,

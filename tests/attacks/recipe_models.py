@@ -184,7 +184,7 @@ def _small(folder: Path) -> dict[str, dict[str, Any]]:
         "MaskedLM": {"model": str(folder / "bert"), "top_k": 300, "sample": 150, **short},
         "CachedCandidates": {"path": str(folder / f"cache{next(_PATHS)}.sqlite")},
         "Sememes": {"dictionary": str(folder / "sememes.json")},
-        "StopWords": {"path": str(folder / "stop.txt")},
+        "StopWords": {"path": str(folder / "stop.txt"), "source": "nltk"},
         "SentenceSimilarity": {"window": 9, **short},
         "LanguageModel": {"model": str(folder / "gpt2"), **short},
         "AttachmentDrop": {"least": 2},

@@ -39,6 +39,7 @@ RECIPES = {
     "pso": True,
     "pwws": False,
     "textfooler": False,
+    "textfooler_released": False,
     "wang2021": True,
     "wang2021_open": True,
     "zheng2020_blackbox": True,

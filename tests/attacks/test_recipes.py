@@ -28,8 +28,14 @@ PARTS: dict[str, tuple[str, str, str, str]] = {
     "textfooler": (
         "",
         "EmbeddingNeighbours",
-        "StopWords WordVectorCosine TaggerTag SentenceSimilarity",
+        "StopWords WordVectorCosine CurrentTag SentenceSimilarity",
         "GreedyByImportance(DeletedWord)",
+    ),
+    "textfooler_released": (
+        "",
+        "EmbeddingNeighbours",
+        "StopWords WordVectorCosine CurrentTag SentenceSimilarity",
+        "GreedyByImportance(UnknownWord)",
     ),
     "wang2021": (
         "AttachmentDrop",

@@ -212,6 +212,27 @@ def test_random_order_follows_from_seed_and_sentence() -> None:
     assert len(seen) > 3
 
 
+@pytest.mark.parametrize(
+    ("fraction", "visited"), [(1.0, 10), (0.3, 3), (0.29, 2), (0.1, 1), (0.09, 0), (0.9, 8)]
+)
+def test_random_order_visits_a_share_of_all_words(fraction: float, visited: int) -> None:
+    """Of ten words, two of which may not be changed; 0.3 of 10 are 3, whatever rounding says."""
+    text = "p q r s t u v w x y"
+    keep = [ProtectedPositions([0, 5])]
+    flat, seen = TableClassifier({}), set()
+    for seed in range(5):
+        found = [
+            trace(GreedyByImportance(ranking), text, {}, flat, seed=seed, constraints=keep).requests
+            for ranking in (RandomOrder(), RandomOrder(fraction=fraction))
+        ]
+        whole, some = ([one.split()[1] for one in all_[::2]] for all_ in found)
+        assert some == whole[:visited]
+        assert len(some) == min(visited, 8)
+        assert not {"0", "5"} & set(some)
+        seen.add(tuple(some))
+    assert len(seen) == (5 if visited > 1 else len(seen))
+
+
 def test_ties_break_by_position_and_candidate() -> None:
     flat = TableClassifier({"p q r": 0.0})
     assert trace(Greedy(), "p q r", LEXICON, flat).requests[2] == "Expand 110"
@@ -231,6 +252,8 @@ def test_ties_break_by_position_and_candidate() -> None:
             "accept must be one of current, original, got 'any'",
         ),
         (lambda: WeightedSaliency(gain="most"), "gain must be one of increase, score"),
+        (lambda: RandomOrder(fraction=0.0), r"fraction must be in \(0, 1\], got 0.0"),
+        (lambda: RandomOrder(fraction=1.5), r"fraction must be in \(0, 1\], got 1.5"),
         (lambda: GradientNorm(norm="l3"), "norm must be one of l1, l2, got 'l3'"),
     ],
 )

@@ -72,10 +72,24 @@ def test_stop_words_lengths_and_positions(tmp_path) -> None:
     path = str(tmp_path / "stop.txt")
     assert allowed(StopWords(path)) == "man must look , - in 1999"
     assert allowed(StopWords(path, fold=False)) == "The OLD man must look , - in 1999"
+    own = allowed(StopWords(source="textfooler"))
+    assert own == "OLD man look , - 1999"
+    assert allowed(StopWords(source="textfooler", fold=False)) == f"The {own}"
+    with pytest.raises(InputError, match=f"source: is textfooler, and path is {path}") as error:
+        StopWords(path, source="textfooler")
+    assert error.value.key == "stop words: source"
     assert allowed(MinimumLength(4)) == "must look 1999"
     assert allowed(MinimumLength(1)) == " ".join(SENTENCE.sentence.words)
     assert allowed(ProtectedPositions([0, -1, 3, 99, -99])) == "OLD man look up , - in"
     assert allowed(ProtectedPositions([0, -1]), example("a", "NN")) == ""
+
+
+def test_the_stop_words_of_textfooler_against_those_of_nltk() -> None:
+    own = StopWords(source="textfooler")._words
+    assert len(own) == 266
+    assert {"although", "hundred", "couldn't", "yourselves", "a"} <= own
+    assert not {"have", "did", "very", "#", "", "MIT License"} & own
+    assert all(word == word.lower().strip() for word in own)
 
 
 def test_spans_of_single_sentences_are_protected() -> None:

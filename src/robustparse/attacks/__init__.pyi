@@ -18,6 +18,7 @@ from .constraints.link_grammar import LinkGrammar
 from .constraints.references import ReferenceParsers
 from .constraints.sentence_constraint import SentenceConstraint
 from .constraints.similarity import SentenceSimilarity
+from .constraints.tagging.current_tag import CurrentTag
 from .constraints.tagging.perceptron import PerceptronTags
 from .constraints.tagging.pipeline_tag import PipelineTag
 from .constraints.tagging.same_tag import DictionaryTag, TaggerTag
@@ -68,6 +69,7 @@ __all__ = [
     "CharacterVariant",
     "Compare",
     "Constraint",
+    "CurrentTag",
     "DeletedWord",
     "DictionaryTag",
     "EditBudget",

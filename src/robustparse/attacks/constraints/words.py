@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from functools import cached_property
+from importlib.resources import files
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -10,7 +12,7 @@ from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.candidates.vocabulary import read_words
 from robustparse.attacks.constraints.constraint import Constraint, Masks, Words
 from robustparse.attacks.victim import Victim
-from robustparse.errors import InputError, check_least, nltk_data
+from robustparse.errors import InputError, check_choice, check_least, nltk_data
 from robustparse.types import Example, LogicalForm, Mask
 
 
@@ -18,16 +20,33 @@ class StopWords(Constraint):
     """Stop words may not be changed.
 
     Args:
-        path: a text file with one word per line; None takes NLTK's English list.
-        fold: whether casing does not count (TextAttack compares words as they are: false).
+        path: a text file with one word per line; None takes the list of `source`.
+        fold: whether casing does not count (TextAttack compares words as they are: false, and so
+            does the released code of Jin et al. 2020).
+        source: `nltk`, NLTK's English list, or `textfooler`, the 266 words of Jin et al. 2020's
+            released code. It lacks 22 of NLTK's, among them "have" and "very", and has 109 others,
+            among them "although" and "hundred".
 
     Raises:
-        InputError: the file cannot be read; NLTK's list is missing (when first used).
+        InputError: both a path and TextFooler's list are wanted; the file cannot be read; NLTK's
+            list is missing (when first used).
     """
 
-    def __init__(self, path: str | None = None, *, fold: bool = True) -> None:
-        self.path = path
-        self.fold = fold
+    def __init__(
+        self,
+        path: str | None = None,
+        *,
+        fold: bool = True,
+        source: Literal["nltk", "textfooler"] = "nltk",
+    ) -> None:
+        check_choice("stop words: source", source, ("nltk", "textfooler"))
+        if path is not None and source != "nltk":
+            raise InputError(
+                f"is {source}, and path is {path}",
+                key="stop words: source",
+                remedy="leave out one of them",
+            )
+        self.path, self.fold, self.source = path, fold, source
         if path is not None:
             self._words = self._folded(read_words(Path(path).expanduser()))
 
@@ -41,6 +60,9 @@ class StopWords(Constraint):
 
     @cached_property
     def _words(self) -> frozenset[str]:
+        if self.source == "textfooler":
+            lines = (files(__package__) / "textfooler_stop_words.txt").read_text(encoding="utf-8")
+            return self._folded([line for line in lines.splitlines() if line[:1] != "#"])
         from nltk.corpus import stopwords
 
         with nltk_data("stop words", "corpora/stopwords"):

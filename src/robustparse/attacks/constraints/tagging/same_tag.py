@@ -13,27 +13,12 @@ import numpy as np
 
 from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.constraints.constraint import Constraint, Masks, Words
+from robustparse.attacks.constraints.tagging.parts_of_speech import interchangeable
 from robustparse.attacks.constraints.tagging.perceptron import PerceptronTags
 from robustparse.attacks.tagged import tags_of, training_tags
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice
 from robustparse.tagsets import Tagset, check_tagset
-
-# The twelve parts of speech of Petrov, Das and McDonald 2012, by Penn tags and universal ones.
-_TAGS = {
-    "NOUN": "NN NNS NNP NNPS NOUN PROPN",
-    "VERB": "MD VB VBD VBG VBN VBP VBZ VERB AUX",
-    "ADJ": "JJ JJR JJS ADJ",
-    "ADV": "RB RBR RBS WRB ADV",
-    "PRON": "PRP PRP$ WP WP$ PRON",
-    "DET": "DT EX PDT WDT DET",
-    "ADP": "IN ADP SCONJ",
-    "NUM": "CD NUM",
-    "CONJ": "CC CCONJ",
-    "PRT": "POS RP TO PART",
-    ".": ". , : ! ? ( ) -LRB- -RRB- `` '' # $ PUNCT",
-}
-_PARTS = {tag: part for part, tags in _TAGS.items() for tag in tags.split()}
 
 
 class DictionaryTag(Constraint):
@@ -123,9 +108,7 @@ class TaggerTag(Constraint):
         """Tell whether a candidate with the Penn tag found may replace a word of this tag."""
         if not tag or (tagset == "xpos" and not self.by_part):
             return found == tag
-        # X stands for FW, LS, SYM and UH, as in NLTK, and for any other tag.
-        parts = {_PARTS.get(tag, "X"), _PARTS.get(found, "X")}
-        return len(parts) == 1 or (self.noun_verb and parts == {"NOUN", "VERB"})
+        return interchangeable(tag, found, self.noun_verb)
 
     @cached_property
     def _tagger(self) -> PerceptronTags:
