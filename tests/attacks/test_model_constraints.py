@@ -10,12 +10,16 @@ from types import ModuleType
 import numpy as np
 import pytest
 import torch
+from attack_fakes import HashVictim, example
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
 
+from robustparse.attacks.attack import Attack
+from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints import language_model
 from robustparse.attacks.constraints.language_model import LanguageModel, PerplexityRise
 from robustparse.attacks.constraints.sentence_constraint import Edit
 from robustparse.attacks.constraints.similarity import SentenceSimilarity
+from robustparse.attacks.search.beam import Greedy
 from robustparse.errors import InputError
 from robustparse.pretrained import Kind
 from robustparse.types import Sentence
@@ -268,8 +272,7 @@ def test_a_missing_library_or_model(monkeypatch: pytest.MonkeyPatch, tmp_path) -
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(InputError) as error:
         SentenceSimilarity("x").admits([change(0, "up")])
-    command = "run `pip install sentence-transformers`"
-    assert error.value.remedy == f"{command} (the extra `robustparse[similarity]`)"
+    assert error.value.remedy == 'run `pip install "robustparse[similarity]"`'
     library = ModuleType("sentence_transformers")
     monkeypatch.setitem(sys.modules, "sentence_transformers", library)
 
@@ -279,9 +282,19 @@ def test_a_missing_library_or_model(monkeypatch: pytest.MonkeyPatch, tmp_path) -
         raise OSError("nothing there\nat all")
 
     library.SentenceTransformer = missing
-    for name in ("some-encoder", str(tmp_path)):
+    for name, path in (("some-encoder", None), (str(tmp_path), str(tmp_path))):
         with pytest.raises(InputError, match=r"cannot be loaded \(nothing there at all\)") as error:
             SentenceSimilarity(name).admits([change(0, "up")])
-        assert error.value.key == "similarity: model"
+        assert (error.value.key, error.value.path) == ("similarity: model", path)
+        assert "model.safetensors" in (error.value.expected or "")
+        assert "`download: true`" in (error.value.remedy or "")
+    # An attack ends before it asks its victim.
+    attack = Attack(Lexicon({}), Greedy(), [SentenceSimilarity("some-encoder")])
+    victim = HashVictim()
+    with pytest.raises(
+        InputError, match="'some-encoder', which is no folder here, cannot be loaded"
+    ):
+        list(attack.run([example("a b", "NN NN")], victim))
+    assert not victim.batches
     with pytest.raises(InputError, match=r"device gpu: .*expected auto, cpu or cuda"):
         SentenceSimilarity("some-encoder", device="gpu").admits([change(0, "up")])

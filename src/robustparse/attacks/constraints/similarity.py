@@ -13,12 +13,14 @@ import numpy as np
 import torch
 
 from robustparse.attacks.constraints.sentence_constraint import Edit, Recent, SentenceConstraint
+from robustparse.attacks.victim import Victim
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError, check_choice, check_least, optional_library, reason
 from robustparse.pretrained import Precision, quiet
 from robustparse.types import Floats, Mask
 
 _REMEMBERED = 1 << 14  # texts, some kilobytes each
+_FOLDER = "a folder with modules.json, config.json, model.safetensors and tokenizer.json"
 
 
 class SentenceSimilarity(SentenceConstraint):
@@ -29,7 +31,8 @@ class SentenceSimilarity(SentenceConstraint):
     Jin et al. 2020 has it. A threshold of 0.9 means cos(theta) >= 0.9, 0.951 and 0.995.
 
     Args:
-        model: folder of a saved encoder, or a hub name (read from the local cache).
+        model: folder of a saved encoder, with its weights in `model.safetensors`, or a hub name
+            (read from the local cache).
         minimum: the least similarity (Yoo et al. 2020: 0.9, angular).
         measure: what is compared with it.
         reference: the `original` sentence, or the `current` one just before the change (Jin et al.
@@ -46,8 +49,8 @@ class SentenceSimilarity(SentenceConstraint):
         download: whether a name that is not in the local cache may be fetched.
 
     Raises:
-        InputError: when first used: the library, the model or the device
-            is missing.
+        InputError: before the first sentence is attacked: the library, the model or the device is
+            missing.
     """
 
     def __init__(
@@ -86,6 +89,10 @@ class SentenceSimilarity(SentenceConstraint):
         self.device = device
         self.download = download
         self._known: Recent[str, Floats] = Recent(_REMEMBERED)
+
+    def prepare(self, victim: Victim) -> None:
+        """Load the encoder: a missing one ends an attack before the victim is asked anything."""
+        _ = self._encoder
 
     def admits(self, edits: Sequence[Edit]) -> Mask:
         """See `SentenceConstraint.admits`."""
@@ -139,7 +146,7 @@ class SentenceSimilarity(SentenceConstraint):
 
     @cached_property
     def _encoder(self) -> Any:
-        remedy = "run `pip install sentence-transformers` (the extra `robustparse[similarity]`)"
+        remedy = 'run `pip install "robustparse[similarity]"`'
         library = optional_library("sentence_transformers", "similarity", remedy)
         path = Path(self.model).expanduser()
         device = chosen_device("device", self.device)
@@ -156,8 +163,14 @@ class SentenceSimilarity(SentenceConstraint):
                 )
             return encoder.to(getattr(torch, self.precision)).eval()
         except Exception as error:  # the library raises many types for a missing or bad model
+            what = (
+                "in this folder" if path.is_dir() else f"{self.model!r}, which is no folder here,"
+            )
             raise InputError(
-                f"the sentence encoder {self.model!r} cannot be loaded ({reason(error)})",
+                f"the sentence encoder {what} cannot be loaded ({reason(error)})",
+                path=path if path.is_dir() else None,
                 key="similarity: model",
-                remedy="give the folder of a saved one, or set `download: true` to fetch it",
+                expected=_FOLDER,
+                remedy="save one with `SentenceTransformer.save`, or name one of the hub and set "
+                "`download: true`",
             ) from error
