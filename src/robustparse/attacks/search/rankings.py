@@ -6,8 +6,8 @@ Jin et al. 2020), by probability weighted word saliency (Ren et al. 2019), by th
 gradient (Yoo and Qi 2021), or at random. The position with the highest importance comes first, the
 leftmost one on ties.
 
-By equation 2 of Jin et al. 2020 a word without which the classifier sees another label counts for
-more, by how far that label's probability rises. With two labels this leaves the order as it is.
+By equation 2 of Jin et al. 2020 a word without which the victim sees another class counts for more,
+by how far the probability of that class rises. With two classes this leaves the order as it is.
 """
 
 from abc import ABC, abstractmethod
@@ -65,8 +65,8 @@ class UnknownWord(Ranking):
     Args:
         words: which words are asked about: `eligible` ones only (Yoo et al. 2020), or `all`, stop
             words too (Jin et al. 2020, algorithm 1), which cost a query each and are never visited.
-        flip: where another label is the most probable by then, adds how far its probability rises
-            (Jin et al. 2020, equation 2). Without effect if the answers are no labels.
+        flip: where another class is the most probable by then, adds how far its probability rises
+            (Jin et al. 2020, equation 2). Without effect if the answers are no classes.
     """
 
     def __init__(self, *, words: Asked = "eligible", flip: bool = False) -> None:
