@@ -62,8 +62,12 @@ SEEDS = 10
 def read_texts(path: Path, limit: int | None) -> list[Example]:
     rows = [line.split("\t") for line in path.read_text("utf-8").splitlines() if line.strip()]
     return [
-        Example(number, Sentence(tuple(text.split())), label.strip())
-        for number, (text, label) in enumerate(rows[:limit])
+        Example(
+            number,
+            Sentence(tuple(text.split()), context=tuple(" ".join(premise).split())),
+            label.strip(),
+        )
+        for number, (*premise, text, label) in enumerate(rows[:limit])
     ]
 
 
@@ -177,7 +181,8 @@ def read_runs(path: Path) -> dict[str, list[list[dict[str, Any]]]]:
 def problem_options(parser: argparse.ArgumentParser) -> None:
     """Options for the files of a closed problem, and for the seeds."""
     parser.add_argument("--victim", type=Path, required=True, help="a classifier's file")
-    parser.add_argument("--texts", type=Path, required=True, help="lines of text TAB label")
+    parser.add_argument("--texts", type=Path, required=True, help="text or pair TAB label")
+    parser.add_argument("--dtype", choices=("float32", "float64"), default="float32")
     parser.add_argument("--synonyms", type=Path, required=True, help="JSON: word to substitutes")
     parser.add_argument("--stopwords", type=Path, required=True, help="words that are kept")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="of the random methods")
@@ -192,7 +197,7 @@ def main() -> None:
     args = parser.parse_args()
     torch.set_num_threads(1)
     runs = read_runs(args.runs)
-    victim = ModelVictim([read_victim(args.victim)])
+    victim = ModelVictim([read_victim(args.victim, getattr(torch, args.dtype))])
     figures: dict[str, Any] = {}
     for method in args.methods or [name for name in (*DETERMINISTIC, *RANDOM) if name in runs]:
         theirs = runs[method]

@@ -57,7 +57,7 @@ def main() -> None:
     methods = [*DETERMINISTIC, *RANDOM]
     parser.add_argument("--methods", nargs="+", choices=methods, default=methods)
     parser.add_argument("--peer_python", type=Path, help="an interpreter that has TextAttack")
-    parser.set_defaults(dtype="float32", threads=1, seed=0)
+    parser.set_defaults(threads=1, seed=0)
     options = parser.parse_args()
     folder, python = laid_out(options), peer_python(options.peer_python)
     lines: list[dict[str, Any]] = []

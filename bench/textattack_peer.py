@@ -8,13 +8,15 @@ Lines that are there already are not made again. In every round caches are new, 
 given one plus the round's number. Everything is TextAttack's own, with its own defaults (result
 caches, 32 texts a forward pass unless ``--batch_size`` says otherwise); only the victim and the
 table of substitutes come from outside, and ``vs_textattack.py`` sets the environment up. What the
-victim's wrapper does, from strings to probabilities, is the victim's time.
+victim's wrapper does, from strings to probabilities, is the victim's time. Of pairs only the
+hypothesis may be changed.
 """
 
 import argparse
 import json
 import sys
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,11 @@ from typing import Any
 import textattack
 import torch
 from textattack.attack_results import SkippedAttackResult, SuccessfulAttackResult
-from textattack.constraints.pre_transformation import RepeatModification, StopwordModification
+from textattack.constraints.pre_transformation import (
+    InputColumnModification,
+    RepeatModification,
+    StopwordModification,
+)
 from textattack.models.wrappers import ModelWrapper
 from textattack.search_methods import (
     AlzantotGeneticAlgorithm,
@@ -35,8 +41,10 @@ from textattack.search_methods import (
 from textattack.transformations import WordSwap
 from torch import Tensor, nn
 
-from textattack_network import PADDING, UNKNOWN, Network, read_network
+from textattack_network import PADDING, UNKNOWN, read_network
 
+Text = str | tuple[str, str]  # a pair has two
+PREMISE, HYPOTHESIS = COLUMNS = ["premise", "hypothesis"]
 WARMUP = 4  # texts attacked before the clock starts, as on the other side
 SEARCHES: dict[str, Callable[[], SearchMethod]] = {
     "greedy": GreedySearch,
@@ -60,7 +68,7 @@ class TimedVictim(ModelWrapper):
         vocabulary: word -> id.
     """
 
-    def __init__(self, model: Network, vocabulary: dict[str, int]) -> None:
+    def __init__(self, model: nn.Module, vocabulary: dict[str, int]) -> None:
         self.model, self.vocabulary = model, vocabulary
         model.get_input_embeddings = lambda: model.emb
         self.reset()
@@ -68,39 +76,50 @@ class TimedVictim(ModelWrapper):
     def reset(self) -> None:
         """Forget the seconds and the texts."""
         self.seconds = 0.0
-        self.texts: set[str] = set()
+        self.texts: set[Text] = set()
 
     @torch.no_grad()
-    def __call__(self, text_input_list: Sequence[str], **kwargs: Any) -> Tensor:
+    def __call__(self, text_input_list: Sequence[Text], **kwargs: Any) -> Tensor:
         """Probabilities ``float64 (n, classes)``: TextAttack would normalise single ones anew."""
         begin = time.perf_counter()
-        ids, lengths = self._read(text_input_list)
-        answer = torch.softmax(self.model(self.model.emb(ids), lengths).double(), -1)
+        columns = self._read(text_input_list)
+        inputs = (part for ids, lengths in columns for part in (self.model.emb(ids), lengths))
+        answer = torch.softmax(self.model(*inputs).double(), -1)
         self.seconds += time.perf_counter() - begin
         self.texts.update(text_input_list)
         return answer
 
-    def get_grad(self, text_input: str) -> dict[str, Any]:
+    def get_grad(self, text_input: Text) -> dict[str, Any]:
         """Return the gradient of the predicted label's cross-entropy towards the embeddings."""
         begin = time.perf_counter()
-        ids, lengths = self._read([text_input])
-        vectors = self.model.emb(ids).detach().requires_grad_()
-        logits = self.model(vectors, lengths)
+        columns = self._read([text_input])
+        vectors = [self.model.emb(ids).detach().requires_grad_() for ids, _ in columns]
+        inputs = zip(vectors, (lengths for _, lengths in columns), strict=True)
+        logits = self.model(*(part for column in inputs for part in column))
         loss = nn.functional.cross_entropy(logits, logits.argmax(-1))
-        (gradient,) = torch.autograd.grad(loss, vectors)
+        gradients = torch.cat(torch.autograd.grad(loss, vectors), 1)
         self.seconds += time.perf_counter() - begin
-        return {"ids": ids[0].tolist(), "gradient": gradient[0].numpy()}
+        ids = torch.cat([ids for ids, _ in columns], 1)
+        return {"ids": ids[0].tolist(), "gradient": gradients[0].numpy()}
 
-    def _tokenize(self, inputs: Sequence[str]) -> list[list[str]]:
-        return [text.split() for text in inputs]
+    def _tokenize(self, inputs: Sequence[Text]) -> list[list[str]]:
+        return [" ".join(_columns(text)).split() for text in inputs]
 
-    def _read(self, texts: Sequence[str]) -> tuple[Tensor, Tensor]:
+    def _read(self, texts: Sequence[Text]) -> list[tuple[Tensor, Tensor]]:
+        """Of each column, ids `(n, longest)` and lengths `(n,)`."""
+        return [self._ids(column) for column in zip(*map(_columns, texts), strict=True)]
+
+    def _ids(self, texts: Sequence[str]) -> tuple[Tensor, Tensor]:
         """Ids `(n, longest)` and lengths `(n,)`; an empty text is the unknown word."""
         known = self.vocabulary.get
         rows = [[known(word, UNKNOWN) for word in text.split()] or [UNKNOWN] for text in texts]
         longest = max(map(len, rows))
         padded = [row + [PADDING] * (longest - len(row)) for row in rows]
         return torch.tensor(padded), torch.tensor([len(row) for row in rows])
+
+
+def _columns(text: Text) -> tuple[str, ...]:
+    return (text,) if isinstance(text, str) else text
 
 
 class TableSwap(WordSwap):
@@ -125,7 +144,8 @@ def attack(method: str, victim: TimedVictim, options: argparse.Namespace) -> tex
     )
     stop = options.stopwords.read_text("utf-8").split()
     table = json.loads(options.synonyms.read_text("utf-8"))
-    constraints = [RepeatModification(), StopwordModification(stopwords=stop)]
+    kept = InputColumnModification(COLUMNS, {PREMISE})
+    constraints = [RepeatModification(), StopwordModification(stopwords=stop), kept]
     return textattack.Attack(goal, constraints, TableSwap(table), SEARCHES[method]())
 
 
@@ -135,15 +155,19 @@ def attacked(
     """Return what became of a text. Its random choices follow only from the seed and its index."""
     textattack.shared.utils.set_seed(seed + row["index"])
     victim.reset()
+    text: Any = row["text"]
+    if row["premise"]:
+        text = OrderedDict({PREMISE: row["premise"], HYPOTHESIS: row["text"]})
     # The processor's clock can take a fifth of a millisecond to read: never within the wall's time.
     begin_cpu, begin = time.process_time(), time.perf_counter()
-    result = one.attack(row["text"], int(row["label"]))
+    result = one.attack(text, int(row["label"]))
     seconds, cpu = time.perf_counter() - begin, time.process_time() - begin_cpu
     kind = {SkippedAttackResult: "skipped", SuccessfulAttackResult: "success"}.get(
         type(result), "failed"
     )
-    before = result.original_result.attacked_text.words
-    after = result.perturbed_result.attacked_text.words
+    first = len(row["premise"].split())
+    before = result.original_result.attacked_text.words[first:]
+    after = result.perturbed_result.attacked_text.words[first:]
     if before != row["text"].split():
         sys.exit(f"text {row['index']}: TextAttack splits it in another way: {before}")
     return {

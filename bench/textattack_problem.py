@@ -2,7 +2,7 @@
 
 All of it is made once, into files that say everything: words in lower case without punctuation, so
 that a text has the same words wherever it is split; a table of substitutes; a list of stop words;
-a classifier trained here.
+a classifier trained here. A text may have a premise, which nobody changes.
 """
 
 import json
@@ -17,19 +17,23 @@ from robustparse.attacks.candidates.union import in_casing_of
 from robustparse.attacks.constraints.words import StopWords
 from robustparse.errors import InputError
 from robustparse.files import read_text, write_text
-from robustparse.models import WordLSTM
+from robustparse.models import TextClassifier
 from robustparse.models.encoders.word_table import UNKNOWN
 from robustparse.types import Example, Sentence
 from textattack_victim import untrained
 
 # What both sides hold to be one word: letters and digits, with apostrophes and hyphens inside.
 WORD = re.compile(r"[a-z0-9]+(?:['-][a-z0-9]+)*")
+ENTAILMENT = ("contradiction", "entailment", "neutral")
 BATCH, EPOCHS, LEARNING_RATE = 64, 4, 3e-3
 DROPPED = 0.05  # share of the words hidden in training, so that the unknown word means something
 
 
 def read_texts(path: Path, limit: int | None = None) -> list[Example]:
-    """Return the first texts of a file of ``text TAB label`` lines that have a word.
+    """Return the first texts of a file that have a word, in each column.
+
+    Lines are ``text TAB label`` or ``premise TAB hypothesis TAB label``; a label is a whole number,
+    or one of entailment, which counts from 0 in the order of the alphabet.
 
     Raises:
         InputError: the file cannot be read, or a line has another form.
@@ -40,14 +44,18 @@ def read_texts(path: Path, limit: int | None = None) -> list[Example]:
             continue
         if len(texts) == limit:
             break
-        text, tab, label = line.rpartition("\t")
-        if not tab or not label.strip().isdigit():
+        *columns, label = line.split("\t")
+        label = label.strip()
+        named = str(ENTAILMENT.index(label)) if label in ENTAILMENT else label
+        if not 1 <= len(columns) <= 2 or not named.isdigit():
             raise InputError(
-                f"{path}:{number}: found {line[:40]!r}, expected `text<TAB>label` with a whole "
-                "number as the label"
+                f"{path}:{number}: found {line[:40]!r}, expected `text<TAB>label` or a pair, with "
+                f"a whole number as the label, or {', '.join(ENTAILMENT)}"
             )
-        if words := WORD.findall(text.lower()):
-            texts.append(Example(number - 1, Sentence(tuple(words)), label.strip()))
+        *context, words = (tuple(WORD.findall(column.lower())) for column in columns)
+        if words and all(context):
+            sentence = Sentence(words, context=context[0] if context else ())
+            texts.append(Example(number - 1, sentence, named))
     return texts
 
 
@@ -55,14 +63,24 @@ def kept_texts(path: Path) -> list[Example]:
     """Return the texts of a file that `keep_texts` made."""
     rows = map(json.loads, read_text(path).splitlines())
     return [
-        Example(row["index"], Sentence(tuple(row["text"].split())), row["label"]) for row in rows
+        Example(
+            row["index"],
+            Sentence(tuple(row["text"].split()), context=tuple(row["premise"].split())),
+            row["label"],
+        )
+        for row in rows
     ]
 
 
 def keep_texts(path: Path, texts: Sequence[Example]) -> None:
-    """One JSON object a line: index, text, label."""
+    """One JSON object a line: index, premise, text, label."""
     rows = (
-        {"index": text.id, "text": " ".join(text.sentence.words), "label": text.gold}
+        {
+            "index": text.id,
+            "premise": " ".join(text.sentence.context),
+            "text": " ".join(text.sentence.words),
+            "label": text.gold,
+        }
         for text in texts
     )
     write_text(path, "".join(json.dumps(row) + "\n" for row in rows))
@@ -102,11 +120,12 @@ def stop_words(texts: Sequence[Example]) -> list[str]:
     return sorted(found)
 
 
-def train(texts: Sequence[Example], seed: int, size: int) -> WordLSTM:
+def train(texts: Sequence[Example], seed: int, size: int, arch: str = "lstm") -> TextClassifier:
     """Return a classifier in evaluation mode; ``size`` of embeddings and each direction."""
-    words = sorted({word for text in texts for word in text.sentence.words})
+    sentences = [text.sentence for text in texts]
+    words = sorted({word for one in sentences for word in (*one.context, *one.words)})
     classes = 1 + max(int(text.gold) for text in texts)
-    model = untrained(words, classes, size, size, seed)
+    model = untrained(words, classes, size, size, seed, arch)
     rng = torch.Generator().manual_seed(seed)
     data = model.encode(texts)
     adam = torch.optim.Adam(model.parameters(), LEARNING_RATE)

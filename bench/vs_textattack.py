@@ -2,7 +2,8 @@
 
     python bench/vs_textattack.py --folder FOLDER --json
 
-Both attack the same BiLSTM classifier (the same weights, the same probabilities), trained here on
+Both attack the same classifier (the same weights, the same probabilities), a BiLSTM, or of pairs
+InferSent or ESIM (``--arch``), whose premises nobody changes. It is trained here on
 ``FOLDER/train.tsv``, on the first texts of ``FOLDER/test.tsv``, with the same substitutes of every
 word, each word changed once at most and stop words kept. Substitutes are all of WordNet's synonyms,
 as in Ren et al. (2019), or the 50 nearest words among ``--vectors``, as in Jin et al. (2020). The
@@ -97,7 +98,7 @@ def prepared(options: argparse.Namespace, work: Path) -> Path:
     files = [options.folder / f"{split}.tsv" for split in ("train", "test")]
     files += [options.vectors] if options.vectors else []
     content = b"".join(sha256(path.read_bytes()).digest() for path in files)
-    names = "texts population_texts candidates size seed rounds population_rounds seeds"
+    names = "texts population_texts candidates size arch seed rounds population_rounds seeds"
     settings = [getattr(options, name) for name in f"{names} dtype threads".split()]
     folder = work / sha256(content + json.dumps(settings).encode()).hexdigest()[:12]
     if (folder / "victim.pt").exists():
@@ -113,7 +114,7 @@ def prepared(options: argparse.Namespace, work: Path) -> Path:
     table = substitutes(texts, generator, most)
     write_text(folder / "synonyms.json", json.dumps(table))
     write_text(folder / "stopwords.txt", "\n".join(stop_words(texts)) + "\n")
-    model = train(read_texts(files[0]), options.seed, options.size)
+    model = train(read_texts(files[0]), options.seed, options.size, options.arch)
     torch.save(file_of(model), folder / "victim.part")
     os.replace(folder / "victim.part", folder / "victim.pt")
     return folder
@@ -227,6 +228,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, required=True, help="holds train.tsv and test.tsv")
     parser.add_argument("--vectors", type=Path, help="substitutes are neighbours in this file")
     parser.add_argument("--candidates", type=int, help="most substitutes of a word")
+    parser.add_argument("--arch", choices=("lstm", "infersent", "esim"), default="lstm")
     parser.add_argument("--size", type=int, default=32, help="of the victim's layers")
     parser.add_argument("--texts", type=int, default=200, help="texts attacked")
     parser.add_argument("--population_texts", type=int, default=200, help="by pso and genetic")

@@ -76,8 +76,8 @@ def test_a_problem_has_a_folder_of_its_own(tmp_path: Path, command: list[str]) -
     folder = parity_runs.laid_out(options)
     rows = [json.loads(line) for line in (folder / "texts.jsonl").read_text().splitlines()]
     assert rows == [
-        {"index": 0, "text": "a b", "label": "1"},
-        {"index": 1, "text": "b c", "label": "0"},
+        {"index": 0, "premise": "", "text": "a b", "label": "1"},
+        {"index": 1, "premise": "", "text": "b c", "label": "0"},
     ]
     assert (folder / "victim.pt").read_text() == "weights"
     assert (folder / "synonyms.json").read_text() == INPUTS["synonyms"]

@@ -28,7 +28,7 @@ class Table(CandidateGenerator):
 
 
 def test_texts_have_the_same_words_to_both_sides(tmp_path: Path) -> None:
-    (tmp_path / "t.tsv").write_text('"It\'s" well-made -- a 2nd\t(try)! \t1\n\n... !\t0\nbad\t0\n')
+    (tmp_path / "t.tsv").write_text('"It\'s" well-made -- a 2nd (try)! \t1\n\n... !\t0\nbad\t0\n')
     texts = read_texts(tmp_path / "t.tsv")
     assert [text.sentence.words for text in texts] == [
         ("it's", "well-made", "a", "2nd", "try"),
@@ -38,9 +38,14 @@ def test_texts_have_the_same_words_to_both_sides(tmp_path: Path) -> None:
     assert len(read_texts(tmp_path / "t.tsv", 1)) == 1
     textattack_problem.keep_texts(tmp_path / "kept.jsonl", texts)
     assert kept_texts(tmp_path / "kept.jsonl") == texts
+    (tmp_path / "p.tsv").write_text("A dog .\tIt ran\tneutral\n...\tIt ran\tneutral\n")
+    pairs = read_texts(tmp_path / "p.tsv")
+    assert pairs == [Example(0, Sentence(("it", "ran"), context=("a", "dog")), "2")]
+    textattack_problem.keep_texts(tmp_path / "kept.jsonl", pairs)
+    assert kept_texts(tmp_path / "kept.jsonl") == pairs
 
 
-@pytest.mark.parametrize("line", ["no label", "text\tpositive"])
+@pytest.mark.parametrize("line", ["no label", "text\tpositive", "a\tb\tc\t1"])
 def test_a_line_of_another_form_is_an_error(tmp_path: Path, line: str) -> None:
     (tmp_path / "t.tsv").write_text(f"fine\t1\n{line}\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"t\.tsv:2: found '"):
@@ -68,10 +73,10 @@ def test_stop_words_of_the_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert stop_words(read_texts(tmp_path / "t.tsv")) == ["the"]
 
 
-@pytest.mark.parametrize("arch", ["lstm", "bow"])
+@pytest.mark.parametrize("arch", ["lstm", "bow", "infersent", "esim"])
 def test_both_sides_read_the_same_network_from_a_file(tmp_path: Path, arch: str) -> None:
     words = [f"w{number}" for number in range(7)]
-    saved = file_of(untrained(words, 3, 5, 4, seed=0))
+    saved = file_of(untrained(words, 3, 5, 4, seed=0, arch="lstm" if arch == "bow" else arch))
     if arch == "bow":
         weights = {"emb.weight": torch.randn(9, 5), "out.weight": torch.randn(3, 5)}
         saved |= {"arch": arch, "state_dict": weights | {"out.bias": torch.randn(3)}}
@@ -79,14 +84,22 @@ def test_both_sides_read_the_same_network_from_a_file(tmp_path: Path, arch: str)
     network, ids = read_network(tmp_path / "victim.pt", torch.float64)
     model = read_victim(tmp_path / "victim.pt", torch.float64)
     texts = [("w6", "w0", "never", "w3"), ("w1",), ("w2", "w5", "w5", "w4")]
-    for some in (texts, texts[::2]):
-        rows = [torch.tensor([ids.get(word, 1) for word in text]) for text in some]
-        padded = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
-        theirs = network(network.emb(padded), torch.tensor([len(row) for row in rows]))
-        examples = [Example(id_, Sentence(text), "2") for id_, text in enumerate(some)]
+    contexts = [("w5", "w1"), ("w6", "never", "w2"), ("w5", "w1")] if model.reads_pairs else ()
+    for chosen in (slice(None), slice(None, None, 2)):
+        some = list(zip(*filter(None, (contexts[chosen], texts[chosen])), strict=True))
+        inputs = []
+        for column in zip(*some, strict=True):
+            rows = [torch.tensor([ids.get(word, 1) for word in text]) for text in column]
+            padded = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+            inputs += [network.emb(padded), torch.tensor([len(row) for row in rows])]
+        theirs = network(*inputs)
+        examples = [
+            Example(id_, Sentence(text, context=context[0] if context else ()), "2")
+            for id_, (*context, text) in enumerate(some)
+        ]
         ours = model(model.encode(examples).batch(range(len(some)), 1.0))
         torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
-    for name, weight in saved["state_dict"].items() if arch == "lstm" else ():
+    for name, weight in saved["state_dict"].items() if arch != "bow" else ():
         assert torch.equal(file_of(model.float())["state_dict"][name], weight)
 
 

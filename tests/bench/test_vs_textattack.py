@@ -85,7 +85,7 @@ def test_what_was_measured_in_another_way_is_not_gone_on_with(
     vectors.write_text("fine 1 0\nlovely 1 0\n")
     names = ("population_texts", "rounds", "population_rounds", "seeds", "threads")
     given = {"folder": corpus(tmp_path), "vectors": vectors, "texts": 4, "candidates": 3}
-    given |= {"size": 2, "seed": 0, "dtype": "float32", **dict.fromkeys(names, 1)}
+    given |= {"size": 2, "arch": "lstm", "seed": 0, "dtype": "float32", **dict.fromkeys(names, 1)}
 
     def folder(**changed: object) -> Path:
         return vs_textattack.prepared(argparse.Namespace(**given | changed), tmp_path / "work")
