@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Ids = NDArray[np.int32]  # rows and tags of a victim
 States = NDArray[np.int16]  # of searches, (n, words)
+View = Literal["text", "joined"]  # what of a pair a constraint sees: the text, or both as one
 Heads = NDArray[np.int16]  # of parses, (n, words), 0 is ROOT
 
 
@@ -35,6 +36,11 @@ class Sentence:
 
     def __len__(self) -> int:
         return len(self.words)
+
+    @property
+    def joined(self) -> "Sentence":
+        """Both texts of a pair as one without tags, the context first; a single text as it is."""
+        return Sentence((*self.context, *self.words)) if self.context else self
 
     @property
     def tags(self) -> tuple[str, ...]:

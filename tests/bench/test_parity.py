@@ -1,5 +1,6 @@
-"""Outcomes of TextAttack on the same closed problem, where the data of the bench are there; how
-its runs are read and averaged; a BiLSTM against one written another way.
+"""Outcomes of TextAttack on the same closed problem: of single texts where the data of the bench
+are there, of pairs as recorded in ``parity_pairs``; how its runs are read and averaged; a BiLSTM
+against one written another way.
 """
 
 import json
@@ -11,12 +12,14 @@ from typing import Any
 
 import pytest
 import torch
+from pair_victims import write_victim
 from torch import nn
 
 import parity
 from robustparse.errors import InputError
 
 ROOT = Path(__file__).parents[2]
+PAIRS = Path(__file__).parent / "parity_pairs"
 FOLDER = Path(os.environ.get("ROBUSTPARSE_SHARED", "/nowhere")) / "parity" / "textattack"
 
 needs_runs = pytest.mark.skipif(
@@ -57,6 +60,27 @@ def test_random_searches_agree_in_distribution() -> None:
     for one in found.values():
         assert abs(one["success_difference"]) <= 2.0
         assert abs(one["charged_ratio"] - 1) <= 0.05
+
+
+@pytest.mark.parametrize("arch", ["infersent", "esim"])
+def test_deterministic_searches_agree_on_pairs(
+    arch: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # `parity_runs.py --dtype float64` made the runs, with these files and this victim.
+    pairs, runs = PAIRS / "pairs.tsv", PAIRS / f"runs_{arch}.jsonl"
+    write_victim(tmp_path / "victim.pt", arch, parity.read_texts(pairs, None))
+    files = {"victim": tmp_path / "victim.pt", "texts": pairs, "runs": runs}
+    files |= {"synonyms": PAIRS / "synonyms.json", "stopwords": PAIRS / "stopwords.txt"}
+    options = [str(part) for name, path in files.items() for part in (f"--{name}", path)]
+    monkeypatch.setattr(sys, "argv", ["parity.py", *options, "--dtype", "float64", "--json"])
+    parity.main()
+    found = json.loads(capsys.readouterr().out)
+    assert list(found) == list(parity.DETERMINISTIC)
+    for figures in found.values():
+        assert figures["agreement"] == 1.0, figures
+        assert 0 < figures["success"] < 100
+    for lines in parity.read_runs(runs).values():
+        assert {line["kind"] for line in lines[0]} == {"success", "failed", "skipped"}
 
 
 def run_line(method: str, index: int, kind: str, queries: int, unique: int = 1) -> dict[str, Any]:

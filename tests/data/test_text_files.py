@@ -303,3 +303,40 @@ def test_test_texts_among_the_training_texts_are_counted(
     assert not list(TextDataModule(folder="sample").doubts())
     (warning,) = TextDataModule(folder=str(shared / "data/classification/sick")).doubts()
     assert "46 of the 4926 texts" in warning
+
+
+def test_long_texts_are_left_out_and_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "train.tsv"
+    path.write_text("a b\tc\tno\na b c d\te\tno\na\tb c d e\tyes\na\tb c d\tyes\n")
+    data = TextDataModule(folder=str(tmp_path), max_length=3, long_texts="omit")
+    for _ in range(2):
+        assert [example.id for example in data.read(path)] == [0, 3]
+    (warning,) = caplog.messages
+    assert warning.startswith(f"{path}: 2 of 4 lines are left out")
+    assert warning.endswith("line 2")
+    data.max_length = 4
+    assert [example.id for example in data.read(path)] == [0, 1, 2, 3]
+    assert len(caplog.messages) == 1
+    data.max_length = 1
+    with pytest.raises(InputError) as caught:
+        data.read(path)
+    assert (caught.value.path, "data.init_args.max_length" in str(caught.value.expected)) == (
+        str(path),
+        True,
+    )
+    with pytest.raises(InputError) as caught:
+        TextDataModule(folder=str(tmp_path), max_length=3).read(path)
+    assert (caught.value.line, "long_texts" in str(caught.value.remedy)) == (2, True)
+
+
+def test_copies_follow_the_last_training_text(tmp_path: Path) -> None:
+    train, copies = tmp_path / "train.tsv", tmp_path / "copies.tsv"
+    train.write_text("a b c d\tno\na\tno\nb\tyes\n")
+    copies.write_text("c\tyes\n")
+    data = TextDataModule(
+        train_file=str(train), augmented_files=[str(copies)], max_length=3, long_texts="omit"
+    )
+    ids = [example.id for example in (*data.train_examples, *data.augmented_examples)]
+    assert ids == [1, 2, 3]

@@ -151,7 +151,7 @@ class DataModule(pl.LightningDataModule):
     @cached_property
     def augmented_examples(self) -> list[Example]:
         """The perturbed copies that are trained on; their ids follow the training texts'."""
-        first = len(self.train_examples)
+        first = 1 + self.train_examples[-1].id
         return [replace(copy, id=id_) for id_, (_, copy) in enumerate(self.copies, start=first)]
 
     @cached_property

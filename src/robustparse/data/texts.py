@@ -1,14 +1,18 @@
 """Labelled texts in files and datasets, and the embedded sample of reviews, as training data."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from pytorch_lightning.utilities import rank_zero_only
 
 from robustparse.data.datamodule import DataModule
 from robustparse.data.text_files import find_split, read_texts
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_choice
 from robustparse.types import Example
 
+warn = rank_zero_only(logging.getLogger(__name__).warning)  # not in every process
 _LIMIT = "data.init_args.max_length"
 
 
@@ -20,16 +24,40 @@ class TextDataModule(DataModule):
     Args:
         columns: the names of the columns of text and label, or of both texts of a pair and of
             their label, where columns have names.
+        long_texts: ``refuse`` texts over ``max_length``, of a pair either of them; or ``omit``
+            their lines, with a warning that counts them.
         settings: see `DataModule`.
     """
 
-    def __init__(self, columns: list[str] | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        columns: list[str] | None = None,
+        long_texts: Literal["refuse", "omit"] = "refuse",
+        **settings: Any,
+    ) -> None:
         super().__init__(**settings)
-        self.columns = columns
+        check_choice("data.init_args.long_texts", long_texts, ("refuse", "omit"))
+        self.columns, self.long_texts = columns, long_texts
+        self._shortened: set[str] = set()
 
     def read(self, path: str | Path) -> list[Example]:
         """See `read_texts`."""
-        return read_texts(path, self.columns, self.max_length, limit=_LIMIT)
+        if self.long_texts == "refuse":
+            setting = f"{_LIMIT}, set data.init_args.long_texts to omit,"
+            return read_texts(path, self.columns, self.max_length, limit=setting)
+        read = read_texts(path, self.columns)
+        kept = [example for example in read if _longest(example) <= self.max_length]
+        if not kept:
+            expected = f"one of {self.max_length} words at most, or a higher {_LIMIT}"
+            raise InputError("every text is too long", path=path, expected=expected)
+        if len(kept) < len(read) and str(path) not in self._shortened:
+            self._shortened.add(str(path))
+            first = next(one for one in read if _longest(one) > self.max_length)
+            warn(
+                f"{path}: {len(read) - len(kept)} of {len(read)} lines are left out, over the "
+                f"{_LIMIT} of {self.max_length}, the first is line {first.id + 1}"
+            )
+        return kept
 
     def sample(self, split: str) -> list[Example]:
         """Return a split of the sample that the seed gives."""
@@ -70,3 +98,7 @@ class TextDataModule(DataModule):
                 f"{path}: {len(both)} of the {len(test)} texts are in the training file too, the "
                 f"first in line {both[0].id + 1}: scores on this file are too high"
             )
+
+
+def _longest(example: Example) -> int:
+    return max(len(example.sentence.context), len(example.sentence))

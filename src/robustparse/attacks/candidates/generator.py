@@ -36,6 +36,11 @@ class Slot:
         """The corpus' tag of the word by the sentence's own tagset, empty where there is none."""
         return self.tagged(None)[1]
 
+    @property
+    def joined(self) -> "Slot":
+        """The same word in both texts of a pair as one (`Sentence.joined`)."""
+        return Slot(self.id, self.sentence.joined, len(self.sentence.context) + self.position)
+
     def tagged(self, tagset: Tagset | None) -> tuple[Tagset, str]:
         """Return a tagset, by default the sentence's own, and the word's tag in it, or nothing."""
         tagset = tagset or self.sentence.tagset

@@ -6,12 +6,14 @@ compared with theirs. Both change a word once at most, which `Repeat` demands of
 """
 
 from collections.abc import Sequence
+from typing import get_args
 
 import numpy as np
 
 from robustparse.attacks.constraints.sentence_constraint import Edit, SentenceConstraint
 from robustparse.attacks.edit_budget import check_gamma, edit_budget
-from robustparse.types import Mask
+from robustparse.errors import check_choice
+from robustparse.types import Mask, View
 
 
 class EditBudget(SentenceConstraint):
@@ -21,26 +23,30 @@ class EditBudget(SentenceConstraint):
 
     Args:
         gamma: the fraction, in (0, 1] (0.15, the largest one of Zheng et al. 2020).
+        view: what counts as the sentence's words: its own only, or with those of the other text of
+            a pair (`joined`, as TextAttack counts).
     """
 
     is_model = False
 
-    def __init__(self, gamma: float = 0.15) -> None:
+    def __init__(self, gamma: float = 0.15, *, view: View = "text") -> None:
         check_gamma(gamma, "edit budget")
-        self.gamma = gamma
+        check_choice("edit budget: view", view, get_args(View))
+        self.gamma, self.view = gamma, view
 
     def admits(self, edits: Sequence[Edit]) -> Mask:
         """See `SentenceConstraint.admits`."""
+        joined = self.view == "joined"
         changed = [
             sum(map(str.__ne__, edit.sentence.words, edit.changed))
-            <= edit_budget(self.gamma, len(edit.current))
+            <= edit_budget(self.gamma, len(edit.joined.current if joined else edit.current))
             for edit in edits
         ]
         return np.array(changed, dtype=np.bool_)
 
     def most_edits(self, words: int) -> int:
         """See `SentenceConstraint.most_edits`."""
-        return edit_budget(self.gamma, words)
+        return words if self.view == "joined" else edit_budget(self.gamma, words)
 
 
 class Repeat(SentenceConstraint):

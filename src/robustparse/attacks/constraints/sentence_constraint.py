@@ -6,7 +6,7 @@ the scheduler asks about every candidate of an `Expand`, in all live sentences a
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Generic, TypeVar
 
@@ -43,6 +43,17 @@ class Edit:
     def changed(self) -> tuple[str, ...]:
         """The words after the change."""
         return (*self.current[: self.position], self.word, *self.current[self.position + 1 :])
+
+    @property
+    def joined(self) -> "Edit":
+        """The same change in both texts of a pair as one (`Sentence.joined`)."""
+        context = self.sentence.context
+        return replace(
+            self,
+            sentence=self.sentence.joined,
+            current=(*context, *self.current),
+            position=len(context) + self.position,
+        )
 
 
 class SentenceConstraint(Constraint, ABC):

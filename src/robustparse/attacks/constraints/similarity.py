@@ -7,7 +7,7 @@ sentence-transformers does, if that is installed.
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from robustparse.attacks.victim import Victim
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError, check_choice, check_least, optional_library, reason
 from robustparse.pretrained import Precision, quiet
-from robustparse.types import Floats, Mask
+from robustparse.types import Floats, Mask, View
 
 _REMEMBERED = 1 << 14  # texts, some kilobytes each
 _FOLDER = "a folder with modules.json, config.json, model.safetensors and tokenizer.json"
@@ -42,6 +42,8 @@ class SentenceSimilarity(SentenceConstraint):
         short: `check` sentences shorter than the window whole, or let them `pass` (as Yoo et al.
             2020 do, which leaves short sentences unconstrained). A number checks them whole against
             this minimum instead (the released code of Jin et al. 2020: 0.1, `textfooler`).
+        view: what a sentence is of a pair: its own text, or both texts joined (as TextAttack has
+            it), in which the window and `short` are then counted.
         batch_texts: texts of one forward pass.
         precision: number format of the encoder; float64 makes similarities independent of batching
             to the last digits, the others up to rounding.
@@ -62,6 +64,7 @@ class SentenceSimilarity(SentenceConstraint):
         reference: Literal["original", "current"] = "original",
         window: int | None = None,
         short: Literal["check", "pass"] | float = "check",
+        view: View = "text",
         batch_texts: int = 64,
         precision: Precision = "float32",
         device: str = "auto",
@@ -69,6 +72,7 @@ class SentenceSimilarity(SentenceConstraint):
     ) -> None:
         check_choice("similarity: measure", measure, ("cosine", "angular", "textfooler"))
         check_choice("similarity: reference", reference, ("original", "current"))
+        check_choice("similarity: view", view, get_args(View))
         if isinstance(short, str):
             check_choice("similarity: short", short, ("check", "pass"))
         elif not -1.0 <= short <= 1.0:
@@ -84,6 +88,7 @@ class SentenceSimilarity(SentenceConstraint):
         self.reference = reference
         self.window = window
         self.short = short
+        self.view = view
         self.batch_texts = batch_texts
         self.precision: Precision = precision
         self.device = device
@@ -96,7 +101,8 @@ class SentenceSimilarity(SentenceConstraint):
 
     def admits(self, edits: Sequence[Edit]) -> Mask:
         """See `SentenceConstraint.admits`."""
-        short = np.array([len(edit.current) < (self.window or 0) for edit in edits], dtype=np.bool_)
+        seen = map(self._seen, edits)
+        short = np.array([len(edit.current) < (self.window or 0) for edit in seen], dtype=np.bool_)
         passed = short & (self.short == "pass")
         checked = [edit for edit, free in zip(edits, passed.tolist(), strict=True) if not free]
         least = self.minimum if isinstance(self.short, str) else self.short
@@ -110,6 +116,7 @@ class SentenceSimilarity(SentenceConstraint):
         Short sentences that pass unchecked are measured too, whole.
         """
         by_original = self.reference == "original"
+        edits = list(map(self._seen, edits))
         return self.between(
             [self._text(edit, edit.changed) for edit in edits],
             [
@@ -128,6 +135,9 @@ class SentenceSimilarity(SentenceConstraint):
             return cosines
         theta: Floats = np.arccos(np.clip(cosines, -1.0, 1.0))
         return 1.0 - (theta / np.pi if self.measure == "angular" else theta)
+
+    def _seen(self, edit: Edit) -> Edit:
+        return edit.joined if self.view == "joined" else edit
 
     def _text(self, edit: Edit, words: Sequence[str]) -> str:
         """Cut the window out of the words; at the ends it keeps its size."""

@@ -7,7 +7,7 @@ Jin et al. 2020 compare parts of speech instead of tags.
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from robustparse.attacks.tagged import tags_of, training_tags
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice
 from robustparse.tagsets import Tagset, check_tagset
+from robustparse.types import View
 
 
 class DictionaryTag(Constraint):
@@ -62,6 +63,7 @@ class TaggerTag(Constraint):
             where a sentence has them. `penn` and `universal` are other names of the two.
         noun_verb: whether a noun may replace a verb and a verb a noun too, as Jin et al. 2020 have
             it; needs parts of speech.
+        view: what the tagger reads of a pair: the text, or both texts joined (as in TextAttack).
 
     Raises:
         InputError: when first used: NLTK's tagger data is missing.
@@ -76,9 +78,12 @@ class TaggerTag(Constraint):
         reference: Literal["corpus", "tagger"] = "corpus",
         tagset: Literal["xpos", "upos", "penn", "universal"] | None = None,
         noun_verb: bool = False,
+        view: View = "text",
     ) -> None:
         check_choice("tagger: reference", reference, ("corpus", "tagger"))
         check_choice("tagger: tagset", tagset or "xpos", ("xpos", "upos", "penn", "universal"))
+        check_choice("tagger: view", view, get_args(View))
+        self.view = view
         self.by_part = tagset in ("upos", "universal")
         if noun_verb and not self.by_part:
             raise InputError(
@@ -95,9 +100,8 @@ class TaggerTag(Constraint):
         """See `Constraint.accept`."""
         # The word itself comes first: with it the sentence is the original.
         words = [[slot.word, *some] for slot, some in zip(slots, candidates, strict=True)]
-        tags = self._tagger.substituted(
-            [(slot.sentence.words, slot.position) for slot in slots], words
-        )
+        seen = [slot.joined for slot in slots] if self.view == "joined" else slots
+        tags = self._tagger.substituted([(one.sentence.words, one.position) for one in seen], words)
         masks = []
         for slot, (own, *found) in zip(slots, tags, strict=True):
             tagset, tag = slot.tagged(self.tagset) if self.reads_tags else ("xpos", own)
