@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from studies_jin2020 import JIN2020, SWAP
 from study_rows import BEST, RUNS, Copies, Row, Study, percent
 
 CHARACTER = "zheng2020_blackbox_character"
@@ -218,9 +219,6 @@ REVIEWS = partial(Row, task="classification", word_vectors=True, gammas=(None,))
 WORD_CNN, WORD_LSTM = "mr_cnn", "mr_lstm"
 # A training step with each defense in steps without, in processor time on one thread.
 REVIEW_COSTS = {"fgm": 1.9, "substitution": 3.0}
-SWAP = (
-    "textfooler"  # with one filter without tagger and sentence encoder, with two without the latter
-)
 
 
 def reviews() -> tuple[Row, ...]:
@@ -268,55 +266,8 @@ def review_defenses(steps: int) -> tuple[Row, ...]:
     )
 
 
-def jin2020(corpus: str, *classifiers: tuple[str, str]) -> tuple[Row, ...]:
-    """Return the classifiers of a corpus, which ``--folder`` names, under TextFooler."""
-    return tuple(
-        Row(
-            *(f"{corpus}_{name}", title, BEST),
-            **{"task": "classification", "recipe": SWAP, "gammas": (None,)},
-            pretrained=name == "minilm",
-            word_vectors=name != "minilm",
-        )
-        for name, title in (*classifiers, ("minilm", "MiniLM"))
-    )
-
-
-def jin2020_training(clean: Row, steps: int, share: float) -> tuple[Row, ...]:
-    """Return a classifier, and ways to continue from it for as many steps (Jin et al. 2020, 11).
-
-    Their adversaries are of the test texts that are attacked again; these are of a share of the
-    training texts.
-    """
-    way = partial(replace, clean, checkpoint="last.ckpt", steps=steps)
-    start = f"experiment/{clean.name}_finetuning"
-    copies = Copies(clean, share, "changed", "DeletedWord", precision="32-true")
-    return (
-        replace(clean, title="clean training"),
-        way(name=f"{clean.name}_control", title="+ clean only (control)", configs=(start,)),
-        way(
-            name=f"{clean.name}_adversaries",
-            title="+ adversaries of training texts",
-            configs=(start, "defense/copies"),
-            copies=copies,
-        ),
-    )
-
-
-JIN2020 = {
-    "mr": jin2020("mr", ("cnn", "WordCNN"), ("lstm", "WordLSTM")),
-    "snli": jin2020("snli", ("infersent", "InferSent"), ("esim", "ESIM")),
-}
-
 STUDIES = {
-    # Of 1,000 and of 2,000 test texts 300 are attacked.
-    "jin2020_mr": Study(JIN2020["mr"], share=0.3, measured=False),
-    "jin2020_snli": Study(JIN2020["snli"], share=0.15, measured=False),
-    "jin2020_mr_training": Study(
-        jin2020_training(JIN2020["mr"][0], steps=1464, share=0.5), share=0.3, measured=False
-    ),
-    "jin2020_snli_training": Study(
-        jin2020_training(JIN2020["snli"][0], steps=1014, share=0.2), share=0.15, measured=False
-    ),
+    **JIN2020,
     "mr_attacks": Study(reviews(), share=0.2, measured=False),
     "mr_defenses": Study(review_defenses(steps=1464), share=0.5, measured=False),
     "universal_french": Study(universal("french"), sentences=300, measured=False),

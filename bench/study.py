@@ -170,7 +170,7 @@ def augment(copies: Copies, inputs: Inputs) -> None:
         [
             *("augment", *recipe, "--fraction", str(copies.share), "--keep", copies.keep),
             *("--precision", copies.precision, "--out", str(copies.path)),
-            *("--data", str(split_of(copies.of.task, inputs, "train"))),
+            *("--data", str(split_of(copies.of.task, inputs, copies.split))),
         ]
     )
 
@@ -189,14 +189,35 @@ def attack(study: Study, row: Row, gamma: float | None, inputs: Inputs) -> None:
         checkpoint = str(row.folder / row.checkpoint)
         where = ["--out", str(static_folder(row, gamma))]
         run(["evaluate", "--checkpoint", checkpoint, "--data", str(static), *where])
-    if measures(study) and None in qualities(folder).values():
-        models = ["--language_model", inputs.masked_lm, "--kind", "masked"]
+    models = ["--language_model", inputs.masked_lm, "--kind", "masked"]
+    wanted = ["perplexity", "word_similarity"]
+    if inputs.similarity is not None:
+        models += ["--sentence_encoder", inputs.similarity]
+        wanted += ["sentence_similarity"]
+    if measures(study) and None in map(qualities(folder).get, wanted):
         run(["measure", str(folder), *models, "--vectors", inputs.vectors])
 
 
 def measures(study: Study) -> bool:
     """Tell whether the quality of a study's adversarial examples is measured."""
-    return study.measured and study.sentences is not None
+    return study.measured and (study.sentences is not None or study.task != "dependency")
+
+
+def compares_sentences(row: Row) -> bool:
+    """Tell whether a row's recipe needs a sentence encoder."""
+    recipe = yaml.safe_load((ROOT / "configs" / "attack" / f"{row.recipe}.yaml").read_text("utf-8"))
+    kept = recipe.get("constraints", [])[: None if row.filters is None else 1 + row.filters]
+    return any(part["class_path"].endswith(".SentenceSimilarity") for part in kept)
+
+
+def transfer(name: str, study: Study, names: list[str] | None) -> None:
+    """Give the adversarial examples of each system, or of those named, to all of them."""
+    systems = {row.name: row for row in reversed(study.rows) if not names or row.name in names}
+    rows = list(reversed(systems.values()))
+    out = study.home / f"{name}_transfer"
+    folders = [str(study.attacked(row, None)) for row in rows]
+    checkpoints = [str(path) for row in rows for path in row.checkpoints]
+    run(["transfer", *folders, "--checkpoint", *checkpoints, "--out", str(out)])
 
 
 def missing(study: Study, inputs: Inputs) -> list[str]:
@@ -206,6 +227,7 @@ def missing(study: Study, inputs: Inputs) -> list[str]:
     wanted += ["masked_lm"] if proposing else []
     wanted += ["encoder"] if any(row.pretrained for row in study.rows) else []
     wanted += ["vectors"] if measures(study) or study.task != "dependency" else []
+    wanted += ["similarity"] if any(map(compares_sentences, study.rows)) else []
     wanted += ["word_vectors"] if any(row.word_vectors for row in study.rows) else []
     return [f"--{name}" for name in wanted if getattr(inputs, name) is None]
 
@@ -219,11 +241,12 @@ def read_options() -> tuple[argparse.Namespace, Study, Inputs]:
     parser.add_argument("--encoder", help="folder or name of the pretrained encoder")
     parser.add_argument("--vectors", help="file of counter-fitted word vectors")
     parser.add_argument("--word_vectors", help="file of word vectors that models read")
+    parser.add_argument("--similarity", help="folder or name of the sentence encoder")
     parser.add_argument("--home", type=Path, help="folder of runs and figures, for other inputs")
     parser.add_argument("--seed", type=int, help="of training, instead of the configurations'")
     parser.add_argument("--rows", nargs="*", help="only the rows of these runs")
     parser.add_argument("--attacks", nargs="*", help="only the rows with these attacks")
-    steps = ["train", "attack"]
+    steps = ["train", "attack", "transfer"]
     parser.add_argument("--steps", nargs="*", choices=steps, default=steps)
     parser.add_argument("--table", action="store_true", help="only print the table")
     parser.add_argument("--json", action="store_true", help="print one JSON object, as last line")
@@ -234,7 +257,8 @@ def read_options() -> tuple[argparse.Namespace, Study, Inputs]:
     if options.home is not None:
         study = study.elsewhere(options.home.resolve(), options.seed)
     inputs = Inputs(
-        options.folder, options.masked_lm, options.encoder, options.vectors, options.word_vectors
+        *(options.folder, options.masked_lm, options.encoder, options.vectors),
+        *(options.word_vectors, options.similarity),
     )
     if not options.table and (lacking := missing(study, inputs)):
         parser.error(f"--study {options.study} needs {', '.join(lacking)} too")
@@ -261,6 +285,8 @@ def main() -> None:
             agree([*kept(options.study, study, row, gamma), own])
             attack(study, row, gamma, inputs)
             keep(options.study, study, row, gamma, own["origin"])
+    if study.transferred and "transfer" in options.steps and not options.table:
+        transfer(options.study, study, options.rows)
     print(table(options.study, study))
     print(without_origin(kept(options.study, study)), end="")
     if options.json:

@@ -17,7 +17,7 @@ from study_rows import Row, Study, percent
 
 WHEN = ("clean", "attacked")
 # What a study measures of each attack, and over which sentences.
-MEASURED = {"perplexity": "all", "word_similarity": "changed"}
+MEASURED = {"perplexity": "all", "word_similarity": "changed", "sentence_similarity": "changed"}
 QUALITIES = ("perplexity", "word_similarity", "sentence_similarity")
 
 

@@ -27,15 +27,18 @@ class Inputs:
     encoder: str
     vectors: str
     word_vectors: str | None = None
+    similarity: str | None = None
 
 
 def with_files(node: Any, inputs: Inputs) -> Any:
-    """Return a recipe with this machine's masked language model and vectors in it."""
+    """Return a recipe with this machine's models and vectors in it."""
     if isinstance(node, list):
         return [with_files(part, inputs) for part in node]
     if isinstance(node, dict):
         return {key: with_files(value, inputs) for key, value in node.items()}
     here = {MASKED_LM: inputs.masked_lm, VECTORS: inputs.vectors}
+    if inputs.similarity is not None:
+        here["sentence-transformers/all-MiniLM-L6-v2"] = inputs.similarity
     return here.get(node, node) if isinstance(node, str) else node
 
 
@@ -62,6 +65,12 @@ def recipe_of(row: Row, inputs: Inputs, gamma: float | None = None) -> dict[str,
         paths = [str(row.home / name / BEST) for name in row.references]
         settings = {"checkpoints": paths, "agree": len(paths)}
         recipe["constraints"].append({"class_path": REFERENCES, "init_args": settings})
+    if row.fraction is not None:
+        ranking = {
+            "class_path": "robustparse.attacks.RandomOrder",
+            "init_args": {"fraction": row.fraction},
+        }
+        recipe["search"]["init_args"]["ranking"] = ranking
     if row.strict:
         recipe["goal"]["init_args"]["success"] = "strict"
     if row.seen:

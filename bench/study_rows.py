@@ -10,6 +10,7 @@ from robustparse.tasks import task as tasks
 BEST = "best.ckpt"
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = ROOT / "runs"
+BEST = "best.ckpt"
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Copies:
         used: share of the copies that is trained on.
         precision: of the parser's passes.
         merged: words of the copies have embeddings too (Wang et al. 2021).
+        split: of the corpus, whose sentences are attacked.
     """
 
     of: "Row"
@@ -33,12 +35,14 @@ class Copies:
     used: float = 1.0
     precision: str = "bf16-mixed"
     merged: bool = False
+    split: str = "train"
 
     @property
     def path(self) -> Path:
         """The file."""
         ending = tasks.named(self.of.task).ending("")
-        return self.of.folder / f"copies{percent(self.share)}{ending}"
+        split = "" if self.split == "train" else f"_{self.split}"
+        return self.of.folder / f"copies{percent(self.share)}{split}{ending}"
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,7 @@ class Row:
         gammas: budgets of its attack, instead of the study's; None is the recipe's own.
         filters: how many of the recipe's constraints are kept after the tags that no attack may
             touch; None keeps all.
+        fraction: the attack visits this share of a text's words at most, in random order.
         references: runs of the same study's home whose parsers, all of them, must keep their own
             trees.
         strict: the goal leaves out arcs that touch a changed word.
@@ -82,6 +87,7 @@ class Row:
     recipe: str = "zheng2020_blackbox"
     gammas: tuple[float | None, ...] = ()
     filters: int | None = None
+    fraction: float | None = None
     references: tuple[str, ...] = ()
     strict: bool = False
     task: str = "dependency"
@@ -98,6 +104,7 @@ class Row:
         filters = "" if self.filters is None else f"_{self.filters}_filters"
         demands = {"references": self.references, "strict": self.strict, "seen": self.seen}
         demands["copulas"] = self.copulas
+        demands |= {"random": self.fraction is not None}
         ends = "".join(f"_{name}" for name, made in demands.items() if made)
         return f"{self.recipe}{filters}{ends}"
 
@@ -148,6 +155,7 @@ class Study:
         share: of the test sentences that is attacked.
         sentences: instead, this many of those that have five words or more, or all of them.
         measured: the quality of the adversarial examples is measured, by English models.
+        transferred: the classifiers read each other's adversarial examples.
     """
 
     rows: tuple[Row, ...]
@@ -155,6 +163,7 @@ class Study:
     share: float = 1.0
     sentences: int | None = None
     measured: bool = True
+    transferred: bool = False
 
     @property
     def task(self) -> str:

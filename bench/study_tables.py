@@ -27,12 +27,13 @@ def table(name: str, study: Study) -> str:
     agree(rows)
     rows = told_apart(rows)
     kinds = {"ewt_attacks": ATTACKS, "mr_attacks": ATTACKS_ON_TEXTS}
-    kinds |= dict.fromkeys(("jin2020_mr", "jin2020_snli"), ATTACKS_ON_TEXTS)
     kinds |= {"wang2021_filters": CONSTRAINTS, "zheng2020_table1": BUDGETS, "wang2021": UNSEEN}
     if name == "ewt_references":
         return markdown(references(rows), rows)
     if name == "ewt_relations":
         return markdown(relations(rows), rows)
+    if name in ("jin2020_mr", "jin2020_snli"):
+        return markdown(ablations(rows), rows)
     if name in kinds:
         return markdown(kinds[name], rows)
     if name.startswith("zheng2020_table2"):
@@ -138,6 +139,38 @@ ATTACKS_ON_TEXTS = {
     "words changed %": number("changed_of_successes", digits=1),
     "queries": number(*QUERIES, digits=1),
 }
+
+
+def words_a_text(row: Figures) -> str:
+    """Show the length of a text, in words."""
+    return f"{row['n_words'] / row['n_sentences']:.1f}"
+
+
+def similarity(row: Figures) -> str:
+    """Show the mean cosine of changed texts with the originals."""
+    found = row["sentence_similarity"]
+    return f"{found['mean']:.2f}" if found else "-"
+
+
+def ablations(rows: Sequence[Figures]) -> Columns:
+    """Show TextFooler on each classifier, as in Tables 3 and 4 of Jin et al. (2020), and ablations.
+
+    An ablation is compared with the whole attack on the same classifier.
+    """
+    whole = {row["row"]: row for row in reversed(rows)}
+
+    def over_whole(row: Figures) -> str:
+        first = whole[row["row"]]
+        return "-" if row is first else shown(counts(row).lost_beyond(counts(first)))
+
+    return {
+        **ATTACKS_ON_TEXTS,
+        **{"words a text": words_a_text, "similarity": similarity, **PERPLEXITIES},
+        "accuracy lost to the attack": lost,
+        "lost, over the whole attack": over_whole,
+    }
+
+
 # Cosines are means over the changed words.
 CONSTRAINTS = {
     **{"constraints": text("title"), "candidates a word": candidates_left, **UAS_LAS},

@@ -106,8 +106,12 @@ def test_rows_are_trained_by_what_is_there() -> None:
         ("wang2021_filters", ["masked_lm"], ["--folder", "--vectors"]),
         ("ewt_relations", ["folder"], ["--masked_lm"]),
         ("universal_french", ["folder"], []),
-        ("jin2020_snli", ["folder", "vectors"], ["--encoder", "--word_vectors"]),
-        ("jin2020_snli_training", ["folder", "vectors"], ["--word_vectors"]),
+        (
+            "jin2020_snli",
+            ["folder", "vectors"],
+            ["--masked_lm", "--encoder", "--similarity", "--word_vectors"],
+        ),
+        ("jin2020_snli_training", ["folder", "vectors"], ["--similarity", "--word_vectors"]),
         ("mr_defenses", ["folder", "vectors"], ["--word_vectors"]),
     ],
 )
@@ -309,7 +313,7 @@ def test_the_table_is_of_the_figures_of_its_folder(
 
 
 def test_a_measurement_that_was_cut_off_is_not_whole(tmp_path: Path) -> None:
-    nothing = {"perplexity": None, "word_similarity": None}
+    nothing = dict.fromkeys(("perplexity", "word_similarity", "sentence_similarity"))
     assert qualities(tmp_path) == nothing
     near = {"changed": {"mean": 0.8}, "success": {"mean": 0.7}}
     (tmp_path / "quality.json").write_text(json.dumps({"word_similarity": near}))
