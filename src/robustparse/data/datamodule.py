@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytorch_lightning as pl
+from pytorch_lightning.utilities import rank_zero_only
 from torch import nn
 
 from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
@@ -27,6 +28,7 @@ SAMPLE = "sample"  # stands for a path where the embedded sample is meant
 Source = Literal["train", "merged"]
 
 log = logging.getLogger(__name__)
+warn = rank_zero_only(log.warning)  # not in every process
 
 
 class DataModule(pl.LightningDataModule):

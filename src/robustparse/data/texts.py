@@ -1,18 +1,14 @@
 """Labelled texts in files and datasets, and the embedded sample of reviews, as training data."""
 
-import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from pytorch_lightning.utilities import rank_zero_only
-
-from robustparse.data.datamodule import DataModule
+from robustparse.data.datamodule import DataModule, warn
 from robustparse.data.text_files import find_split, read_texts
 from robustparse.errors import InputError, check_choice
 from robustparse.types import Example
 
-warn = rank_zero_only(logging.getLogger(__name__).warning)  # not in every process
 _LIMIT = "data.init_args.max_length"
 
 
