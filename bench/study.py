@@ -212,8 +212,11 @@ def compares_sentences(row: Row) -> bool:
 
 def transfer(name: str, study: Study, names: list[str] | None) -> None:
     """Give the adversarial examples of each system, or of those named, to all of them."""
-    systems = {row.name: row for row in reversed(study.rows) if not names or row.name in names}
-    rows = list(reversed(systems.values()))
+    systems: dict[str, Row] = {}
+    for row in study.rows:
+        if not names or row.name in names:
+            systems.setdefault(row.name, row)
+    rows = list(systems.values())
     out = study.home / f"{name}_transfer"
     folders = [str(study.attacked(row, None)) for row in rows]
     checkpoints = [str(path) for row in rows for path in row.checkpoints]

@@ -16,7 +16,16 @@ from studies import STUDIES
 from study_figures import copulas, kept, result
 from study_origin import agree, told_apart, without_origin
 from study_rows import ROOT, Row, Study
-from study_tables import copies, defenses, markdown, minutes, relative_speed, success, table
+from study_tables import (
+    ablations,
+    copies,
+    defenses,
+    markdown,
+    minutes,
+    relative_speed,
+    success,
+    table,
+)
 
 
 def test_every_figure_belongs_to_a_row() -> None:
@@ -273,3 +282,25 @@ def test_another_parser_of_a_name_shows_in_its_clean_answers() -> None:
     assert [row["title"] for row in told_apart(rows)] == titles
     assert rows == before
     agree(rows)
+
+
+def test_ablations_are_compared_with_the_whole_attack_on_the_same_classifier() -> None:
+    def row(name: str, attack: str, right: list[int]) -> dict[str, Any]:
+        counts = {"words": [1] * 4, "clean": [1, 1, 1, 0], "attacked": right}
+        found = {"row": name, "title": name, "attack": attack, "counts": counts}
+        found |= {"n_sentences": 4, "n_words": 42, "success_rate": 0.0}
+        found |= {"clean": {"accuracy": 75.0}, "attacked": {"accuracy": 25.0 * sum(right)}}
+        found |= {"changed_of_successes": 10.0, "queries_per_sentence": {"charged": 5.0}}
+        quality = {when: {"median": 30.0} for when in ("clean", "attacked")}
+        return {**found, "perplexity": quality, "sentence_similarity": {"mean": 0.9}}
+
+    rows = [
+        row("cnn", "textfooler", [0, 0, 1, 0]),
+        row("lstm", "textfooler", [1, 1, 1, 0]),
+        row("cnn", "textfooler_random", [1, 1, 1, 0]),
+    ]
+    cells = ablations(rows)
+    over = [cells["lost, over the whole attack"](one) for one in rows]
+    assert over[:2] == ["-", "-"]
+    assert over[2].startswith("-50.0 [")
+    assert [cells["words a text"](rows[0]), cells["similarity"](rows[0])] == ["10.5", "0.90"]
