@@ -50,8 +50,8 @@ class TextDataModule(DataModule):
             self._shortened.add(str(path))
             first = next(one for one in read if _longest(one) > self.max_length)
             warn(
-                f"{path}: {len(read) - len(kept)} of {len(read)} lines are left out, over the "
-                f"{_LIMIT} of {self.max_length}, the first is line {first.id + 1}"
+                f"{path}: {len(read) - len(kept)} of {len(read)} lines are left out, as they have "
+                f"over {self.max_length} words ({_LIMIT}); the first is line {first.id + 1}"
             )
         return kept
 
