@@ -10,7 +10,8 @@ A row that was trained in another way than it would be now is refused: with othe
 configurations, from another checkpoint, over another encoder, on other copies or another treebank.
 So is a row, and the table, where two rows rest on different parsers of one name or on different
 recipes (``study_origin.py``).
-``--study huang2021`` is that of semantic parsers, with the options of ``semantic_study.py``.
+``--study huang2021`` is that of semantic parsers, with the options of ``semantic_study.py``, and
+``--study yoo2020`` that of searches, with the options of ``search_study.py``.
 """
 
 import argparse
@@ -25,6 +26,7 @@ from typing import Any
 
 import yaml
 
+import search_study
 import semantic_study
 from robustparse.data import text_files
 from robustparse.data.conllu import find_split
@@ -38,7 +40,7 @@ from study_recipes import Inputs, model_digest, proposes, recipe_of, with_files
 from study_rows import ROOT, Copies, Row, Study, percent
 from study_tables import table
 
-SEMANTIC = "huang2021"
+OTHERS = {"huang2021": semantic_study, "yoo2020": search_study}
 
 
 def run(command: list[str]) -> float:
@@ -238,7 +240,7 @@ def missing(study: Study, inputs: Inputs) -> list[str]:
 def read_options() -> tuple[argparse.Namespace, Study, Inputs]:
     """Return what the command line says, the study placed where it shall live."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--study", choices=sorted([*STUDIES, SEMANTIC]), required=True)
+    parser.add_argument("--study", choices=sorted([*STUDIES, *OTHERS]), required=True)
     parser.add_argument("--folder", type=Path, help="the treebank or corpus")
     parser.add_argument("--masked_lm", help="folder or name of the masked language model")
     parser.add_argument("--encoder", help="folder or name of the pretrained encoder")
@@ -272,8 +274,8 @@ def main() -> None:
     which = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     which.add_argument("--study")
     asked, others = which.parse_known_args()
-    if asked.study == SEMANTIC:
-        semantic_study.main(others)
+    if asked.study in OTHERS:
+        OTHERS[asked.study].main(others)
         return
     options, study, inputs = read_options()
     for row, gamma in () if options.table else study.cases:

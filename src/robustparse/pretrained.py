@@ -34,19 +34,20 @@ ENCODER, TRANSLATOR = "pretrained encoder", "translation model"
 Precision = Literal["float32", "bfloat16", "float64"]
 Kind = Literal["masked", "causal"]
 
-_KINDS: dict[Kind, tuple[Any, str]] = {
+_KINDS: dict[Kind | Literal["encoder"], tuple[Any, str]] = {
     "masked": (AutoModelForMaskedLM, MASKED_LM),
     "causal": (AutoModelForCausalLM, CAUSAL_LM),
+    "encoder": (AutoModel, ENCODER),
 }
 _TOKENIZER_FILES = "tokenizer.json or vocab.txt next to config.json"
 
 
 class LoadedModel:
-    """A pretrained language model on its device, in evaluation mode.
+    """A pretrained Transformer on its device, in evaluation mode.
 
     Args:
         model: folder of a saved model, or a hub name.
-        kind: causal or masked.
+        kind: a causal or masked language model, or an encoder without a head.
         precision: number format of the model.
         device: `auto` takes a GPU if there is one.
         download: whether a name that is not in the local cache may be fetched.
@@ -57,7 +58,12 @@ class LoadedModel:
     """
 
     def __init__(
-        self, model: str, kind: Kind, precision: Precision, device: str, download: bool
+        self,
+        model: str,
+        kind: Kind | Literal["encoder"],
+        precision: Precision,
+        device: str,
+        download: bool,
     ) -> None:
         self.device = torch.device(chosen_device("device", device))
         self.network: PreTrainedModel

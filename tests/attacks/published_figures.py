@@ -21,6 +21,10 @@ WANG_2021: list[tuple[str, Any]] = [
     ("search.gamma", 0.15),
     ("search.length", "words"),
 ]
+YOO_2020: list[tuple[str, Any]] = [
+    ("constraints.TaggerTag.by_part", True),
+    ("constraints.TaggerTag.noun_verb", False),
+]
 FIGURES: dict[str, list[tuple[str, Any]]] = {
     # Jin et al. 2020: N = 50 synonyms, cosine 0.7, the same part of speech, importance by deletion
     # with equation 2. Their code (jind11/TextFooler and its issues 12 and 43): similarity 0.5 for
@@ -75,6 +79,31 @@ FIGURES: dict[str, list[tuple[str, Any]]] = {
         ("constraints.TaggerTag.noun_verb", False),
         ("search.width", 8),
         ("search.members", "unite"),
+    ],
+    # The same, whole: all three spaces; BERTScore and angular similarity of 0.9 in their strict
+    # recipes, the latter in windows of 15 words of the current text, none below that.
+    "yoo2020_glove": [
+        ("candidates.k", 50),
+        ("constraints.WordVectorCosine.minimum", 0.9),
+        ("constraints.WordVectorCosine.unknown", "accept"),
+        *YOO_2020,
+        ("constraints.BERTScore.minimum", 0.9),
+        ("constraints.BERTScore.specials", "match"),
+    ],
+    "yoo2020_hownet": [
+        ("candidates.words", "dictionary"),
+        *YOO_2020,
+        ("constraints.BERTScore.minimum", 0.9),
+        ("constraints.BERTScore.specials", "match"),
+    ],
+    "yoo2020_wordnet": [
+        ("candidates.parts", "all"),
+        *YOO_2020,
+        ("constraints.SentenceSimilarity.minimum", 0.9),
+        ("constraints.SentenceSimilarity.measure", "angular"),
+        ("constraints.SentenceSimilarity.window", 15),
+        ("constraints.SentenceSimilarity.short", "pass"),
+        ("constraints.SentenceSimilarity.reference", "current"),
     ],
     # TextAttack 0.3.11, AlzantotGeneticAlgorithm: 60 members, 20 generations, temperature 0.3;
     # Alzantot et al. 2018: parents in proportion to their scores, 8 neighbours; their code compares

@@ -186,6 +186,7 @@ def _small(folder: Path) -> dict[str, dict[str, Any]]:
         "Sememes": {"dictionary": str(folder / "sememes.json")},
         "StopWords": {"path": str(folder / "stop.txt"), "source": "nltk"},
         "SentenceSimilarity": {"window": 9, **short},
+        "BERTScore": {"model": str(folder / "bert"), "minimum": 0.95, "layer": 1, **short},
         "LanguageModel": {"model": str(folder / "gpt2"), **short},
         "AttachmentDrop": {"least": 2},
         "Genetic": {"population": 4, "generations": 2},
@@ -210,6 +211,8 @@ def shrunk(spec: Any, folder: Path) -> Any:
         return {"class_path": "recipe_models.Checker"}
     if given := _small(folder).get(name):
         spec["init_args"] = {**spec.get("init_args", {}), **given}
+    if spec.get("init_args", {}).get("measure") == "angular":
+        spec["init_args"]["minimum"] = 0.85  # one word of the window is about an angle of 0.15
     if spec.get("init_args", {}).get("kind") == "masked":
         spec["init_args"]["model"] = str(folder / "bert")
     return spec

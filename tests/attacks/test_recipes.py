@@ -51,6 +51,19 @@ PARTS: dict[str, tuple[str, str, str, str]] = {
         "PerplexityRise(LanguageModel)",
         "Wang2021(UnknownWord)",
     ),
+    "yoo2020_glove": (
+        "",
+        "EmbeddingNeighbours",
+        "StopWords WordVectorCosine TaggerTag BERTScore",
+        "Greedy",
+    ),
+    "yoo2020_hownet": ("", "Sememes", "StopWords TaggerTag BERTScore", "Greedy"),
+    "yoo2020_wordnet": (
+        "",
+        "WordNetSynonyms",
+        "StopWords TaggerTag SentenceSimilarity",
+        "Greedy",
+    ),
     "zheng2020_blackbox": (
         "AttachmentDrop",
         "CachedCandidates(MaskedLM)",

@@ -15,7 +15,10 @@ from robustparse.attacks.goals.usual import usual_goal
 from robustparse.models.victim import ModelVictim
 from sample_runs import sentences, trained_parser
 
-RECIPES = ("beam", "textfooler", "wang2021", "wang2021_open", "zheng2020_blackbox")
+RECIPES = (
+    *("beam", "textfooler", "wang2021", "wang2021_open"),
+    *("yoo2020_glove", "yoo2020_wordnet", "zheng2020_blackbox"),
+)
 EXAMPLES = sentences(10, "test")
 
 

@@ -10,6 +10,7 @@ from .candidates.training_words import TrainingWords
 from .candidates.union import Union
 from .candidates.vocabulary import VocabularyWords
 from .candidates.wordnet import WordNetSynonyms
+from .constraints.bert_score import BERTScore
 from .constraints.constraint import Constraint
 from .constraints.edits import EditBudget, Repeat
 from .constraints.grammar import GrammarChecker, GrammarErrors, LanguageTool
@@ -62,6 +63,7 @@ __all__ = [
     "Attack",
     "AttackResult",
     "AttackableTags",
+    "BERTScore",
     "Beam",
     "CachedCandidates",
     "CandidateGenerator",
