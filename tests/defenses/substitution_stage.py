@@ -9,9 +9,9 @@ import torch
 
 from robustparse.data.batch import Batch
 from robustparse.data.treebank import TreebankDataModule
-from robustparse.defenses.copying import CopyingAdversary
-from robustparse.defenses.perturbation import PerturbationAdversary
-from robustparse.defenses.substitution import SubstitutionAdversary
+from robustparse.defenses.copies.copying import CopyingAdversary
+from robustparse.defenses.copies.perturbation import PerturbationAdversary
+from robustparse.defenses.copies.substitution import SubstitutionAdversary
 from robustparse.models.base import Model
 from robustparse.perturbations import Perturbation
 from sample_runs import lexicon_attack, sentences, trained_parser, write_sample

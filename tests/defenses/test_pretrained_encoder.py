@@ -9,8 +9,8 @@ import torch
 
 from robustparse.data.treebank import TreebankDataModule
 from robustparse.data.vocab import Vocabulary
+from robustparse.defenses.copies.substitution import SubstitutionAdversary
 from robustparse.defenses.pgd import PGD
-from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.errors import InputError
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.encoders.transformer import TransformerEncoder

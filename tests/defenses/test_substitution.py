@@ -15,7 +15,7 @@ from robustparse.attacks.constraints.tagging.tags import ZHENG_2020_TAGS, Attack
 from robustparse.data.batch import Batch
 from robustparse.data.sample.treebank import attack_lexicon
 from robustparse.data.treebank import TreebankDataModule
-from robustparse.defenses.substitution import SubstitutionAdversary
+from robustparse.defenses.copies.substitution import SubstitutionAdversary
 from robustparse.errors import InputError
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.perturbations import Casing, FinalStop, Perturbation, Typos

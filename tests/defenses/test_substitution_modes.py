@@ -8,7 +8,7 @@ from substitution_stage import SENTENCES, Stage, sample_data, tensors_of
 
 from robustparse.data.batch import Batch
 from robustparse.data.treebank import TreebankDataModule
-from robustparse.defenses.substitution import SubstitutionAdversary
+from robustparse.defenses.copies.substitution import SubstitutionAdversary
 from robustparse.errors import InputError
 from sample_runs import lexicon_attack, sentences, trained_parser, trainer, write_sample
 

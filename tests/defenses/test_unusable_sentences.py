@@ -11,8 +11,8 @@ from robustparse.attacks.candidates.training_words import TrainingWords
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.data.treebank import TreebankDataModule
+from robustparse.defenses.copies.substitution import SubstitutionAdversary
 from robustparse.defenses.monitor import RobustnessEvaluation
-from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.errors import InputError
 from robustparse.types import Example, Sentence
 from sample_runs import lexicon_attack, sentences, trained_parser, trainer, write_sample

@@ -21,8 +21,8 @@ from robustparse.attacks.search.random_substitution import RandomSubstitution
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.cli.common.stories import DEFAULT, STORIES, Story
+from robustparse.defenses.copies.substitution import SubstitutionAdversary
 from robustparse.defenses.monitor import RobustnessEvaluation
-from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.errors import check_choice, check_seed
 from robustparse.evaluation.attack_run.attack_folder import Summary, attack_into
 from robustparse.evaluation.lines import EXAMPLES, RUN, SUMMARY, read_lines

@@ -1,16 +1,18 @@
 from .adversary import EmbeddingAdversary
-from .copying import CopyingAdversary
+from .copies.concatenation import Concatenation
+from .copies.copying import CopyingAdversary
+from .copies.perturbation import PerturbationAdversary
+from .copies.substitution import SubstitutionAdversary
 from .fgm import FGM
 from .freelb import FreeLB
 from .monitor import RobustnessEvaluation
-from .perturbation import PerturbationAdversary
 from .perturbed_batch import PerturbedBatch, TrainingPass
 from .pgd import PGD
-from .substitution import SubstitutionAdversary
 
 __all__ = [
     "FGM",
     "PGD",
+    "Concatenation",
     "CopyingAdversary",
     "EmbeddingAdversary",
     "FreeLB",

@@ -2,6 +2,7 @@ from .asdl import Constructor, Field, Grammar, read_grammar
 from .comparison import canonical, exact_match, tranx_match
 from .lambda_calculus import LambdaCalculus
 from .language import (
+    NEXT_FORM,
     Language,
     Tree,
     language_named,
@@ -14,6 +15,7 @@ from .tokens import TokenReader
 from .transitions import REDUCE, Action, Derivation, Node, Reduce, actions_of
 
 __all__ = [
+    "NEXT_FORM",
     "REDUCE",
     "Action",
     "Constructor",

@@ -20,6 +20,10 @@ from robustparse.grammars.transitions import Node
 Tree = str | tuple["Tree", ...]
 """A leaf, or a head, which is a leaf, and its children."""
 
+NEXT_FORM = "</s>"
+"""Stands between the forms of two joined utterances: parsers learn such pairs, and answer one form
+(Jia and Liang 2016, who write the token that ends an answer)."""
+
 _SHIPPED = {
     "lambda": "robustparse.grammars.LambdaCalculus",
     "prolog": "robustparse.grammars.Prolog",

@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 from robustparse.data.utterances.forms import read_forms
 from robustparse.data.utterances.raw import raw_utterance, slots_in
 from robustparse.errors import InputError
-from robustparse.grammars import exact_match, language_named, language_of, tranx_match
+from robustparse.grammars import (
+    NEXT_FORM,
+    exact_match,
+    language_named,
+    language_of,
+    tranx_match,
+)
 from robustparse.metrics import PunctuationPolicy, percent
 from robustparse.tasks.task import MOST_LISTED, Record
 from robustparse.tasks.text import TextTask, template
@@ -78,6 +84,12 @@ class SemanticTask(TextTask):
             return None
         block = example.block if raw is None else ""
         return replace(example, sentence=Sentence(parsed), block=block)
+
+    def concatenated(self, first: Example, second: Example, separator: str) -> Example:
+        """See `Task.concatenated`; the forms are joined by `NEXT_FORM`."""
+        words = (*first.sentence.words, separator, *second.sentence.words)
+        form = LogicalForm(f"{first.gold} {NEXT_FORM} {second.gold}", first.gold.language)
+        return Example(first.id, Sentence(words), form)
 
     def gold(self, text: str) -> LogicalForm:
         """See `Task.gold`."""

@@ -119,6 +119,17 @@ class Task(Protocol):
         """
         return replace(example, sentence=reworded(example.sentence, words, origins))
 
+    def concatenated(self, first: Example, second: Example, separator: str) -> Example:
+        """Return an example to train on of two sentences with a word in between.
+
+        Its id is the first one's, and its gold answer says both, in order.
+
+        Raises:
+            InputError: two answers of this kind make none.
+        """
+        found = f"answers of the task {self.name} cannot be joined"
+        raise InputError(found, key="task", expected="semantic parsing")
+
     def check(
         self,
         examples: Sequence[Example],

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
+from robustparse.models.encoders.word_table import SEPARATOR
 from robustparse.types import Sentence
 
 
@@ -41,7 +42,7 @@ class Encoder(nn.Module, ABC):
     form_dim: int
     out_dim: int
     reads_tags = False
-    separator = "[SEP]"
+    separator = SEPARATOR
     limit: int | None = None
 
     @abstractmethod

@@ -16,7 +16,14 @@ from torch import Tensor, nn
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_least, check_rates
 from robustparse.models.encoders.base import Encoder
-from robustparse.models.encoders.word_table import PADDING, RESERVED, ROOT, UNKNOWN, FormTable
+from robustparse.models.encoders.word_table import (
+    PADDING,
+    RESERVED,
+    ROOT,
+    SEPARATOR,
+    UNKNOWN,
+    FormTable,
+)
 from robustparse.vectors import read_vectors
 
 LEAST_COVERAGE = 0.5
@@ -190,7 +197,8 @@ class EmbeddingTable(FormTable):
 
     def __init__(self, words: Sequence[str]) -> None:
         super().__init__([np.arange(RESERVED)[:, None]])
-        self._ids = {word: id_ for id_, word in enumerate(words, start=RESERVED)}
+        ids = {word: id_ for id_, word in enumerate(words, start=RESERVED)}
+        self._ids = {SEPARATOR: ROOT} | ids
 
     def describe(self, words: Sequence[str]) -> list[NDArray[np.int64]]:
         """See ``FormTable.describe``."""

@@ -18,6 +18,9 @@ from robustparse.data.vocab import Vocabulary
 PADDING, UNKNOWN, ROOT = 0, 1, 2
 RESERVED = 3
 
+SEPARATOR = "[SEP]"
+"""Stands between two texts read as one; tables of words read it as a text's beginning, ROOT."""
+
 
 class FormTable(ABC):
     """Row -> columns of ids; a form not met before gets a new row.
@@ -83,7 +86,8 @@ class WordTable(FormTable):
         characters = np.zeros((RESERVED, max_characters), dtype=np.int64)
         characters[:, :1] = ids
         super().__init__([ids, characters, np.zeros_like(ids)])
-        self._word_ids = {word: RESERVED + i for i, word in enumerate(vocabulary.words)}
+        words = {word: RESERVED + i for i, word in enumerate(vocabulary.words)}
+        self._word_ids = {SEPARATOR.lower(): ROOT} | words
         self._character_ids = {c: RESERVED + i for i, c in enumerate(vocabulary.characters)}
         self._vector_rows = {word: 1 + i for i, word in enumerate(vector_words)}
 

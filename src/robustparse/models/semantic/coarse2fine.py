@@ -13,9 +13,10 @@ sketch fixes, are learnt in training only. Classes of the sketch decoder are the
 seen in training.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -133,6 +134,11 @@ class Coarse2Fine(SemanticParser):
     """
 
     columns = ("target", *COLUMNS)
+    places: ClassVar[Mapping[str, str]] = {
+        "sketch_opened": "sketch",
+        "sources": "sketch",
+        "opened": "leaves",
+    }
 
     def __init__(
         self,

@@ -5,8 +5,8 @@ and compared as numbers. A parse never depends on the other utterances of a batc
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,7 +19,13 @@ from torchmetrics import Metric
 from robustparse.data.batch import Batch, Column
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_least
-from robustparse.grammars import Language, canonical, language_named, language_of
+from robustparse.grammars import (
+    NEXT_FORM,
+    Language,
+    canonical,
+    language_named,
+    language_of,
+)
 from robustparse.metrics import Accuracy, PunctuationPolicy
 from robustparse.models.base import Model, Predictions, States
 from robustparse.models.encoders.base import Encoder
@@ -38,7 +44,8 @@ class SemanticParser(Model):
 
     Its gold column ``target``, ``(batch, tokens + 1)``, holds the ids of a form's tokens, those of
     the vocabulary's labels, and `end` after the last one. A token never seen in training is -1: it
-    adds no loss, and the form is never right.
+    adds no loss, and the form is never right. Of several forms, see `columns_of_all`, each has its
+    end.
 
     Args:
         encoder: gives a vector a word.
@@ -55,6 +62,9 @@ class SemanticParser(Model):
     unit = "texts"
     columns: ClassVar[tuple[str, ...]] = ("target",)
     """Names of the gold columns."""
+    places: ClassVar[Mapping[str, str]] = {}
+    """Gold columns that hold steps, counted from 1, and the columns that have a number for each
+    step; 0 stands for none."""
 
     def __init__(
         self,
@@ -145,6 +155,26 @@ class SemanticParser(Model):
         ids = self.vocabulary.label_ids
         return {"target": [*(ids.get(token, -1) for token in form.split()), self.end]}
 
+    def columns_of_all(self, forms: LogicalForm) -> dict[str, Sequence[int]]:
+        """Return the columns of a form, or of several that are answered one after the other.
+
+        Forms are separated by `NEXT_FORM`. At its place stands what ends a form, if a parser has
+        that: an answer, which ends there, is the first form only.
+        """
+        texts = forms.split(f" {NEXT_FORM} ")
+        columns = (self.columns_of(LogicalForm(text, forms.language)) for text in texts)
+        return reduce(self._followed, columns)
+
+    def _followed(
+        self, first: Mapping[str, Sequence[int]], second: Mapping[str, Sequence[int]]
+    ) -> dict[str, Sequence[int]]:
+        """Return columns of forms, and after them those of another one."""
+        before = {name: len(first[of]) for name, of in self.places.items()}
+        return {
+            name: [*values, *(step and step + before.get(name, 0) for step in second[name])]
+            for name, values in first.items()
+        }
+
     def check_readable(
         self, examples: Sequence[Example], path: str | Path, punctuation: PunctuationPolicy = "none"
     ) -> None:
@@ -167,7 +197,7 @@ class SemanticParser(Model):
         found = []
         for example in examples:
             try:
-                found.append(self.columns_of(example.gold))
+                found.append(self.columns_of_all(example.gold))
             except InputError as error:
                 error.line = example.id + 1
                 raise

@@ -102,10 +102,10 @@ class Seq2Seq(SemanticParser):
         return Reading(self.attention.memory(states[:, 1:], batch.mask), start)
 
     def loss(self, states: Reading, batch: Batch) -> Tensor:
-        """Cross-entropy of the tokens of the gold form and of its end, ``(batch,)``."""
+        """Cross-entropy of the tokens of gold forms and of their ends, ``(batch,)``."""
         target = batch.gold["target"]
-        ended = (target == self.end).cumsum(1)
-        counted = (ended - (target == self.end).long()) == 0
+        # Up to the last end: of joined forms each has one.
+        counted = (target == self.end).flip(1).cumsum(1).flip(1) > 0
         before = nn.functional.pad(target[:, :-1], (1, 0), value=self.end + 1)
         before = before.masked_fill(before < 0, self.end + 2)
         embedded = self._seen(self.tokens(before))

@@ -10,8 +10,9 @@ As in the released code the first cell state is zero and the first hidden state 
 encoder's last states; here, from its vectors at both ends of the utterance.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -64,6 +65,7 @@ class TranX(SemanticParser):
     """
 
     columns = ("target", *COLUMNS)
+    places: ClassVar[Mapping[str, str]] = {"parent_steps": "actions"}
 
     def __init__(
         self,

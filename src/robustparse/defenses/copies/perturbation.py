@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import pytorch_lightning as pl
 
-from robustparse.defenses.copying import CopyingAdversary, Mode
+from robustparse.defenses.copies.copying import CopyingAdversary, Mode
 from robustparse.errors import InputError
 from robustparse.evaluation.perturbed import perturbed
 from robustparse.models.base import Model

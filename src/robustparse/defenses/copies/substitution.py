@@ -17,7 +17,7 @@ import pytorch_lightning as pl
 
 from robustparse.attacks.attack import Attack
 from robustparse.data.datamodule import SAMPLE
-from robustparse.defenses.copying import CopyingAdversary, Mode
+from robustparse.defenses.copies.copying import CopyingAdversary, Mode
 from robustparse.defenses.requirements import data_of, model_of, warn, warn_unmatched
 from robustparse.errors import InputError, check_least
 from robustparse.models.base import Model

@@ -1,0 +1,110 @@
+"""Back to the best weights with a smaller learning rate (Yin and Neubig 2018, released code).
+
+Where the score on the development set has not risen for some validations, training returns to the
+weights and the optimiser's state of the best one, and continues at a fraction of the learning rate;
+after some such trials it ends. The released code of TranX trains on ATIS in this way.
+"""
+
+import copy
+from typing import Any
+
+import pytorch_lightning as pl
+from pytorch_lightning.trainer.states import TrainerFn
+
+from robustparse.errors import InputError, check_least
+from robustparse.models.base import Model
+
+_KEY, _LIMIT = "reload best", "trainer.limit_val_batches"
+
+
+class ReloadBest(pl.Callback):
+    """Reloads the best weights and multiplies the learning rate where the score stops rising.
+
+    The rate of every schedule is multiplied, from then on; ``constant`` is that of the paper. All
+    that a resumed run needs, the best weights included, is in its checkpoints, which become about
+    twice as large.
+
+    Args:
+        patience: validations in a row without a higher score before a reload (5, released settings
+            for ATIS).
+        factor: of the learning rate (0.5, there).
+        trials: the one that ends training instead of reloading (5, there).
+        monitor: the metric; None takes the score that ``best.ckpt`` goes by.
+
+    Raises:
+        InputError: a number is out of range; or, while training, there is no such metric or no
+            validation.
+    """
+
+    def __init__(
+        self, patience: int = 5, factor: float = 0.5, trials: int = 5, monitor: str | None = None
+    ) -> None:
+        check_least(_KEY, patience=patience, trials=trials)
+        if not 0 < factor <= 1:
+            raise InputError(f"must be in (0, 1], got {factor}", key=f"{_KEY}: factor")
+        self.patience, self.factor, self.trials, self.monitor = patience, factor, trials, monitor
+        self._best: dict[str, Any] = {}
+        self._waited = self._tried = 0
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the best weights and how long they have been so."""
+        return {"best": self._best, "waited": self._waited, "tried": self._tried}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue from there."""
+        self._best = state_dict["best"]
+        self._waited, self._tried = state_dict["waited"], state_dict["tried"]
+
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Refuse a run without validation.
+
+        Raises:
+            InputError: there is none.
+        """
+        if trainer.limit_val_batches == 0:
+            remedy = "give a development set, or remove ReloadBest"
+            raise InputError("0, and ReloadBest needs a score", key=_LIMIT, remedy=remedy)
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """End at once where the run that is resumed had ended."""
+        trainer.should_stop = trainer.should_stop or self._tried >= self.trials
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Keep the weights of a higher score; after ``patience`` lower ones, reload or stop."""
+        if trainer.sanity_checking or trainer.state.fn != TrainerFn.FITTING:
+            return
+        score = self._score(trainer, pl_module)
+        if not self._best or score > self._best["score"]:
+            optimizers = [optimizer.state_dict() for optimizer in trainer.optimizers]
+            kept = {"weights": pl_module.state_dict(), "optimizers": optimizers}
+            self._best, self._waited = {"score": score, **copy.deepcopy(kept)}, 0
+            return
+        self._waited += 1
+        if self._waited < self.patience:
+            return
+        self._waited, self._tried = 0, self._tried + 1
+        if self._tried >= self.trials:
+            trainer.should_stop = True
+        else:
+            self._reload(trainer, pl_module)
+
+    def _score(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> float:
+        monitor = self.monitor
+        if monitor is None and isinstance(pl_module, Model):
+            monitor = f"val/{pl_module.task.headline}"
+        if monitor not in trainer.callback_metrics:
+            known = ", ".join(sorted(trainer.callback_metrics))
+            raise InputError(f"{monitor!r} is not logged", key=f"{_KEY}: monitor", expected=known)
+        return float(trainer.callback_metrics[monitor])
+
+    def _reload(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        pl_module.load_state_dict(self._best["weights"])
+        for optimizer, saved in zip(trainer.optimizers, self._best["optimizers"], strict=True):
+            rates = [group["lr"] for group in optimizer.param_groups]
+            optimizer.load_state_dict(copy.deepcopy(saved))
+            for group, rate in zip(optimizer.param_groups, rates, strict=True):
+                group["lr"] = rate * self.factor
+        for config in trainer.lr_scheduler_configs:
+            # From these our schedules, and most of PyTorch's, take the rate of each step.
+            bases = getattr(config.scheduler, "base_lrs", [])
+            config.scheduler.base_lrs = [base * self.factor for base in bases]
