@@ -31,7 +31,7 @@ from robustparse.types import Example
 # Keys of run.json, in their order.
 _USED = (
     *("seed", "limit", "decoder", "precision", "mean", "victim"),
-    *("data", "fraction", "columns", "fraction_of"),
+    *("data", "fraction", "columns", "tagger", "fraction_of"),
 )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from robustparse.api.inputs import Paths, as_list, digest, load_models
+from robustparse.api.taggers import check_tagger, tagger_named, with_tags
 from robustparse.attacks.attack import Attack
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
@@ -159,11 +160,13 @@ class DataFile:
     max_length: int = MAX_LENGTH
     columns: list[str] | None = None
     split: str = "test"
+    tagger: str | None = None
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Limit, fraction and columns."""
-        named = {} if self.columns is None else {"columns": self.columns}
+        """Limit, fraction, columns and tagger."""
+        given = {"columns": self.columns, "tagger": self.tagger}
+        named = {key: value for key, value in given.items() if value is not None}
         return {"limit": self.limit, "fraction": self.fraction, **named, "fraction_of": self.unit}
 
     def digest(self) -> str:
@@ -180,6 +183,8 @@ class DataFile:
         for option, value in (("--limit", self.limit), ("--max_length", self.max_length)):
             if value is not None and value < 1:
                 raise InputError(f"must be >= 1, got {value}", key=option)
+        if self.tagger is not None:
+            check_tagger(self.tagger)
         check_fraction("--tokens" if self.unit == "tokens" else "--fraction", self.fraction)
         if self.name == SAMPLE:
             whole = task.sample(self.seed, self.split)
@@ -195,10 +200,12 @@ class DataFile:
         """Read the file as the victim's task does; ``punctuation`` says which words count.
 
         Raises:
-            InputError: see `read`; or the victim cannot read a sentence, or its words cannot be
-                counted.
+            InputError: see `read` and `tagger_named`; or the victim cannot read a sentence, or its
+                words cannot be counted.
         """
         examples = self.read(victim.task)
+        if self.tagger is not None:
+            examples = with_tags(examples, victim.task, tagger_named(self.tagger))
         victim.task.check(examples, self.name, victim.check, punctuation)
         return examples
 

@@ -33,6 +33,7 @@ def attack(
     mean: Mean = "probabilities",
     max_length: int = MAX_LENGTH,
     columns: list[str] | None = None,
+    tagger: str | None = None,
     recipe: Recipe | None = None,
     victim_settings: dict[str, Any] | None = None,
 ) -> Summary | None:
@@ -61,6 +62,8 @@ def attack(
         max_length: words in the longest allowed sentence; a longer one is an error.
         columns: for texts in JSON lines or datasets, the columns of text and answer, such as
             '[review, stars]'.
+        tagger: gives tags to sentences without any, such as texts: nltk, spacy or stanza, with a
+            model after a colon (spacy:en_core_web_md). Utterances are tagged by their raw text.
         recipe, victim_settings: what the attack and the victim were made of, which a command knows.
 
     Returns:
@@ -71,7 +74,7 @@ def attack(
         folder=Path(out),
         recipe=Recipe.of(attack) if recipe is None else recipe,
         victim=command_source(checkpoint, victim_settings, decoder, precision, mean),
-        data=DataFile(data, seed, limit, fraction, "sentences", max_length, columns),
+        data=DataFile(data, seed, limit, fraction, "sentences", max_length, columns, tagger=tagger),
         seed=seed,
         device=device,
         devices=devices,

@@ -58,6 +58,7 @@ def augment(
     mean: Mean = "probabilities",
     max_length: int = MAX_LENGTH,
     columns: list[str] | None = None,
+    tagger: str | None = None,
     recipe: Recipe | None = None,
 ) -> None:
     """Write changed copies of training sentences; run again, an attack resumes.
@@ -90,11 +91,14 @@ def augment(
         max_length: words in the longest allowed sentence; a longer one is an error.
         columns: for texts in JSON lines or datasets, the columns of text and answer, such as
             '[review, stars]'.
+        tagger: of an attack, gives tags to sentences without any, such as texts: nltk, spacy or
+            stanza, with a model after a colon (spacy:en_core_web_md). Utterances are tagged by
+            their raw text.
         recipe: what the attack was made of, which a command knows.
     """
     copies, (drawn, unit) = Path(out), _drawn(fraction, tokens)
     seed = (0 if attack is None else attack.seed) if seed is None else seed
-    file = DataFile(data, seed, limit, drawn, unit, max_length, columns, "train")
+    file = DataFile(data, seed, limit, drawn, unit, max_length, columns, "train", tagger)
     if operations is not None and attack is None and checkpoint is None:
         kind = task_of(data) if task is None else named(task)
         _check_out(copies, data, kind)

@@ -69,6 +69,14 @@ class SemanticTask(TextTask):
         raw = raw_utterance(example)
         return example.sentence if raw is None else Sentence(raw.words)
 
+    def tagging(self, example: Example) -> tuple[tuple[str, ...], Sequence[int]]:
+        """Return the raw text, if the utterance was made of it; a slot has its last word's tag."""
+        raw = raw_utterance(example)
+        placed = [] if raw is None else raw.placed(raw.words)
+        if raw is None or example.sentence.words != tuple(token for token, _ in placed):
+            return super().tagging(example)
+        return raw.words, [at for _, at in placed]
+
     def project(
         self, example: Example, words: Sequence[str], origins: Sequence[int]
     ) -> Example | None:

@@ -95,6 +95,15 @@ class Task(Protocol):
         """Return the sentence that operations reword: by default the example's own."""
         return example.sentence
 
+    def tagging(self, example: Example) -> tuple[tuple[str, ...], Sequence[int]]:
+        """Return the text by which a tagger tells the tags of a sentence: by default its words.
+
+        Returns:
+            The words of the text, and for each word of the sentence the position of the one whose
+            tag it gets.
+        """
+        return example.sentence.words, range(len(example.sentence))
+
     def pair(self, copy: Example, original: Sequence[str]) -> str:
         """Return a line of a file of perturbed texts: copy, original and gold answer.
 

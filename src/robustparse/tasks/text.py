@@ -50,7 +50,8 @@ class TextTask(Task):
             except InputError as error:
                 line, found, remedy = example.id + 1 if example.block else None, str(error), None
                 if isinstance(error, UntaggedError):
-                    found, remedy = error.found, f"texts have no tags: {error.without}"
+                    found = error.found
+                    remedy = f"texts have no tags: give --tagger, or {error.without}"
                 raise InputError(found, path=path, line=line, remedy=remedy) from None
 
     def counted(self, sentence: Sentence, punctuation: PunctuationPolicy) -> NDArray[np.bool_]:

@@ -36,19 +36,25 @@ class RawUtterance(NamedTuple):
         The words of a slot become its name, the longest text first; all others are stemmed by the
         Snowball stemmer for English. A stop at the end goes.
         """
+        return tuple(token for token, _ in self.placed(words))
+
+    def placed(self, words: Sequence[str]) -> list[tuple[str, int]]:
+        """Return the same, each with the position of the last of the words that it stands for."""
         texts = sorted(
             ((tuple(text.split()), slot) for slot, text in self.slots.items() if text),
             key=lambda pair: -len(pair[0]),
         )
         left = tuple(words[:-1] if words[-1] in _STOPS else words)
-        found: list[str] = []
+        found: list[tuple[str, int]] = []
+        at = 0
         while left:
             size, token = next(
                 ((len(text), slot) for text, slot in texts if left[: len(text)] == text), (1, "")
             )
-            found.append(token or _stem(left[0]))
+            at += size
+            found.append((token or _stem(left[0]), at - 1))
             left = left[size:]
-        return tuple(found)
+        return found
 
 
 def slots_in(tokens: Sequence[str]) -> set[str]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.errors import nltk_data
+from robustparse.types import Sentence
 
 Ids = NDArray[np.int64]
 
@@ -61,6 +62,16 @@ class PerceptronTags:
         with nltk_data("tagger", f"taggers/{_DATA}"):
             tagger = PerceptronTagger()
         return cls(tagger.model.weights, tagger.tagdict, list(tagger.classes))
+
+    def tagged(self, texts: Sequence[tuple[str, ...]]) -> list[Sentence]:
+        """Return texts with the tag of each word."""
+        text = _Text(self, texts, [])
+        tags = self._tag_all(text)
+        found = []
+        for words, begin in zip(texts, text.offsets, strict=True):
+            own = tags[begin : begin + len(words)].tolist()
+            found.append(Sentence(words, xpos=tuple(self._classes[tag] for tag in own)))
+        return found
 
     def substituted(
         self,

@@ -68,7 +68,7 @@ class PipelineTag(Constraint):
         originals = [self._place(slot, slot.word) for slot in slots]
         by_tagger = self.reference == "tagger"
         texts = dict.fromkeys(text for text, _ in places + (originals if by_tagger else []))
-        tags = dict(zip(texts, self._tag(list(texts)), strict=True)) if texts else {}
+        tags = dict(zip(texts, self.tagged(list(texts)), strict=True)) if texts else {}
         found = iter([Slot(0, tags[text], at) for text, at in places])
         masks = []
         for slot, (text, at), words in zip(slots, originals, candidates, strict=True):
@@ -86,7 +86,7 @@ class PipelineTag(Constraint):
         end = len(words) if self.window is None else at + self.window + 1
         return (*words[begin:at], word, *words[at + 1 : end]), at - begin
 
-    def _tag(self, texts: Sequence[tuple[str, ...]]) -> list[Sentence]:
+    def tagged(self, texts: Sequence[tuple[str, ...]]) -> list[Sentence]:
         """Return every text with the tags of its words in both sets."""
         pipeline = self._pipeline
         if self.library == "stanza":
