@@ -4,6 +4,7 @@ import copy
 import inspect
 import json
 from collections.abc import Sequence
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
@@ -39,13 +40,12 @@ class Recipe(NamedTuple):
         _, given = checked(["--attack", str(name)])
         path = Path(given)
         options = _parsed(path)
-        settings = json.loads(_parser(Attack).dump(options, format="json"))["attack"]
-        return cls(path.stem, settings)
+        return cls(path.stem, _dumped(_parser(Attack), options))
 
     @classmethod
     def parsed(cls, parser: ArgumentParser, options: Namespace) -> "Recipe":
         """Take the recipe from the options of a parser that has ``--attack``."""
-        settings = json.loads(parser.dump(options, format="json"))["attack"]
+        settings = _dumped(parser, options)
         path = options.attack.get("__path__")
         if path is not None:
             return cls(Path(str(path)).stem, settings)
@@ -113,6 +113,31 @@ def _parser(kind: type) -> ArgumentParser:
     parser = ArgumentParser(exit_on_error=False)
     parser.add_argument(f"--{_option(kind)}", type=kind)
     return parser
+
+
+def _dumped(parser: ArgumentParser, options: Namespace) -> dict[str, Any]:
+    """Return the settings of ``--attack``, without those that are None by default."""
+    dumped = json.loads(parser.dump(options, format="json", skip_none=False))
+    settings: dict[str, Any] = _without_none(dumped["attack"])
+    return settings
+
+
+def _without_none(value: Any) -> Any:
+    """Leave None out, but where it takes the place of an argument's default."""
+    if isinstance(value, list):
+        return [_without_none(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {key: _without_none(one) for key, one in value.items() if one is not None}
+    if isinstance(given := value.get("init_args"), dict) and "class_path" in value:
+        room, _, name = value["class_path"].rpartition(".")
+        parameters = inspect.signature(getattr(import_module(room), name)).parameters
+        kept["init_args"] = {
+            key: _without_none(one)
+            for key, one in given.items()
+            if one is not None or (key in parameters and parameters[key].default is not None)
+        }
+    return kept
 
 
 def _option(kind: type) -> str:
