@@ -8,7 +8,7 @@ quantifiers and comparatives.
 
 import numpy as np
 
-from robustparse.perturbations.perturbation import NEW, Perturbation, Rewording
+from robustparse.perturbations.perturbation import NEW, STOPS, Perturbation, Rewording
 from robustparse.types import Sentence
 
 FUNCTION_WORDS = (
@@ -28,12 +28,16 @@ def is_function_word(word: str) -> bool:
 
 
 class Insertion(Perturbation):
-    """Puts a function word at a random place: before any word, or at the end."""
+    """Puts a function word at a random place: before any word, or at the end.
+
+    A stop that ends the sentence stays there.
+    """
 
     def reword(self, sentence: Sentence, rng: np.random.Generator) -> Rewording:
         """See `Perturbation.reword`."""
         words, origins = list(sentence.words), list(range(len(sentence)))
-        place = int(rng.integers(len(words) + 1))
+        end = len(words) - (len(words) > 1 and words[-1] in STOPS)
+        place = int(rng.integers(end + 1))
         words.insert(place, FUNCTION_WORDS[int(rng.integers(len(FUNCTION_WORDS)))])
         origins.insert(place, NEW)
         return Rewording(tuple(words), tuple(origins))

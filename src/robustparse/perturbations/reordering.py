@@ -14,13 +14,12 @@ import numpy as np
 from robustparse.errors import InputError
 from robustparse.models.base import Model
 from robustparse.models.load import load
-from robustparse.perturbations.perturbation import Perturbation, Rewording
+from robustparse.perturbations.perturbation import STOPS, Perturbation, Rewording
 from robustparse.randomness import stream
 from robustparse.types import DependencyTree, Example, Sentence
 
 ADVERBIALS = frozenset(("obl", "advcl"))
 MODIFIERS = frozenset(("obl", "nmod", "advcl"))
-_STOPS = (".", "?", "!")
 
 
 class Reordering(Perturbation):
@@ -75,7 +74,7 @@ def orders(sentence: Sentence, tree: DependencyTree) -> list[list[int]]:
         sentence: n words; a stop at its end stays there.
         tree: of them.
     """
-    end = len(sentence) - (sentence.words[-1] in _STOPS)
+    end = len(sentence) - (sentence.words[-1] in STOPS)
     spans = {at: span for at in range(end) if (span := _span(tree, at, end)) is not None}
     found = []
     for at, (begin, after) in spans.items():
