@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
-from robustparse.attacks.constraints.similarity import SentenceSimilarity
+from robustparse.attacks.constraints.similarity import TextSimilarity
 from robustparse.errors import check_least
 from robustparse.perturbations.function_words import is_function_word
 from robustparse.perturbations.perturbation import Perturbation, Rewording
@@ -36,7 +36,7 @@ class WordSubstitution(Perturbation):
         self,
         candidates: CandidateGenerator,
         *,
-        similarity: SentenceSimilarity | None = None,
+        similarity: TextSimilarity | None = None,
         top: int = 10,
         best: int = 3,
     ) -> None:

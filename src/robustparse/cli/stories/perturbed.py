@@ -131,7 +131,7 @@ _ALL = 1 << 10  # more substitutes than the lexicon has for a word: all of them 
 def _copies(
     task: Task, operation: Perturbation, examples: Sequence[Example], seed: int
 ) -> list[Example]:
-    return [copy for copy, _ in perturbed(task, [operation], examples, seed, tries=TRIES)]
+    return [one.example for one in perturbed(task, [operation], examples, seed, tries=TRIES)]
 
 
 def _write_pairs(folder: Path, task: Task, operations: Sequence[Perturbation], seed: int) -> Path:
