@@ -1,6 +1,6 @@
-"""Print examples of the six operations of Huang et al. (2021) on GEO and JOBS, as a page of docs.
+r"""Print examples of the operations of Huang et al. (2021) on GEO and JOBS, as a page of docs.
 
-    python bench/operation_examples.py --raw semparse_raw --parser best.ckpt \\
+    python bench/operation_examples.py --raw semparse_raw --parser best.ckpt \
         --vectors vectors.txt.gz > docs/guides/perturbation_examples.md
 
 The raw texts of both training sets are drawn in one order for all operations. The first ones are
@@ -30,19 +30,21 @@ TEXTS_AT_ONCE = 50
 TASK = SemanticTask()
 HEAD = """# Examples of paraphrases
 
-{shown} examples of each of the [operations](perturbations.md#paraphrases) that keep the meaning of an utterance more or
-less, on the training sets of GEO and JOBS. They are the first of a random order that have a copy; none was chosen by
-hand. What an operation takes away and what it puts in are in bold. This page is the output of
+{shown} examples of each of the [operations](perturbations.md#paraphrases) that keep the meaning of
+an utterance more or less, on the training sets of GEO and JOBS. They are the first of a random
+order that have a copy; none was chosen by hand. What an operation takes away and what it puts in
+are in bold. This page is the output of
 
 ```
 python bench/operation_examples.py --raw semparse_raw --parser best.ckpt --vectors vectors.txt.gz
 ```
 
 where `semparse_raw` holds `geo/train.tsv` and `jobs/train.tsv` with
-[raw texts and slots](semantic.md#data). Exchanged words are neighbours among counter-fitted vectors, back translation is
-Apertium's through Spanish, and reordering goes by the trees of `experiment/ewt_biaffine_word_character`. People judged
-the paper's own sentences and dropped 17 to 39 % of those of the last three operations; `augment --similarity` is the
-[automatic stand-in](perturbations.md#copies-that-mean-something-else) for them.
+[raw texts and slots](semantic.md#data). Exchanged words are neighbours among counter-fitted
+vectors, back translation is Apertium's through Spanish, and reordering goes by the trees of
+`experiment/ewt_biaffine_word_character`. People judged the paper's own sentences and dropped 17 %
+of those of word substitution, 18 % of back translation and 39 % of reordering;
+[`augment --similarity`](perturbations.md#copies-that-mean-something-else) takes their place.
 """
 
 
