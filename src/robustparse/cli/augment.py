@@ -12,8 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from robustparse.api.attack_run import AttackRun
 from robustparse.api.inputs import Paths, as_list
 from robustparse.api.sources import Checkpoints, DataFile
@@ -26,7 +24,7 @@ from robustparse.data.fractions import FractionOf
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_run.attack_folder import Summary
 from robustparse.evaluation.lines import EXAMPLES, each_line
-from robustparse.evaluation.perturbed import perturbed
+from robustparse.evaluation.perturbed import Copy, perturbed
 from robustparse.files import write_text, written
 from robustparse.metrics import percent
 from robustparse.models.load import Decoder
@@ -106,10 +104,7 @@ def augment(
     if operations is not None and attack is None and checkpoint is None:
         kind = task_of(data) if task is None else named(task)
         _check_out(copies, data, kind)
-        made = {"task": kind.name, "operations": [one.name for one in operations], "seed": seed}
-        source = _Perturbed(kind, operations, file, similarity)
-        _write_report(copies, file, keep, made | source.counts, source.copies(keep))
-        _print_left_out(source.counts, similarity)
+        _write_perturbed(copies, _Perturbed(kind, operations, file, similarity), keep)
     elif similarity is not None:
         remedy = "put a similarity into the attack's constraints"
         raise InputError("is of operations", key="--similarity", remedy=remedy)
@@ -145,21 +140,27 @@ class _Perturbed:
         file: DataFile,
         similarity: TextSimilarity | None,
     ) -> None:
+        self.task, self.file, self.similarity = task, file, similarity
+        self.operations = [one.name for one in operations]
         self._examples = file.read(task)
         made = list(perturbed(task, operations, self._examples, file.seed, tries=TRIES))
-        kept = made
-        if similarity is not None:
-            texts = {one.id: " ".join(task.surface(one).words) for one in self._examples}
-            measured = similarity.between(
-                [" ".join(copy.text) for copy in made], [texts[copy.example.id] for copy in made]
-            )
-            kept = [made[at] for at in np.flatnonzero(measured >= similarity.minimum).tolist()]
+        kept = self._similar(made)
         self._kept = {copy.example.id: copy.example for copy in kept}
         self.counts = {
             "n_examples": len(self._examples),
             "n_without_copy": len(self._examples) - len(made),
             "n_dissimilar": len(made) - len(kept),
         }
+
+    def _similar(self, made: Sequence[Copy]) -> Sequence[Copy]:
+        if self.similarity is None:
+            return made
+        texts = {one.id: " ".join(self.task.surface(one).words) for one in self._examples}
+        measured = self.similarity.between(
+            [" ".join(copy.text) for copy in made], [texts[copy.example.id] for copy in made]
+        )
+        enough = (measured >= self.similarity.minimum).tolist()
+        return [copy for copy, kept in zip(made, enough, strict=True) if kept]
 
     def copies(self, keep: Keep) -> Copies:
         """Yield the copies, or with ``all`` also the examples without one."""
@@ -169,13 +170,15 @@ class _Perturbed:
                 yield copy, example.sentence.words, example.id in self._kept
 
 
-def _print_left_out(counts: Mapping[str, int], similarity: TextSimilarity | None) -> None:
-    """Print how many examples have no copy, and the percentage of copies that were left out."""
-    total, none, unlike = counts.values()
+def _write_perturbed(out: Path, source: _Perturbed, keep: Keep) -> None:
+    """Write the copies; print how many examples have none, and the percentage left out."""
+    made = {"task": source.task.name, "operations": source.operations, "seed": source.file.seed}
+    _write_report(out, source.file, keep, made | source.counts, source.copies(keep))
+    total, none, unlike = source.counts.values()
     said = f"{none} of {total} examples have no copy that is changed and keeps its gold answer"
-    if similarity is not None:
+    if source.similarity is not None:
         share = f"{percent(unlike, max(1, total - none)):.1f} %"
-        less = f"similarity below {similarity.minimum:g}"
+        less = f"similarity below {source.similarity.minimum:g}"
         said += f"; {unlike} of {total - none} copies ({share}) left out: {less}"
     terminal().print(said, soft_wrap=True)
 
