@@ -37,6 +37,7 @@ from robustparse.types import Example
 
 Keep = Literal["changed", "all", "pairs"]
 
+IN_ATTACKS = "put a similarity into the attack's constraints"
 TRIES = 5
 """How often operations are drawn for a sentence until its gold answer survives."""
 
@@ -106,13 +107,13 @@ def augment(
         _check_out(copies, data, kind)
         _write_perturbed(copies, _Perturbed(kind, operations, file, similarity), keep)
     elif similarity is not None:
-        remedy = "put a similarity into the attack's constraints"
-        raise InputError("is of operations", key="--similarity", remedy=remedy)
+        raise InputError("is of operations", key="--similarity", remedy=IN_ATTACKS)
     elif operations is None and attack is not None and checkpoint is not None:
         folder, check = copies.with_suffix(".attack"), partial(_check_out, copies, data)
         victim = Checkpoints(as_list(checkpoint), decoder, precision, mean)
-        recipe = recipe or Recipe.of(attack)
-        run = AttackRun(folder, recipe, victim, file, seed, device, devices, check)
+        run = AttackRun(
+            folder, recipe or Recipe.of(attack), victim, file, seed, device, devices, check
+        )
         if summary := attacked(run, attack):
             _write_report(copies, file, keep, summary, _attacked(summary, folder, file, keep))
     else:

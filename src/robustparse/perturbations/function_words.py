@@ -2,8 +2,8 @@
 
 The paper calls the first two insertion and deletion, the third substitution (f), and lists no
 words. Those here are what its released sets insert most often, with the other words of their
-classes. Words that carry meaning of their own are not among them: negations, "or", question words,
-quantifiers and comparatives.
+classes. Words that carry meaning of their own are not among them (`MEANT_WORDS`): negations, "or",
+question words, quantifiers and comparatives.
 """
 
 import numpy as np
@@ -19,6 +19,15 @@ FUNCTION_WORDS = (
     *("am", "is", "are", "was", "were", "be", "been", "do", "does", "did", "has", "have", "had"),
     *("can", "could", "may", "might", "shall", "should", "will", "would"),
 )
+MEANT_WORDS = frozenset(
+    (
+        *("how", "what", "when", "where", "which", "who", "whom", "whose", "why"),
+        *("but", "if", "never", "no", "none", "nor", "not", "or", "than", "unless", "without"),
+        *("all", "any", "both", "each", "either", "every", "few", "many", "much", "neither"),
+        *("several", "some", "fewer", "least", "less", "more", "most", "only"),
+    )
+)
+"""Words of closed classes that no other word can stand for."""
 _KNOWN = frozenset(FUNCTION_WORDS)
 
 

@@ -11,14 +11,16 @@ import numpy as np
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.constraints.similarity import TextSimilarity
 from robustparse.errors import check_least
-from robustparse.perturbations.function_words import is_function_word
+from robustparse.perturbations.function_words import MEANT_WORDS, is_function_word
 from robustparse.perturbations.perturbation import Perturbation, Rewording
 from robustparse.randomness import stream
 from robustparse.types import Example, Sentence
 
 
 class WordSubstitution(Perturbation):
-    """Exchanges one word that is no function word, by candidates of any generator.
+    """Exchanges one word by candidates of any generator.
+
+    Function words stay, and those for which no other word can stand (`MEANT_WORDS`), as "how".
 
     Args:
         candidates: proposes substitutes, the best ones first.
@@ -104,7 +106,8 @@ def _slot(example: Example, rng: np.random.Generator) -> Slot | None:
     places = [
         at
         for at, word in enumerate(words)
-        if len(word) >= 3 and word.isalpha() and not is_function_word(word)
+        if len(word) >= 3 and word.isalpha()
+        if not is_function_word(word) and word.lower() not in MEANT_WORDS
     ]
     if not places:
         return None
