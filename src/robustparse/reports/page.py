@@ -121,30 +121,31 @@ def read_contents(
     """
     if not folders:
         raise InputError("no folders given", expected="one at least that `attack` or `fit` wrote")
-    systems, runs, heat_maps, scored = [], [], [], []
+    systems, runs, heat_maps = [], [], []
+    scored: list[Scored] = []
     unread: list[InputError] = []
     for folder, name in zip(folders, names or _names(folders), strict=True):
         trained, transferred = (folder / METRICS).exists(), (folder / TRANSFER).exists()
         if transferred:
             with noting(unread):
                 heat_maps += read_heat_maps(folder)
-        if evaluated := (folder / SCORES).exists():
+        found: Scored | None = None
+        if (folder / SCORES).exists():
             with noting(unread):
-                scored.append(read_scored(folder, name))
+                found = read_scored(folder, name)
+        scored += [found] if found else []
         attacked = (folder / SUMMARY).exists() or (folder / EXAMPLES).exists()
-        if attacked or not (trained or transferred or evaluated):
+        if attacked or not (trained or transferred or found):
             systems.append(read_partly(folder, name, unread))
         if trained:
             with noting(unread):
                 runs.append((name, read_training(folder, name)))
     shown = [system for system in systems if system is not None]
-    compared_ones = [one for one in scored if one is not None]
-    if unread and not (shown or runs or heat_maps or compared_ones):
+    if unread and not (shown or runs or heat_maps or scored):
         raise unread[0]
     with noting(unread):
         shown = with_budget_curves(shown)
-    problems = [str(error) for error in unread]
-    return Contents(shown, runs, heat_maps, compared_ones, differences, problems)
+    return Contents(shown, runs, heat_maps, scored, differences, [str(error) for error in unread])
 
 
 def build_report(
