@@ -75,6 +75,16 @@ def test_one_of_the_best_substitutes_is_drawn(settings: dict[str, Any], texts: s
     halves = [operation.rewordings(rows[first::2], 3) for first in (0, 1)]
     assert halves == [found[::2], found[1::2]]
     assert operation.rewordings(examples("the 7 is", "c3po"), 0)[0].words == ("the", "7", "is")
+    table = {
+        "tallest": ["tall", "highest"],
+        "jobs": ["work", "tasks"],
+        "virus": ["germ"],
+        "need": ["want"],
+    }
+    inflected = WordSubstitution(Lexicon(table | {"state": ["lands"]}), best=1)
+    texts = examples("tallest", "jobs", "virus", "need", "state")
+    words = [one.words[0] for one in inflected.rewordings(texts, 0)]
+    assert words == ["highest", "tasks", "germ", "want", "lands"]
     asks = WordSubstitution(Lexicon({word: ["cats"] for word in ("how", "many", "than", "Not")}))
     for found in asks.rewordings(examples("How many", "than", "not many"), 0):
         assert "cats" not in found.words

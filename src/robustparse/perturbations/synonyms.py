@@ -4,6 +4,7 @@ The paper calls it substitution (nf). Its candidates are those of a masked langu
 the n most similar sentences are kept, and workers judge what is left.
 """
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,11 +17,15 @@ from robustparse.perturbations.perturbation import Perturbation, Rewording
 from robustparse.randomness import stream
 from robustparse.types import Example, Sentence
 
+_INFLECTED = re.compile(r"(?<=\w{3})(?:est|ing|(?<!e)ed|(?<![isu])s)$")
+
 
 class WordSubstitution(Perturbation):
     """Exchanges one word by candidates of any generator.
 
-    Function words stay, and those for which no other word can stand (`MEANT_WORDS`), as "how".
+    Function words stay, and those for which no other word can stand (`MEANT_WORDS`), as "how". A
+    word that is inflected in English, by its ending, is exchanged for one with the same ending:
+    without this, neighbours among vectors give "job" or "small" for "jobs" or "smallest".
 
     Args:
         candidates: proposes substitutes, the best ones first.
@@ -68,9 +73,15 @@ class WordSubstitution(Perturbation):
         return found
 
     def _kept(self, slot: Slot, candidates: Sequence[str]) -> list[str]:
-        """Return the first candidates that are one other word."""
+        """Return the first candidates that are one other word, inflected as the original."""
         same = slot.word.lower()
-        found = [word for word in candidates if word.lower() != same and word.isalpha()]
+        ending = _INFLECTED.search(same)
+        found = [
+            word
+            for word in candidates
+            if word.lower() != same and word.isalpha()
+            if ending is None or word.lower().endswith(ending.group())
+        ]
         return list(dict.fromkeys(found))[: self.top]
 
     def _most_similar(
