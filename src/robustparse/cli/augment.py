@@ -37,6 +37,7 @@ from robustparse.types import Example
 
 Keep = Literal["changed", "all", "pairs"]
 
+EITHER = "give --attack and --checkpoint, or only --operations"
 IN_ATTACKS = "put a similarity into the attack's constraints"
 TRIES = 5
 """How often operations are drawn for a sentence until its gold answer survives."""
@@ -111,14 +112,12 @@ def augment(
     elif operations is None and attack is not None and checkpoint is not None:
         folder, check = copies.with_suffix(".attack"), partial(_check_out, copies, data)
         victim = Checkpoints(as_list(checkpoint), decoder, precision, mean)
-        run = AttackRun(
-            folder, recipe or Recipe.of(attack), victim, file, seed, device, devices, check
-        )
+        recipe = recipe or Recipe.of(attack)
+        run = AttackRun(folder, recipe, victim, file, seed, device, devices, check)
         if summary := attacked(run, attack):
             _write_report(copies, file, keep, summary, _attacked(summary, folder, file, keep))
     else:
-        remedy = "give --attack and --checkpoint, or only --operations"
-        raise InputError("an attack takes a checkpoint, operations none", remedy=remedy)
+        raise InputError("an attack takes a checkpoint, operations none", remedy=EITHER)
 
 
 Copies = Iterable[tuple[Example, Sequence[str], bool]]  # with the original words, if changed
