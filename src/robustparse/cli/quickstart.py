@@ -31,7 +31,7 @@ STORIES: Mapping[str, AttackStory | PerturbationStory] = MappingProxyType(
             epochs=(20, 10, 20),
             rates=(2e-3, 2e-3),
         ),
-        "semantic": PerturbationStory(QUESTIONS, fraction=0.2, epochs=15, rate=2e-3),
+        "semantic": PerturbationStory(QUESTIONS, fraction=0.2, epochs=20, rate=2e-3),
     }
 )
 
