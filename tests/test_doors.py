@@ -142,8 +142,10 @@ SPOKEN = {
     "recipes/": READING,  # of YAML
     "api/evaluate.py": {"dependency"},  # the usual task of what is read
     # What is told of each task on its embedded data; and a plot's `x_label`.
-    "cli/common/stories.py": ONE_TASK,
-    "cli/quickstart.py": {"dependency", "classification", "label"},
+    "cli/stories/subject.py": ONE_TASK,
+    "cli/quickstart.py": {"dependency", "classification"},
+    "cli/stories/attacked.py": {"label"},
+    "cli/stories/perturbed.py": {"head", "heads"},  # of a column
     # The program that judges grammar is called link-parser; so is a part of a spaCy pipeline.
     "attacks/constraints/grammar.py": READING,
     "attacks/constraints/link_grammar.py": READING,

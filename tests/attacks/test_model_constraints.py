@@ -18,7 +18,7 @@ from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints import language_model
 from robustparse.attacks.constraints.language_model import LanguageModel, PerplexityRise
 from robustparse.attacks.constraints.sentence_constraint import Edit
-from robustparse.attacks.constraints.similarity import SentenceSimilarity
+from robustparse.attacks.constraints.similarity import SentenceSimilarity, VectorSimilarity
 from robustparse.attacks.search.beam import Greedy
 from robustparse.errors import InputError
 from robustparse.pretrained import Kind
@@ -259,6 +259,22 @@ def test_windows_keep_their_size_at_the_ends(encoder: Encoder) -> None:
         numbered = SentenceSimilarity("x", window=3, minimum=least, short=short_least)
         admitted = numbered.admits([change(0, "east"), unchecked]).tolist()
         assert admitted == [least < 0, short_least < expected]
+
+
+def test_word_vectors_have_means(tmp_path: Path) -> None:
+    """Words without a vector are left out, and a text of such words is like no other."""
+    (tmp_path / "vectors.txt").write_text("up 0 3\neast 3 0\nEast 9 9\n")
+    one = VectorSimilarity(str(tmp_path / "vectors.txt"), measure="cosine")
+    texts = ["up east", "EAST", "up up", "nowhere", "a up"]
+    expected = [1 / math.sqrt(2), 0.0, 1.0, 0.0, 1.0]
+    assert one.between(texts, ["up"] * 5) == pytest.approx(expected)
+    sentence = Sentence(("up", "east"))
+    edits = [Edit(sentence, sentence.words, 1, word) for word in ("up", "East", "nowhere")]
+    root = 1 / math.sqrt(2)
+    assert one.similarities(edits) == pytest.approx([root, 1.0, root])
+    one.minimum = 0.8
+    assert one.admits(edits).tolist() == [False, True, False]
+    assert [one.admits([edit])[0] for edit in edits] == [False, True, False]
 
 
 def test_texts_are_embedded_once(encoder: Encoder) -> None:

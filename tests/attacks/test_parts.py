@@ -13,6 +13,7 @@ from robustparse.attacks.candidates.generator import CandidateGenerator
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.grammar import GrammarChecker
 from robustparse.attacks.constraints.sentence_constraint import SentenceConstraint
+from robustparse.attacks.constraints.similarity import TextSimilarity
 from robustparse.attacks.goals.attachment import TreeGoal
 from robustparse.attacks.goals.goal import Goal
 from robustparse.attacks.search.rankings import Ranking
@@ -21,7 +22,7 @@ from robustparse.attacks.search.white_box.substitutions import Substitution
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "parts.md"
 KINDS = (Goal, CandidateGenerator, Constraint, GrammarChecker, Search, Substitution, Ranking)
-BASES = {*KINDS, SentenceConstraint, TreeGoal}
+BASES = {*KINDS, SentenceConstraint, TextSimilarity, TreeGoal}
 BESIDE = {"LanguageModel"}
 
 

@@ -243,6 +243,31 @@ def test_a_text_keeps_its_label_however_many_words_it_has(tmp_path):
         assert out.read_text() == after
 
 
+def test_copies_unlike_their_originals_are_left_out(made, tmp_path, capsys):
+    data, out, vectors = (tmp_path / name for name in ("texts.tsv", "copies.tsv", "vectors.txt"))
+    vectors.write_text("the 1 0\ncat 0 1\nin 1 0\ndog 2 0\n")
+    # Without the function word: cosine 1 / sqrt(2); 1, as "a" has no vector; no copy; 1.
+    data.write_text("the Cat\tx\na cat\tx\ncat\tx\nin dog\tx\n")
+    options = ["augment", "--data", str(data), "--out", str(out)]
+    options += ["--similarity", "VectorSimilarity", "--similarity.vectors", str(vectors)]
+    operations = ["--operations", "deletion", "--similarity.measure", "cosine"]
+    main([*options, *operations])
+    assert out.read_text() == "cat\tx\ndog\tx\n"
+    found = summary(out)
+    assert [found[f"n_{name}"] for name in ("examples", "without_copy", "dissimilar")] == [4, 1, 1]
+    assert found["n_copies"] == found["n_changed"] == 2
+    said = capsys.readouterr().out
+    assert "1 of 4 examples have no copy" in said
+    assert "1 of 3 copies (33.3 %) left out: similarity below 0.9" in said
+    main([*options, *operations, "--similarity.minimum", "0.7", "--keep", "all"])
+    assert out.read_text() == "Cat\tx\ncat\tx\ncat\tx\ndog\tx\n"
+    main([*options, *operations, "--keep", "all"])
+    assert out.read_text() == "the Cat\tx\ncat\tx\ncat\tx\ndog\tx\n"
+    error = mistake(capsys, *arguments(made, tmp_path / "c.conllu"), *options[5:])
+    assert "--similarity" in error
+    assert "attack's constraints" in error
+
+
 RAW = """\
 show me jobs in new york ?	show me job in locid0	loc ( ANS , locid0 )	{"locid0": "new york"}
 what jobs are there ?	what job are there	job ( ANS )	{}

@@ -1,6 +1,7 @@
 """``robustparse quickstart`` from end to end, on few sentences and for few epochs."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,15 +10,22 @@ import torch
 from command_runs import mistake, table
 
 from robustparse.cli import quickstart
-from robustparse.cli.common.stories import STORIES
 from robustparse.cli.main import main
+from robustparse.cli.stories import attacked
+from robustparse.cli.stories.attacked import AttackStory
 from robustparse.data.sample import generator, questions, reviews
 from robustparse.data.sample import treebank as sample
+from robustparse.data.utterances.forms import read_forms
 from robustparse.evaluation.clean import evaluate
 from robustparse.evaluation.lines import read_lines
 from robustparse.models.load import load
+from robustparse.reports.tables.details import MISSING
 from sample_grammar import read
 
+OPERATIONS = ["deletion", "function_word_substitution", "insertion", "word_substitution"]
+MEASURES = (
+    *("standard_accuracy", "perturbation_accuracy", "robust_accuracy", "blackbox_success_rate"),
+)
 SAMPLES = (sample.sample_treebank, reviews.sample_reviews, questions.sample_questions)
 
 
@@ -25,9 +33,15 @@ SAMPLES = (sample.sample_treebank, reviews.sample_reviews, questions.sample_ques
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Samples of few sentences."""
     monkeypatch.setattr(generator, "SPLITS", {"train": 150, "dev": 20, "test": 40})
-    short = {name: one._replace(epochs=(5, 5, 5), curve=(0.3,)) for name, one in STORIES.items()}
+    attacks = {"epochs": (5, 5, 5), "curve": (0.3,)}
+    short = {
+        name: one._replace(**attacks)
+        if isinstance(one, AttackStory)
+        else one._replace(epochs=12, rate=0.005)
+        for name, one in quickstart.STORIES.items()
+    }
     monkeypatch.setattr(quickstart, "STORIES", short)
-    monkeypatch.setattr(quickstart, "CURVE_SENTENCES", 25)
+    monkeypatch.setattr(attacked, "CURVE_SENTENCES", 25)
     for drawn in SAMPLES:
         drawn.cache_clear()
     yield
@@ -97,21 +111,67 @@ def test_a_second_run_in_the_same_folder_reports_its_own_parsers(tmp_path, monke
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("task", "score", "model"),
-    [("classification", "accuracy", "classifier"), ("semantic", "exact_match", "parser")],
-)
-def test_the_story_of_texts_is_told_too(task, score, model, tmp_path, capsys):
-    main(["quickstart", "--task", task, "--out", str(tmp_path)])
+def test_the_story_of_texts_is_told_too(tmp_path, capsys):
+    main(["quickstart", "--task", "classification", "--out", str(tmp_path)])
     captured = capsys.readouterr()
     assert captured.err == ""
     for name, row in table(captured.out).items():
         summary = json.loads((tmp_path / name / "summary.json").read_text())
-        accuracies = (summary[which][score] for which in ("clean", "attacked"))
+        accuracies = (summary[which]["accuracy"] for which in ("clean", "attacked"))
         assert row[:2] == [f"{accuracy:.1f}" for accuracy in accuracies]
-        assert load(tmp_path / name / f"{model}.ckpt").task.name == summary["task"]
-    title = f"{score.replace('_', ' ').capitalize()} against edit budget"
-    assert title in (tmp_path / "report.html").read_text()
+        assert load(tmp_path / name / "classifier.ckpt").task.name == summary["task"]
+    assert "Accuracy against edit budget" in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("defense", ["augmentation", "none"])
+def test_the_story_of_perturbations(defense: str, tmp_path: Path, capsys, monkeypatch):
+    other = "augmented"
+    if defense == "none":
+        other, story = "control", quickstart.STORIES["semantic"]._replace(epochs=1)
+        monkeypatch.setattr(quickstart, "STORIES", {"semantic": story})
+    main(["quickstart", "--task", "semantic", "--defense", defense, "--out", str(tmp_path)])
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    test, train = (questions.sample_questions(0).test, questions.sample_questions(0).train)
+    scores = [
+        json.loads((tmp_path / name / "scores.json").read_text()) for name in ("clean", other)
+    ]
+    out = captured.out.replace(MISSING, "-")
+    printed = re.findall(r"^ +(\w[^%]*?)((?: +[-+\d.]+){3}) *$", out, re.MULTILINE)
+    operations = [path.stem for path in sorted((tmp_path / "perturbed").iterdir())]
+    assert operations == OPERATIONS
+    named = [*operations, "micro", "macro"]
+    figures = {("all texts", ""): [one["exact_match"] for one in scores]}
+    figures |= {
+        (name, measure): values
+        for measure in MEASURES
+        if any(one["perturbed_files"]["macro"][measure] is not None for one in scores)
+        for name in named
+        for values in [[one["perturbed_files"][name][measure] for one in scores]]
+    }
+    assert len(figures) >= 1 + 3 * len(named) or defense == "none"
+    assert [name.partition(" (")[0] for name, _ in printed] == [name for name, _ in figures]
+    for (_, row), (before, after) in zip(printed, figures.values(), strict=True):
+        both = None not in (before, after)
+        expected = ["-" if value is None else f"{value:.1f}" for value in (before, after)]
+        assert row.split() == [*expected, f"{after - before:+.1f}" if both else "-"]
+    for name, one in zip(("clean", other), scores, strict=True):
+        match = evaluate([load(tmp_path / name / "parser.ckpt")], test)["exact_match"]
+        assert one["exact_match"] == pytest.approx(match)
+    copies = [read_forms(tmp_path / "copies" / f"{name}.tsv") for name in operations]
+    assert all(10 <= len(some) <= 30 for some in copies)  # 20 % of 150, but for those without one
+    golds = {example.gold for example in train}
+    assert all(copy.gold in golds for some in copies for copy in some)
+    known = set(load(tmp_path / other / "parser.ckpt").vocabulary.words)
+    new = {word.lower() for some in copies for copy in some for word in copy.sentence.words} - {
+        word.lower() for example in train for word in example.sentence.words
+    }
+    assert new
+    assert (new <= known) == (defense == "augmentation")
+    page = (tmp_path / "report.html").read_text()
+    assert "Perturbation accuracy" in page
+    assert " ".join(captured.out.split("On average")[1].split("Report")[0].split()) in page
 
 
 def test_mistakes_are_named(tmp_path, capsys):
@@ -123,3 +183,5 @@ def test_mistakes_are_named(tmp_path, capsys):
     assert "file/out: the output folder is not writable" in error
     for option in ("--defense", "--task"):
         assert "magic" in mistake(capsys, "quickstart", option, "magic")
+    error = mistake(capsys, "quickstart", "--defense", "augmentation")
+    assert "--defense (of the task dependency) must be one of substitution, none" in error

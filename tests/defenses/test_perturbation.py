@@ -27,7 +27,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> TreebankDataModule:
 def copies(data: TreebankDataModule, epoch: int = 0, seed: int = 5) -> Iterator[Example]:
     """Of every sentence, made without an adversary."""
     made = perturbed(DependencyTask(), OPERATIONS, data.train_examples, mixed_seed(seed, epoch, 0))
-    return (copy for copy, _ in made)
+    return (copy.example for copy in made)
 
 
 @pytest.mark.parametrize("mode", ["append", "replace"])

@@ -86,6 +86,7 @@ CASES: list[tuple[Perturbation, list[int], str, str]] = [
     (JOINED, [], "they ca n't , it's", "they can not , it's"),
     (Insertion(), [1, 2], "he left", "he the left"),
     (Insertion(), [2, 0], "he left", "he left a"),
+    (Insertion(), [2, 0], "he left .", "he left a ."),  # a stop stays last: 3 places
     (Deletion(), [1], "The cat on it ran", "The cat it ran"),
     (Deletion(), [], "he left", "he left"),
     (Deletion(), [], "the", "the"),

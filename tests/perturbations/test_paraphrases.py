@@ -75,6 +75,19 @@ def test_one_of_the_best_substitutes_is_drawn(settings: dict[str, Any], texts: s
     halves = [operation.rewordings(rows[first::2], 3) for first in (0, 1)]
     assert halves == [found[::2], found[1::2]]
     assert operation.rewordings(examples("the 7 is", "c3po"), 0)[0].words == ("the", "7", "is")
+    table = {
+        "tallest": ["tall", "highest"],
+        "jobs": ["work", "tasks"],
+        "virus": ["germ"],
+        "need": ["want"],
+    }
+    inflected = WordSubstitution(Lexicon(table | {"state": ["lands"]}), best=1)
+    texts = examples("tallest", "jobs", "virus", "need", "state")
+    words = [one.words[0] for one in inflected.rewordings(texts, 0)]
+    assert words == ["highest", "tasks", "germ", "want", "lands"]
+    asks = WordSubstitution(Lexicon({word: ["cats"] for word in ("how", "many", "than", "Not")}))
+    for found in asks.rewordings(examples("How many", "than", "not many"), 0):
+        assert "cats" not in found.words
 
 
 # 0 show 1 me 2 flights 3 to 4 boston 5 from 6 denver 7 on 8 monday 9 .
@@ -98,6 +111,16 @@ def test_orders_by_hand() -> None:
     gap = DependencyTree((3, 0, 2, 2), ("case", "root", "obl", "obj"))
     assert orders(front, gap) == []
     assert orders(Sentence(("fly",)), DependencyTree((0,), ("root",))) == []
+    # What belongs to the word before it.
+    pay = Sentence(("jobs", "pay", "forty", "a", "year", "in", "june"))
+    labels = ("nsubj", "root", "obj", "det", "obl:npmod", "case", "obl")
+    tree = DependencyTree((2, 0, 2, 5, 2, 7, 2), labels)
+    assert orders(pay, tree) == [[5, 6, 0, 1, 2, 3, 4]]
+    city = Sentence(("name", "cities", "of", "texas", "on", "rivers"))
+    tree = DependencyTree((0, 1, 4, 2, 6, 2), ("root", "obj", "case", "nmod", "case", "nmod"))
+    assert orders(city, tree) == []
+    at = Sentence(("name", "cities", "in", "texas", "on", "rivers"))
+    assert orders(at, tree) == [[0, 1, 4, 5, 2, 3]]
 
 
 def test_reordering_by_a_parser(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ from xml.etree import ElementTree
 
 from report_pages import curves, example, summary, write
 
-from robustparse.reports.details import Table
 from robustparse.reports.export import export, tabular
 from robustparse.reports.page import read_contents
+from robustparse.reports.tables.details import Table
 
 CELL = {"rate": {"estimate": 40.0, "lower": 31.0, "upper": 49.5}, "given_success": None}
 TRANSFER = {"sources": ["a_1"], "targets": ["a_1", "b"], "rates": {"las": [[CELL, CELL]]}}

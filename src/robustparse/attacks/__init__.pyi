@@ -18,7 +18,7 @@ from .constraints.language_model import LanguageModel, PerplexityRise
 from .constraints.link_grammar import LinkGrammar
 from .constraints.references import ReferenceParsers
 from .constraints.sentence_constraint import SentenceConstraint
-from .constraints.similarity import SentenceSimilarity
+from .constraints.similarity import SentenceSimilarity, TextSimilarity, VectorSimilarity
 from .constraints.tagging.current_tag import CurrentTag
 from .constraints.tagging.perceptron import PerceptronTags
 from .constraints.tagging.pipeline_tag import PipelineTag
@@ -123,10 +123,12 @@ __all__ = [
     "TaggerTag",
     "TargetedArc",
     "TargetedSubtree",
+    "TextSimilarity",
     "TrainingWords",
     "TreeGoal",
     "Union",
     "UnknownWord",
+    "VectorSimilarity",
     "Verdict",
     "Victim",
     "VocabularyWords",

@@ -17,14 +17,16 @@ from robustparse.api.inputs import Paths, as_list
 from robustparse.api.sources import Checkpoints, DataFile
 from robustparse.api.tables import terminal
 from robustparse.attacks.attack import Attack
+from robustparse.attacks.constraints.similarity import TextSimilarity
 from robustparse.cli.attack import attacked
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.fractions import FractionOf
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_run.attack_folder import Summary
 from robustparse.evaluation.lines import EXAMPLES, each_line
-from robustparse.evaluation.perturbed import perturbed
+from robustparse.evaluation.perturbed import Copy, perturbed
 from robustparse.files import write_text, written
+from robustparse.metrics import percent
 from robustparse.models.load import Decoder
 from robustparse.models.scores import Mean
 from robustparse.models.victim import Precision
@@ -35,6 +37,8 @@ from robustparse.types import Example
 
 Keep = Literal["changed", "all", "pairs"]
 
+EITHER = "give --attack and --checkpoint, or only --operations"
+IN_ATTACKS = "put a similarity into the attack's constraints"
 TRIES = 5
 """How often operations are drawn for a sentence until its gold answer survives."""
 
@@ -48,6 +52,7 @@ def augment(
     task: str | None = None,
     fraction: float | None = None,
     tokens: float | None = None,
+    similarity: TextSimilarity | None = None,
     keep: Keep = "changed",
     limit: int | None = None,
     seed: int | None = None,
@@ -74,6 +79,9 @@ def augment(
         task: of the data that operations change, where their name does not end as its files do.
         fraction: copy only this fraction of the sentences, drawn at random from the seed.
         tokens: instead: sentences drawn until they hold this fraction of the words.
+        similarity: of copies that operations make, leave out those less similar to their originals
+            than its minimum, as an automatic stand-in for human judges: ``SentenceSimilarity`` by a
+            sentence encoder, ``VectorSimilarity`` by word vectors.
         keep: copies that are changed, or all; or pairs, as a set for ``evaluate --perturbed``:
             those that are changed, each with its original.
         limit: take only the first LIMIT sentences.
@@ -102,8 +110,9 @@ def augment(
     if operations is not None and attack is None and checkpoint is None:
         kind = task_of(data) if task is None else named(task)
         _check_out(copies, data, kind)
-        made = {"task": kind.name, "operations": [one.name for one in operations], "seed": seed}
-        _write_report(copies, file, keep, made, _perturbed(kind, operations, file, keep))
+        _write_perturbed(copies, _Perturbed(kind, operations, file, similarity), keep)
+    elif similarity is not None:
+        raise InputError("is of operations", key="--similarity", remedy=IN_ATTACKS)
     elif operations is None and attack is not None and checkpoint is not None:
         folder, check = copies.with_suffix(".attack"), partial(_check_out, copies, data)
         victim = Checkpoints(as_list(checkpoint), decoder, precision, mean)
@@ -112,24 +121,70 @@ def augment(
         if summary := attacked(run, attack):
             _write_report(copies, file, keep, summary, _attacked(summary, folder, file, keep))
     else:
-        remedy = "give --attack and --checkpoint, or only --operations"
-        raise InputError("an attack takes a checkpoint, operations none", remedy=remedy)
+        raise InputError("an attack takes a checkpoint, operations none", remedy=EITHER)
 
 
 Copies = Iterable[tuple[Example, Sequence[str], bool]]  # with the original words, if changed
 
 
-def _perturbed(
-    task: Task, operations: Sequence[Perturbation], file: DataFile, keep: Keep
-) -> Copies:
-    """Yield copies that one of some operations changed, or all."""
-    examples = file.read(task)
-    copies = perturbed(task, operations, examples, file.seed, tries=TRIES)
-    changed = {copy.id: copy for copy, _ in copies}
-    for example in examples:
-        if example.id in changed or keep == "all":
-            copy = changed.get(example.id, example)
-            yield copy, example.sentence.words, example.id in changed
+class _Perturbed:
+    """The copies that operations make of a file, and how many examples have none.
+
+    Args:
+        task: of the gold answers.
+        operations: of which one is drawn for each example.
+        file: of the examples.
+        similarity: judges the copies, see `augment`.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        operations: Sequence[Perturbation],
+        file: DataFile,
+        similarity: TextSimilarity | None,
+    ) -> None:
+        self.task, self.file, self.similarity = task, file, similarity
+        self.operations = [one.name for one in operations]
+        self._examples = file.read(task)
+        made = list(perturbed(task, operations, self._examples, file.seed, tries=TRIES))
+        kept = self._similar(made)
+        self._kept = {copy.example.id: copy.example for copy in kept}
+        self.counts = {
+            "n_examples": len(self._examples),
+            "n_without_copy": len(self._examples) - len(made),
+            "n_dissimilar": len(made) - len(kept),
+        }
+
+    def _similar(self, made: Sequence[Copy]) -> Sequence[Copy]:
+        if self.similarity is None:
+            return made
+        texts = {one.id: " ".join(self.task.surface(one).words) for one in self._examples}
+        measured = self.similarity.between(
+            [" ".join(copy.text) for copy in made], [texts[copy.example.id] for copy in made]
+        )
+        enough = (measured >= self.similarity.minimum).tolist()
+        return [copy for copy, kept in zip(made, enough, strict=True) if kept]
+
+    def copies(self, keep: Keep) -> Copies:
+        """Yield the copies, or with ``all`` also the examples without one."""
+        for example in self._examples:
+            if example.id in self._kept or keep == "all":
+                copy = self._kept.get(example.id, example)
+                yield copy, example.sentence.words, example.id in self._kept
+
+
+def _write_perturbed(out: Path, source: _Perturbed, keep: Keep) -> None:
+    """Write the copies; print how many examples have none, and the percentage left out."""
+    made = {"task": source.task.name, "operations": source.operations, "seed": source.file.seed}
+    _write_report(out, source.file, keep, made | source.counts, source.copies(keep))
+    total, none, unlike = source.counts.values()
+    said = f"{none} of {total} examples have no copy that is changed and keeps its gold answer"
+    if source.similarity is not None:
+        share = f"{percent(unlike, max(1, total - none)):.1f} %"
+        less = f"similarity below {source.similarity.minimum:g}"
+        said += f"; {unlike} of {total - none} copies ({share}) left out: {less}"
+    terminal().print(said, soft_wrap=True)
 
 
 def _attacked(summary: Summary, folder: Path, file: DataFile, keep: Keep) -> Copies:

@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,8 @@ from robustparse.api.sources import Checkpoints, DataFile, command_source
 from robustparse.api.tables import pairs_table, score_table, terminal
 from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.errors import InputError
-from robustparse.evaluation.clean import AnsweringVictim, predictions, scores_of, write_answers
-from robustparse.evaluation.pairs import check_originals, pair_scores, read_pairs
+from robustparse.evaluation.clean import predictions, scores_of, write_answers
+from robustparse.evaluation.pairs import pairs_report
 from robustparse.evaluation.perturbed import perturbed_scores
 from robustparse.files import make_folder, write_text
 from robustparse.metrics import PunctuationPolicy
@@ -27,6 +26,8 @@ from robustparse.perturbations.perturbation import Perturbation
 from robustparse.tasks.task import MOST_LISTED
 from robustparse.types import Example
 from robustparse.victims.black_box import BlackBox
+
+SCORES = "scores.json"
 
 
 def evaluate(
@@ -89,7 +90,7 @@ def evaluate(
     scores = scores_of(task, answers, examples, punctuation)
     noisy = perturbed_scores(opened, examples, answers, perturbed or [], seed, punctuation)
     blind = {} if hypothesis_only is None else _blind(hypothesis_only, device, examples)
-    pairs = {} if perturbed_files is None else _pairs(opened, perturbed_files, examples)
+    pairs = {} if perturbed_files is None else pairs_report(opened, perturbed_files, examples)
     if folder is not None:
         write_answers(folder / f"predictions{task.ending(data)}", task, examples, answers)
         about = {"task": task.name, "checkpoints": names, "data": data, **_counts(examples)}
@@ -97,7 +98,7 @@ def evaluate(
         noise = {"seed": seed, "perturbed": noisy} if noisy else {}
         premise = {"hypothesis_only": {"checkpoint": hypothesis_only, **blind}} if blind else {}
         own = {**about, **passes, "mean": mean, **scores}
-        _write(folder / "scores.json", {**own, **premise, **noise, **pairs})
+        write_scores(folder / SCORES, {**own, **premise, **noise, **pairs})
     _print({Path(names[0]).stem: scores, "hypothesis only": blind, **noisy}, pairs)
 
 
@@ -113,7 +114,7 @@ def _warn(warnings: Iterable[str]) -> None:
         print(f"robustparse: {warning}", file=sys.stderr)
 
 
-def _write(path: Path, report: dict[str, Any]) -> None:
+def write_scores(path: Path, report: dict[str, Any]) -> None:
     """Write scores, and by which versions they came."""
     versions = {"robustparse": __version__, "torch": str(torch.__version__)}
     write_text(path, json.dumps({**report, "versions": versions}, indent=2) + "\n")
@@ -134,12 +135,3 @@ def _blind(checkpoint: str, device: str, examples: Sequence[Example]) -> dict[st
     if not all(example.sentence.context for example in examples):
         raise InputError("the data are no pairs", key=key, remedy="leave it out")
     return scores_of(victim.task, predictions(victim, examples), examples, "none")
-
-
-def _pairs(victim: AnsweringVictim, folder: str, examples: Sequence[Example]) -> dict[str, Any]:
-    """Return what ``scores.json`` says of perturbed files."""
-    pairs = read_pairs(folder, victim.task)
-    check_originals(pairs, folder, examples)
-    scores, worst = pair_scores(victim, pairs)
-    rows = {name: asdict(one) for name, one in scores.items()}
-    return {"perturbed_files": rows, "worst_case": worst}

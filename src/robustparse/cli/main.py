@@ -19,7 +19,7 @@ LIGHTNING = {
     "test": "score a checkpoint on the test data",
 }
 OWN = {
-    "quickstart": "train, attack, train adversarially, attack again, on embedded data",
+    "quickstart": "train, attack or perturb, train robustly, score again, on embedded data",
     "attack": "attack a checkpoint, or a --victim, on a data file",
     "augment": "write adversarial copies of training sentences",
     "evaluate": "score a checkpoint, or a --victim, on a data file, clean or under noise",
@@ -27,14 +27,14 @@ OWN = {
     "predict": "write a checkpoint's answers on a file or standard input",
     "measure": "measure fluency and similarity of an attack's sentences by models",
     "annotate": "export blind pairs for human judgement; score the answers",
-    "report": "draw one HTML page from the folders of attacks, transfers and runs",
+    "report": "draw one HTML page from folders of attacks, transfers, evaluations and runs",
 }
 POSITIONAL = {
     "measure": {"folder": "the output folder (--out) of a finished attack"},
     "transfer": {"folders": "output folders (--out) of attacks on the same data, the sources"},
     "report": {
-        "folders": "output folders (--out) of attacks and transfers, and folders of runs; the "
-        "clean model's first"
+        "folders": "output folders (--out) of attacks, transfers and evaluations of perturbed "
+        "texts, and folders of runs; the clean model's first"
     },
 }
 # How an interrupted command is resumed.

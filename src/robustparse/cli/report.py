@@ -21,10 +21,10 @@ def report(
     compare: str | list[str] | None = None,
     export: str | None = None,
 ) -> None:
-    """One self-contained HTML page from the output folders of attacks, transfers and runs.
+    """One self-contained HTML page from the folders of attacks, transfers, evaluations and runs.
 
     Args:
-        folders: that `attack`, `transfer` or `fit` wrote, the clean model's attack first.
+        folders: that `attack`, `transfer`, `evaluate` or `fit` wrote, the clean model's first.
         out: the page.
         compare: folders of attacks on the same sentences, which come first on the page: how sure
             the differences to the first one are.

@@ -19,7 +19,7 @@ from robustparse.files import make_folder, write_text
 from robustparse.models.load import Decoder
 from robustparse.models.scores import Mean
 from robustparse.models.victim import Precision
-from robustparse.reports.heat_map import FILE
+from robustparse.reports.tables.heat_map import FILE
 
 
 def transfer(

@@ -13,9 +13,9 @@ Micro averages pool the rows of all files, macro averages are means over files.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -161,6 +161,26 @@ def pair_scores(
         worst[original] = worst.get(original, True) and row.after
     averages = {"micro": micro, "macro": _mean([*scores.values()])}
     return scores | averages, percent(sum(worst.values()), len(worst))
+
+
+def pairs_report(
+    victim: AnsweringVictim, folder: str | Path, examples: Sequence[Example]
+) -> dict[str, Any]:
+    """Return what ``scores.json`` says of a folder of perturbed texts.
+
+    Args:
+        victim: answers all texts.
+        folder: see `read_pairs`.
+        examples: the originals.
+
+    Raises:
+        InputError: see `read_pairs` and `check_originals`.
+    """
+    pairs = read_pairs(folder, victim.task)
+    check_originals(pairs, folder, examples)
+    scores, worst = pair_scores(victim, pairs)
+    rows = {name: asdict(one) for name, one in scores.items()}
+    return {"perturbed_files": rows, "worst_case": worst}
 
 
 def _losses(victim: AnsweringVictim, examples: Sequence[Example]) -> list[float] | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from robustparse.evaluation.clean import AnsweringVictim, predictions, scores_of
 from robustparse.metrics import PunctuationPolicy, percent
@@ -11,17 +12,31 @@ from robustparse.tasks.task import Task
 from robustparse.types import Example, Prediction
 
 
+class Copy(NamedTuple):
+    """A perturbed copy of an example.
+
+    Attributes:
+        example: with the id of its original, and its gold answer as far as `Task.project` carries
+            it over.
+        text: the words that an operation made of the original's `Task.surface`.
+        affected: how many words of the original it affected.
+    """
+
+    example: Example
+    text: tuple[str, ...]
+    affected: int
+
+
 def perturbed(
     task: Task,
     operations: Sequence[Perturbation],
     examples: Sequence[Example],
     seed: int,
     tries: int = 1,
-) -> Iterator[tuple[Example, int]]:
-    """Yield the copies that one of the operations changed, each with how many words it affected.
+) -> Iterator[Copy]:
+    """Yield the copies that one of the operations changed.
 
-    A copy has the id of its original, and its gold answer as far as `Task.project` carries it over;
-    where it does not, there is no copy.
+    Where `Task.project` carries no gold answer over, there is no copy.
 
     Args:
         task: of the gold answers.
@@ -33,7 +48,7 @@ def perturbed(
     Raises:
         InputError: an operation of the user's gives what is no rewording.
     """
-    copies: dict[int, tuple[Example, int]] = {}
+    copies: dict[int, Copy] = {}
     left = list(examples)
     for turn in range(tries):
         surfaces = [replace(each, sentence=task.surface(each)) for each in left]
@@ -42,7 +57,7 @@ def perturbed(
             words = surface.sentence.words
             copy = None if rewording.words == words else task.project(example, *rewording)
             if copy is not None:
-                copies[example.id] = copy, rewording.affected(words)
+                copies[example.id] = Copy(copy, rewording.words, rewording.affected(words))
         left = [example for example in left if example.id not in copies]
     for example in examples:
         if example.id in copies:
@@ -77,9 +92,9 @@ def perturbed_scores(
     found: dict[str, Scores] = {}
     for operation in operations:
         copies, affected = {}, 0
-        for copy, words in perturbed(victim.task, [operation], examples, seed):
-            copies[copy.id] = copy
-            affected += words
+        for copy in perturbed(victim.task, [operation], examples, seed):
+            copies[copy.example.id] = copy.example
+            affected += copy.affected
         # Nobody wrote them: one over an encoder's limit is read in windows, as under attack.
         new = predictions(victim, [*copies.values()], checked=False) if copies else ()
         answers = {each.id: each for each in (*clean, *new)}

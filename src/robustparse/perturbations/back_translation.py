@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from robustparse.attacks.constraints.similarity import SentenceSimilarity
+from robustparse.attacks.constraints.similarity import TextSimilarity
 from robustparse.attacks.disk_cache import DiskCache
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError, check_least
@@ -169,7 +169,7 @@ class BackTranslation(Perturbation):
         there: list[Translator],
         back: list[Translator],
         *,
-        similarity: SentenceSimilarity | None = None,
+        similarity: TextSimilarity | None = None,
         cache: str | None = "~/.cache/robustparse/translations.sqlite",
     ) -> None:
         if len(there) != len(back) or not there:

@@ -2,13 +2,13 @@
 
 The paper calls the first two insertion and deletion, the third substitution (f), and lists no
 words. Those here are what its released sets insert most often, with the other words of their
-classes. Words that carry meaning of their own are not among them: negations, "or", question words,
-quantifiers and comparatives.
+classes. Words that carry meaning of their own are not among them (`MEANT_WORDS`): negations, "or",
+question words, quantifiers and comparatives.
 """
 
 import numpy as np
 
-from robustparse.perturbations.perturbation import NEW, Perturbation, Rewording
+from robustparse.perturbations.perturbation import NEW, STOPS, Perturbation, Rewording
 from robustparse.types import Sentence
 
 FUNCTION_WORDS = (
@@ -19,6 +19,15 @@ FUNCTION_WORDS = (
     *("am", "is", "are", "was", "were", "be", "been", "do", "does", "did", "has", "have", "had"),
     *("can", "could", "may", "might", "shall", "should", "will", "would"),
 )
+MEANT_WORDS = frozenset(
+    (
+        *("how", "what", "when", "where", "which", "who", "whom", "whose", "why"),
+        *("but", "if", "never", "no", "none", "nor", "not", "or", "than", "unless", "without"),
+        *("all", "any", "both", "each", "either", "every", "few", "many", "much", "neither"),
+        *("several", "some", "fewer", "least", "less", "more", "most", "only"),
+    )
+)
+"""Words of closed classes that no other word can stand for."""
 _KNOWN = frozenset(FUNCTION_WORDS)
 
 
@@ -28,12 +37,16 @@ def is_function_word(word: str) -> bool:
 
 
 class Insertion(Perturbation):
-    """Puts a function word at a random place: before any word, or at the end."""
+    """Puts a function word at a random place: before any word, or at the end.
+
+    A stop that ends the sentence stays there.
+    """
 
     def reword(self, sentence: Sentence, rng: np.random.Generator) -> Rewording:
         """See `Perturbation.reword`."""
         words, origins = list(sentence.words), list(range(len(sentence)))
-        place = int(rng.integers(len(words) + 1))
+        end = len(words) - (len(words) > 1 and words[-1] in STOPS)
+        place = int(rng.integers(end + 1))
         words.insert(place, FUNCTION_WORDS[int(rng.integers(len(FUNCTION_WORDS)))])
         origins.insert(place, NEW)
         return Rewording(tuple(words), tuple(origins))

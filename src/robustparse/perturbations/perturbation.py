@@ -18,6 +18,7 @@ from robustparse.randomness import stream
 from robustparse.types import Example, Sentence
 
 NEW = -1  # the origin of a word that stands for no original one
+STOPS = (".", "?", "!")  # a last word that stays last
 
 
 class Rewording(NamedTuple):

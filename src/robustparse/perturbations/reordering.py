@@ -14,20 +14,22 @@ import numpy as np
 from robustparse.errors import InputError
 from robustparse.models.base import Model
 from robustparse.models.load import load
-from robustparse.perturbations.perturbation import Perturbation, Rewording
+from robustparse.perturbations.perturbation import STOPS, Perturbation, Rewording
 from robustparse.randomness import stream
 from robustparse.types import DependencyTree, Example, Sentence
 
 ADVERBIALS = frozenset(("obl", "advcl"))
 MODIFIERS = frozenset(("obl", "nmod", "advcl"))
-_STOPS = (".", "?", "!")
+MEASURES = frozenset(("obl:npmod", "obl:unmarked"))
 
 
 class Reordering(Perturbation):
     """Moves an adverbial or exchanges two modifiers, by the trees of a parser.
 
     Its trees are those of Universal Dependencies: phrases are subtrees by ``obl``, ``nmod`` and
-    ``advcl`` without gaps. One possible order is drawn; a sentence without one stays.
+    ``advcl`` without gaps. One possible order is drawn; a sentence without one stays. Phrases with
+    "of", and those of a measure ("40000 a year", ``obl:npmod`` or ``obl:unmarked``), stay with the
+    word that they belong to.
 
     Args:
         parser: checkpoint of a dependency parser that needs no tags.
@@ -75,8 +77,13 @@ def orders(sentence: Sentence, tree: DependencyTree) -> list[list[int]]:
         sentence: n words; a stop at its end stays there.
         tree: of them.
     """
-    end = len(sentence) - (sentence.words[-1] in _STOPS)
-    spans = {at: span for at in range(end) if (span := _span(tree, at, end)) is not None}
+    end = len(sentence) - (sentence.words[-1] in STOPS)
+    spans = {
+        at: span
+        for at in range(end)
+        if tree.labels[at] not in MEASURES and (span := _span(tree, at, end)) is not None
+        if sentence.words[span[0]].lower() != "of"
+    }
     found = []
     for at, (begin, after) in spans.items():
         if tree.labels[at].partition(":")[0] in ADVERBIALS:

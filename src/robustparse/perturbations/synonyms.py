@@ -4,21 +4,28 @@ The paper calls it substitution (nf). Its candidates are those of a masked langu
 the n most similar sentences are kept, and workers judge what is left.
 """
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
-from robustparse.attacks.constraints.similarity import SentenceSimilarity
+from robustparse.attacks.constraints.similarity import TextSimilarity
 from robustparse.errors import check_least
-from robustparse.perturbations.function_words import is_function_word
+from robustparse.perturbations.function_words import MEANT_WORDS, is_function_word
 from robustparse.perturbations.perturbation import Perturbation, Rewording
 from robustparse.randomness import stream
 from robustparse.types import Example, Sentence
 
+_INFLECTED = re.compile(r"(?<=\w{3})(?:est|ing|(?<!e)ed|(?<![isu])s)$")
+
 
 class WordSubstitution(Perturbation):
-    """Exchanges one word that is no function word, by candidates of any generator.
+    """Exchanges one word by candidates of any generator.
+
+    Function words stay, and those for which no other word can stand (`MEANT_WORDS`), as "how". A
+    word that is inflected in English, by its ending, is exchanged for one with the same ending:
+    without this, neighbours among vectors give "job" or "small" for "jobs" or "smallest".
 
     Args:
         candidates: proposes substitutes, the best ones first.
@@ -36,7 +43,7 @@ class WordSubstitution(Perturbation):
         self,
         candidates: CandidateGenerator,
         *,
-        similarity: SentenceSimilarity | None = None,
+        similarity: TextSimilarity | None = None,
         top: int = 10,
         best: int = 3,
     ) -> None:
@@ -66,9 +73,15 @@ class WordSubstitution(Perturbation):
         return found
 
     def _kept(self, slot: Slot, candidates: Sequence[str]) -> list[str]:
-        """Return the first candidates that are one other word."""
+        """Return the first candidates that are one other word, inflected as the original."""
         same = slot.word.lower()
-        found = [word for word in candidates if word.lower() != same and word.isalpha()]
+        ending = _INFLECTED.search(same)
+        found = [
+            word
+            for word in candidates
+            if word.lower() != same and word.isalpha()
+            if ending is None or word.lower().endswith(ending.group())
+        ]
         return list(dict.fromkeys(found))[: self.top]
 
     def _most_similar(
@@ -104,7 +117,8 @@ def _slot(example: Example, rng: np.random.Generator) -> Slot | None:
     places = [
         at
         for at, word in enumerate(words)
-        if len(word) >= 3 and word.isalpha() and not is_function_word(word)
+        if len(word) >= 3 and word.isalpha()
+        if not is_function_word(word) and word.lower() not in MEANT_WORDS
     ]
     if not places:
         return None

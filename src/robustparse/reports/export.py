@@ -12,10 +12,11 @@ from functools import partial
 from pathlib import Path
 
 from robustparse.files import write_bytes, write_text
-from robustparse.reports.details import ARROW, MISSING, Table
-from robustparse.reports.heat_map import HeatMap, heat_map_picture
 from robustparse.reports.page import Contents, losses_of, plot_values
 from robustparse.reports.plots import KINDS, Kind, Plot, picture, score_label
+from robustparse.reports.tables.details import ARROW, MISSING, Table
+from robustparse.reports.tables.heat_map import HeatMap, heat_map_picture
+from robustparse.reports.tables.perturbed import perturbed_tables
 
 _LATEX = str.maketrans(
     {
@@ -101,6 +102,8 @@ def _tables(contents: Contents) -> Iterator[tuple[str, Table]]:
         for section in part.sections:
             for table in section.tables:
                 yield of + section.title, table
+    for table in perturbed_tables(contents.scored) if contents.scored else ():
+        yield f"{table.label} {table.title}", table
     for one in contents.heat_maps:
         yield f"transfer {one.score}", _heat_map(one)
     for plot in contents.plots:

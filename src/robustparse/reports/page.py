@@ -24,7 +24,6 @@ from robustparse.evaluation.significance import Interval
 from robustparse.files import write_text
 from robustparse.reports.browser import browse, script, script_hash
 from robustparse.reports.curves import NamedPlots, merge_plots, with_budget_curves
-from robustparse.reports.details import MISSING, Section, compared, details
 from robustparse.reports.folders import (
     AttackedSentence,
     AttackFolder,
@@ -32,10 +31,18 @@ from robustparse.reports.folders import (
     noting,
     read_partly,
 )
-from robustparse.reports.heat_map import FILE as TRANSFER
-from robustparse.reports.heat_map import HeatMap, read_heat_maps
 from robustparse.reports.plots import EPOCH, Plot, draw_plot, score_label
 from robustparse.reports.summary import comparable, summarize
+from robustparse.reports.tables.details import MISSING, Section, compared, details
+from robustparse.reports.tables.heat_map import FILE as TRANSFER
+from robustparse.reports.tables.heat_map import HeatMap, read_heat_maps
+from robustparse.reports.tables.perturbed import FILE as SCORES
+from robustparse.reports.tables.perturbed import (
+    Scored,
+    perturbed_section,
+    read_scored,
+    summarize_perturbed,
+)
 from robustparse.reports.training import FILE as METRICS
 from robustparse.reports.training import read_training
 from robustparse.tasks.task import Task
@@ -51,6 +58,7 @@ class Contents:
         systems: attacked ones; the first of each task is the one compared with.
         runs: plots of training runs.
         heat_maps: of transfers.
+        scored: systems scored on perturbed texts.
         differences: of the first systems, as `compare` computed them.
         unread: what could not be read of the folders, and is left out.
     """
@@ -58,6 +66,7 @@ class Contents:
     systems: Sequence[AttackFolder]
     runs: Sequence[NamedPlots] = ()
     heat_maps: Sequence[HeatMap] = ()
+    scored: Sequence[Scored] = ()
     differences: Sequence[Difference] = ()
     unread: Sequence[str] = ()
 
@@ -70,7 +79,8 @@ class Contents:
     @property
     def names(self) -> list[str]:
         """The names of systems and runs, each once."""
-        every = [*(system.name for system in self.systems), *(name for name, _ in self.runs)]
+        every = [*(one.name for one in self.systems), *(one.name for one in self.scored)]
+        every += [name for name, _ in self.runs]
         return list(dict.fromkeys(every))
 
     @property
@@ -98,10 +108,11 @@ def read_contents(
     """Read what a report shows, as far as it can be read.
 
     Training runs among the folders, or in an attack's folder, add their curves, transfers their
-    heat maps.
+    heat maps, evaluations their scores on perturbed texts.
 
     Args:
-        folders: folders that `robustparse attack`, `fit` or `transfer` wrote, at least one.
+        folders: folders that `robustparse attack`, `fit`, `transfer` or `evaluate` wrote, at least
+            one.
         names: what the page calls them; by default as much of each path as tells it from others.
         differences: of the first folders, as `compare` computed them.
 
@@ -111,24 +122,30 @@ def read_contents(
     if not folders:
         raise InputError("no folders given", expected="one at least that `attack` or `fit` wrote")
     systems, runs, heat_maps = [], [], []
+    scored: list[Scored] = []
     unread: list[InputError] = []
     for folder, name in zip(folders, names or _names(folders), strict=True):
         trained, transferred = (folder / METRICS).exists(), (folder / TRANSFER).exists()
         if transferred:
             with noting(unread):
                 heat_maps += read_heat_maps(folder)
+        found: Scored | None = None
+        if (folder / SCORES).exists():
+            with noting(unread):
+                found = read_scored(folder, name)
+        scored += [found] if found else []
         attacked = (folder / SUMMARY).exists() or (folder / EXAMPLES).exists()
-        if attacked or not (trained or transferred):
+        if attacked or not (trained or transferred or found):
             systems.append(read_partly(folder, name, unread))
         if trained:
             with noting(unread):
                 runs.append((name, read_training(folder, name)))
     shown = [system for system in systems if system is not None]
-    if unread and not (shown or runs or heat_maps):
+    if unread and not (shown or runs or heat_maps or scored):
         raise unread[0]
     with noting(unread):
         shown = with_budget_curves(shown)
-    return Contents(shown, runs, heat_maps, differences, [str(error) for error in unread])
+    return Contents(shown, runs, heat_maps, scored, differences, [str(error) for error in unread])
 
 
 def build_report(
@@ -167,6 +184,8 @@ def render_report(contents: Contents) -> str:
         parts=[_part(part) for part in contents.parts],
         plots=[(plot, _points(plot)) for plot in contents.plots],
         heat_maps=contents.heat_maps,
+        perturbed=perturbed_section(contents.scored) if contents.scored else None,
+        perturbed_lead=summarize_perturbed(contents.scored),
         browser=browse(contents.systems),
         unread=contents.unread,
     )

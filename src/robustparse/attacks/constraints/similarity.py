@@ -1,9 +1,10 @@
-"""Candidates must keep a sentence's meaning, as a sentence encoder sees it.
+"""Candidates must keep a sentence's meaning, as a sentence encoder or word vectors see it.
 
 Jin et al. 2020 use the Universal Sentence Encoder; here any encoder of the library
-sentence-transformers does, if that is installed.
+sentence-transformers does, if that is installed, and otherwise the mean of word vectors.
 """
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -18,21 +19,24 @@ from robustparse.devices import chosen_device
 from robustparse.errors import InputError, check_choice, check_least, optional_library, reason
 from robustparse.pretrained import Precision, quiet
 from robustparse.types import Floats, Mask, View
+from robustparse.vectors import read_vectors
+
+Measure = Literal["cosine", "angular", "textfooler"]
+Reference = Literal["original", "current"]
+Short = Literal["check", "pass"] | float
 
 _REMEMBERED = 1 << 14  # texts, some kilobytes each
 _FOLDER = "a folder with modules.json, config.json, model.safetensors and tokenizer.json"
 
 
-class SentenceSimilarity(SentenceConstraint):
-    """The changed sentence is similar enough to its reference.
+class TextSimilarity(SentenceConstraint):
+    """The changed sentence is similar enough to its reference; subclasses embed texts.
 
     With theta the angle between the two embeddings, in radians, the measures are `cosine`:
     cos(theta); `angular`: 1 - theta / pi; `textfooler`: 1 - theta, as the released code of
     Jin et al. 2020 has it. A threshold of 0.9 means cos(theta) >= 0.9, 0.951 and 0.995.
 
     Args:
-        model: folder of a saved encoder, with its weights in `model.safetensors`, or a hub name
-            (read from the local cache).
         minimum: the least similarity (Yoo et al. 2020: 0.9, angular).
         measure: what is compared with it.
         reference: the `original` sentence, or the `current` one just before the change (Jin et al.
@@ -44,31 +48,20 @@ class SentenceSimilarity(SentenceConstraint):
             this minimum instead (the released code of Jin et al. 2020: 0.1, `textfooler`).
         view: what a sentence is of a pair: its own text, or both texts joined (as TextAttack has
             it), in which the window and `short` are then counted.
-        batch_texts: texts of one forward pass.
-        precision: number format of the encoder; float64 makes similarities independent of batching
-            to the last digits, the others up to rounding.
-        device: `auto` takes a GPU if there is one.
-        download: whether a name that is not in the local cache may be fetched.
 
     Raises:
-        InputError: before the first sentence is attacked: the library, the model or the device is
-            missing.
+        InputError: a setting is out of range.
     """
 
     def __init__(
         self,
-        model: str,
         *,
         minimum: float = 0.9,
-        measure: Literal["cosine", "angular", "textfooler"] = "angular",
-        reference: Literal["original", "current"] = "original",
+        measure: Measure = "angular",
+        reference: Reference = "original",
         window: int | None = None,
-        short: Literal["check", "pass"] | float = "check",
+        short: Short = "check",
         view: View = "text",
-        batch_texts: int = 64,
-        precision: Precision = "float32",
-        device: str = "auto",
-        download: bool = False,
     ) -> None:
         check_choice("similarity: measure", measure, ("cosine", "angular", "textfooler"))
         check_choice("similarity: reference", reference, ("original", "current"))
@@ -81,23 +74,13 @@ class SentenceSimilarity(SentenceConstraint):
             raise InputError(f"must be in [-1, 1], got {minimum}", key="similarity: minimum")
         if window is not None and (window < 1 or window % 2 == 0):
             raise InputError(f"must be odd and positive, got {window}", key="similarity: window")
-        check_least("similarity", batch_texts=batch_texts)
-        self.model = model
         self.minimum = minimum
-        self.measure = measure
-        self.reference = reference
+        self.measure: Measure = measure
+        self.reference: Reference = reference
         self.window = window
-        self.short = short
-        self.view = view
-        self.batch_texts = batch_texts
-        self.precision: Precision = precision
-        self.device = device
-        self.download = download
+        self.short: Short = short
+        self.view: View = view
         self._known: Recent[str, Floats] = Recent(_REMEMBERED)
-
-    def prepare(self, victim: Victim) -> None:
-        """Load the encoder: a missing one ends an attack before the victim is asked anything."""
-        _ = self._encoder
 
     def admits(self, edits: Sequence[Edit]) -> Mask:
         """See `SentenceConstraint.admits`."""
@@ -146,8 +129,64 @@ class SentenceSimilarity(SentenceConstraint):
         begin = max(0, min(edit.position - self.window // 2, len(words) - self.window))
         return " ".join(words[begin : begin + self.window])
 
+    @abstractmethod
     def _embed(self, texts: list[str]) -> list[Floats]:
-        """Return unit vectors."""
+        """Return unit vectors; one of zeros is unlike all others."""
+
+
+class SentenceSimilarity(TextSimilarity):
+    """The changed sentence is similar enough to its reference, as a sentence encoder sees it.
+
+    Args:
+        model: folder of a saved encoder, with its weights in `model.safetensors`, or a hub name
+            (read from the local cache).
+        minimum, measure, reference, window, short, view: see `TextSimilarity`.
+        batch_texts: texts of one forward pass.
+        precision: number format of the encoder; float64 makes similarities independent of batching
+            to the last digits, the others up to rounding.
+        device: `auto` takes a GPU if there is one.
+        download: whether a name that is not in the local cache may be fetched.
+
+    Raises:
+        InputError: before the first sentence is attacked: the library, the model or the device is
+            missing.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        minimum: float = 0.9,
+        measure: Measure = "angular",
+        reference: Reference = "original",
+        window: int | None = None,
+        short: Short = "check",
+        view: View = "text",
+        batch_texts: int = 64,
+        precision: Precision = "float32",
+        device: str = "auto",
+        download: bool = False,
+    ) -> None:
+        super().__init__(
+            minimum=minimum,
+            measure=measure,
+            reference=reference,
+            window=window,
+            short=short,
+            view=view,
+        )
+        check_least("similarity", batch_texts=batch_texts)
+        self.model = model
+        self.batch_texts = batch_texts
+        self.precision: Precision = precision
+        self.device = device
+        self.download = download
+
+    def prepare(self, victim: Victim) -> None:
+        """Load the encoder: a missing one ends an attack before the victim is asked anything."""
+        _ = self._encoder
+
+    def _embed(self, texts: list[str]) -> list[Floats]:
         vectors = self._encoder.encode(
             texts, batch_size=self.batch_texts, convert_to_numpy=True, show_progress_bar=False
         ).astype(np.float64)
@@ -184,3 +223,59 @@ class SentenceSimilarity(SentenceConstraint):
                 remedy="save one with `SentenceTransformer.save`, or name one of the hub and set "
                 "`download: true`",
             ) from error
+
+
+class VectorSimilarity(TextSimilarity):
+    """The changed sentence is similar enough to its reference, by the means of their word vectors.
+
+    Words are looked up lower-cased; those without a vector are left out.
+
+    Args:
+        vectors: a text file of word vectors (`vectors.read_vectors`).
+        minimum, measure, reference, window, short, view: see `TextSimilarity`.
+        limit: reads the first N words of the file; None reads all.
+
+    Raises:
+        InputError: when first used: the file is malformed.
+    """
+
+    def __init__(
+        self,
+        vectors: str,
+        *,
+        minimum: float = 0.9,
+        measure: Measure = "angular",
+        reference: Reference = "original",
+        window: int | None = None,
+        short: Short = "check",
+        view: View = "text",
+        limit: int | None = None,
+    ) -> None:
+        super().__init__(
+            minimum=minimum,
+            measure=measure,
+            reference=reference,
+            window=window,
+            short=short,
+            view=view,
+        )
+        self.vectors = vectors
+        self.limit = limit
+
+    def _embed(self, texts: list[str]) -> list[Floats]:
+        row_of, table = self._table
+        found = []
+        for text in texts:
+            rows = [row for word in text.lower().split() if (row := row_of.get(word)) is not None]
+            mean = table[rows].mean(axis=0) if rows else np.zeros(table.shape[1])
+            found.append(mean / (np.linalg.norm(mean) or 1.0))
+        return found
+
+    @cached_property
+    def _table(self) -> tuple[dict[str, int], Floats]:
+        """The row of each lower-cased word, of several forms the first's; and the vectors."""
+        words, vectors = read_vectors(Path(self.vectors).expanduser(), self.limit)
+        row_of: dict[str, int] = {}
+        for row, word in enumerate(words):
+            row_of.setdefault(word.lower(), row)
+        return row_of, vectors.astype(np.float64)

@@ -51,4 +51,4 @@ class PerturbationAdversary(CopyingAdversary):
         self, trainer: pl.Trainer, model: Model, chosen: Sequence[Example], seed: int
     ) -> list[Example]:
         """See `CopyingAdversary.copies`."""
-        return [copy for copy, _ in perturbed(model.task, self.operations, chosen, seed)]
+        return [copy.example for copy in perturbed(model.task, self.operations, chosen, seed)]

@@ -1,11 +1,14 @@
-"""What ``quickstart`` tells of each task: its sample, a model, and the sizes that suit both."""
+"""What ``quickstart`` trains on: each task's embedded sample, and a model that suits it."""
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
-from robustparse.attacks.constraints.constraint import Constraint
-from robustparse.attacks.constraints.tagging.tags import AttackableTags
+import pytorch_lightning as pl
+from pytorch_lightning.callbacks import RichProgressBar
+
+from robustparse.api.progress import quiet
 from robustparse.data.datamodule import SAMPLE, DataModule
 from robustparse.data.sample.questions import question_lexicon
 from robustparse.data.sample.reviews import review_lexicon
@@ -13,6 +16,7 @@ from robustparse.data.sample.treebank import attack_lexicon
 from robustparse.data.texts import TextDataModule
 from robustparse.data.treebank import TreebankDataModule
 from robustparse.data.utterances.forms import LogicalFormDataModule
+from robustparse.files import make_folder
 from robustparse.models.base import Model
 from robustparse.models.classification.cnn import WordCNN
 from robustparse.models.dependency.biaffine import BiaffineParser
@@ -20,43 +24,64 @@ from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.encoders.word_embeddings import WordEmbeddings
 from robustparse.models.optimization import Optimization
 from robustparse.models.semantic.seq2seq import Seq2Seq
+from robustparse.tracking.checkpoint_io import VerifiedCheckpointIO
+from robustparse.tracking.csv import CsvLogger
 
-Lexicon = dict[str, list[str]]
 Start = tuple[DataModule, str | None]
 """The training data, and the checkpoint that training starts from, if it does."""
 
 
-class Story(NamedTuple):
-    """The embedded data of a task, a model that learns them in a minute, and its attack.
+class Subject(NamedTuple):
+    """The embedded data of a task, and a model that learns them in a minute.
 
     Args:
         model: what it is called, also in the name of its checkpoint.
         sample: what the embedded data are called.
-        data: makes them of a seed.
+        data: makes them of a ``seed`` and other settings of a data module.
         make: makes the model, of the data or a checkpoint, optimisation and seed.
         lexicon: makes the substitutes that keep every gold answer, of a seed.
-        constraints: of the attack.
-        gamma: the attack's edit budget, a fraction of the words.
-        curve: other budgets, for the curve.
-        epochs: of clean training; of training on with an adversary; and of training on without one,
-            as many as take the same time.
-        rates: learning rates of clean training and of training on.
     """
 
     model: str
     sample: str
-    data: Callable[[int], DataModule]
+    data: Callable[..., DataModule]
     make: Callable[[Start, Optimization, int], Model]
-    lexicon: Callable[[int], Lexicon]
-    constraints: tuple[Constraint, ...]
-    gamma: float
-    curve: tuple[float, ...]
-    epochs: tuple[int, int, int]
-    rates: tuple[float, float]
+    lexicon: Callable[[int], dict[str, list[str]]]
 
+    def fit(
+        self,
+        folder: Path,
+        data: DataModule,
+        epochs: int,
+        learning_rate: float,
+        callbacks: Sequence[pl.Callback] = (),
+        init_from: Path | None = None,
+    ) -> Path:
+        """Train into a folder, from a checkpoint's weights where one is given.
 
-def _treebank(seed: int) -> DataModule:
-    return TreebankDataModule(folder=SAMPLE, batch_words=320, min_count=1, seed=seed)
+        Returns:
+            The new checkpoint.
+        """
+        start = data, None if init_from is None else str(init_from)
+        model = self.make(start, Optimization(learning_rate, schedule="linear"), data.seed)
+        with quiet():
+            trainer = pl.Trainer(
+                max_epochs=epochs,
+                accelerator="cpu",
+                devices=1,
+                gradient_clip_val=5.0,
+                callbacks=[*callbacks, RichProgressBar(leave=False)],
+                logger=CsvLogger(str(make_folder(folder))),
+                default_root_dir=str(folder),
+                enable_checkpointing=False,
+                enable_model_summary=False,
+                use_distributed_sampler=False,
+                plugins=[VerifiedCheckpointIO()],
+            )
+            trainer.fit(model, datamodule=data)
+            path = folder / f"{self.model}.ckpt"
+            trainer.save_checkpoint(path)
+        return path
 
 
 def _parser(start: Start, optimization: Optimization, seed: int) -> Model:
@@ -72,10 +97,6 @@ def _parser(start: Start, optimization: Optimization, seed: int) -> Model:
     )
 
 
-def _reviews(seed: int) -> DataModule:
-    return TextDataModule(folder=SAMPLE, batch_words=320, min_count=1, seed=seed)
-
-
 def _classifier(start: Start, optimization: Optimization, seed: int) -> Model:
     data, init_from = start
     return WordCNN(
@@ -86,10 +107,6 @@ def _classifier(start: Start, optimization: Optimization, seed: int) -> Model:
         init_from=init_from,
         vocabulary=data.vocabulary if init_from is None else None,
     )
-
-
-def _questions(seed: int) -> DataModule:
-    return LogicalFormDataModule(folder=SAMPLE, batch_words=320, min_count=1, seed=seed)
 
 
 def _semantic_parser(start: Start, optimization: Optimization, seed: int) -> Model:
@@ -108,29 +125,16 @@ def _semantic_parser(start: Start, optimization: Optimization, seed: int) -> Mod
     )
 
 
-STORIES: Mapping[str, Story] = MappingProxyType(
-    {
-        "dependency": Story(
-            *("parser", "treebank", _treebank, _parser, attack_lexicon, (AttackableTags(),)),
-            gamma=0.15,
-            curve=(0.05, 0.10, 0.20),
-            epochs=(40, 16, 36),
-            rates=(2e-3, 4e-3),
-        ),
-        "classification": Story(
-            *("classifier", "reviews", _reviews, _classifier, review_lexicon, ()),
-            gamma=0.15,
-            curve=(0.2, 0.3, 0.4),
-            epochs=(20, 10, 20),
-            rates=(2e-3, 2e-3),
-        ),
-        "semantic": Story(
-            *("parser", "questions", _questions, _semantic_parser, question_lexicon, ()),
-            gamma=0.15,
-            curve=(0.05, 0.10, 0.20),
-            epochs=(20, 10, 20),
-            rates=(2e-3, 2e-3),
-        ),
-    }
+def _data(kind: type[DataModule]) -> Callable[..., DataModule]:
+    return partial(kind, folder=SAMPLE, batch_words=320, min_count=1)
+
+
+SENTENCES = Subject(
+    *("parser", "treebank", _data(TreebankDataModule), _parser, attack_lexicon),
 )
-DEFAULT = "dependency"
+REVIEWS = Subject(
+    *("classifier", "reviews", _data(TextDataModule), _classifier, review_lexicon),
+)
+QUESTIONS = Subject(
+    *("parser", "questions", _data(LogicalFormDataModule), _semantic_parser, question_lexicon),
+)

@@ -1,0 +1,97 @@
+"""Scores on perturbed texts on the page: a table a measure, differences of as many texts."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report_pages import Json, curves, example, parse, summary, write
+
+from robustparse.errors import InputError
+from robustparse.reports.export import export
+from robustparse.reports.page import build_report, read_contents
+from robustparse.reports.tables.perturbed import perturbed_tables, read_scored
+
+MEASURES = ("standard_accuracy", "perturbation_accuracy", "robust_accuracy")
+
+
+def one(rows: int, *values: float | None, black_box: float | None = None) -> Json:
+    named = dict(zip(MEASURES, values, strict=True))
+    return {"rows": rows, **named, "blackbox_success_rate": black_box}
+
+
+def scores(whole: float, **files: Json) -> Json:
+    return {"task": "semantic", "exact_match": whole, "perturbed_files": files}
+
+
+CLEAN = scores(
+    90.0,
+    deletion=one(10, 80.0, 70.0, 75.0),
+    insertion=one(20, 90.0, 60.0, None),
+    micro=one(30, 86.5, 63.5, 75.0),
+    macro=one(30, 85.0, 65.0, 75.0),
+)
+OTHER = scores(
+    92.5,
+    deletion=one(9, 80.0, 75.0, 80.0),
+    insertion=one(20, 90.0, 85.25, 90.0),
+    micro=one(29, 86.5, 82.5, 85.0),
+    macro=one(29, 85.0, 80.5, 85.0),
+)
+
+
+def write_scores(folder: Path, found: Any) -> Path:
+    folder.mkdir()
+    (folder / "scores.json").write_text(json.dumps(found))
+    return folder
+
+
+def test_rows_of_both_systems_and_what_differs(tmp_path: Path) -> None:
+    folders = [write_scores(tmp_path / "a", CLEAN), write_scores(tmp_path / "b", OTHER)]
+    systems = [read_scored(folder, folder.name) for folder in folders]
+    standard, perturbed, robust = perturbed_tables([each for each in systems if each])
+    assert [table.title for table in (standard, perturbed, robust)] == [
+        *("Standard accuracy", "Perturbation accuracy", "Robust accuracy"),
+    ]
+    assert perturbed.heads == ("Operation", "a", "b", "Difference")
+    # Of as many texts only; the number of texts where it is one.
+    assert standard.rows[0] == ("all texts", ["90.0", "92.5", "+2.5"])
+    assert perturbed.rows == [
+        ("deletion", ["70.0", "75.0", "\N{EN DASH}"]),
+        ("insertion (20)", ["60.0", "85.2", "+25.2"]),
+        ("micro", ["63.5", "82.5", "\N{EN DASH}"]),
+        ("macro", ["65.0", "80.5", "\N{EN DASH}"]),
+    ]
+    assert robust.rows[1] == ("insertion (20)", ["\N{EN DASH}", "90.0", "\N{EN DASH}"])
+    build_report(folders, tmp_path / "r.html")
+    page = parse(tmp_path / "r.html")
+    assert page.tags.count("table") == 3
+    costs = "“a” 20.0 points (85.0 to 65.0), “b” 4.5 points (85.0 to 80.5)."
+    assert f"On average over operations, perturbing the texts costs {costs}" in page.text
+    names = [path.name for path in export(read_contents(folders), tmp_path / "export")]
+    assert names == [
+        f"perturbed-texts-{name}-accuracy.tex" for name in ("standard", "perturbation", "robust")
+    ]
+
+
+def test_beside_an_attack(tmp_path: Path) -> None:
+    """A folder may hold both, or scores without perturbed texts."""
+    both = write(tmp_path / "both", summary(90, 80), [*map(example, range(4))], curves("both"))
+    (both / "scores.json").write_text(json.dumps(CLEAN))
+    plain = write_scores(tmp_path / "plain", {"task": "semantic", "exact_match": 1.0})
+    assert read_scored(plain, "plain") is None
+    build_report([both, plain], tmp_path / "r.html")
+    text = parse(tmp_path / "r.html").text
+    assert "Perturbed texts" in text
+    assert "Difference" not in text
+    assert "zheng2020_blackbox" in text
+
+
+@pytest.mark.parametrize(
+    "found", [{"task": "semantic", "perturbed_files": {"x": {"rows": 1}}}, scores(1.0, x=[1])]
+)
+def test_a_malformed_file_is_named(found: Json, tmp_path: Path) -> None:
+    folder = write_scores(tmp_path / "a", found)
+    with pytest.raises(InputError) as error:
+        build_report([folder], tmp_path / "r.html")
+    assert error.value.path == str(folder / "scores.json")
