@@ -211,8 +211,10 @@ def shrunk(spec: Any, folder: Path) -> Any:
         return {"class_path": "recipe_models.Checker"}
     if given := _small(folder).get(name):
         spec["init_args"] = {**spec.get("init_args", {}), **given}
-    if spec.get("init_args", {}).get("measure") == "angular":
-        spec["init_args"]["minimum"] = 0.85  # one word of the window is about an angle of 0.15
+    # One word of the window is about an angle of 0.15 of pi.
+    measure = spec.get("init_args", {}).get("measure")
+    if measure in ("angular", "textfooler"):
+        spec["init_args"]["minimum"] = {"angular": 0.85, "textfooler": 0.5}[measure]
     if spec.get("init_args", {}).get("kind") == "masked":
         spec["init_args"]["model"] = str(folder / "bert")
     return spec

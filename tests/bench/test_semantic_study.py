@@ -62,8 +62,8 @@ def test_what_is_trained(method: str, options: Namespace, asked: list[list[str]]
     seeds = [command[command.index("--seed") + 1] for command in augmented]
     assert len({*seeds}) == copied
     given = [*pairwise(fitted)]
-    # 45 texts and 6 times 9 copies make 5 batches of 20 in each of 100 epochs.
-    assert (("--trainer.max_steps", "500") in given) == (method == "control")
+    # 45 texts and 6 times 9 copies make 10 batches of 10 in each of 200 epochs.
+    assert (("--trainer.max_steps", "2000") in given) == (method == "control")
     assert (("--trainer.max_epochs", "-1") in given) == (method == "control")
     names = json.loads(dict(given).get("--data.init_args.augmented_files", "[]"))
     assert len(names) == (0 if method == "control" else copied)

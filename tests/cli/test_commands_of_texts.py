@@ -193,7 +193,8 @@ def test_what_texts_do_not_have_is_named(made, tmp_path, capsys):
     arguments = command("attack", made, "--out", tmp_path / "out", "--attack", tags)
     error = mistake(capsys, *arguments)
     assert f"{made / 'test.tsv'}:1: " in error
-    assert "no tag for every word, which AttackableTags needs; texts have no tags: set" in error
+    assert "no tag for every word, which AttackableTags needs" in error
+    assert "texts have no tags: give --tagger, or set" in error
     assert "column" not in error
 
 

@@ -194,7 +194,8 @@ def test_an_extra_that_is_not_installed(
     else:
         monkeypatch.setitem(sys.modules, library, None)
     error = mistake(capsys, *attack_by(made, tmp_path, constrained(name, settings)))
-    assert f"run `pip install {library.replace('sentence_t', 'sentence-t')}" in error
+    needed = '"robustparse[similarity]"' if name == "SentenceSimilarity" else library
+    assert f"run `pip install {needed}" in error
 
 
 TAGS = [
