@@ -207,6 +207,8 @@ def test_operations_need_no_model(made, tmp_path, capsys):
     main([*sample, "--task", "dependency", "--limit", "3"])
     assert len(read_treebank(path)) == 3
     assert "give --task" in mistake(capsys, *sample)
+    sample += ["--task", "dependency", "--tagger", "nltk"]
+    assert "--tagger: is for attacks only" in mistake(capsys, *sample)
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ from robustparse.types import Example
 Keep = Literal["changed", "all", "pairs"]
 
 EITHER = "give --attack and --checkpoint, or only --operations"
-IN_ATTACKS = "put a similarity into the attack's constraints"
+IN_ATTACKS = "put it into the attack's constraints"
 TRIES = 5
 """How often operations are drawn for a sentence until its gold answer survives."""
 
@@ -81,7 +81,8 @@ def augment(
         tokens: instead: sentences drawn until they hold this fraction of the words.
         similarity: of copies that operations make, leave out those less similar to their originals
             than its minimum, as an automatic stand-in for human judges: ``SentenceSimilarity`` by a
-            sentence encoder, ``VectorSimilarity`` by word vectors.
+            sentence encoder, ``VectorSimilarity`` by word vectors. Compares whole texts, without
+            its window.
         keep: copies that are changed, or all; or pairs, as a set for ``evaluate --perturbed``:
             those that are changed, each with its original.
         limit: take only the first LIMIT sentences.
@@ -99,9 +100,9 @@ def augment(
         max_length: words in the longest allowed sentence; a longer one is an error.
         columns: for texts in JSON lines or datasets, the columns of text and answer, such as
             '[review, stars]'.
-        tagger: of an attack, gives tags to sentences without any, such as texts: nltk, spacy or
-            stanza, with a model after a colon (spacy:en_core_web_md). Utterances are tagged by
-            their raw text.
+        tagger: for an attack only, gives tags to sentences without any, such as texts: nltk,
+            spacy or stanza, with a model after a colon (spacy:en_core_web_md). Utterances are
+            tagged by their raw text.
         recipe: what the attack was made of, which a command knows.
     """
     copies, (drawn, unit) = Path(out), _drawn(fraction, tokens)
@@ -112,14 +113,13 @@ def augment(
         _check_out(copies, data, kind)
         _write_perturbed(copies, _Perturbed(kind, operations, file, similarity), keep)
     elif similarity is not None:
-        raise InputError("is of operations", key="--similarity", remedy=IN_ATTACKS)
+        raise InputError("is for operations only", key="--similarity", remedy=IN_ATTACKS)
     elif operations is None and attack is not None and checkpoint is not None:
         folder, check = copies.with_suffix(".attack"), partial(_check_out, copies, data)
         victim = Checkpoints(as_list(checkpoint), decoder, precision, mean)
         recipe = recipe or Recipe.of(attack)
         run = AttackRun(folder, recipe, victim, file, seed, device, devices, check)
-        if summary := attacked(run, attack):
-            _write_report(copies, file, keep, summary, _attacked(summary, folder, file, keep))
+        _write_attacked(copies, run, attack, file, keep)
     else:
         raise InputError("an attack takes a checkpoint, operations none", remedy=EITHER)
 
@@ -144,6 +144,8 @@ class _Perturbed:
         file: DataFile,
         similarity: TextSimilarity | None,
     ) -> None:
+        if file.tagger is not None:
+            raise InputError("is for attacks only", key="--tagger", remedy="leave it out")
         self.task, self.file, self.similarity = task, file, similarity
         self.operations = [one.name for one in operations]
         self._examples = file.read(task)
@@ -185,6 +187,12 @@ def _write_perturbed(out: Path, source: _Perturbed, keep: Keep) -> None:
         less = f"similarity below {source.similarity.minimum:g}"
         said += f"; {unlike} of {total - none} copies ({share}) left out: {less}"
     terminal().print(said, soft_wrap=True)
+
+
+def _write_attacked(out: Path, run: AttackRun, attack: Attack, file: DataFile, keep: Keep) -> None:
+    """Attack, and write the copies, in the process that writes for all."""
+    if summary := attacked(run, attack):
+        _write_report(out, file, keep, summary, _attacked(summary, run.folder, file, keep))
 
 
 def _attacked(summary: Summary, folder: Path, file: DataFile, keep: Keep) -> Copies:
