@@ -15,6 +15,7 @@ from robustparse.api.tables import pairs_table, score_table, terminal
 from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.errors import InputError
 from robustparse.evaluation.clean import predictions, scores_of, write_answers
+from robustparse.evaluation.lines import SCORES
 from robustparse.evaluation.pairs import pairs_report
 from robustparse.evaluation.perturbed import perturbed_scores
 from robustparse.files import make_folder, write_text
@@ -26,8 +27,6 @@ from robustparse.perturbations.perturbation import Perturbation
 from robustparse.tasks.task import MOST_LISTED
 from robustparse.types import Example
 from robustparse.victims.black_box import BlackBox
-
-SCORES = "scores.json"
 
 
 def evaluate(

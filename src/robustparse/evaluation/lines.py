@@ -19,6 +19,9 @@ from robustparse.files import decode_json, read_json, writing, written
 EXAMPLES, SUMMARY, RUN = "examples.jsonl", "summary.json", "run.json"
 """What an attack writes into its folder: its sentences, its scores, and of which run they are."""
 
+SCORES = "scores.json"
+"""What `evaluate` writes into its folder."""
+
 REMEDY = "give a folder that `robustparse attack --out` wrote, or run the attack again"
 _CHECKSUM = "crc32"
 _CHECKED = re.compile(rb'(.*), "crc32": "([0-9a-f]{8})"}\n?', re.DOTALL)

@@ -19,7 +19,7 @@ from markupsafe import Markup
 from robustparse import __version__
 from robustparse.errors import InputError
 from robustparse.evaluation.comparison import Difference
-from robustparse.evaluation.lines import EXAMPLES, SUMMARY
+from robustparse.evaluation.lines import EXAMPLES, SCORES, SUMMARY
 from robustparse.evaluation.significance import Interval
 from robustparse.files import write_text
 from robustparse.reports.browser import browse, script, script_hash
@@ -36,7 +36,6 @@ from robustparse.reports.summary import comparable, summarize
 from robustparse.reports.tables.details import MISSING, Section, compared, details
 from robustparse.reports.tables.heat_map import FILE as TRANSFER
 from robustparse.reports.tables.heat_map import HeatMap, read_heat_maps
-from robustparse.reports.tables.perturbed import FILE as SCORES
 from robustparse.reports.tables.perturbed import (
     Scored,
     perturbed_section,

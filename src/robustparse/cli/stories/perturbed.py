@@ -16,11 +16,12 @@ from rich.table import Table
 from robustparse.api.tables import terminal
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.cli.augment import TRIES
-from robustparse.cli.evaluate import SCORES, write_scores
+from robustparse.cli.evaluate import write_scores
 from robustparse.cli.stories.subject import Subject
 from robustparse.data.datamodule import SAMPLE
 from robustparse.data.fractions import draw_fraction
 from robustparse.evaluation.clean import evaluate
+from robustparse.evaluation.lines import SCORES
 from robustparse.evaluation.pairs import pairs_report
 from robustparse.evaluation.perturbed import perturbed
 from robustparse.files import make_folder, written

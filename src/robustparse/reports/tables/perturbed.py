@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from robustparse.evaluation.lines import SCORES
 from robustparse.files import as_written, read_json
 from robustparse.reports.folders import Json, number
 from robustparse.reports.tables.details import MISSING, Section, Table
 from robustparse.tasks.task import named
 
-FILE = "scores.json"
 REMEDY = "give a folder that `robustparse evaluate --out` wrote, or run it again"
 STANDARD, PERTURBED = "standard_accuracy", "perturbation_accuracy"
 MEASURES = {
@@ -48,8 +48,8 @@ def read_scored(folder: Path, name: str) -> Scored | None:
     Raises:
         InputError: there is no ``scores.json``, or it is not as `evaluate` writes it.
     """
-    found = read_json(folder / FILE, dict, REMEDY)
-    with as_written(folder / FILE, "evaluate"):
+    found = read_json(folder / SCORES, dict, REMEDY)
+    with as_written(folder / SCORES, "evaluate"):
         return _scored(name, found)
 
 
