@@ -213,8 +213,5 @@ class SearchRun:
         return self._builder.goal.judge(self.problem, self.clean, states, predictions)
 
     def _answer(self, states: States, verdict: Verdict, places: Indices) -> Answer:
-        answer = Answer(
-            states, verdict.scores, verdict.success, self.problem, self.queries.left, places
-        )
-        answer.rises = verdict.rises
-        return answer
+        parts = (states, verdict.scores, verdict.success)
+        return Answer(*parts, self.problem, self.queries.left, places, rises=verdict.rises)

@@ -240,7 +240,7 @@ class Answer(Judged):
         similarities: the answer to `Compare`, higher is more similar, `float64 (n,)`; None where
             no constraint measures one, and to any other request.
         rises: of the states that succeed, how far the new answer's score has risen
-            (`goals.goal.Verdict`), `float64 (n,)`; None where answers have no scores.
+            (`goals.goal.Verdict`), `float64 (n,)`; None where the goal does not measure it.
 
     Attributes:
         gradients: the answer to a request for a gradient, unset in any other.
@@ -256,7 +256,8 @@ class Answer(Judged):
     def rows(self, rows: Indices) -> "Answer":
         """Return only these rows, with their states, verdicts and places."""
         parts = (self.states[rows], self.scores[rows], self.success[rows])
-        return Answer(*parts, self.problem, self.left, self.places[rows])
+        rises = None if self.rises is None else self.rises[rows]
+        return Answer(*parts, self.problem, self.left, self.places[rows], rises=rises)
 
     @property
     def over(self) -> bool:
