@@ -185,7 +185,8 @@ class BERTScore(SentenceConstraint):
     @cached_property
     def _frequencies(self) -> torch.Tensor:
         """The inverse document frequency of every piece, `(pieces of the vocabulary,)`."""
-        texts = [tuple(line.split()) for line in read_text(Path(str(self.idf))).splitlines()]
+        lines = read_text(Path(str(self.idf)).expanduser()).splitlines()
+        texts = [tuple(line.split()) for line in lines]
         counts = Counter(one for ids in self._ids(texts) for one in set(ids)) if texts else {}
         size = 1 + max(self._loaded.tokenizer.get_vocab().values())
         table = [math.log((len(texts) + 1) / (counts.get(one, 0) + 1)) for one in range(size)]
