@@ -52,7 +52,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Tested:
-    """What one score of a system differs by from another system's.
+    """The difference of one score between two systems.
 
     Args:
         points: the difference, in percentage points, with a 95 % interval.
@@ -68,10 +68,10 @@ class Tested:
 def compare_counts(
     pairs: Sequence[tuple[AttackedCounts, AttackedCounts]],
 ) -> list[Mapping[str, Tested]]:
-    """Compare systems by the counts of their sentences, each with the one before it in its pair.
+    """Compare the two systems of each pair by the counts of their sentences.
 
     Returns:
-        For each pair what the second system has more than the first: ``clean`` and ``attacked``
+        For each pair, by how much the second system exceeds the first: ``clean`` and ``attacked``
         are scores, ``lost`` the points that the attack takes, and ``fooled`` the percentage of
         sentences that it fools. Holm's correction is for all of these together.
 
@@ -93,7 +93,7 @@ def compare_counts(
 def _differences(
     first: AttackedCounts, other: AttackedCounts
 ) -> list[tuple[Interval, tuple[Sequence[int], Sequence[int]]]]:
-    """Return the difference by each of `MEASURES`, and what both have of each sentence."""
+    """Return the difference in each of `MEASURES`, and what both systems have for each sentence."""
     lost = tuple(
         [clean - attacked for clean, attacked in zip(one.clean, one.attacked, strict=True)]
         for one in (first, other)

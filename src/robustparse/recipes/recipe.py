@@ -123,7 +123,7 @@ def _dumped(parser: ArgumentParser, options: Namespace) -> dict[str, Any]:
 
 
 def _without_none(value: Any) -> Any:
-    """Leave None out, but where it takes the place of an argument's default."""
+    """Leave None out, except where it takes the place of an argument's default."""
     if isinstance(value, list):
         return [_without_none(one) for one in value]
     if not isinstance(value, dict):

@@ -96,7 +96,7 @@ class Task(Protocol):
         return example.sentence
 
     def tagging(self, example: Example) -> tuple[tuple[str, ...], Sequence[int]]:
-        """Return the text by which a tagger tells the tags of a sentence: by default its words.
+        """Return the text that a tagger reads for the tags of a sentence: by default its words.
 
         Returns:
             The words of the text, and for each word of the sentence the position of the one whose
@@ -129,12 +129,12 @@ class Task(Protocol):
         return replace(example, sentence=reworded(example.sentence, words, origins))
 
     def concatenated(self, first: Example, second: Example, separator: str) -> Example:
-        """Return an example to train on of two sentences with a word in between.
+        """Join two examples, with a separator between their sentences, into one to train on.
 
-        Its id is the first one's, and its gold answer says both, in order.
+        Its id is the first one's, and its gold answer holds both answers, in order.
 
         Raises:
-            InputError: two answers of this kind make none.
+            InputError: answers of this kind cannot be joined.
         """
         found = f"answers of the task {self.name} cannot be joined"
         raise InputError(found, key="task", expected="semantic parsing")

@@ -19,8 +19,8 @@ class Verdict:
     """Scores `float64 (n,)`, higher is nearer the goal, and success `bool (n,)`.
 
     Scores are probabilities or fractions of a sentence, so that sentences of all lengths compare.
-    `rises` tells of each answer that succeeds how far its own score has risen since the original
-    sentence, 0 of the others, `float64 (n,)`; None from goals whose answers have no scores.
+    `rises` says for each answer that succeeds how far its own score has risen since the original
+    sentence, 0 for the others, `float64 (n,)`; None from goals that do not measure it.
     """
 
     scores: Floats

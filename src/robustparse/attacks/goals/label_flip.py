@@ -20,7 +20,7 @@ class LabelFlip(Goal):
     is counts as skipped. With a target t the score is F_t, and success is that t is the most
     probable. On ties the label with the lower id counts as the most probable.
 
-    Without a target, `rises` of a verdict are F_z of the new label z less that of the original
+    Without a target, `rises` of a verdict are F_z of the new label z minus F_z of the original
     text.
 
     Args:

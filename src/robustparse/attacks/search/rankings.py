@@ -65,8 +65,8 @@ class UnknownWord(Ranking):
     Args:
         words: which words are asked about: `eligible` ones only (Yoo et al. 2020), or `all`, stop
             words too (Jin et al. 2020, algorithm 1), which cost a query each and are never visited.
-        flip: where another class is the most probable by then, adds how far its probability rises
-            (Jin et al. 2020, equation 2). Without effect if the answers are no classes.
+        flip: where another class becomes the most probable, adds how far its probability rises
+            (Jin et al. 2020, equation 2). No effect if the goal is one class, or not classes.
     """
 
     def __init__(self, *, words: Asked = "eligible", flip: bool = False) -> None:

@@ -56,12 +56,12 @@ class AttackStory(NamedTuple):
     defense: str = "substitution"
 
     def tell(self, folder: Path, seed: int, defended: bool) -> None:
-        """Write clean/ and robust/ (a checkpoint and an attack each) and report.html; print why.
+        """Train and attack both models; print what it does, and the scores.
 
         Args:
-            folder: to write into.
+            folder: gets clean/ and robust/, a checkpoint and an attack each; and report.html.
             seed: of data, model and attack.
-            defended: otherwise training goes on without an adversary, for comparison.
+            defended: otherwise training continues without an adversary, for comparison.
         """
         console, subject = terminal(), self.subject
         usual = self._attack(Zheng2020(gamma=self.gamma), seed)

@@ -129,12 +129,8 @@ def _data(kind: type[DataModule]) -> Callable[..., DataModule]:
     return partial(kind, folder=SAMPLE, batch_words=320, min_count=1)
 
 
-SENTENCES = Subject(
-    *("parser", "treebank", _data(TreebankDataModule), _parser, attack_lexicon),
-)
-REVIEWS = Subject(
-    *("classifier", "reviews", _data(TextDataModule), _classifier, review_lexicon),
-)
+SENTENCES = Subject("parser", "treebank", _data(TreebankDataModule), _parser, attack_lexicon)
+REVIEWS = Subject("classifier", "reviews", _data(TextDataModule), _classifier, review_lexicon)
 QUESTIONS = Subject(
-    *("parser", "questions", _data(LogicalFormDataModule), _semantic_parser, question_lexicon),
+    "parser", "questions", _data(LogicalFormDataModule), _semantic_parser, question_lexicon
 )

@@ -1,8 +1,8 @@
-"""The new word must keep the part of speech of the old one, in the sentence as it is by then.
+"""The new word must keep the part of speech of the old one, in the sentence as changed so far.
 
-Jin et al. 2020 only keep candidates of the same part of speech. What they do not say is told by
-their released code: the original word is tagged in the original text, a candidate in the text as
-the attack has changed it, of which the tagger sees four words on either side.
+Jin et al. 2020 only keep candidates of the same part of speech. Their released code says in which
+text: the original word is tagged in the original text, a candidate in the text as the attack has
+changed it, of which the tagger sees four words on either side.
 """
 
 from collections.abc import Sequence
@@ -26,13 +26,13 @@ class CurrentTag(SentenceConstraint):
     """NLTK's tagger gives the new word the part of speech that it gave the original one.
 
     The new word is tagged in the *current* sentence, other changes included; the word that it
-    stands for in the *original* sentence, whole. Where `TaggerTag` with `reference: tagger` sees no
-    change but one, this one sees all of them, and is asked anew in each state of the search.
+    stands for is tagged in the whole *original* sentence. `TaggerTag` with `reference: tagger` sees
+    only the one change; this constraint sees all of them, and is asked again in each state.
 
     Args:
         window: words on either side of the change that the tagger sees (4, the released code of
             Jin et al. 2020); None shows it the whole sentence.
-        whole: sentences of at most so many words are tagged whole, whatever the window (10 there).
+        whole: sentences of at most N words are tagged whole, whatever the window (10 there).
         noun_verb: whether a noun may replace a verb and a verb a noun too (their code; their paper
             wants the same part of speech).
 
