@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from attack_fakes import HashVictim
 from transformers import AutoModel, AutoTokenizer
 
 from robustparse.attacks.constraints import bert_score
@@ -165,5 +166,5 @@ def test_settings_that_are_refused(folder: Path, settings: dict, key: str) -> No
 
 def test_a_model_that_is_not_there() -> None:
     with pytest.raises(InputError) as error:
-        BERTScore("no/such", device="cpu").between([TEXTS[0]], [TEXTS[1]])
+        BERTScore("no/such", device="cpu").prepare(HashVictim())
     assert error.value.key == "pretrained encoder 'no/such'"

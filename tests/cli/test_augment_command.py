@@ -258,6 +258,8 @@ def test_copies_unlike_their_originals_are_left_out(made, tmp_path, capsys):
     found = summary(out)
     assert [found[f"n_{name}"] for name in ("examples", "without_copy", "dissimilar")] == [4, 1, 1]
     assert found["n_copies"] == found["n_changed"] == 2
+    judged = [found[name] for name in ("similarity", "measure", "minimum")]
+    assert judged == ["VectorSimilarity", "cosine", 0.9]
     said = capsys.readouterr().out
     assert "1 of 4 examples have no copy" in said
     assert "1 of 3 copies (33.3 %) left out: similarity below 0.9" in said

@@ -179,6 +179,9 @@ class _Perturbed:
 def _write_perturbed(out: Path, source: _Perturbed, keep: Keep) -> None:
     """Write the copies; print how many examples have none, and the percentage left out."""
     made = {"task": source.task.name, "operations": source.operations, "seed": source.file.seed}
+    if (similarity := source.similarity) is not None:
+        made |= {"similarity": type(similarity).__name__, "measure": similarity.measure}
+        made |= {"minimum": similarity.minimum}
     _write_report(out, source.file, keep, made | source.counts, source.copies(keep))
     total, none, unlike = source.counts.values()
     said = f"{none} of {total} examples have no copy that is changed and keeps its gold answer"

@@ -23,6 +23,7 @@ from torch.nn.functional import normalize
 from torch.nn.utils.rnn import pad_sequence
 
 from robustparse.attacks.constraints.sentence_constraint import Edit, Recent, SentenceConstraint
+from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice, check_least
 from robustparse.files import read_text
 from robustparse.pretrained import LoadedModel, Precision, batches
@@ -64,8 +65,8 @@ class BERTScore(SentenceConstraint):
         download: whether a name that is not in the local cache may be fetched.
 
     Raises:
-        InputError: a setting is out of range; when first used: the model, the layer, the device or
-            the file is missing.
+        InputError: a setting is out of range; before the first sentence is attacked: the model, the
+            layer, the device or the file is missing.
     """
 
     def __init__(
@@ -100,6 +101,10 @@ class BERTScore(SentenceConstraint):
         self.download = download
         self._known: Recent[_Pair, float] = Recent(_SCORES)
         self._references: Recent[tuple[str, ...], _Pieces] = Recent(_REFERENCES)
+
+    def prepare(self, victim: Victim) -> None:
+        """Load the model: a missing one ends an attack before the victim is asked anything."""
+        _ = self._loaded
 
     def admits(self, edits: Sequence[Edit]) -> Mask:
         """See `SentenceConstraint.admits`."""
