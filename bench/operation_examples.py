@@ -30,10 +30,10 @@ TEXTS_AT_ONCE = 50
 TASK = SemanticTask()
 HEAD = """# Examples of paraphrases
 
-{shown} examples of each of the [operations](perturbations.md#paraphrases) that keep the meaning of
-an utterance more or less, on the training sets of GEO and JOBS. They are the first of a random
-order that have a copy; none was chosen by hand. What an operation takes away and what it puts in
-are in bold. This page is the output of
+{shown} examples of each of the [operations](perturbations.md#paraphrases) that are meant to keep
+the meaning of an utterance, on the training sets of GEO and JOBS. The texts are in random order,
+and the first of which an operation makes a copy are shown; none was chosen by hand. Words that an
+operation removes or inserts are in bold. This page is the output of
 
 ```
 python bench/operation_examples.py --raw semparse_raw --parser best.ckpt --vectors vectors.txt.gz
@@ -41,10 +41,11 @@ python bench/operation_examples.py --raw semparse_raw --parser best.ckpt --vecto
 
 where `semparse_raw` holds `geo/train.tsv` and `jobs/train.tsv` with
 [raw texts and slots](semantic.md#data). Exchanged words are neighbours among counter-fitted
-vectors, back translation is Apertium's through Spanish, and reordering goes by the trees of
-`experiment/ewt_biaffine_word_character`. People judged the paper's own sentences and dropped 17 %
-of those of word substitution, 18 % of back translation and 39 % of reordering;
-[`augment --similarity`](perturbations.md#copies-that-mean-something-else) takes their place.
+vectors, back translation is Apertium's through Spanish, and reordering goes by the trees of the
+parser of `experiment/ewt_biaffine_word_character`. In the paper, people judged the perturbed
+sentences, and dropped 17 % of those of word substitution, 18 % of back translation and 39 % of
+reordering; [`augment --similarity`](perturbations.md#copies-that-mean-something-else) stands in
+for these judges.
 """
 
 
@@ -103,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in options.operations:
         found = [*islice(copies(operation_of(name, options), examples, options.seed), SHOWN)]
         print(f"## {name.replace('_', ' ').capitalize()}\n")
-        print(f"{len(found)} of the first {found[-1][0] if found else 0} texts:\n")
+        print(f"{len(found)} copies from the first {found[-1][0] if found else 0} texts:\n")
         print("| original | perturbed |\n|---|---|")
         print(*(row for _, row in found), "", sep="\n", flush=True)
 
