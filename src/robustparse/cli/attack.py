@@ -40,7 +40,7 @@ def attack(
     """Attack a checkpoint, or a --victim, on a data file; run again on the same folder, it resumes.
 
     Args:
-        attack: a recipe: an installed one by name, such as ``pwws``, or the path of a file.
+        attack: a recipe: the name of an installed one, such as ``pwws``, or the path of a file.
         data: a data file, or ``sample`` for the embedded test sentences.
         out: the folder to write: examples.jsonl, the adversarial data file, summary.json.
         checkpoint: the model to attack: a path; several paths make one ensemble.
@@ -50,15 +50,15 @@ def attack(
         seed: seed of the attack's random choices and of the embedded sample; by default the
             recipe's own (0 if it has none).
         decoder: the decoder of a parser, instead of the one it was trained with.
-        fraction: attack only this fraction of the sentences, drawn at random from the seed.
+        fraction: attack only this fraction of the sentences, drawn at random by the seed.
         device: where the model computes: auto, cpu or cuda.
         devices: the number of processes that share the sentences: one per GPU if device is a
             GPU, otherwise on the CPU. Results do not depend on it. Under torchrun the
             processes are those that it starts.
         precision: precision of all passes of the model; bf16-mixed is faster on processors with
             bfloat16 products, and may change a few answers.
-        mean: of what models that answer together take the mean: probabilities, or logits, which
-            multiplies their probabilities.
+        mean: what the models of an ensemble average: probabilities, or logits, which amounts to
+            the geometric mean of their probabilities.
         max_length: words in the longest allowed sentence; a longer one is an error.
         columns: for texts in JSON lines or datasets, the columns of text and answer, such as
             '[review, stars]'.

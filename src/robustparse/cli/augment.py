@@ -66,25 +66,27 @@ def augment(
     tagger: str | None = None,
     recipe: Recipe | None = None,
 ) -> None:
-    """Write changed copies of training sentences; run again, an attack resumes.
+    """Write adversarial or perturbed copies of training sentences; an attack, run again, resumes.
 
     Args:
         data: a data file, or ``sample`` for the embedded training sentences.
         out: file of the copies, in the data's format and with its gold answers; a summary goes
             into a .json file next to it, an attack into an .attack folder.
-        attack: a recipe: an installed one by name, such as ``pwws``, or the path of a file.
+        attack: a recipe: the name of an installed one, such as ``pwws``, or the path of a file.
         checkpoint: the model to attack: a path; several paths make one ensemble.
-        operations: instead of an attack: one of these, as ``typos,casing``, drawn for each
-            sentence.
-        task: of the data that operations change, where their name does not end as its files do.
-        fraction: copy only this fraction of the sentences, drawn at random from the seed.
-        tokens: instead: sentences drawn until they hold this fraction of the words.
-        similarity: of copies that operations make, leave out those less similar to their originals
-            than its minimum, as an automatic stand-in for human judges: ``SentenceSimilarity`` by a
-            sentence encoder, ``VectorSimilarity`` by word vectors. Compares whole texts, without
-            its window.
-        keep: copies that are changed, or all; or pairs, as a set for ``evaluate --perturbed``:
-            those that are changed, each with its original.
+        operations: operations to perturb with instead of an attack, such as ``typos,casing``; one
+            is drawn for each sentence.
+        task: with operations, the task of the data, such as ``semantic``, where the ending of their
+            name does not tell.
+        fraction: copy only this fraction of the sentences, drawn at random by the seed.
+        tokens: instead of a fraction of the sentences, draw sentences until they hold this
+            fraction of the words.
+        similarity: leave out copies that operations make and that are less similar to their
+            originals than its minimum, as an automatic stand-in for human judges:
+            ``SentenceSimilarity`` by a sentence encoder, ``VectorSimilarity`` by word vectors.
+            Compares whole texts, without its window.
+        keep: write changed copies only, or all; or pairs for ``evaluate --perturbed``, which are
+            changed copies, each with its original.
         limit: take only the first LIMIT sentences.
         seed: seed of all random choices and of the embedded sample; by default the
             recipe's own (0 if it has none).
@@ -95,8 +97,8 @@ def augment(
             processes are those that it starts.
         precision: precision of all passes of the model; bf16-mixed is faster on processors with
             bfloat16 products, and may change a few answers.
-        mean: of what models that answer together take the mean: probabilities, or logits, which
-            multiplies their probabilities.
+        mean: what the models of an ensemble average: probabilities, or logits, which amounts to
+            the geometric mean of their probabilities.
         max_length: words in the longest allowed sentence; a longer one is an error.
         columns: for texts in JSON lines or datasets, the columns of text and answer, such as
             '[review, stars]'.

@@ -57,21 +57,21 @@ def evaluate(
         victim: what to score instead of a checkpoint: a class that answers texts, such as
             robustparse.victims.Spacy or one of yours.
         out: folder for scores.json and the answers.
-        punctuation: which words count; ``none`` leaves none out. For files of an attack take none
-            or penn: unicode would judge the forms that were put in.
+        punctuation: which punctuation is left out of the scores. For files of an attack choose none
+            or penn: unicode would judge the words that the attack put in.
         limit: score only the first LIMIT sentences.
         seed: seed of the perturbations' random choices and of the embedded sample.
         decoder: the decoder of a parser, instead of the one it was trained with.
         device: where the model computes: auto, cpu or cuda.
         precision: precision of all passes of the model; bf16-mixed is faster on processors with
             bfloat16 products, and may change a few answers.
-        mean: of what models that answer together take the mean: probabilities, or logits, which
-            multiplies their probabilities.
+        mean: what the models of an ensemble average: probabilities, or logits, which amounts to
+            the geometric mean of their probabilities.
         max_length: words in the longest allowed sentence; a longer one is an error.
         columns: for texts in JSON lines or datasets, the columns of text and answer, such as
             '[review, stars]'.
-        perturbed: score the data under each of these operations too, as ``typos,final_stop``; or
-            a folder, for perturbed_files.
+        perturbed: score the data under each of these operations too, such as ``typos,final_stop``;
+            or a folder of perturbed texts, as in ``--perturbed_files``.
         perturbed_files: folder of perturbed texts, a file OPERATION.tsv for each operation, with
             the columns perturbed text, original, answer.
         list_all: list every line that a warning is about, not the first 20 only.

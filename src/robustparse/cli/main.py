@@ -21,7 +21,7 @@ LIGHTNING = {
 OWN = {
     "quickstart": "train, attack or perturb, train robustly, score again, on embedded data",
     "attack": "attack a checkpoint, or a --victim, on a data file",
-    "augment": "write adversarial copies of training sentences",
+    "augment": "write adversarial or perturbed copies of training sentences",
     "evaluate": "score a checkpoint, or a --victim, on a data file, clean or under noise",
     "transfer": "give the sentences of attacks to other models, and count whom they fool",
     "predict": "write a checkpoint's answers on a file or standard input",

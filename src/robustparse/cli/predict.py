@@ -58,8 +58,8 @@ def predict(
         device: where the model computes: auto, cpu or cuda.
         precision: precision of all passes of the model; bf16-mixed is faster on processors with
             bfloat16 products, and may change a few answers.
-        mean: of what models that answer together take the mean: probabilities, or logits, which
-            multiplies their probabilities.
+        mean: what the models of an ensemble average: probabilities, or logits, which amounts to
+            the geometric mean of their probabilities.
         max_length: words in the longest allowed sentence; a longer one is an error.
         columns: for texts in JSON lines or datasets, the columns of text and answer, such as
             '[review, stars]'.

@@ -45,11 +45,11 @@ def quickstart(
     """Train, attack or perturb, train robustly, score again: embedded data, a few minutes.
 
     Args:
-        out: the folder to write: one for each model (a checkpoint and its scores), report.html.
-        seed: seed of the embedded data, the models and all that is drawn.
+        out: the folder to write: report.html, and a folder for each model's checkpoint and scores.
+        seed: seed of the embedded data, the models and all random choices.
         defense: how the second model is trained: with a ``substitution`` adversary in every batch
             (dependency, classification), or on perturbed copies too (``augmentation``, semantic);
-            ``none`` trains as long without, for comparison. By default the task's own.
+            ``none`` trains for as long without it, for comparison. By default the task's own.
         task: ``dependency`` attacks a parser, ``classification`` a classifier of texts;
             ``semantic`` perturbs the questions of a semantic parser.
     """

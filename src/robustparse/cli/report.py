@@ -21,13 +21,13 @@ def report(
     compare: str | list[str] | None = None,
     export: str | None = None,
 ) -> None:
-    """One self-contained HTML page from the folders of attacks, transfers, evaluations and runs.
+    """Write one self-contained HTML page from folders of attacks, transfers, evaluations and runs.
 
     Args:
         folders: that `attack`, `transfer`, `evaluate` or `fit` wrote, the clean model's first.
-        out: the page.
-        compare: folders of attacks on the same sentences, which come first on the page: how sure
-            the differences to the first one are.
+        out: the HTML file to write.
+        compare: folders of attacks on the same sentences, which come first on the page; shows how
+            certain their differences from the first one are.
         export: folder that gets each plot as PNG and SVG, and each table as LaTeX, for a paper.
     """
     several = [] if compare is None else [compare] if isinstance(compare, str) else compare

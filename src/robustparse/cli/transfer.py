@@ -41,8 +41,8 @@ def transfer(
         device: where the targets compute: auto, cpu or cuda.
         precision: precision of all passes; bf16-mixed is faster on processors with bfloat16
             products, and may change a few answers.
-        mean: of what models that answer together take the mean: probabilities, or logits, which
-            multiplies their probabilities.
+        mean: what the models of an ensemble average: probabilities, or logits, which amounts to
+            the geometric mean of their probabilities.
     """
     targets = [checkpoint] if isinstance(checkpoint, str) else checkpoint
     if len(set(targets)) < len(targets):
