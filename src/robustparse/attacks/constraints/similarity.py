@@ -140,7 +140,12 @@ class SentenceSimilarity(TextSimilarity):
     Args:
         model: folder of a saved encoder, with its weights in `model.safetensors`, or a hub name
             (read from the local cache).
-        minimum, measure, reference, window, short, view: see `TextSimilarity`.
+        minimum: see `TextSimilarity`.
+        measure: see `TextSimilarity`.
+        reference: see `TextSimilarity`.
+        window: see `TextSimilarity`.
+        short: see `TextSimilarity`.
+        view: see `TextSimilarity`.
         batch_texts: texts of one forward pass.
         precision: number format of the encoder; float64 makes similarities independent of batching
             to the last digits, the others up to rounding.
@@ -232,7 +237,12 @@ class VectorSimilarity(TextSimilarity):
 
     Args:
         vectors: a text file of word vectors (`vectors.read_vectors`).
-        minimum, measure, reference, window, short, view: see `TextSimilarity`.
+        minimum: see `TextSimilarity`.
+        measure: see `TextSimilarity`.
+        reference: see `TextSimilarity`.
+        window: see `TextSimilarity`.
+        short: see `TextSimilarity`.
+        view: see `TextSimilarity`.
         limit: reads the first N words of the file; None reads all.
 
     Raises:
