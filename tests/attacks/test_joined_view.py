@@ -70,7 +70,7 @@ def test_taggers_read(monkeypatch: pytest.MonkeyPatch, view: View, read: str) ->
             return [["NN" for _ in some] for some in words]
 
     tagger = TaggerTag(reference="tagger", view=view)
-    monkeypatch.setattr(tagger, "_tagger", Tags())
+    monkeypatch.setitem(vars(tagger), "_tagger", Tags())
     masks = tagger.accept([Slot(0, PAIR, 1)], [["v", "w"]], FakeVictim())
     assert masks[0].tolist() == [True, True]
 

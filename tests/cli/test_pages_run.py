@@ -49,6 +49,10 @@ ELSEWHERE = {
         "tests/perturbations/test_paraphrases.py",
         "test_a_command_translates_line_by_line",
     ),
+    "--tagger nltk": (
+        "tests/api/test_taggers.py",
+        "test_an_attack_by_tags_on_utterances",
+    ),
     "victims.Spacy": ("tests/victims/test_spacy.py", "test_the_commands_take_it"),
 }
 # Guides that start from a checkpoint of another page's, which has its sizes.
