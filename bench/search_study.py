@@ -22,39 +22,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from parity import DETERMINISTIC, RANDOM
 from robustparse import attack, load, read, recipe
 from robustparse.attacks import (
-    Beam,
-    DeletedWord,
-    Genetic,
-    GradientNorm,
-    Greedy,
-    GreedyByImportance,
     LanguageModel,
-    ParticleSwarm,
-    RandomOrder,
-    Search,
     SentenceSimilarity,
-    UnknownWord,
-    WeightedSaliency,
 )
 from robustparse.evaluation.lines import EXAMPLES, read_lines
 from robustparse.files import write_text
 from robustparse.randomness import stream
 from search_tables import Quality, Searched, beaten_by_all, tables
 
-SEARCHES: dict[str, Search] = {
-    "greedy": Greedy(outcome="last"),
-    "beam 4": Beam(width=4, members="concatenate", outcome="last"),
-    "beam 8": Beam(width=8, members="concatenate", outcome="last"),
-    "UNK": GreedyByImportance(UnknownWord()),
-    "DEL": GreedyByImportance(DeletedWord()),
-    "PWWS": GreedyByImportance(WeightedSaliency(gain="score")),
-    "gradient": GreedyByImportance(GradientNorm()),
-    "random": GreedyByImportance(RandomOrder()),
-    "genetic": Genetic(selection="textattack", repeats="redraw"),
-    "PSO": ParticleSwarm(direction="textattack"),
-}
+SEARCHES = DETERMINISTIC | RANDOM
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -90,16 +69,12 @@ def attack_all(options: argparse.Namespace) -> None:
     for name in options.searches:
         print(f"{name} ...", flush=True)
         space.search = SEARCHES[name]
-        attack(victim, texts, space, out=folder_of(options.home, name))
-
-
-def folder_of(home: Path, search: str) -> Path:
-    return home / search.replace(" ", "_")
+        attack(victim, texts, space, out=options.home / name)
 
 
 def searched(home: Path) -> dict[str, list[Searched]]:
     """Read the texts of each finished search, without those that were wrong at first."""
-    finished = [name for name in SEARCHES if (folder_of(home, name) / "summary.json").exists()]
+    finished = [name for name in SEARCHES if (home / name / "summary.json").exists()]
     return {
         name: [
             Searched(
@@ -109,7 +84,7 @@ def searched(home: Path) -> dict[str, list[Searched]]:
                 success=line["success"],
                 queries=line["queries"]["charged"],
             )
-            for line in read_lines(folder_of(home, name) / EXAMPLES)
+            for line in read_lines(home / name / EXAMPLES)
             if not line["skipped"]
         ]
         for name in finished

@@ -5,7 +5,7 @@ import pytest
 
 from robustparse import vectors
 from robustparse.errors import InputError
-from robustparse.vectors import read_vectors
+from robustparse.vectors import read_lowered, read_vectors
 
 THREE = "the 0.5 -1 2e-3\nThe .25 +3 0\nß 1. -0.0 7E2\n"
 
@@ -182,3 +182,12 @@ def test_a_missing_file_and_a_senseless_limit(tmp_path):
         read_vectors(tmp_path / "none")
     with pytest.raises(InputError, match="limit must be >= 1"):
         read_vectors(written(tmp_path, THREE), 0)
+
+
+def test_lowered_words_have_the_row_of_their_first_form_that_has_a_vector(tmp_path):
+    path = written(tmp_path, "A 0 0\nb 1 2\na 3 4\nB 5 6\nc 0 0\n")
+    row_of, values = read_lowered(path)
+    assert row_of == {"a": 2, "b": 1}
+    assert values.dtype == np.float64
+    assert values.tolist() == [[0, 0], [1, 2], [3, 4], [5, 6], [0, 0]]
+    assert read_lowered(path, 2)[0] == {"b": 1}

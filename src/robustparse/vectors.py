@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.errors import InputError, check_least
+from robustparse.types import Floats
 
 _LINES_AT_ONCE = 4096
 _LINES_WITHOUT_WIDTH = 4096  # at most, before the line that shows the width
@@ -62,6 +63,27 @@ def read_vectors(path: Path, limit: int | None = None) -> tuple[list[str], NDArr
         while chunk := list(islice(entries, table.wanted(limit))):
             table.add(chunk)
     return table.finished(limit)
+
+
+def read_lowered(path: Path, limit: int | None = None) -> tuple[dict[str, int], Floats]:
+    """Read vectors that are looked up by lower-cased words.
+
+    Args:
+        path: see `read_vectors`.
+        limit: see `read_vectors`.
+
+    Returns:
+        The row of each lower-cased word, of several forms the first's; a word whose vector is zero
+        has none. And the vectors, `float64 (words, dim)`.
+
+    Raises:
+        InputError: see `read_vectors`.
+    """
+    words, vectors = read_vectors(path, limit)
+    row_of: dict[str, int] = {}
+    for row in np.flatnonzero(vectors.any(axis=1)).tolist():
+        row_of.setdefault(words[row].lower(), row)
+    return row_of, vectors.astype(np.float64)
 
 
 class _Table:

@@ -19,7 +19,7 @@ from sample_texts import texts, trained_classifier, write_texts
 from search_study import SEARCHES
 from search_tables import Searched, exponent, lengths, qualities, successes
 
-BLACK_BOX = [name for name in SEARCHES if name not in ("gradient", "genetic", "PSO")]
+BLACK_BOX = [name for name in SEARCHES if name not in ("wir_gradient", "genetic", "pso")]
 
 
 @pytest.mark.parametrize("name", BLACK_BOX)
@@ -108,22 +108,22 @@ def test_a_study_from_its_recipe_to_its_tables(
     (tmp_path / "space.yaml").write_text(yaml.safe_dump(space))
     data = write_texts(tmp_path / "texts.tsv", texts(30, "test"))
     checkpoint = save_checkpoint(trained_classifier(), tmp_path / "cnn.ckpt")
-    names = ["greedy", "beam 4", "UNK", "gradient", "random"]
+    names = ["greedy", "beam4", "wir_unk", "wir_gradient", "wir_random"]
     arguments = ["--space", str(tmp_path / "space.yaml"), "--checkpoint", str(checkpoint)]
     arguments += ["--data", str(data), "--texts", "20", "--home", str(tmp_path / "home")]
     search_study.main([*arguments, "--searches", *names[:4]])
-    first = (tmp_path / "home" / "beam_4" / "examples.jsonl").read_bytes()
+    first = (tmp_path / "home" / "beam4" / "examples.jsonl").read_bytes()
     assert len(first.splitlines()) == 20
     capsys.readouterr()
     # What is done stays; the study continues with a search that is not.
     search_study.main([*arguments, "--searches", *names])
     printed = capsys.readouterr().out
-    assert (tmp_path / "home" / "beam_4" / "examples.jsonl").read_bytes() == first
+    assert (tmp_path / "home" / "beam4" / "examples.jsonl").read_bytes() == first
     shown, *_ = printed[printed.index("| search") :].split("\n\n")
     rates = {name: float(rate) for name, _, rate, *_ in cells(shown)}
     assert list(rates) == names
-    assert rates["beam 4"] >= rates["greedy"] >= rates["random"]
-    assert 0 < rates["random"] < 100
+    assert rates["beam4"] >= rates["greedy"] >= rates["wir_random"]
+    assert 0 < rates["wir_random"] < 100
     monkeypatch.setattr("sys.argv", ["study.py", "--study", "yoo2020", *arguments[-2:], "--table"])
     study.main()
     assert capsys.readouterr().out.strip() == printed[printed.index("| search") :].strip()

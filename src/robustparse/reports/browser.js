@@ -1,6 +1,6 @@
 "use strict";
-// Lists the examples of a report, and shows the pictures of those that are opened. What is asked
-// for stands in the address (#q=word&outcome=succeeded&edits=1&system=0&page=2&open=17), so that a
+// Lists the examples of a report, and shows the pictures of those that are opened. The address
+// keeps what is asked for (#q=word&outcome=succeeded&edits=1&system=0&page=2&open=17), so that a
 // link leads to it.
 (() => {
   const ROWS = 50; // that a page of the list holds

@@ -19,7 +19,7 @@ from robustparse.devices import chosen_device
 from robustparse.errors import InputError, check_choice, check_least, optional_library, reason
 from robustparse.pretrained import Precision, quiet
 from robustparse.types import Floats, Mask, View
-from robustparse.vectors import read_vectors
+from robustparse.vectors import read_lowered
 
 Measure = Literal["cosine", "angular", "textfooler"]
 Reference = Literal["original", "current"]
@@ -233,7 +233,7 @@ class SentenceSimilarity(TextSimilarity):
 class VectorSimilarity(TextSimilarity):
     """The changed sentence is similar enough to its reference, by the means of their word vectors.
 
-    Words are looked up lower-cased; those without a vector are left out.
+    Words are looked up lower-cased; those without a vector, or with one of zeros, are left out.
 
     Args:
         vectors: a text file of word vectors (`vectors.read_vectors`).
@@ -283,9 +283,4 @@ class VectorSimilarity(TextSimilarity):
 
     @cached_property
     def _table(self) -> tuple[dict[str, int], Floats]:
-        """The row of each lower-cased word, of several forms the first's; and the vectors."""
-        words, vectors = read_vectors(Path(self.vectors).expanduser(), self.limit)
-        row_of: dict[str, int] = {}
-        for row, word in enumerate(words):
-            row_of.setdefault(word.lower(), row)
-        return row_of, vectors.astype(np.float64)
+        return read_lowered(Path(self.vectors).expanduser(), self.limit)

@@ -12,7 +12,7 @@ from robustparse.attacks.constraints.constraint import Constraint, Masks, Words
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice
 from robustparse.types import Floats, Indices
-from robustparse.vectors import read_vectors
+from robustparse.vectors import read_lowered
 
 
 class WordVectorCosine(Constraint):
@@ -78,10 +78,6 @@ class WordVectorCosine(Constraint):
     @cached_property
     def _table(self) -> tuple[dict[str, int], Floats]:
         """Row of each lower-cased word, and unit vectors `(words, dim)`."""
-        words, vectors = read_vectors(Path(self.vectors).expanduser(), self.limit)
-        lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
-        row_of: dict[str, int] = {}
-        for row, word in enumerate(words):
-            if lengths[row] > 0:
-                row_of.setdefault(word.lower(), row)
+        row_of, vectors = read_lowered(Path(self.vectors).expanduser(), self.limit)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         return row_of, vectors / np.where(lengths > 0, lengths, 1.0)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytorch_lightning as pl
 from pytorch_lightning.callbacks import RichProgressBar
@@ -27,9 +27,6 @@ from robustparse.models.semantic.seq2seq import Seq2Seq
 from robustparse.tracking.checkpoint_io import VerifiedCheckpointIO
 from robustparse.tracking.csv import CsvLogger
 
-Start = tuple[DataModule, str | None]
-"""The training data, and the checkpoint that training starts from, if it does."""
-
 
 class Subject(NamedTuple):
     """The embedded data of a task, and a model that learns them in a minute.
@@ -38,14 +35,14 @@ class Subject(NamedTuple):
         model: what it is called, also in the name of its checkpoint.
         sample: what the embedded data are called.
         data: makes them of a ``seed`` and other settings of a data module.
-        make: makes the model, of the data or a checkpoint, optimisation and seed.
+        make: makes the model, of the settings that all models have.
         lexicon: makes the substitutes that keep every gold answer, of a seed.
     """
 
     model: str
     sample: str
     data: Callable[..., DataModule]
-    make: Callable[[Start, Optimization, int], Model]
+    make: Callable[..., Model]
     lexicon: Callable[[int], dict[str, list[str]]]
 
     def fit(
@@ -62,8 +59,12 @@ class Subject(NamedTuple):
         Returns:
             The new checkpoint.
         """
-        start = data, None if init_from is None else str(init_from)
-        model = self.make(start, Optimization(learning_rate, schedule="linear"), data.seed)
+        model = self.make(
+            optimization=Optimization(learning_rate, schedule="linear"),
+            seed=data.seed,
+            init_from=None if init_from is None else str(init_from),
+            vocabulary=data.vocabulary if init_from is None else None,
+        )
         with quiet():
             trainer = pl.Trainer(
                 max_epochs=epochs,
@@ -84,44 +85,19 @@ class Subject(NamedTuple):
         return path
 
 
-def _parser(start: Start, optimization: Optimization, seed: int) -> Model:
-    data, init_from = start
-    return BiaffineParser(
-        LSTMEncoder(word_dim=64, character_dim=0, hidden=128, layers=1, dropout=0.1),
-        arc_dim=100,
-        label_dim=50,
-        optimization=optimization,
-        seed=seed,
-        init_from=init_from,
-        vocabulary=data.vocabulary if init_from is None else None,
-    )
+def _parser(**given: Any) -> Model:
+    encoder = LSTMEncoder(word_dim=64, character_dim=0, hidden=128, layers=1, dropout=0.1)
+    return BiaffineParser(encoder, arc_dim=100, label_dim=50, **given)
 
 
-def _classifier(start: Start, optimization: Optimization, seed: int) -> Model:
-    data, init_from = start
-    return WordCNN(
-        WordEmbeddings(word_dim=64, dropout=0.1),
-        filters=50,
-        optimization=optimization,
-        seed=seed,
-        init_from=init_from,
-        vocabulary=data.vocabulary if init_from is None else None,
-    )
+def _classifier(**given: Any) -> Model:
+    return WordCNN(WordEmbeddings(word_dim=64, dropout=0.1), filters=50, **given)
 
 
-def _semantic_parser(start: Start, optimization: Optimization, seed: int) -> Model:
-    data, init_from = start
+def _semantic_parser(**given: Any) -> Model:
+    encoder = LSTMEncoder(word_dim=64, character_dim=0, hidden=64, layers=1, dropout=0.1)
     return Seq2Seq(
-        LSTMEncoder(word_dim=64, character_dim=0, hidden=64, layers=1, dropout=0.1),
-        token_dim=32,
-        hidden=128,
-        dropout=0.1,
-        token_dropout=0.1,
-        beam=1,
-        optimization=optimization,
-        seed=seed,
-        init_from=init_from,
-        vocabulary=data.vocabulary if init_from is None else None,
+        encoder, token_dim=32, hidden=128, dropout=0.1, token_dropout=0.1, beam=1, **given
     )
 
 
