@@ -1,6 +1,7 @@
 """CurrentTag against NLTK's own tagger on every changed text, and in a search."""
 
 import random
+from typing import Any
 
 import pytest
 from attack_fakes import example
@@ -44,10 +45,15 @@ def expected(tagger: PerceptronTagger, edit: Edit, window: int | None, whole: in
 
 
 @pytest.mark.parametrize("size", [1, 10, 11, 25])
-@pytest.mark.parametrize(("window", "whole"), [(4, 10), (1, 10), (None, 10)])
-def test_it_tags_what_nltk_would(size: int, window: int | None, whole: int) -> None:
+@pytest.mark.parametrize(
+    ("settings", "window", "whole"),
+    [({}, 4, 10), ({"window": 1}, 1, 10), ({"window": None}, None, 10), ({"whole": 11}, 4, 11)],
+)
+def test_it_tags_what_nltk_would(
+    size: int, settings: dict[str, Any], window: int | None, whole: int
+) -> None:
     tagger, asked = nltk_tagger(), edits(size)
-    constraint = CurrentTag(window=window, whole=whole, noun_verb=True)
+    constraint = CurrentTag(**settings, noun_verb=True)
     right = [expected(tagger, edit, window, whole) for edit in asked]
     found = constraint.admits(asked).tolist()
     assert found == right

@@ -10,7 +10,7 @@ from report_pages import Json, curves, example, parse, summary, write
 from robustparse.errors import InputError
 from robustparse.reports.export import export
 from robustparse.reports.page import build_report, read_contents
-from robustparse.reports.tables.perturbed import perturbed_tables, read_scored
+from robustparse.reports.tables.perturbed import perturbed_tables, read_scored, summarize_perturbed
 
 MEASURES = ("standard_accuracy", "perturbation_accuracy", "robust_accuracy")
 
@@ -95,3 +95,20 @@ def test_a_malformed_file_is_named(found: Json, tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         build_report([folder], tmp_path / "r.html")
     assert error.value.path == str(folder / "scores.json")
+
+
+@pytest.mark.parametrize(
+    ("standard", "perturbed", "said"),
+    [
+        (85.0, 65.0, "perturbing the texts costs “a” 20.0 points (85.0 to 65.0)."),
+        (85.0, None, ""),
+        (None, 65.0, ""),
+    ],
+)
+def test_what_perturbing_costs_is_said_where_both_scores_are_known(
+    tmp_path: Path, standard: float | None, perturbed: float | None, said: str
+) -> None:
+    found = scores(90.0, macro=one(30, standard, perturbed, None))
+    system = read_scored(write_scores(tmp_path / "a", found), "a")
+    assert system is not None
+    assert summarize_perturbed([system]).removeprefix("On average over operations, ") == said

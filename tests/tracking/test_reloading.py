@@ -108,12 +108,18 @@ def test_a_resumed_run_ends_as_one_never_stopped(tmp_path: Path) -> None:
     assert not trained(folder, str(folder / FILE), **settings).rates  # it had ended
 
 
+def test_without_settings_it_does_as_the_released_code_on_atis() -> None:
+    made = ReloadBest()
+    assert (made.patience, made.factor, made.trials) == (5, 0.5, 5)
+
+
 @pytest.mark.parametrize(
     ("made", "key"),
     [
         (lambda: ReloadBest(patience=0), "reload best: patience"),
         (lambda: ReloadBest(trials=0), "reload best: trials"),
         (lambda: ReloadBest(factor=0.0), "reload best: factor"),
+        (lambda: ReloadBest(factor=1.5), "reload best: factor"),
     ],
 )
 def test_numbers_out_of_range_are_refused(made: Any, key: str) -> None:
