@@ -26,6 +26,7 @@ from robustparse.models.optimization import Optimization
 from robustparse.models.scores import mean_scores, single_precision
 from robustparse.models.semantic.attention import Attention, Memory
 from robustparse.models.semantic.parser import SemanticParser
+from robustparse.models.semantic.unrolled import unrolled
 
 State = tuple[Tensor, Tensor, Tensor]
 """Hidden, cell and attentional state of a decoder, each ``(rows, hidden)``."""
@@ -110,9 +111,11 @@ class Seq2Seq(SemanticParser):
         before = before.masked_fill(before < 0, self.end + 2)
         embedded = self._seen(self.tokens(before))
         state, attended = states.start, []
-        for step in range(target.shape[1]):
-            state = self.step(embedded[:, step], state, states.memory)
-            attended.append(state[2])
+        (rows, steps), layers = target.shape, (self.cell, self.attention.output)
+        with unrolled(layers, rows=rows, steps=steps):
+            for step in range(steps):
+                state = self.step(embedded[:, step], state, states.memory)
+                attended.append(state[2])
         scores = self.scores(torch.stack(attended, dim=1))
         losses = nn.functional.cross_entropy(
             scores.transpose(1, 2),

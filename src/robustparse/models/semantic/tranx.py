@@ -31,6 +31,7 @@ from robustparse.models.semantic.action_stepper import ActionStepper, Reading
 from robustparse.models.semantic.actions import COLUMNS, ActionNumbers, Frontier
 from robustparse.models.semantic.attention import Attention, Memory
 from robustparse.models.semantic.parser import SemanticParser
+from robustparse.models.semantic.unrolled import unrolled
 from robustparse.types import LogicalForm
 
 
@@ -147,13 +148,15 @@ class TranX(SemanticParser):
         state = (states.start, torch.zeros_like(states.start), torch.zeros_like(states.start))
         history, attended = [torch.zeros_like(states.start)], []
         rows = torch.arange(len(actions), device=actions.device)
-        for step in range(actions.shape[1]):
-            now, parents = Frontier(*(column[:, step] for column in frontier)), None
-            if self.parent_state:
-                parents = torch.stack(history, dim=1)[rows, now.parent_steps]
-            state = self.step(before[:, step], now, parents, state, states.memory)
-            history.append(state[0])
-            attended.append(state[2])
+        layers = (self.cell, self.attention.output)
+        with unrolled(layers, rows=len(actions), steps=actions.shape[1]):
+            for step in range(actions.shape[1]):
+                now, parents = Frontier(*(column[:, step] for column in frontier)), None
+                if self.parent_state:
+                    parents = torch.stack(history, dim=1)[rows, now.parent_steps]
+                state = self.step(before[:, step], now, parents, state, states.memory)
+                history.append(state[0])
+                attended.append(state[2])
         losses = self._losses(self.scores(torch.stack(attended, dim=1)), actions)
         return losses.sum(1)
 

@@ -1,0 +1,97 @@
+"""Layers that a decoder applies step after step, with the gradient of their weights in one product.
+
+A weight W that is applied to x_1, ..., x_T has the gradient sum_t g_t x_t^T, with g_t that of
+W x_t. Autograd makes T matrices as large as W and adds them up, which takes longer than all the
+rest of a decoder's backward pass when batches are small. Here a step computes W x_t + z_t, with W a
+constant and z_t a tap, a vector of zeros, whose gradient is g_t; once all taps have theirs, the sum
+is the product of two matrices. Values and gradients are the same but for rounding.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+class _Taps(torch.autograd.Function):
+    """Weight and bias -> the bias for each step, which passes their gradients on."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, weight: Tensor, bias: Tensor, inputs: list[Tensor], shape: tuple[int, int]
+    ) -> Tensor:
+        """Return the bias, ``(steps, rows, out)``; ``inputs`` are filled in step after step."""
+        ctx.inputs, ctx.dtype = inputs, weight.dtype
+        return bias.expand(*shape, len(bias)).clone()
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        """Return the gradients of all steps."""
+        over_rows = grad.flatten(0, 1)
+        inputs = torch.cat(ctx.inputs).to(ctx.dtype)
+        return over_rows.T @ inputs, over_rows.sum(0), None, None
+
+
+def _taps(
+    weight: Tensor, bias: Tensor, inputs: list[Tensor], shape: tuple[int, int]
+) -> Iterator[Tensor]:
+    taps: Tensor = _Taps.apply(weight, bias, inputs, shape)  # type: ignore[no-untyped-call]
+    return iter(taps)
+
+
+@contextmanager
+def unrolled(layers: Sequence[nn.LSTMCell | nn.Linear], *, rows: int, steps: int) -> Iterator[None]:
+    """Gather what the layers read, until the context ends, for one product in the backward pass.
+
+    Args:
+        layers: linear layers without a bias, and LSTM cells.
+        rows: that a layer reads in a step.
+        steps: how often each layer is applied.
+    """
+    with ExitStack() as stack:
+        for layer in layers if torch.is_grad_enabled() else ():
+            shape = (steps, rows)
+            if isinstance(layer, nn.LSTMCell):
+                stack.enter_context(_applied_as(layer, _cell(layer, shape)))
+            else:
+                stack.enter_context(_applied_as(layer, _linear(layer, shape)))
+        yield
+
+
+@contextmanager
+def _applied_as(layer: nn.Module, forward: Callable[..., Any]) -> Iterator[None]:
+    """Let a layer compute what a function does."""
+    vars(layer)["forward"] = forward
+    try:
+        yield
+    finally:
+        del vars(layer)["forward"]
+
+
+def _cell(layer: nn.LSTMCell, shape: tuple[int, int]) -> Callable[..., tuple[Tensor, Tensor]]:
+    inputs: list[Tensor] = []
+    weights = torch.cat([layer.weight_ih, layer.weight_hh], dim=1)
+    taps = _taps(weights, layer.bias_ih + layer.bias_hh, inputs, shape)
+    read, hidden = layer.weight_ih.detach(), layer.weight_hh.detach()
+
+    def forward(values: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        inputs.append(torch.cat([values, state[0]], dim=-1).detach())
+        return torch.lstm_cell(values, state, read, hidden, next(taps))
+
+    return forward
+
+
+def _linear(layer: nn.Linear, shape: tuple[int, int]) -> Callable[[Tensor], Tensor]:
+    inputs: list[Tensor] = []
+    bias = layer.weight.new_zeros(layer.out_features)
+    taps = _taps(layer.weight, bias, inputs, shape)
+    weight = layer.weight.detach()
+
+    def forward(values: Tensor) -> Tensor:
+        rows = values.flatten(0, -2)
+        inputs.append(rows.detach())
+        return torch.addmm(next(taps), rows, weight.T).view(*values.shape[:-1], len(weight))
+
+    return forward
