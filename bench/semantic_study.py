@@ -9,8 +9,8 @@ released for it, or none. Methods are ``none``; each of the six operations, and 
 together (20 % of the training utterances each, drawn for each operation anew); ``control``, clean
 training; ``fgm`` and ``pgd``; ``online``, word substitution against the model as it is, in every
 batch. With copies a training takes as many epochs as a clean one, as in the paper, and up to 120 %
-more steps. The control takes as many steps as ``mda``; FGM, PGD and online substitution take as many
-passes through the network, and fewer steps, as a step of theirs takes several.
+more steps. The control takes as many steps as ``mda``; FGM, PGD and online substitution, a step of
+which takes several passes through the network, take as many passes.
 
 Back translation needs the command ``apertium`` with Spanish, substitution of words (``online`` too)
 a file of vectors, ``online`` NLTK's stop words, reordering a dependency parser's checkpoint. Online
