@@ -141,7 +141,7 @@ def test_the_loss_goes_on_where_the_first_form_ends(kind: str):
             history.append(state[0])
             part = parser.numbers.rules
             part = part if action < part.stop else parser.numbers.tokens
-            scores = parser.scores(state[2])[0, part].log_softmax(-1)
+            scores = parser.scores(state[2][None], reading)[0, 0, part].log_softmax(-1)
             loss -= float(scores[action - part.start])
             before = action
     assert float(parser.loss(reading, batch)) == pytest.approx(loss, rel=1e-12)

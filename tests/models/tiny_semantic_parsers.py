@@ -19,7 +19,7 @@ from robustparse.models.encoders.base import Encoder
 from robustparse.types import Example, LogicalForm, Sentence
 from tiny_models import TEXTS
 
-FORMS = ("( a $0 )", "( and ( a $0 ) ( b c0 ) )", "( b c0 )", "( a c0 )")
+FORMS = ("( a $0 )", "( and ( a $0 ) ( b c0 ) )", "( b c0 )", "( a cats )")
 
 
 EXAMPLES = [
@@ -38,6 +38,7 @@ KINDS: dict[str, tuple[type[SemanticParser], dict[str, Any]]] = {
         TranX,
         {"action_dim": 5, "field_dim": 3, "type_dim": 2} | dict.fromkeys(PARENTS, True),
     ),
+    "TranX that copies": (TranX, {"action_dim": 5, "copy": True}),
 }
 
 

@@ -1,6 +1,6 @@
 """Semantic parsing: one logical form an utterance, scored by exact match."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ class SemanticTask(TextTask):
 
     Args:
         language: of forms that are read, see `read_forms`; a model gives that of its own.
+        copy: the parser may copy words of an utterance into its form.
     """
 
     name = "semantic"
@@ -43,8 +44,8 @@ class SemanticTask(TextTask):
         "another color.</li></ul>"
     )
 
-    def __init__(self, language: str | None = None) -> None:
-        self.language = language
+    def __init__(self, language: str | None = None, copy: bool = False) -> None:
+        self.language, self.copy = language, copy
 
     def read(
         self,
@@ -116,7 +117,7 @@ class SemanticTask(TextTask):
     ) -> Iterator[str]:
         """Warn of tokens of logical forms that a parser never saw, and of slots without a word."""
         names = set(known)
-        unknown = [(one, new) for one in examples if (new := set(one.gold.split()) - names)]
+        unknown = [(one, new) for one in examples if (new := self._new(one, names))]
         if unknown:
             tokens = sorted(set().union(*(new for _, new in unknown)))
             yield (
@@ -132,6 +133,11 @@ class SemanticTask(TextTask):
                 f"{path}: {len(lost)} utterances do not hold every slot of their logical forms, "
                 f"which a parser could only guess: lines {lines}{more}"
             )
+
+    def _new(self, example: Example, known: Set[str]) -> set[str]:
+        """Return the tokens of a form that are neither known nor can be copied."""
+        words = example.sentence.words if self.copy else ()
+        return set(example.gold.split()).difference(known, words)
 
     def correct(
         self, answer: LogicalForm, example: Example, counted: NDArray[np.bool_]

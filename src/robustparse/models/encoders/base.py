@@ -66,6 +66,19 @@ class Encoder(nn.Module, ABC):
         Rows 0 and 1 are padding and the unknown word.
         """
 
+    def words_of(self, rows: Sequence[int]) -> list[str]:
+        """Return the word of each row, the inverse of ``intern``; parsers that copy words need it.
+
+        Raises:
+            InputError: the encoder does not tell all words apart, as by default.
+        """
+        raise InputError(
+            f"{type(self).__name__} does not tell which word a row stands for",
+            key="encoder",
+            expected="an encoder that defines words_of",
+            remedy="choose another encoder, or do not copy words",
+        )
+
     def intern_tags(self, tags: Sequence[str]) -> NDArray[np.int32]:
         """Return the id of each tag, ``(tags,)``; zeros unless tags are read."""
         return np.zeros(len(tags), dtype=np.int32)

@@ -93,6 +93,10 @@ class ELMoEncoder(PretrainedEncoder):
         """Return rows of the table of bytes."""
         return self.table.intern(words)
 
+    def words_of(self, rows: Sequence[int]) -> list[str]:
+        """See ``Encoder.words_of``."""
+        return self.table.words_of(rows)
+
     def embed(self, words: Tensor, tags: Tensor) -> Tensor:
         """Spell each different word once; tags are not read."""
         rows = nn.functional.pad(words, (1, 0), value=ROOT)

@@ -118,6 +118,10 @@ class WordEncoder(Encoder):
         """See ``Encoder.intern``."""
         return self.table.intern(words)
 
+    def words_of(self, rows: Sequence[int]) -> list[str]:
+        """See ``Encoder.words_of``."""
+        return self.table.words_of(rows)
+
 
 class WordEmbeddings(WordEncoder):
     """One vector a word: trained, or from a file of vectors, whose words are then all it knows.

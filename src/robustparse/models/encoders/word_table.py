@@ -22,6 +22,9 @@ SEPARATOR = "[SEP]"
 """Stands between two texts read as one; tables of words read it as a text's beginning, ROOT."""
 
 
+_RESERVED_WORDS = ("[PAD]", "[UNK]", "[ROOT]")
+
+
 class FormTable(ABC):
     """Row -> columns of ids; a form not met before gets a new row.
 
@@ -32,6 +35,7 @@ class FormTable(ABC):
     def __init__(self, reserved: Sequence[NDArray[np.int64]]) -> None:
         self._columns = [np.array(column, dtype=np.int64) for column in reserved]
         self._rows: dict[str, int] = {}
+        self._words = [*_RESERVED_WORDS]
         self._tensors: tuple[Tensor, ...] | None = None
 
     @abstractmethod
@@ -48,6 +52,10 @@ class FormTable(ABC):
             self._add(new)
         return np.fromiter((self._rows[word] for word in words), dtype=np.int32, count=len(words))
 
+    def words_of(self, rows: Sequence[int]) -> list[str]:
+        """Return the word of each row, the inverse of ``intern``; reserved ones are in brackets."""
+        return [self._words[row] for row in rows]
+
     def _add(self, new: Sequence[str]) -> None:
         first, needed = len(self), len(self) + len(new)
         held = len(self._columns[0])
@@ -57,6 +65,7 @@ class FormTable(ABC):
         for column, values in zip(self._columns, self.describe(new), strict=True):
             column[first:needed] = values
         self._rows.update((word, row) for row, word in enumerate(new, start=first))
+        self._words.extend(new)
         self._tensors = None
 
     def tensors(self, device: torch.device) -> tuple[Tensor, ...]:

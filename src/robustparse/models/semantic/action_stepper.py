@@ -20,10 +20,22 @@ if TYPE_CHECKING:
 
 @dataclass
 class Reading:
-    """What the decoder looks at, and its first hidden state, ``(batch, hidden)``."""
+    """What the decoder looks at.
+
+    Args:
+        memory: of the utterances.
+        start: ``(batch, hidden)`` the decoder's first hidden state.
+        words: ``(batch, length)`` numbers of the words that may be copied, as tokens; 0 on padding.
+            ``(batch, 0)`` if none may be.
+    """
 
     memory: Memory
     start: Tensor
+    words: Tensor
+
+    def of(self, texts: Tensor) -> "Reading":
+        """Return what belongs to these texts, ``(texts,)``."""
+        return Reading(self.memory.of(texts), self.start[texts], self.words[texts])
 
 
 class ActionStepper:
@@ -47,7 +59,13 @@ class ActionStepper:
         ]
         self.derivations = [Derivation(first.numbers.grammar)] * len(rows)
         self.before = torch.zeros_like(rows)
-        self.masks = first.numbers.masks.to(rows.device)
+        words = readings[0].words
+        known = torch.arange(first.numbers.unknown, device=rows.device)
+        # The numbers of the actions that columns of scores stand for, [texts, columns].
+        self.texts, self.actions = rows, torch.cat([known.expand(len(words), -1), words], dim=1)
+        masks = first.numbers.masks.to(rows.device)
+        # Where a token fits, so does a word that is copied.
+        self.masks = torch.cat([masks, masks[:, -1:].expand(-1, words.shape[1])], dim=1)
         self.kinds, self.frontier = self._look()
 
     @property
@@ -60,7 +78,7 @@ class ActionStepper:
         numbers = self.first.numbers
         found = [one.step(self.before, self.frontier) for one in self.members]
         scores = torch.full_like(found[0], float("-inf"))
-        for part in (numbers.rules, numbers.tokens):
+        for part in (numbers.rules, slice(numbers.tokens.start, None)):
             scores[:, part] = mean_scores(
                 [one[:, part] for one in found], self.first.mean
             ).log_softmax(-1)
@@ -82,12 +100,13 @@ class ActionStepper:
         Where fewer actions are allowed than the beam is wide, hypotheses of probability 0 are
         continued with one that is not: they stay as they are, and are never chosen.
         """
-        self.before = actions
-        fitting = self.masks[self.kinds, actions].tolist()
+        numbers = self.actions[self.texts, actions]
+        self.before = numbers.clamp(max=self.first.numbers.unknown)
+        fitting = self.masks[self.kinds, actions] & (numbers > 0)
         self.derivations = [
             derivation.apply(self.first.numbers.action(number)) if fits else derivation
             for derivation, number, fits in zip(
-                self.derivations, actions.tolist(), fitting, strict=True
+                self.derivations, numbers.tolist(), fitting.tolist(), strict=True
             )
         ]
         self.kinds, self.frontier = self._look()
@@ -96,8 +115,9 @@ class ActionStepper:
     def keep(self, texts: Tensor) -> None:
         """See `Stepper`."""
         self.select(rows_of(texts, self.width))
+        self.texts, self.actions = self.texts[: len(self.before)], self.actions[texts]
         for one in self.members:
-            one.memory = one.memory.of(texts)
+            one.reading = one.reading.of(texts)
 
     def answer(self, row: int) -> Node | None:
         """Return the tree of a hypothesis; None of one that is not finished."""
@@ -116,23 +136,27 @@ class _Member:
     """One parser's decoder while it chooses actions."""
 
     def __init__(self, parser: "TranX", reading: Reading, first: "TranX", rows: Tensor) -> None:
-        self.parser, self.memory = parser, reading.memory
+        self.parser, self.reading = parser, reading
         start = reading.start[rows]
         self.state = (start, torch.zeros_like(start), torch.zeros_like(start))
         self.history = History(torch.zeros_like(start)) if parser.parent_state else None
         rules = range(parser.numbers.rules.stop)
         tokens = [parser.numbers.number(label) for label in first.vocabulary.labels]
-        self._numbers = torch.tensor([*rules, *tokens], device=rows.device)
+        unknown = parser.numbers.unknown
+        words = range(unknown, unknown + reading.words.shape[1])
+        self._numbers = torch.tensor([*rules, *tokens, *words], device=rows.device)
 
     def step(self, before: Tensor, frontier: Frontier) -> Tensor:
         """Read actions ``(rows,)``, numbered as the first parser does -> scores of the next."""
         numbers = self._numbers[before]
         history = self.history
         parents = None if history is None else history.at(frontier.parent_steps)
-        self.state = self.parser.step(numbers, frontier, parents, self.state, self.memory)
+        self.state = self.parser.step(numbers, frontier, parents, self.state, self.reading.memory)
         if history is not None:
             history.append(self.state[0])
-        return self.parser.scores(self.state[2])[:, self._numbers]
+        # [texts, width, hidden]
+        attended = self.state[2].view(len(self.reading.start), -1, self.state[2].shape[1])
+        return self.parser.scores(attended, self.reading).flatten(0, 1)[:, self._numbers]
 
     def select(self, rows: Tensor) -> None:
         """Continue with the hypotheses of these rows."""

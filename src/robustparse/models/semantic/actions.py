@@ -1,6 +1,6 @@
 """Actions of a grammar as numbers, and what a decoder may read of frontier fields."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -57,7 +57,8 @@ class ActionNumbers:
     Attributes:
         rules: the numbers of rules, REDUCE included.
         tokens: those of tokens.
-        unknown: the number of a token never seen in training; it is read, and never predicted.
+        unknown: the first number of tokens never seen in training, all of which are read as this
+            one; their numbers, given as they are met, only tell them apart.
         masks: ``(masks, unknown)`` the actions that fit a field; none fit after the end, row 0.
     """
 
@@ -83,8 +84,11 @@ class ActionNumbers:
         }
 
     def number(self, action: Action) -> int:
-        """Return the number of an action."""
-        return self._numbers.get(action, self.unknown)
+        """Return the number of an action; a token not met before gets a new one."""
+        if action not in self._numbers:
+            self._numbers[action] = len(self._actions)
+            self._actions.append(action)
+        return self._numbers[action]
 
     def action(self, number: int) -> Action:
         """Return the action of a number."""
@@ -114,3 +118,12 @@ class ActionNumbers:
             steps.append((self.number(action), *read))
             derivation = derivation.apply(action)
         return steps
+
+    def tree(self, numbers: Iterable[int]) -> Node | None:
+        """Return the tree that actions build first, the inverse of ``steps``; None if none."""
+        derivation = Derivation(self.grammar)
+        for number in numbers:
+            if derivation.finished:
+                break
+            derivation = derivation.apply(self.action(number))
+        return derivation.tree

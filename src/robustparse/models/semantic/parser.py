@@ -44,8 +44,8 @@ class SemanticParser(Model):
 
     Its gold column ``target``, ``(batch, tokens + 1)``, holds the ids of a form's tokens, those of
     the vocabulary's labels, and `end` after the last one. A token never seen in training is -1: it
-    adds no loss, and the form is never right. Of several forms, see `columns_of_all`, each has its
-    end.
+    adds no loss, and the form is never right, unless the parser copies words. Of several forms, see
+    `columns_of_all`, each has its end.
 
     Args:
         encoder: gives a vector a word.
@@ -60,6 +60,8 @@ class SemanticParser(Model):
 
     task = SemanticTask()
     unit = "texts"
+    copy = False
+    """Whether tokens of forms may be words of the utterance, known or not."""
     columns: ClassVar[tuple[str, ...]] = ("target",)
     """Names of the gold columns."""
     places: ClassVar[Mapping[str, str]] = {}
@@ -104,7 +106,7 @@ class SemanticParser(Model):
     def initialize(self, vocabulary: Vocabulary | None, init_from: str | None) -> None:
         """See `Model`; files are read in the language of the training data from now on."""
         super().initialize(vocabulary, init_from)
-        self.task = SemanticTask(self.language.name)
+        self.task = SemanticTask(self.language.name, self.copy)
 
     @cached_property
     def language(self) -> Language:
@@ -218,9 +220,13 @@ class SemanticParser(Model):
 
     def update(self, metric: Metric, predictions: Predictions, batch: Batch) -> None:
         """Count right forms."""
-        gold = [self._form(target) for target in batch.gold["target"].tolist()]
-        right = (predictions[1] == self.meanings(gold)) & (predictions[1] >= 0)
+        gold = self.meanings(self.gold_forms(batch))
+        right = (predictions[1] == gold) & (predictions[1] >= 0)
         metric.update(torch.from_numpy(right).to(self.device))
+
+    def gold_forms(self, batch: Batch) -> list[str]:
+        """Return the first gold form of each text; empty if it has a token that is not known."""
+        return [self._form(target) for target in batch.gold["target"].tolist()]
 
     def _form(self, target: Sequence[int]) -> str:
         """Return the form of a row of the column ``target``; empty if a token is unknown."""

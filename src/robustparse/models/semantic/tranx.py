@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import check_least, check_rates
+from robustparse.grammars import Node
 from robustparse.models.beam import beam_search
 from robustparse.models.encoders.base import Encoder, ends
 from robustparse.models.encoders.bilstm import LSTMEncoder
@@ -31,6 +32,7 @@ from robustparse.models.semantic.action_stepper import ActionStepper, Reading
 from robustparse.models.semantic.actions import COLUMNS, ActionNumbers, Frontier
 from robustparse.models.semantic.attention import Attention, Memory
 from robustparse.models.semantic.parser import SemanticParser
+from robustparse.models.semantic.pointer import Pointer, columns_of
 from robustparse.models.semantic.unrolled import unrolled
 from robustparse.types import LogicalForm
 
@@ -41,7 +43,7 @@ class TranX(SemanticParser):
     Further gold columns are those of `COLUMNS`, for `ActionNumbers`.
 
     Args:
-        encoder: gives a vector a word.
+        encoder: gives a vector a word; with ``copy``, one that defines `words_of`.
         action_dim: of the embeddings of actions (128, released code).
         field_dim: of those of fields (32, there).
         type_dim: of those of their types (32, there).
@@ -51,20 +53,24 @@ class TranX(SemanticParser):
         parent_type: it reads the field's type.
         parent_state: it reads its own hidden state at the parent's step (for ATIS, there).
         dropout: of attentional states (0.5 for GEO and JOBS, 0.3 for ATIS, there).
-        smoothing: of tokens, not of rules, in training (0.1, there).
+        smoothing: of tokens, not of rules, in training (0.1, there); none with ``copy``, as there.
         beam: hypotheses an utterance (5).
         longest: actions of a form at most (110; 55 for JOBS, there).
         per_action: the best form has the highest log-probability divided by its number of actions
             (there); otherwise the highest log-probability.
+        copy: tokens may also be words of the utterance, see `Pointer` (paper; off in all
+            configurations of the released code). Parsers that answer together all copy, or none.
         optimization: optimiser and schedule.
         seed: of initialisation and dropout.
         init_from: see `BiaffineParser`.
         vocabulary: given by the data module or a checkpoint.
 
     Raises:
-        InputError: a number is out of range, or see ``initialize``.
+        InputError: a number is out of range, the encoder cannot tell words to copy, or see
+            ``initialize``.
     """
 
+    shared_settings = ("copy",)
     columns = ("target", *COLUMNS)
     places: ClassVar[Mapping[str, str]] = {"parent_steps": "actions"}
 
@@ -84,6 +90,7 @@ class TranX(SemanticParser):
         beam: int = 5,
         longest: int = 110,
         per_action: bool = True,
+        copy: bool = False,
         optimization: Optimization | None = None,
         seed: int = 0,
         init_from: str | None = None,
@@ -97,7 +104,7 @@ class TranX(SemanticParser):
         self.hidden, self.dropout, self.smoothing = hidden, dropout, smoothing
         self.parent_rule, self.parent_field = parent_rule, parent_field
         self.parent_type, self.parent_state = parent_type, parent_state
-        self.per_action = per_action
+        self.per_action, self.copy = per_action, copy
         self.initialize(vocabulary, init_from)
 
     def build(self, vocabulary: Vocabulary) -> None:
@@ -119,6 +126,9 @@ class TranX(SemanticParser):
         self.attention = Attention(dim, self.hidden, self.hidden)
         self.query = nn.Linear(self.hidden, self.action_dim, bias=False)
         self.bias = nn.Parameter(torch.zeros(self.numbers.unknown))
+        if self.copy:
+            self.encoder.words_of([])  # refuses to, if the encoder cannot
+            self.pointer = Pointer(dim, self.hidden, self.numbers.tokens)
         self.reset_matrices()
 
     @cached_property
@@ -132,19 +142,34 @@ class TranX(SemanticParser):
         columns = zip(*self.numbers.steps(tree), strict=True)
         return super().columns_of(form) | dict(zip(COLUMNS, columns, strict=True))
 
+    def gold_forms(self, batch: Batch) -> list[str]:
+        """See `SemanticParser`; with ``copy``, forms with tokens never seen in training too."""
+        if not self.copy:
+            return super().gold_forms(batch)
+        return [self._printed(self.numbers.tree(row)) for row in batch.gold["actions"].tolist()]
+
     # Network
 
     def score(self, embeddings: Tensor, batch: Batch) -> Reading:
         """``(batch, units, dim)`` -> what the decoder looks at."""
         states = self.encoder(embeddings, batch.words, batch.lengths)
         start = self.first_hidden(ends(states, batch.lengths)).tanh()
-        return Reading(self.attention.memory(states[:, 1:], batch.mask), start)
+        return Reading(self.attention.memory(states[:, 1:], batch.mask), start, self._words(batch))
+
+    def _words(self, batch: Batch) -> Tensor:
+        """Return the numbers of words that may be copied, as in `Reading`."""
+        if not self.copy:
+            return batch.words[:, :0]
+        words = self.encoder.words_of(batch.words.flatten().tolist())
+        numbers = batch.words.new_tensor([self.numbers.number(word) for word in words])
+        return numbers.view_as(batch.words) * batch.mask
 
     def loss(self, states: Reading, batch: Batch) -> Tensor:
         """Cross-entropy of the gold actions, ``(batch,)``."""
         columns = [batch.gold[name] for name in COLUMNS]
         actions, frontier = columns[0], Frontier(*columns[1:])
-        before = nn.functional.pad(actions[:, :-1], (1, 0))
+        unknown = self.numbers.unknown
+        before = nn.functional.pad(actions[:, :-1].clamp(max=unknown), (1, 0))
         state = (states.start, torch.zeros_like(states.start), torch.zeros_like(states.start))
         history, attended = [torch.zeros_like(states.start)], []
         rows = torch.arange(len(actions), device=actions.device)
@@ -157,15 +182,19 @@ class TranX(SemanticParser):
                 state = self.step(before[:, step], now, parents, state, states.memory)
                 history.append(state[0])
                 attended.append(state[2])
-        losses = self._losses(self.scores(torch.stack(attended, dim=1)), actions)
-        return losses.sum(1)
+        scores = self.scores(torch.stack(attended, dim=1), states)
+        return self._losses(scores, columns_of(actions, states.words, unknown)).sum(1)
 
     def _losses(self, scores: Tensor, actions: Tensor) -> Tensor:
-        """Return the loss of each step, ``(batch, steps)``; none of unknown tokens and padding."""
+        """Return the loss of each step, ``(batch, steps)``; none of padding and of unknown tokens.
+
+        Scores have a column for a token that is not known if it is copied.
+        """
         total = scores.new_zeros(actions.shape)
-        for part in (self.numbers.rules, self.numbers.tokens):
+        rules, tokens = self.numbers.rules, slice(self.numbers.tokens.start, scores.shape[-1])
+        for part in (rules, tokens):
             counted = (actions >= part.start) & (actions < part.stop)
-            smoothed = self.training and part == self.numbers.tokens
+            smoothed = self.training and part == tokens and not self.copy
             losses = nn.functional.cross_entropy(
                 scores[counted][:, part],
                 actions[counted] - part.start,
@@ -210,10 +239,17 @@ class TranX(SemanticParser):
         attended = nn.functional.dropout(attended, self.dropout, self.training)
         return hidden, cell, attended.flatten(0, 1)
 
-    def scores(self, attended: Tensor) -> Tensor:
-        """Attentional states ``(..., hidden)`` -> scores of actions, ``(..., unknown)``."""
+    def scores(self, attended: Tensor, reading: Reading) -> Tensor:
+        """Attentional states ``(batch, n, hidden)`` -> scores of actions, ``(batch, n, unknown)``.
+
+        With ``copy`` there are more of them, see `Pointer`.
+        """
         weight = self.actions.weight[: self.numbers.unknown]
-        return single_precision(nn.functional.linear(self.query(attended), weight, self.bias))
+        scores = single_precision(nn.functional.linear(self.query(attended), weight, self.bias))
+        if not self.copy:
+            return scores
+        mixed: Tensor = self.pointer(scores, attended, reading.memory, reading.words)
+        return mixed
 
     @torch.no_grad()
     def forms(
@@ -227,6 +263,7 @@ class TranX(SemanticParser):
         trees, scores = beam_search(
             stepper, len(batches[0]), self.beam, self.longest, per_action=self.per_action
         )
-        language = self.language
-        forms = ["" if tree is None else language.print(language.from_ast(tree)) for tree in trees]
-        return forms, scores.double().exp().cpu().numpy()
+        return list(map(self._printed, trees)), scores.double().exp().cpu().numpy()
+
+    def _printed(self, tree: Node | None) -> str:
+        return "" if tree is None else self.language.print(self.language.from_ast(tree))

@@ -87,6 +87,10 @@ class PieceEncoder(PretrainedEncoder):
         """Return rows of the table of pieces."""
         return self.table.intern(words)
 
+    def words_of(self, rows: Sequence[int]) -> list[str]:
+        """See ``Encoder.words_of``."""
+        return self.table.words_of(rows)
+
     def check(self, sentence: Sentence) -> None:
         """Refuse a sentence over the limit, unless a policy was chosen."""
         pieces = self.table.count(self.intern(sentence.words))
