@@ -165,7 +165,9 @@ def test_it_learns(parser):
 def test_attacks_see_the_same_parser(parser):
     batch, victim = batch_of(parser), ModelVictim([parser])
     made = examples()
-    rows = victim.intern([word for one in made for word in one.sentence.words])
+    words = [word for one in made for word in one.sentence.words]
+    assert parser.encoder.words_of(parser.encoder.intern(words).tolist()) == words
+    rows = victim.intern(words)
     tags = victim.intern_tags([tag for one in made for tag in one.sentence.tags])
     shape, lengths = batch.words.shape, batch.lengths.numpy().astype(np.int32)
     texts, marks = np.zeros(shape, np.int32), np.zeros(shape, np.int32)

@@ -16,6 +16,8 @@ def test_reserved_rows_are_padding_unknown_and_root():
     words, characters, _ = WordTable(VOCABULARY, max_characters=3).tensors(CPU)
     assert (PADDING, UNKNOWN, ROOT, RESERVED) == (0, 1, 2, 3)
     assert words[:, 0].tolist() == [PADDING, UNKNOWN, ROOT]
+    reserved = WordTable(VOCABULARY).words_of([PADDING, UNKNOWN, ROOT])
+    assert reserved == ["[PAD]", "[UNK]", "[ROOT]"]
     assert characters.tolist() == [[0, 0, 0], [UNKNOWN, 0, 0], [ROOT, 0, 0]]
 
 
@@ -48,6 +50,7 @@ def test_rows_never_change_while_the_table_grows():
         for word, row in zip(words, rows.tolist(), strict=True):
             now = (row, characters[row].tolist())
             assert known.setdefault(word, now) == now
+        assert table.words_of(rows.tolist()) == words
         assert len(table) == RESERVED + len(known) == len(table.tensors(CPU)[0])
     assert held[:, 0].tolist() == list(range(size))  # an older copy is still what it was
     assert sorted(row for row, _ in known.values()) == list(range(RESERVED, len(table)))

@@ -88,6 +88,9 @@ def test_tokens_that_a_parser_never_saw_are_warned_of():
     assert "(b)" in warning
     assert "2 utterances" in warning
     assert not list(TASK.warnings([example()], "x.tsv", [*known, "b"]))
+    # "b" is a word of the utterance.
+    assert not list(SemanticTask(copy=True).warnings([example()], "x.tsv", known))
+    assert "(c)" in next(SemanticTask(copy=True).warnings([example(form("c"))], "x.tsv", known))
 
 
 def write(path: Path, *rows: str) -> Path:
