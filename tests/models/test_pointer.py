@@ -174,6 +174,13 @@ def test_a_constant_never_seen_in_training_is_copied():
     assert "(zz)" in "".join(parser.warnings([gone], "x.tsv"))
 
 
+def test_a_beam_wider_than_there_are_tokens():
+    """Hypotheses of probability 0 never copy padding."""
+    parser = make("TranX", copy=True, beam=400, longest=4)
+    texts = [EXAMPLES[1].sentence, EXAMPLES[3].sentence]
+    assert parser.predict(texts) == [parser.predict([text])[0] for text in texts]
+
+
 def test_parsers_copy_together_and_under_attack():
     victim = ModelVictim([trained(True), trained(True, turned=True)])
     rows = np.stack([victim.intern(one.sentence.words) for one in NEW[:1] * 2])

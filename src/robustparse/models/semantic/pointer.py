@@ -5,9 +5,10 @@
     p(i | copy, a) = softmax_i(h_i^T W_p a)
 
 Here ``a`` is the attentional state of a step, and ``h_i`` the encoder's vector of the word ``x_i``,
-neither of ROOT nor of padding. A word that is no known token can be copied only. Scores have a
-column for each known action and after them one for each place of an utterance: that of the first
-such word there.
+neither of ROOT nor of padding. A word that is no known token can be copied only; the decoder then
+reads the embedding of unknown tokens, which is trained only if forms of the training set have some.
+Scores have a column for each known action and after them one for each place of an utterance: that
+of the first such word there.
 """
 
 import torch
