@@ -1,5 +1,6 @@
 """TranX: its loss by hand, how its matrices start, and forms outside its grammar."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from tiny_semantic_parsers import EXAMPLES, batch_of, make
 
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
-from robustparse.grammars import Derivation, actions_of, language_named
+from robustparse.grammars import REDUCE, Derivation, actions_of, language_named
 from robustparse.models import (
     LSTMEncoder,
     TranX,
@@ -91,3 +92,17 @@ def test_forms_outside_the_grammar_are_named_by_line(form: str, expected: str):
     found = error.value
     assert (found.path, found.line, found.expected) == ("geo/train.tsv", 7, expected)
     parser.check_readable(EXAMPLES, "geo/train.tsv")
+
+
+def test_a_tree_that_its_language_cannot_write_is_an_empty_form():
+    """Prolog writes no conjunction of nothing, which an untrained parser soon builds."""
+    form = LogicalForm("a ( ANS ) , a ( c0 )", "prolog")
+    examples = [replace(EXAMPLES[0], gold=form)]
+    parser = make("TranX", examples=examples, beam=1)
+    numbers = parser.numbers
+    with torch.no_grad():
+        parser.bias[numbers.number(parser.language.rule("And"))] = 1e3
+        parser.bias[numbers.number(REDUCE)] = 2e3  # not allowed before
+    (answer,) = parser.predict([examples[0].sentence])
+    assert answer == ""
+    assert parser.meanings([answer]).tolist() == [-1]

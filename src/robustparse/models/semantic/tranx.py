@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import check_least, check_rates
+from robustparse.errors import InputError, check_least, check_rates
 from robustparse.grammars import Node
 from robustparse.models.beam import beam_search
 from robustparse.models.encoders.base import Encoder, ends
@@ -266,4 +266,8 @@ class TranX(SemanticParser):
         return list(map(self._printed, trees)), scores.double().exp().cpu().numpy()
 
     def _printed(self, tree: Node | None) -> str:
-        return "" if tree is None else self.language.print(self.language.from_ast(tree))
+        """Return a form; an empty one where there is no tree, or the language cannot write it."""
+        try:
+            return "" if tree is None else self.language.print(self.language.from_ast(tree))
+        except InputError:  # such as a conjunction of nothing in Prolog, which the grammar allows
+            return ""
