@@ -77,3 +77,6 @@ def test_layers_are_as_before(layers: tuple[nn.LSTMCell, nn.Linear]) -> None:
     assert [{*vars(layer)} for layer in layers] == names
     with torch.no_grad(), unrolled(layers, rows=ROWS, steps=STEPS):
         assert [{*vars(layer)} for layer in layers] == names
+    elsewhere = [layer.to("meta") for layer in layers]
+    with unrolled(elsewhere, rows=ROWS, steps=STEPS):
+        assert [{*vars(layer)} for layer in elsewhere] == names

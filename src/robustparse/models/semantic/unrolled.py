@@ -45,13 +45,17 @@ def _taps(
 def unrolled(layers: Sequence[nn.LSTMCell | nn.Linear], *, rows: int, steps: int) -> Iterator[None]:
     """Gather what the layers read, until the context ends, for one product in the backward pass.
 
+    Without gradients nothing changes, nor on a GPU, whose LSTM cells take no bias by row.
+
     Args:
         layers: linear layers without a bias, and LSTM cells.
         rows: that a layer reads in a step.
         steps: how often each layer is applied.
     """
     with ExitStack() as stack:
-        for layer in layers if torch.is_grad_enabled() else ():
+        for layer in layers:
+            if not torch.is_grad_enabled() or next(layer.parameters()).device.type != "cpu":
+                continue
             shape = (steps, rows)
             if isinstance(layer, nn.LSTMCell):
                 stack.enter_context(_applied_as(layer, _cell(layer, shape)))
