@@ -97,6 +97,26 @@ def test_a_malformed_file_is_named(found: Json, tmp_path: Path) -> None:
     assert error.value.path == str(folder / "scores.json")
 
 
+def test_a_damaged_file_has_one_message(tmp_path: Path) -> None:
+    """The folder is not also told that it holds no attack."""
+    damaged = write_scores(tmp_path / "a", {})
+    (damaged / "scores.json").write_text("{")
+    attacked = write(tmp_path / "both", summary(90, 80), [example(0)], curves("both"))
+    (attacked / "scores.json").write_text("{")
+    shown = build_report(
+        [write_scores(tmp_path / "b", CLEAN), damaged, attacked], tmp_path / "r.html"
+    )
+    assert [text.partition(":")[0] for text in shown.unread] == [
+        str(folder / "scores.json") for folder in (damaged, attacked)
+    ]
+    assert [system.name for system in shown.systems] == ["both"]
+    (damaged / "scores.json").write_text('{"task": "semantic"}')  # nothing that the page shows
+    shown = build_report([attacked, damaged], tmp_path / "r.html")
+    assert [text.partition(":")[0] for text in shown.unread] == [
+        str(path) for path in (attacked / "scores.json", damaged / "summary.json")
+    ]
+
+
 @pytest.mark.parametrize(
     ("standard", "perturbed", "said"),
     [

@@ -124,6 +124,7 @@ def read_contents(
     scored: list[Scored] = []
     unread: list[InputError] = []
     for folder, name in zip(folders, names or _names(folders), strict=True):
+        noted = len(unread)
         trained, transferred = (folder / METRICS).exists(), (folder / TRANSFER).exists()
         if transferred:
             with noting(unread):
@@ -134,7 +135,8 @@ def read_contents(
                 found = read_scored(folder, name)
         scored += [found] if found else []
         attacked = (folder / SUMMARY).exists() or (folder / EXAMPLES).exists()
-        if attacked or not (trained or transferred or found):
+        # Where something else was read, or a damaged file named, no attack need be there too.
+        if attacked or not (trained or transferred or found or len(unread) > noted):
             systems.append(read_partly(folder, name, unread))
         if trained:
             with noting(unread):
