@@ -149,6 +149,28 @@ def test_a_change_that_the_model_does_not_read(folder: Path) -> None:
     assert strict.admits([longer]).tolist() == [False]
 
 
+def test_a_text_is_tokenized_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its beginning is read in addition only where the model does not read all of it."""
+    original, long = Sentence(TEXTS[0]), ("dog", "cat", "eat", "run") * 12
+    edits = [Edit(original, TEXTS[0], at, word) for at in (0, 1) for word in ("fox", "cat", "dogs")]
+    one, asked = score(folder, minimum=0.0), []
+    tokenizer = type(one._loaded.tokenizer)
+    own = tokenizer.__call__
+
+    def recorded(self, texts: list[str], **options: bool) -> object:
+        asked.extend(texts)
+        return own(self, texts, **options)
+
+    monkeypatch.setattr(tokenizer, "__call__", recorded)
+    assert one.admits(edits).all()
+    whole = {" ".join(edit.changed) for edit in edits}  # the original's own words among them
+    assert sorted(asked) == sorted(whole)
+    assert one.admits(edits).all()
+    assert one.admits([Edit(Sentence(long), long, 2, "fox")]).all()
+    cut = ["dog cat fox", " ".join(("dog", "cat", "fox", *long[3:])), " ".join(long)]
+    assert sorted(asked[len(whole) :]) == sorted(cut)
+
+
 @pytest.mark.parametrize(
     ("settings", "key"),
     [

@@ -30,6 +30,7 @@ from robustparse.pretrained import LoadedModel, Precision, batches
 from robustparse.types import Floats, Mask
 
 _SCORES, _REFERENCES = 1 << 16, 1 << 8  # pairs of texts; texts, 50 kilobytes and more each
+_ENCODED = 1 << 12  # texts, up to 20 kilobytes each
 
 _Pair = tuple[tuple[str, ...], tuple[str, ...]]
 
@@ -101,6 +102,7 @@ class BERTScore(SentenceConstraint):
         self.download = download
         self._known: Recent[_Pair, float] = Recent(_SCORES)
         self._references: Recent[tuple[str, ...], _Pieces] = Recent(_REFERENCES)
+        self._encoded: Recent[tuple[str, ...], list[int]] = Recent(_ENCODED)
 
     def prepare(self, victim: Victim) -> None:
         """Load the model: a missing one ends an attack before the victim is asked anything."""
@@ -128,15 +130,22 @@ class BERTScore(SentenceConstraint):
 
     def _read(self, edits: Sequence[Edit]) -> Mask:
         """Tell which changed words are among the pieces that the model reads, `(edits,)`."""
-        if not edits:
-            return np.zeros(0, dtype=np.bool_)
-        texts = [edit.changed for edit in edits]
-        ends = [text[: edit.position + 1] for text, edit in zip(texts, edits, strict=True)]
-        fits = [len(ids) <= self._loaded.max_pieces for ids in self._ids(ends)]
-        return np.array(fits, dtype=np.bool_)
+        read = self._fits([edit.changed for edit in edits])
+        # Where the changed word ends only matters in a text that is cut off.
+        cut = [edit for edit, whole in zip(edits, read.tolist(), strict=True) if not whole]
+        read[~read] = self._fits([edit.changed[: edit.position + 1] for edit in cut])
+        return read
+
+    def _fits(self, texts: Sequence[tuple[str, ...]]) -> Mask:
+        """Tell which texts have no more pieces than the model reads, `(texts,)`."""
+        room = self._loaded.max_pieces
+        return np.array([len(ids) <= room for ids in self._ids(texts)], dtype=np.bool_)
 
     def _ids(self, texts: Sequence[tuple[str, ...]]) -> list[list[int]]:
         """Return the piece ids of the texts, marks included, however many."""
+        return self._encoded.of(texts, self._tokenized)
+
+    def _tokenized(self, texts: Sequence[tuple[str, ...]]) -> list[list[int]]:
         found = self._loaded.tokenizer([" ".join(words) for words in texts], verbose=False)
         ids: list[list[int]] = found["input_ids"]
         return ids
@@ -192,7 +201,7 @@ class BERTScore(SentenceConstraint):
         """The inverse document frequency of every piece, `(pieces of the vocabulary,)`."""
         lines = read_text(Path(str(self.idf)).expanduser()).splitlines()
         texts = [tuple(line.split()) for line in lines]
-        counts = Counter(one for ids in self._ids(texts) for one in set(ids)) if texts else {}
+        counts = Counter(one for ids in self._ids(texts) for one in set(ids))
         size = 1 + max(self._loaded.tokenizer.get_vocab().values())
         table = [math.log((len(texts) + 1) / (counts.get(one, 0) + 1)) for one in range(size)]
         return torch.tensor(table, dtype=torch.float64, device=self._loaded.device)
