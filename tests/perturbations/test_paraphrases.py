@@ -90,6 +90,17 @@ def test_one_of_the_best_substitutes_is_drawn(settings: dict[str, Any], texts: s
         assert "cats" not in found.words
 
 
+def test_english_rules_are_for_english_only() -> None:
+    """German "Tests" and "Haus" are no plurals, "was" and "will" no English function words."""
+    table = {"Tests": ["Prüfung"], "Haus": ["Gebäude"], "was": ["welches"], "will": ["möchte"]}
+    texts = examples(*table)
+    german = WordSubstitution(Lexicon(table), language="deu")
+    assert [one.words for one in german.rewordings(texts, 0)] == [(to,) for (to,) in table.values()]
+    english = WordSubstitution(Lexicon(table))
+    found = [one.words[0] for one in english.rewordings(texts, 0)]
+    assert found == ["Tests", "Gebäude", "was", "will"]
+
+
 # 0 show 1 me 2 flights 3 to 4 boston 5 from 6 denver 7 on 8 monday 9 .
 FLIGHTS = Sentence(("show", "me", "flights", "to", "boston", "from", "denver", "on", "monday", "."))
 TREE = DependencyTree(
@@ -252,6 +263,7 @@ def test_a_model_translates_each_text_by_itself(tmp_path: Path) -> None:
     ("make", "key"),
     [
         (lambda: WordSubstitution(LEXICON, top=0), "word substitution: top"),
+        (lambda: WordSubstitution(LEXICON, language="fr"), "word substitution: language"),
         (lambda: BackTranslation([Scripted({})], []), "back translation"),
         (lambda: TranslationCommand([]), "translation command"),
         (lambda: TranslationCommand(["x"], seconds=0), "translation command: seconds"),

@@ -11,7 +11,7 @@ import numpy as np
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.constraints.similarity import TextSimilarity
-from robustparse.errors import check_least
+from robustparse.errors import InputError, check_least
 from robustparse.perturbations.function_words import MEANT_WORDS, is_function_word
 from robustparse.perturbations.perturbation import Perturbation, Rewording
 from robustparse.randomness import stream
@@ -23,9 +23,11 @@ _INFLECTED = re.compile(r"(?<=\w{3})(?:est|ing|(?<!e)ed|(?<![isu])s)$")
 class WordSubstitution(Perturbation):
     """Exchanges one word by candidates of any generator.
 
-    Function words stay, and those for which no other word can stand (`MEANT_WORDS`), as "how". A
-    word that is inflected in English, by its ending, is exchanged for one with the same ending:
-    without this, neighbours among vectors give "job" or "small" for "jobs" or "smallest".
+    English function words stay, and those for which no other word can stand (`MEANT_WORDS`), as
+    "how". A word that is inflected in English, by its ending, is exchanged for one with the same
+    ending: without this, neighbours among vectors give "job" or "small" for "jobs" or "smallest".
+    Both rules hold for English only: in another `language` any word of three letters or more may be
+    exchanged, for any candidate.
 
     Args:
         candidates: proposes substitutes, the best ones first.
@@ -34,9 +36,10 @@ class WordSubstitution(Perturbation):
         top: candidates of the generator that are looked at (10; the paper gives none).
         best: the substitute is drawn from the N most similar of these (3; the paper gives none,
             its released sets have about 3 a word).
+        language: of the sentences, by its code of three letters (ISO 639-3, `fra`).
 
     Raises:
-        InputError: a number is below 1.
+        InputError: a number is below 1, or the language is no such code.
     """
 
     def __init__(
@@ -46,10 +49,18 @@ class WordSubstitution(Perturbation):
         similarity: TextSimilarity | None = None,
         top: int = 10,
         best: int = 3,
+        language: str = "eng",
     ) -> None:
         check_least("word substitution", top=top, best=best)
+        if not re.fullmatch("[a-z]{3}", language):
+            raise InputError(
+                f"got {language!r}",
+                key="word substitution: language",
+                expected="a code of three letters (ISO 639-3), as eng or fra",
+            )
         self.candidates, self.similarity = candidates, similarity
-        self.top, self.best = top, best
+        self.top, self.best, self.language = top, best, language
+        self._english = language == "eng"
 
     def reword(self, sentence: Sentence, rng: np.random.Generator) -> Rewording:
         """See `Perturbation.reword`."""
@@ -59,7 +70,7 @@ class WordSubstitution(Perturbation):
     def rewordings(self, examples: Sequence[Example], seed: int) -> list[Rewording]:
         """See `Perturbation.rewordings`; all sentences are proposed for, and compared, at once."""
         draws = [stream(seed, example.id) for example in examples]
-        slots = [_slot(*pair) for pair in zip(examples, draws, strict=True)]
+        slots = [self._slot(*pair) for pair in zip(examples, draws, strict=True)]
         known = [slot for slot in slots if slot is not None]
         proposed = iter(self.candidates.propose(known, seed))
         options = [[] if slot is None else self._kept(slot, next(proposed)) for slot in slots]
@@ -72,10 +83,23 @@ class WordSubstitution(Perturbation):
             found.append(Rewording.of(words))
         return found
 
+    def _slot(self, example: Example, rng: np.random.Generator) -> Slot | None:
+        """Draw the word to exchange."""
+        places = [at for at, word in enumerate(example.sentence.words) if self._exchanged(word)]
+        if not places:
+            return None
+        return Slot(example.id, example.sentence, places[int(rng.integers(len(places)))])
+
+    def _exchanged(self, word: str) -> bool:
+        """Tell whether a word may be drawn."""
+        if len(word) < 3 or not word.isalpha():
+            return False
+        return not (self._english and (is_function_word(word) or word.lower() in MEANT_WORDS))
+
     def _kept(self, slot: Slot, candidates: Sequence[str]) -> list[str]:
-        """Return the first candidates that are one other word, inflected as the original."""
+        """Return the first candidates that are one other word, inflected as it is in English."""
         same = slot.word.lower()
-        ending = _INFLECTED.search(same)
+        ending = _INFLECTED.search(same) if self._english else None
         found = [
             word
             for word in candidates
@@ -109,17 +133,3 @@ class WordSubstitution(Perturbation):
             enough = [word for value, _, word in ranked if value >= self.similarity.minimum]
             found.append(enough[: self.best])
         return found
-
-
-def _slot(example: Example, rng: np.random.Generator) -> Slot | None:
-    """Draw the word to exchange."""
-    words = example.sentence.words
-    places = [
-        at
-        for at, word in enumerate(words)
-        if len(word) >= 3 and word.isalpha()
-        if not is_function_word(word) and word.lower() not in MEANT_WORDS
-    ]
-    if not places:
-        return None
-    return Slot(example.id, example.sentence, places[int(rng.integers(len(places)))])
