@@ -18,6 +18,9 @@ from robustparse.data.vocab import Vocabulary
 PADDING, UNKNOWN, ROOT = 0, 1, 2
 RESERVED = 3
 
+# A row of its own would make every table, and so every checkpoint, one row longer. ROOT's stands
+# where a text begins, as the second one does here. An encoder of characters still tells the two
+# apart, since the separator is spelled; a training word of this form keeps the row that it has.
 SEPARATOR = "[SEP]"
 """Stands between two texts read as one; tables of words read it as a text's beginning, ROOT."""
 
