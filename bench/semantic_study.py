@@ -10,7 +10,8 @@ together (20 % of the training utterances each, drawn for each operation anew); 
 training; ``fgm`` and ``pgd``; ``online``, word substitution against the model as it is, in every
 batch. With copies a training takes as many epochs as a clean one, as in the paper, and up to 120 %
 more steps. The control takes as many steps as ``mda``; FGM, PGD and online substitution, a step of
-which takes several passes through the network, take as many passes.
+which takes several passes through the network, take about as many passes. Their learning rates fall
+as far as those of the other rows do: a schedule by epochs is stretched or shortened with the steps.
 
 Back translation needs the command ``apertium`` with Spanish, substitution of words (``online`` too)
 a file of vectors, ``online`` NLTK's stop words, reordering a dependency parser's checkpoint. Online
@@ -45,7 +46,8 @@ OPERATIONS = (
     "back_translation",
     "reordering",
 )
-# Passes through the network and back that a step takes; a pass without gradients counts a third.
+# Passes through the network and back that a step takes. Each of the five queries of online
+# substitution is a beam search over part of the batch, about a third of one.
 PASSES = {"control": 1.0, "fgm": 2.0, "pgd": 4.0, "online": 1.0 + 5 / 3}
 METHODS = ("none", "control", "fgm", "pgd", "online", "mda", *OPERATIONS)
 _HERE = "robustparse.perturbations"
@@ -106,9 +108,8 @@ def train(row: Row, options: argparse.Namespace) -> None:
     elif row.method == "online":
         command += ["--config", str(online(row, options))]
     if passes := PASSES.get(row.method):
-        command += ["--trainer.max_epochs", "-1"]
-        steps = round(steps_of_copies(row, options) / passes)
-        command += ["--trainer.max_steps", str(steps)]
+        steps, clean = (steps_of(row, options, copied=copied) for copied in (True, False))
+        command += with_steps(row, round(steps / passes), clean)
     elif made := copies(row, options):
         command += ["--data.init_args.augmented_files", json.dumps([*map(str, made)])]
         command += ["--data.init_args.vocabulary_of", "merged"]
@@ -118,14 +119,35 @@ def train(row: Row, options: argparse.Namespace) -> None:
     write_text(row.seconds, json.dumps(round(seconds)) + "\n")
 
 
-def steps_of_copies(row: Row, options: argparse.Namespace) -> int:
-    """Return the steps that training on the copies of all operations takes."""
-    path = CONFIGS / "experiment" / f"{row.corpus}_{row.model}.yaml"
-    config = yaml.safe_load(path.read_text("utf-8"))
-    files = [options.forms / row.corpus / "train.tsv", *copies(replace(row, method="mda"), options)]
+def steps_of(row: Row, options: argparse.Namespace, *, copied: bool) -> int:
+    """Return the steps of clean training, or of training on the copies of all operations."""
+    config = shipped(row)
+    files = [options.forms / row.corpus / "train.tsv"]
+    files += copies(replace(row, method="mda"), options) if copied else []
     texts = sum(len(file.read_text("utf-8").splitlines()) for file in files)
     batches = -(-texts // config["data"]["init_args"]["batch_texts"])
     return int(batches * config["trainer"]["max_epochs"])
+
+
+def with_steps(row: Row, steps: int, clean: int) -> list[str]:
+    """Return the options that train for ``steps``, where clean training takes ``clean``."""
+    options = ["--trainer.max_epochs", "-1", "--trainer.max_steps", str(steps)]
+    optimization = shipped(row)["model"]["init_args"]["optimization"]
+    if optimization["schedule"] == "epochs":
+        stretched = {
+            "decay": optimization["decay"] ** (clean / steps),
+            "constant_epochs": round(optimization.get("constant_epochs", 0) * steps / clean),
+        }
+        for name, value in stretched.items():
+            options += [f"--model.init_args.optimization.{name}", str(value)]
+    return options
+
+
+def shipped(row: Row) -> dict[str, Any]:
+    """Read the configuration of a row's corpus and parser."""
+    path = CONFIGS / "experiment" / f"{row.corpus}_{row.model}.yaml"
+    config: dict[str, Any] = yaml.safe_load(path.read_text("utf-8"))
+    return config
 
 
 def online(row: Row, options: argparse.Namespace) -> Path:

@@ -66,6 +66,13 @@ def test_what_is_trained(method: str, options: Namespace, asked: list[list[str]]
     given = dict(pairwise(fitted))
     assert given.get("--trainer.max_steps") == (str(steps) if steps else None)
     assert given.get("--trainer.max_epochs") == ("-1" if steps else None)
+    # Clean training takes 5 batches an epoch, 20 epochs of them at a constant rate.
+    optimization = "--model.init_args.optimization"
+    if steps:
+        assert float(given[f"{optimization}.decay"]) == pytest.approx(0.985 ** (1000 / steps))
+        assert given[f"{optimization}.constant_epochs"] == str(20 * steps // 1000)
+    else:
+        assert f"{optimization}.decay" not in given
     names = json.loads(given.get("--data.init_args.augmented_files", "[]"))
     assert len(names) == (0 if steps else copied)
     assert any("defense/" in part for part in fitted) == (method in ("fgm", "pgd"))
