@@ -14,6 +14,7 @@ from robustparse import load
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.models import Encoder, LSTMEncoder, ModelVictim, TranX
+from robustparse.models.semantic.action_stepper import ActionStepper
 from robustparse.models.semantic.pointer import columns_of
 from robustparse.types import Example, LogicalForm, Sentence
 from sample_runs import save_checkpoint
@@ -179,6 +180,23 @@ def test_a_beam_wider_than_there_are_tokens():
     parser = make("TranX", copy=True, beam=400, longest=4)
     texts = [EXAMPLES[1].sentence, EXAMPLES[3].sentence]
     assert parser.predict(texts) == [parser.predict([text])[0] for text in texts]
+
+
+@torch.no_grad()
+def test_probabilities_of_copies_are_means_over_parsers():
+    parsers = [make("TranX", copy=True, seed=seed) for seed in (0, 1)]
+    readings = [parser(batch_of(parser, [ODD])) for parser in parsers]
+    stepper = ActionStepper(parsers[0], parsers, readings)
+    stepper.masks[:] = True  # tokens fit at the root too
+    scores = stepper.scores()[0]
+    by_hand = [mixed_by_hand(parser, ODD)[0] for parser in parsers]
+    assert by_hand[0]["zz"] != pytest.approx(by_hand[1]["zz"], rel=1e-3)
+    numbers = parsers[0].numbers
+    for name, probability in by_hand[0].items():
+        action = torch.tensor([[numbers.number(name)]])
+        column = columns_of(action, readings[0].words, numbers.unknown)
+        expected = (probability + by_hand[1][name]) / 2
+        assert float(scores[column].exp()) == pytest.approx(expected, rel=1e-11)
 
 
 def test_parsers_copy_together_and_under_attack():

@@ -12,7 +12,7 @@ ROWS, STEPS = 2, 3
 @pytest.fixture
 def layers() -> tuple[nn.LSTMCell, nn.Linear]:
     torch.manual_seed(0)
-    return nn.LSTMCell(5, 4).double(), nn.Linear(4, 3, bias=False).double()
+    return nn.LSTMCell(5, 4).double(), nn.Linear(4, 3).double()
 
 
 def states(cell: nn.LSTMCell, output: nn.Linear, inputs: Tensor) -> Tensor:
@@ -49,8 +49,11 @@ def test_values_and_gradients_are_those_of_every_step(
             torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-14)
 
 
-def test_weights_get_one_gradient(layers: tuple[nn.LSTMCell, nn.Linear]) -> None:
-    """In the graph of the score the weight has one use, not one a step."""
+@pytest.mark.parametrize(("layer", "name"), [(0, "weight_ih"), (0, "weight_hh"), (1, "weight")])
+def test_weights_get_one_gradient(
+    layers: tuple[nn.LSTMCell, nn.Linear], layer: int, name: str
+) -> None:
+    """In the graph of the score a weight has one use, not one a step."""
     inputs, seen = torch.randn(STEPS, ROWS, 2, dtype=torch.float64), []
     with unrolled(layers, rows=ROWS, steps=STEPS):
         score = states(*layers, inputs).sum()
@@ -61,7 +64,7 @@ def test_weights_get_one_gradient(layers: tuple[nn.LSTMCell, nn.Linear]) -> None
             continue
         nodes.add(node)
         for following, _ in node.next_functions:
-            if getattr(following, "variable", None) is layers[1].weight:
+            if getattr(following, "variable", None) is getattr(layers[layer], name):
                 seen.append(node)
             pending.append(following)
     assert len(seen) == 1
@@ -76,6 +79,8 @@ def test_layers_are_as_before(layers: tuple[nn.LSTMCell, nn.Linear]) -> None:
         raise RuntimeError("stopped")
     assert [{*vars(layer)} for layer in layers] == names
     with torch.no_grad(), unrolled(layers, rows=ROWS, steps=STEPS):
+        assert [{*vars(layer)} for layer in layers] == names
+    with torch.autocast("cpu"), unrolled(layers, rows=ROWS, steps=STEPS):
         assert [{*vars(layer)} for layer in layers] == names
     elsewhere = [layer.to("meta") for layer in layers]
     with unrolled(elsewhere, rows=ROWS, steps=STEPS):

@@ -93,12 +93,13 @@ def test_one_of_the_best_substitutes_is_drawn(settings: dict[str, Any], texts: s
 def test_english_rules_are_for_english_only() -> None:
     """German "Tests" and "Haus" are no plurals, "was" and "will" no English function words."""
     table = {"Tests": ["Prüfung"], "Haus": ["Gebäude"], "was": ["welches"], "will": ["möchte"]}
+    table["Ei"] = ["Huhn"]
     texts = examples(*table)
     german = WordSubstitution(Lexicon(table), language="deu")
     assert [one.words for one in german.rewordings(texts, 0)] == [(to,) for (to,) in table.values()]
     english = WordSubstitution(Lexicon(table))
     found = [one.words[0] for one in english.rewordings(texts, 0)]
-    assert found == ["Tests", "Gebäude", "was", "will"]
+    assert found == ["Tests", "Gebäude", "was", "will", "Ei"]
 
 
 # 0 show 1 me 2 flights 3 to 4 boston 5 from 6 denver 7 on 8 monday 9 .

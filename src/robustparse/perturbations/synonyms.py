@@ -26,8 +26,8 @@ class WordSubstitution(Perturbation):
     English function words stay, and those for which no other word can stand (`MEANT_WORDS`), as
     "how". A word that is inflected in English, by its ending, is exchanged for one with the same
     ending: without this, neighbours among vectors give "job" or "small" for "jobs" or "smallest".
-    Both rules hold for English only: in another `language` any word of three letters or more may be
-    exchanged, for any candidate.
+    Words of one or two letters stay too. These rules hold for English only: in another `language`
+    any word of letters may be exchanged, for any candidate.
 
     Args:
         candidates: proposes substitutes, the best ones first.
@@ -92,9 +92,9 @@ class WordSubstitution(Perturbation):
 
     def _exchanged(self, word: str) -> bool:
         """Tell whether a word may be drawn."""
-        if len(word) < 3 or not word.isalpha():
-            return False
-        return not (self._english and (is_function_word(word) or word.lower() in MEANT_WORDS))
+        if not word.isalpha() or not self._english:
+            return word.isalpha()
+        return len(word) >= 3 and not is_function_word(word) and word.lower() not in MEANT_WORDS
 
     def _kept(self, slot: Slot, candidates: Sequence[str]) -> list[str]:
         """Return the first candidates that are one other word, inflected as it is in English."""

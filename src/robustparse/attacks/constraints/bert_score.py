@@ -30,7 +30,7 @@ from robustparse.pretrained import LoadedModel, Precision, batches
 from robustparse.types import Floats, Mask
 
 _SCORES, _REFERENCES = 1 << 16, 1 << 8  # pairs of texts; texts, 50 kilobytes and more each
-_ENCODED = 1 << 12  # texts, up to 20 kilobytes each
+_ENCODED = 1 << 12  # texts, of 512 pieces some 20 kilobytes each
 
 _Pair = tuple[tuple[str, ...], tuple[str, ...]]
 
@@ -201,7 +201,8 @@ class BERTScore(SentenceConstraint):
         """The inverse document frequency of every piece, `(pieces of the vocabulary,)`."""
         lines = read_text(Path(str(self.idf)).expanduser()).splitlines()
         texts = [tuple(line.split()) for line in lines]
-        counts = Counter(one for ids in self._ids(texts) for one in set(ids))
+        encoded = self._tokenized(texts) if texts else []
+        counts = Counter(one for ids in encoded for one in set(ids))
         size = 1 + max(self._loaded.tokenizer.get_vocab().values())
         table = [math.log((len(texts) + 1) / (counts.get(one, 0) + 1)) for one in range(size)]
         return torch.tensor(table, dtype=torch.float64, device=self._loaded.device)

@@ -65,7 +65,8 @@ class ActionStepper:
         self.texts, self.actions = rows, torch.cat([known.expand(len(words), -1), words], dim=1)
         masks = first.numbers.masks.to(rows.device)
         # Where a token fits, so does a word that is copied.
-        self.masks = torch.cat([masks, masks[:, -1:].expand(-1, words.shape[1])], dim=1)
+        copied = first.numbers.for_tokens.to(rows.device)
+        self.masks = torch.cat([masks, copied.expand(-1, words.shape[1])], dim=1)
         self.kinds, self.frontier = self._look()
 
     @property

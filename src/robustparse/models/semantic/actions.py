@@ -60,6 +60,7 @@ class ActionNumbers:
         unknown: the first number of tokens never seen in training, all of which are read as this
             one; their numbers, given as they are met, only tell them apart.
         masks: ``(masks, unknown)`` the actions that fit a field; none fit after the end, row 0.
+        for_tokens: ``(masks, 1)`` whether tokens fit, known or not.
     """
 
     def __init__(self, grammar: Grammar, labels: Sequence[str]) -> None:
@@ -72,8 +73,10 @@ class ActionNumbers:
         root = Derivation(grammar).field
         rows = {field: row for row, field in enumerate((root, *grammar.fields), start=1)}
         self.masks = torch.zeros(1 + len(rows), self.unknown, dtype=torch.bool)
+        self.for_tokens = torch.zeros(1 + len(rows), 1, dtype=torch.bool)
         for field, row in rows.items():
             self.masks[row, self._fitting(field)] = True
+            self.for_tokens[row] = field.type in grammar.primitives
         self._root = Kind(0, 0, 0, rows[root])
         types = {name: number for number, name in enumerate(grammar.types, start=1)}
         fields = {field: number for number, field in enumerate(grammar.fields, start=1)}

@@ -26,6 +26,7 @@ from robustparse.grammars import Node
 from robustparse.models.beam import beam_search
 from robustparse.models.encoders.base import Encoder, ends
 from robustparse.models.encoders.bilstm import LSTMEncoder
+from robustparse.models.encoders.word_table import RESERVED
 from robustparse.models.optimization import Optimization
 from robustparse.models.scores import single_precision
 from robustparse.models.semantic.action_stepper import ActionStepper, Reading
@@ -146,7 +147,8 @@ class TranX(SemanticParser):
         """See `SemanticParser`; with ``copy``, forms with tokens never seen in training too."""
         if not self.copy:
             return super().gold_forms(batch)
-        return [self._printed(self.numbers.tree(row)) for row in batch.gold["actions"].tolist()]
+        trees = [self.numbers.tree(row) for row in batch.gold["actions"].tolist()]
+        return ["" if tree is None else self._printed(tree) for tree in trees]
 
     # Network
 
@@ -157,12 +159,12 @@ class TranX(SemanticParser):
         return Reading(self.attention.memory(states[:, 1:], batch.mask), start, self._words(batch))
 
     def _words(self, batch: Batch) -> Tensor:
-        """Return the numbers of words that may be copied, as in `Reading`."""
+        """Return the numbers of words that may be copied, as in `Reading`; hidden words may not."""
         if not self.copy:
             return batch.words[:, :0]
         words = self.encoder.words_of(batch.words.flatten().tolist())
         numbers = batch.words.new_tensor([self.numbers.number(word) for word in words])
-        return numbers.view_as(batch.words) * batch.mask
+        return numbers.view_as(batch.words) * (batch.words >= RESERVED)
 
     def loss(self, states: Reading, batch: Batch) -> Tensor:
         """Cross-entropy of the gold actions, ``(batch,)``."""
@@ -263,11 +265,15 @@ class TranX(SemanticParser):
         trees, scores = beam_search(
             stepper, len(batches[0]), self.beam, self.longest, per_action=self.per_action
         )
-        return list(map(self._printed, trees)), scores.double().exp().cpu().numpy()
+        return list(map(self._answer, trees)), scores.double().exp().cpu().numpy()
 
-    def _printed(self, tree: Node | None) -> str:
+    def _printed(self, tree: Node) -> str:
+        """Return the form of a tree."""
+        return self.language.print(self.language.from_ast(tree))
+
+    def _answer(self, tree: Node | None) -> str:
         """Return a form; an empty one where there is no tree, or the language cannot write it."""
         try:
-            return "" if tree is None else self.language.print(self.language.from_ast(tree))
+            return "" if tree is None else self._printed(tree)
         except InputError:  # such as a conjunction of nothing in Prolog, which the grammar allows
             return ""

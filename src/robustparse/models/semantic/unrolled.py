@@ -3,8 +3,9 @@
 A weight W that is applied to x_1, ..., x_T has the gradient sum_t g_t x_t^T, with g_t that of
 W x_t. Autograd makes T matrices as large as W and adds them up, which takes longer than all the
 rest of a decoder's backward pass when batches are small. Here a step computes W x_t + z_t, with W a
-constant and z_t a tap, a vector of zeros, whose gradient is g_t; once all taps have theirs, the sum
-is the product of two matrices. Values and gradients are the same but for rounding.
+constant and z_t a tap, which holds the bias and has the gradient g_t; once all taps have theirs,
+the sum is the product of two matrices. Values and first derivatives are the same but for rounding;
+second derivatives are not.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,15 +24,14 @@ class _Taps(torch.autograd.Function):
         ctx: Any, weight: Tensor, bias: Tensor, inputs: list[Tensor], shape: tuple[int, int]
     ) -> Tensor:
         """Return the bias, ``(steps, rows, out)``; ``inputs`` are filled in step after step."""
-        ctx.inputs, ctx.dtype = inputs, weight.dtype
+        ctx.inputs = inputs
         return bias.expand(*shape, len(bias)).clone()
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None, None]:
         """Return the gradients of all steps."""
         over_rows = grad.flatten(0, 1)
-        inputs = torch.cat(ctx.inputs).to(ctx.dtype)
-        return over_rows.T @ inputs, over_rows.sum(0), None, None
+        return over_rows.T @ torch.cat(ctx.inputs), over_rows.sum(0), None, None
 
 
 def _taps(
@@ -45,16 +45,18 @@ def _taps(
 def unrolled(layers: Sequence[nn.LSTMCell | nn.Linear], *, rows: int, steps: int) -> Iterator[None]:
     """Gather what the layers read, until the context ends, for one product in the backward pass.
 
-    Without gradients nothing changes, nor on a GPU, whose LSTM cells take no bias by row.
+    Nothing changes without gradients; in mixed precision, which would cast a constant in every
+    step; and on a GPU, whose LSTM cells take no bias by row.
 
     Args:
-        layers: linear layers without a bias, and LSTM cells.
+        layers: linear layers and LSTM cells.
         rows: that a layer reads in a step.
         steps: how often each layer is applied.
     """
     with ExitStack() as stack:
         for layer in layers:
-            if not torch.is_grad_enabled() or next(layer.parameters()).device.type != "cpu":
+            on_cpu = next(layer.parameters()).device.type == "cpu"
+            if not on_cpu or not torch.is_grad_enabled() or torch.is_autocast_enabled("cpu"):
                 continue
             shape = (steps, rows)
             if isinstance(layer, nn.LSTMCell):
@@ -89,7 +91,7 @@ def _cell(layer: nn.LSTMCell, shape: tuple[int, int]) -> Callable[..., tuple[Ten
 
 def _linear(layer: nn.Linear, shape: tuple[int, int]) -> Callable[[Tensor], Tensor]:
     inputs: list[Tensor] = []
-    bias = layer.weight.new_zeros(layer.out_features)
+    bias = layer.weight.new_zeros(layer.out_features) if layer.bias is None else layer.bias
     taps = _taps(layer.weight, bias, inputs, shape)
     weight = layer.weight.detach()
 
