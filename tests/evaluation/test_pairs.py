@@ -69,6 +69,16 @@ def test_measures_by_hand(tmp_path: Path):
     assert worst == pytest.approx(60.0)
 
 
+def test_a_row_that_lost_a_word_of_its_answer(tmp_path: Path):
+    rows = [("right a", "right x", "x"), ("right x", "right x c", "x"), ("wrong x", "wrong x", "x")]
+    pairs = read_pairs(write(tmp_path, {"deletion": rows}), ClassificationTask())
+    scores = pair_scores(Honest(), pairs)[0]["deletion"]
+    third = 100 / 3
+    found = (scores.standard_accuracy, scores.perturbation_accuracy)
+    assert found == pytest.approx((2 * third, 2 * third))
+    assert (scores.answerable, scores.attainable) == pytest.approx((50.0, third))
+
+
 def test_success_counts_rows_whose_gold_loss_has_grown(tmp_path: Path):
     forms = ["( a s0 )", "( b s0 )", "( a c0 )"]
     words = ["what", "is", "s0", "c0", "the", "a"]

@@ -49,6 +49,8 @@ class PairScores:
         answerable: perturbation accuracy of the rows that hold every word of the answer which the
             original holds, such as the slots of a logical form.
         deduplicated: perturbation accuracy of different rows.
+        attainable: the rows that are `answerable` and whose original is answered rightly: the
+            perturbation accuracy of a victim that loses nothing but what a text no longer says.
     """
 
     rows: int
@@ -59,6 +61,7 @@ class PairScores:
     changed: float | None
     answerable: float | None
     deduplicated: float | None
+    attainable: float | None
 
 
 def read_pairs(folder: str | Path, task: Task) -> dict[str, list[Pair]]:
@@ -213,6 +216,7 @@ def _scores(rows: Sequence[_Outcome]) -> PairScores:
         changed=_share(after[changed]),
         answerable=_share(after[answerable]),
         deduplicated=_share(after[[*first.values()]]),
+        attainable=_share(before & answerable),
     )
 
 
