@@ -144,9 +144,7 @@ class TranX(SemanticParser):
         return super().columns_of(form) | dict(zip(COLUMNS, columns, strict=True))
 
     def gold_forms(self, batch: Batch) -> list[str]:
-        """See `SemanticParser`; with ``copy``, forms with tokens never seen in training too."""
-        if not self.copy:
-            return super().gold_forms(batch)
+        """See `SemanticParser`; also forms with tokens that are not known, which may be copied."""
         trees = [self.numbers.tree(row) for row in batch.gold["actions"].tolist()]
         return ["" if tree is None else self._printed(tree) for tree in trees]
 
