@@ -92,9 +92,7 @@ class WordSubstitution(Perturbation):
 
     def _exchanged(self, word: str) -> bool:
         """Tell whether a word may be drawn."""
-        if not word.isalpha() or not self._english:
-            return word.isalpha()
-        return len(word) >= 3 and not is_function_word(word) and word.lower() not in MEANT_WORDS
+        return word.isalpha() and not (self._english and _stays(word))
 
     def _kept(self, slot: Slot, candidates: Sequence[str]) -> list[str]:
         """Return the first candidates that are one other word, inflected as it is in English."""
@@ -133,3 +131,8 @@ class WordSubstitution(Perturbation):
             enough = [word for value, _, word in ranked if value >= self.similarity.minimum]
             found.append(enough[: self.best])
         return found
+
+
+def _stays(word: str) -> bool:
+    """Tell whether an English word stays as it is."""
+    return len(word) < 3 or is_function_word(word) or word.lower() in MEANT_WORDS
