@@ -25,7 +25,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -108,8 +108,7 @@ def train(row: Row, options: argparse.Namespace) -> None:
     elif row.method == "online":
         command += ["--config", str(online(row, options))]
     if passes := PASSES.get(row.method):
-        steps, clean = (steps_of(row, options, copied=copied) for copied in (True, False))
-        command += with_steps(row, round(steps / passes), clean)
+        command += as_many_passes(row, options, passes)
     elif made := copies(row, options):
         command += ["--data.init_args.augmented_files", json.dumps([*map(str, made)])]
         command += ["--data.init_args.vocabulary_of", "merged"]
@@ -119,35 +118,32 @@ def train(row: Row, options: argparse.Namespace) -> None:
     write_text(row.seconds, json.dumps(round(seconds)) + "\n")
 
 
-def steps_of(row: Row, options: argparse.Namespace, *, copied: bool) -> int:
-    """Return the steps of clean training, or of training on the copies of all operations."""
-    config = shipped(row)
-    files = [options.forms / row.corpus / "train.tsv"]
-    files += copies(replace(row, method="mda"), options) if copied else []
+def as_many_passes(row: Row, options: argparse.Namespace, passes: float) -> list[str]:
+    """Return the options of as many passes as training on the copies of all operations takes.
+
+    A schedule by epochs is stretched, so that the rate falls as far as in clean training.
+    """
+    path = CONFIGS / "experiment" / f"{row.corpus}_{row.model}.yaml"
+    config = yaml.safe_load(path.read_text("utf-8"))
+    own = [options.forms / row.corpus / "train.tsv"]
+    copied = [*own, *copies(replace(row, method="mda"), options)]
+    clean, steps = steps_of(own, config), round(steps_of(copied, config) / passes)
+    found = ["--trainer.max_epochs", "-1", "--trainer.max_steps", str(steps)]
+    optimization = config["model"]["init_args"]["optimization"]
+    if optimization["schedule"] == "epochs":
+        constant = optimization.get("constant_epochs", 0) * steps / clean
+        stretched = {"decay": optimization["decay"] ** (clean / steps)}
+        stretched["constant_epochs"] = round(constant)
+        for name, value in stretched.items():
+            found += [f"--model.init_args.optimization.{name}", str(value)]
+    return found
+
+
+def steps_of(files: Sequence[Path], config: Mapping[str, Any]) -> int:
+    """Return the steps of training on the texts of the files, as a configuration has it."""
     texts = sum(len(file.read_text("utf-8").splitlines()) for file in files)
     batches = -(-texts // config["data"]["init_args"]["batch_texts"])
     return int(batches * config["trainer"]["max_epochs"])
-
-
-def with_steps(row: Row, steps: int, clean: int) -> list[str]:
-    """Return the options that train for ``steps``, where clean training takes ``clean``."""
-    options = ["--trainer.max_epochs", "-1", "--trainer.max_steps", str(steps)]
-    optimization = shipped(row)["model"]["init_args"]["optimization"]
-    if optimization["schedule"] == "epochs":
-        stretched = {
-            "decay": optimization["decay"] ** (clean / steps),
-            "constant_epochs": round(optimization.get("constant_epochs", 0) * steps / clean),
-        }
-        for name, value in stretched.items():
-            options += [f"--model.init_args.optimization.{name}", str(value)]
-    return options
-
-
-def shipped(row: Row) -> dict[str, Any]:
-    """Read the configuration of a row's corpus and parser."""
-    path = CONFIGS / "experiment" / f"{row.corpus}_{row.model}.yaml"
-    config: dict[str, Any] = yaml.safe_load(path.read_text("utf-8"))
-    return config
 
 
 def online(row: Row, options: argparse.Namespace) -> Path:
