@@ -212,19 +212,6 @@ def compares_sentences(row: Row) -> bool:
     return any(part["class_path"].endswith(".SentenceSimilarity") for part in kept)
 
 
-def transfer(name: str, study: Study, names: list[str] | None) -> None:
-    """Give the adversarial examples of each system, or of those named, to all of them."""
-    systems: dict[str, Row] = {}
-    for row in study.rows:
-        if not names or row.name in names:
-            systems.setdefault(row.name, row)
-    rows = list(systems.values())
-    out = study.home / f"{name}_transfer"
-    folders = [str(study.attacked(row, None)) for row in rows]
-    checkpoints = [str(path) for row in rows for path in row.checkpoints]
-    run(["transfer", *folders, "--checkpoint", *checkpoints, "--out", str(out)])
-
-
 def missing(study: Study, inputs: Inputs) -> list[str]:
     """Options that a study needs and lacks; the quality of examples is measured by vectors."""
     wanted = ["folder"]
@@ -251,7 +238,7 @@ def read_options() -> tuple[argparse.Namespace, Study, Inputs]:
     parser.add_argument("--seed", type=int, help="of training, instead of the configurations'")
     parser.add_argument("--rows", nargs="*", help="only the rows of these runs")
     parser.add_argument("--attacks", nargs="*", help="only the rows with these attacks")
-    steps = ["train", "attack", "transfer"]
+    steps = ["train", "attack"]
     parser.add_argument("--steps", nargs="*", choices=steps, default=steps)
     parser.add_argument("--table", action="store_true", help="only print the table")
     parser.add_argument("--json", action="store_true", help="print one JSON object, as last line")
@@ -290,8 +277,6 @@ def main() -> None:
             agree([*kept(options.study, study, row, gamma), own])
             attack(study, row, gamma, inputs)
             keep(options.study, study, row, gamma, own["origin"])
-    if study.transferred and "transfer" in options.steps and not options.table:
-        transfer(options.study, study, options.rows)
     print(table(options.study, study))
     print(without_origin(kept(options.study, study)), end="")
     if options.json:

@@ -52,7 +52,8 @@ def keep(name: str, study: Study, row: Row, gamma: float | None, origin: Mapping
     static = static_folder(row, gamma) / "scores.json"
     scores = json.loads(static.read_text("utf-8")) if static.exists() else None
     task = tasks.named(row.task)
-    changed = [len(line["edited"]) / len(line["tokens"]) for line in lines if line["success"]]
+    shares = [len(line["edited"]) / len(line["tokens"]) for line in lines]
+    changed = [share for share, line in zip(shares, lines, strict=True) if line["success"]]
     figures = {
         "row": row.name,
         "title": row.title,
@@ -67,6 +68,7 @@ def keep(name: str, study: Study, row: Row, gamma: float | None, origin: Mapping
             "words": [line["counted"] for line in lines],
             "clean": [line["clean"][task.sums[-1]] for line in lines],
             "attacked": [line["attacked"][task.sums[-1]] for line in lines],
+            "changed": shares,
             **{
                 name: {when: [line[when][name] for line in lines] for when in WHEN}
                 for name in task.sums[:-1]

@@ -104,8 +104,8 @@ class Row:
         filters = "" if self.filters is None else f"_{self.filters}_filters"
         demands = {"references": self.references, "strict": self.strict, "seen": self.seen}
         demands["copulas"] = self.copulas
-        demands |= {"random": self.fraction is not None}
         ends = "".join(f"_{name}" for name, made in demands.items() if made)
+        ends += "" if self.fraction is None else f"_random{percent(self.fraction)}"
         return f"{self.recipe}{filters}{ends}"
 
     @property
@@ -155,7 +155,6 @@ class Study:
         share: of the test sentences that is attacked.
         sentences: instead, this many of those that have five words or more, or all of them.
         measured: the quality of the adversarial examples is measured, by English models.
-        transferred: the classifiers read each other's adversarial examples.
     """
 
     rows: tuple[Row, ...]
@@ -163,7 +162,6 @@ class Study:
     share: float = 1.0
     sentences: int | None = None
     measured: bool = True
-    transferred: bool = False
 
     @property
     def task(self) -> str:

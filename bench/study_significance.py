@@ -20,9 +20,11 @@ from robustparse.evaluation.comparison import MEASURES, Tested, compare_counts
 from robustparse.evaluation.significance import Interval, mean_over_seeds
 from robustparse.tasks import task as tasks
 from studies import STUDIES
+from study_cells import Columns, budget, counts, shown, text
 from study_figures import result
+from study_origin import Figures
 from study_rows import Row, Study
-from study_tables import Columns, Figures, budget, counts, markdown, shown, text
+from study_tables import markdown
 
 Finished = tuple[Row, Figures]
 

@@ -3,19 +3,41 @@
 A table is a mapping from the heads of its columns to what they show of a row's figures.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from operator import itemgetter
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from robustparse.evaluation.significance import AttackedCounts, Interval, paired_bootstrap
+from robustparse.evaluation.significance import AttackedCounts
 from robustparse.tasks import task as tasks
-from study_figures import WHEN, kept
+from study_cells import (
+    Cell,
+    Columns,
+    budget,
+    by_class,
+    candidates_left,
+    counts,
+    demand,
+    lost,
+    minutes,
+    number,
+    of_counts,
+    perplexities,
+    recipe,
+    relative_speed,
+    scores,
+    shown,
+    similarity,
+    success,
+    text,
+    uas_gained,
+    uas_lost,
+    unseen,
+    vetoed,
+    without_embedding,
+    words_a_text,
+)
+from study_figures import kept
 from study_origin import Figures, agree, comparable, told_apart
 from study_rows import Study
-
-Cell = Callable[[Figures], str]
-Columns = Mapping[str, Cell]
-Compare = Callable[[AttackedCounts, AttackedCounts], Interval]
 
 
 def table(name: str, study: Study) -> str:
@@ -33,7 +55,9 @@ def table(name: str, study: Study) -> str:
     if name == "ewt_relations":
         return markdown(relations(rows), rows)
     if name in ("jin2020_mr", "jin2020_snli"):
-        return markdown(ablations(rows), rows)
+        return markdown(ablations(rows, min(row.fraction or 1.0 for row in study.rows)), rows)
+    if name in ("jin2020_mr_training", "jin2020_snli_training"):
+        return markdown(adversarial_training(rows, *names[:2]), rows)
     if name in kinds:
         return markdown(kinds[name], rows)
     if name.startswith("zheng2020_table2"):
@@ -46,72 +70,6 @@ def markdown(columns: Columns, rows: Sequence[Figures]) -> str:
     lines = [columns.keys(), *([cell(row) for cell in columns.values()] for row in rows)]
     head, *body = (f"| {' | '.join(cells)} |" for cells in lines)
     return "\n".join([head, "|---" * len(columns) + "|", *body])
-
-
-def text(key: str) -> Cell:
-    """Show a text of the figures."""
-    return lambda row: str(row[key])
-
-
-def number(*keys: str, digits: int = 2) -> Cell:
-    """Show a number of the figures, below these keys."""
-
-    def cell(row: Figures) -> str:
-        value: Any = row
-        for key in keys:
-            value = value[key]
-        return f"{value:.{digits}f}"
-
-    return cell
-
-
-def budget(row: Figures) -> str:
-    """Show the budget of an attack in percent, nothing where it is the recipe's own."""
-    return "-" if row["gamma"] is None else f"{100 * row['gamma']:.0f}"
-
-
-def perplexities(row: Figures) -> str:
-    """Show the medians over all sentences."""
-    return ", ".join(f"{row['perplexity'][when]['median']:.0f}" for when in WHEN)
-
-
-def unseen(row: Figures) -> str:
-    """Show how many of the words that were put in training data lack."""
-    return f"{row['unseen']['oot']['after']} of {row['unseen']['changed']}"
-
-
-def without_embedding(row: Figures) -> str:
-    """Show how many changed words had no embedding of their own, before and after."""
-    found = row["unseen"]["oov"]
-    return f"{found['before']}, {found['after']}" if found else "-"
-
-
-def candidates_left(row: Figures) -> str:
-    """Show how many candidates of a word passed the last constraint."""
-    *_, left = row["candidates"]["means"]["all"].values()
-    return f"{left:.1f}"
-
-
-def scores(names: Sequence[str], digits: int = 2) -> Columns:
-    """Show scores before and after an attack, and its success."""
-    called = {name: name.upper() if len(name) == 3 else name for name in names}
-    return {
-        **{f"{w} {called[s]}": number(w, s, digits=digits) for w in WHEN for s in names},
-        "success %": number("success_rate", digits=digits),
-    }
-
-
-def success(row: Figures) -> str:
-    """Show the percentage of all sentences in which an attack succeeds, with its interval."""
-    count = row["n_sentences"]
-    right = round(row["success_rate"] * count / 100)
-    succeeded = [[1] * right + [0] * (count - right)]
-    return shown(paired_bootstrap(itemgetter(0), succeeded, [1] * count, seed=0))
-
-
-def lost(row: Figures) -> str:
-    """Show what a system loses to the attack."""
-    return shown(counts(row).lost())
 
 
 UAS_LAS = {**scores(("uas", "las")), "success %": success}
@@ -141,33 +99,33 @@ ATTACKS_ON_TEXTS = {
 }
 
 
-def words_a_text(row: Figures) -> str:
-    """Show the length of a text, in words."""
-    return f"{row['n_words'] / row['n_sentences']:.1f}"
-
-
-def similarity(row: Figures) -> str:
-    """Show the mean cosine of changed texts with the originals."""
-    found = row["sentence_similarity"]
-    return f"{found['mean']:.2f}" if found else "-"
-
-
-def ablations(rows: Sequence[Figures]) -> Columns:
+def ablations(rows: Sequence[Figures], most: float) -> Columns:
     """Show TextFooler on each classifier, as in Tables 3 and 4 of Jin et al. (2020), and ablations.
 
-    An ablation is compared with the whole attack on the same classifier.
+    An ablation is compared with the whole attack on the same classifier, also where both may
+    change a share of the words, ``most``: they visit one word after the other until they succeed,
+    so that a success with more changes is none within that share.
     """
     whole = {row["row"]: row for row in reversed(rows)}
 
-    def over_whole(row: Figures) -> str:
-        first = whole[row["row"]]
-        return "-" if row is first else shown(counts(row).lost_beyond(counts(first)))
+    def within(row: Figures) -> AttackedCounts:
+        own = counts(row)
+        columns = zip(row["counts"]["changed"], own.clean, own.attacked, strict=True)
+        attacked = [after if share <= most else before for share, before, after in columns]
+        return replace(own, attacked=attacked)
 
+    def over_whole(row: Figures, of: Callable[[Figures], AttackedCounts]) -> str:
+        first = whole[row["row"]]
+        return "-" if row is first else shown(of(row).lost_beyond(of(first)))
+
+    share = f"within {100 * most:.1f} % of the words"
     return {
         **ATTACKS_ON_TEXTS,
         **{"words a text": words_a_text, "similarity": similarity, **PERPLEXITIES},
         "accuracy lost to the attack": lost,
-        "lost, over the whole attack": over_whole,
+        "lost, over the whole attack": lambda row: over_whole(row, counts),
+        f"lost {share}": lambda row: shown(within(row).lost()),
+        f"lost {share}, over the whole attack": lambda row: over_whole(row, within),
     }
 
 
@@ -237,29 +195,6 @@ def relations(rows: Sequence[Figures]) -> Columns:
     }
 
 
-def recipe(row: Figures) -> str:
-    """Show the attack without what is demanded."""
-    return str(row["attack"]).removesuffix("_strict").removesuffix("_references")
-
-
-def demand(row: Figures) -> str:
-    """Show what is demanded of the attack."""
-    return str(row["attack"]).removeprefix(recipe(row)).strip("_") or "none"
-
-
-def vetoed(row: Figures) -> dict[str, str]:
-    """Show the percentage of the edits that references refused, of all and by class of tag."""
-    found = row["candidates"].get("vetoed", {}).get("ReferenceParsers", {})
-    shares = {name: one["percent"] for name, one in found.items()}
-    return {name: "-" if one is None else f"{one:.0f}" for name, one in shares.items()}
-
-
-def by_class(row: Figures) -> str:
-    """Show the same by class only."""
-    shares = [f"{name} {share}" for name, share in vetoed(row).items() if name != "all"]
-    return ", ".join(shares) or "-"
-
-
 def copies(rows: Sequence[Figures], names: Sequence[str]) -> Columns:
     """Show what training on copies gains, as Table 2 of Zheng et al. (2020).
 
@@ -294,6 +229,33 @@ def copies(rows: Sequence[Figures], names: Sequence[str]) -> Columns:
         "attacked LAS, over clean training": over(0, of_counts(AttackedCounts.gained)),
         "attacked LAS, over equal steps": over(1, of_counts(AttackedCounts.gained)),
         "on the clean parser's adversaries, UAS / LAS": static,
+    }
+
+
+def adversarial_training(rows: Sequence[Figures], clean: str, control: str) -> Columns:
+    """Show what training on adversaries gains under attack, as Table 11 of Jin et al. (2020).
+
+    Args:
+        rows: the figures of finished rows.
+        clean: the row of the clean model, from which the others were trained on.
+        control: the row without adversaries.
+    """
+    finished = {row["row"]: row for row in rows}
+
+    def over(other: str) -> Cell:
+        def cell(row: Figures) -> str:
+            found = finished.get(other)
+            if found is None or row["row"] in (clean, other) or not comparable(row, found):
+                return "-"
+            return shown(counts(row).gained(counts(found)))
+
+        return cell
+
+    return {
+        **{"system": text("title"), **scores(("accuracy",), digits=1)},
+        "attacked accuracy, over clean training": over(clean),
+        "attacked accuracy, over control": over(control),
+        **{"steps": text("steps"), "minutes": minutes},
     }
 
 
@@ -345,57 +307,3 @@ def defenses(
         **{"steps": trained(text("steps")), "minutes": trained(minutes)},
         "words/s, of the control's": over(control, relative_speed),
     }
-
-
-def counts(row: Figures) -> AttackedCounts:
-    """Return a row's correct parts of each sentence, by the last score."""
-    found = row["counts"]
-    return AttackedCounts(found["words"], found["clean"], found["attacked"])
-
-
-def heads(row: Figures) -> AttackedCounts | None:
-    """Return a row's correct heads of each sentence; rows of earlier days have only their sum."""
-    found = row["counts"].get("correct_heads")
-    return found and AttackedCounts(row["counts"]["words"], found["clean"], found["attacked"])
-
-
-def uas_lost(row: Figures) -> str:
-    """Show the UAS that an attack takes, with an interval where heads were counted."""
-    own = heads(row)
-    return shown(own.lost()) if own else f"{row['clean']['uas'] - row['attacked']['uas']:.1f}"
-
-
-def uas_gained(row: Figures, other: Figures) -> str:
-    """Show how much more UAS under attack a row has than another one, likewise."""
-    own, first = heads(row), heads(other)
-    if own and first:
-        return shown(own.gained(first))
-    return f"{row['attacked']['uas'] - other['attacked']['uas']:.1f}"
-
-
-def of_counts(compare: Compare) -> Callable[[Figures, Figures], str]:
-    """Return the comparison of two rows by their last score."""
-    return lambda row, other: shown(compare(counts(row), counts(other)))
-
-
-def minutes(row: Figures) -> str:
-    """Show those of training; unknown if that was stopped on its way."""
-    seconds = row["training_seconds"]
-    return f"{seconds / 60:.1f}" if seconds else "-"
-
-
-def relative_speed(row: Figures, control: Figures) -> str:
-    """Show training words a second over the control's; unknown if either was stopped on its way.
-
-    All rows of a study have batches of as many words, so that steps tell words. Copies that an
-    adversary appends to a batch do not count; those made before are words of the batch.
-    """
-    if not (row["training_seconds"] and control["training_seconds"]):
-        return "-"
-    own, clean = (one["steps"] / one["training_seconds"] for one in (row, control))
-    return f"{own / clean:.2f}"
-
-
-def shown(interval: Interval) -> str:
-    """Return an estimate and its bounds."""
-    return f"{interval.estimate:.1f} [{interval.lower:.1f}, {interval.upper:.1f}]"

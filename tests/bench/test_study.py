@@ -25,33 +25,24 @@ def test_no_two_rows_share_a_file() -> None:
         assert len(set(folders)) == len(folders)
 
 
-def test_ablations_of_textfooler_and_adversaries_of_test_texts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ablations_of_textfooler_and_adversaries_of_test_texts(tmp_path: Path) -> None:
     inputs = replace(HERE, similarity="sentences", word_vectors="words.txt")
     rows = STUDIES["jin2020_mr"].elsewhere(tmp_path, None).rows
     recipes = {}
-    for row in rows[0], *rows[-2:]:
+    for row in rows[0], *rows[-3:]:
         command = study.attack_command(row, inputs)
         recipes[row.attack] = yaml.safe_load(Path(command[2]).read_text())
-    whole, drawn, unfiltered = recipes.values()
-    assert list(recipes) == ["textfooler", "textfooler_random", "textfooler_2_filters"]
+    whole, drawn, every, unfiltered = recipes.values()
+    random = ["textfooler_random_17", "textfooler_random_100"]
+    assert list(recipes) == ["textfooler", *random, "textfooler_2_filters"]
     assert whole["constraints"][-1]["init_args"]["model"] == "sentences"
     assert unfiltered["constraints"] == whole["constraints"][:3]
     ranking = drawn["search"]["init_args"].pop("ranking")
     assert ranking["class_path"] == "robustparse.attacks.RandomOrder"
     assert ranking["init_args"] == {"fraction": 0.167}
+    assert every["search"]["init_args"]["ranking"]["init_args"] == {"fraction": 1.0}
     assert whole["search"]["init_args"].items() >= drawn["search"]["init_args"].items()
     assert [study.compares_sentences(row) for row in (rows[0], *rows[-2:])] == [True, True, False]
-
-    commands: list[list[str]] = []
-    monkeypatch.setattr(study, "run", commands.append)
-    study.transfer("jin2020_mr", STUDIES["jin2020_mr"].elsewhere(tmp_path, None), None)
-    names = ["mr_cnn", "mr_lstm", "mr_minilm"]
-    folders = [str(tmp_path / name / "textfooler") for name in names]
-    checkpoints = [str(tmp_path / name / "best.ckpt") for name in names]
-    out = ["--out", str(tmp_path / "jin2020_mr_transfer")]
-    assert commands == [["transfer", *folders, "--checkpoint", *checkpoints, *out]]
 
     copies = [row.copies for row in STUDIES["jin2020_mr_training"].rows if row.copies]
     assert [one.path.name for one in copies] == ["copies_50.tsv", "copies_30_test.tsv"]

@@ -9,23 +9,15 @@ from typing import Any
 
 import pytest
 
-import study_tables
+import study_cells
 from robustparse.evaluation import significance
 from robustparse.evaluation.significance import paired_bootstrap
 from studies import STUDIES
+from study_cells import minutes, relative_speed, success
 from study_figures import copulas, kept, result
 from study_origin import agree, told_apart, without_origin
 from study_rows import ROOT, Row, Study
-from study_tables import (
-    ablations,
-    copies,
-    defenses,
-    markdown,
-    minutes,
-    relative_speed,
-    success,
-    table,
-)
+from study_tables import ablations, adversarial_training, copies, defenses, markdown, table
 
 
 def test_every_figure_belongs_to_a_row() -> None:
@@ -39,7 +31,7 @@ PAGE = (ROOT / "docs" / "results.md").read_text("utf-8").splitlines()
 @pytest.mark.parametrize("name", STUDIES)
 def test_the_page_shows_every_finished_row(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """But for the bounds of intervals, of 10,000 draws each: the next test looks at some."""
-    for module in (significance, study_tables):
+    for module in (significance, study_cells):
         monkeypatch.setattr(module, "paired_bootstrap", partial(paired_bootstrap, draws=1))
     study = STUDIES[name]
     printed = [without_bounds(row) for row in table(name, study).splitlines()]
@@ -285,8 +277,8 @@ def test_another_parser_of_a_name_shows_in_its_clean_answers() -> None:
 
 
 def test_ablations_are_compared_with_the_whole_attack_on_the_same_classifier() -> None:
-    def row(name: str, attack: str, right: list[int]) -> dict[str, Any]:
-        counts = {"words": [1] * 4, "clean": [1, 1, 1, 0], "attacked": right}
+    def row(name: str, attack: str, right: list[int], changed: list[float]) -> dict[str, Any]:
+        counts = {"words": [1] * 4, "clean": [1, 1, 1, 0], "attacked": right, "changed": changed}
         found = {"row": name, "title": name, "attack": attack, "counts": counts}
         found |= {"n_sentences": 4, "n_words": 42, "success_rate": 0.0}
         found |= {"clean": {"accuracy": 75.0}, "attacked": {"accuracy": 25.0 * sum(right)}}
@@ -295,12 +287,37 @@ def test_ablations_are_compared_with_the_whole_attack_on_the_same_classifier() -
         return {**found, "perplexity": quality, "sentence_similarity": {"mean": 0.9}}
 
     rows = [
-        row("cnn", "textfooler", [0, 0, 1, 0]),
-        row("lstm", "textfooler", [1, 1, 1, 0]),
-        row("cnn", "textfooler_random", [1, 1, 1, 0]),
+        row("cnn", "textfooler", [0, 0, 1, 0], [0.1, 0.2, 0.5, 0.0]),
+        row("lstm", "textfooler", [1, 1, 1, 0], [0.5, 0.5, 0.5, 0.0]),
+        row("cnn", "textfooler_random_17", [1, 1, 1, 0], [0.1, 0.1, 0.1, 0.0]),
+        row("cnn", "textfooler_random_100", [0, 0, 0, 0], [0.3, 0.2, 0.25, 0.0]),
     ]
-    cells = ablations(rows)
+    cells = ablations(rows, 0.2)
     over = [cells["lost, over the whole attack"](one) for one in rows]
     assert over[:2] == ["-", "-"]
     assert over[2].startswith("-50.0 [")
+    assert over[3].startswith("25.0 [")
+    share = "lost within 20.0 % of the words"
+    assert [cells[share](one).split()[0] for one in rows] == ["50.0", "0.0", "0.0", "25.0"]
+    beyond = [cells[f"{share}, over the whole attack"](one).split()[0] for one in rows]
+    assert beyond == ["-", "-", "-50.0", "-25.0"]
     assert [cells["words a text"](rows[0]), cells["similarity"](rows[0])] == ["10.5", "0.90"]
+
+
+def test_adversarial_training_is_compared_with_clean_training_and_with_the_control() -> None:
+    def row(name: str, right: list[int]) -> dict[str, Any]:
+        counts = {"words": [1] * 4, "clean": [1, 1, 1, 0], "attacked": right}
+        found = {"row": name, "title": name, "attack": "textfooler", "gamma": None}
+        return {**found, "counts": counts, "origin": {}, "n_sentences": 4}
+
+    rows = [row("clean", [0] * 4), row("control", [1, 0, 0, 0]), row("copies", [1, 1, 0, 1])]
+    columns = adversarial_training(rows, "clean", "control")
+    gained = {
+        name: [cell(one).split()[0] for one in rows]
+        for name, cell in columns.items()
+        if "over" in name
+    }
+    assert gained == {
+        "attacked accuracy, over clean training": ["-", "25.0", "75.0"],
+        "attacked accuracy, over control": ["-", "-", "50.0"],
+    }
