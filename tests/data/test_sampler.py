@@ -85,6 +85,29 @@ def test_little_padding():
     assert padded < 1.25 * lengths.sum()
 
 
+def test_pairs_are_sorted_by_their_contexts_first():
+    """Both texts of a pair are read, and the context is the longer one as a rule."""
+    rng = np.random.default_rng(0)
+    lengths, contexts = rng.integers(1, 16, 1000), rng.integers(1, 40, 1000)
+    by_text = plan_batches(lengths, 400, 0, 0, 32)
+    by_context = plan_batches(lengths, 400, 0, 0, 32, contexts)
+
+    def padded(plan: list[NDArray[np.int64]]) -> int:
+        return sum(len(batch) * (lengths[batch].max() + contexts[batch].max()) for batch in plan)
+
+    assert padded(by_context) < 0.8 * padded(by_text)
+    assert sorted(np.concatenate(by_context).tolist()) == list(range(1000))
+    assert max(lengths[batch].sum() for batch in by_context) <= 400
+    same = plan_batches(lengths, 400, 0, 0, 32, np.zeros_like(lengths))
+    assert all(map(np.array_equal, by_text, same))
+
+
+def test_a_last_batch_of_long_texts_is_filled_up_within_its_words():
+    lengths, contexts = np.array([1] * 40 + [60]), np.array([9] * 40 + [1])
+    plan = plan_batches(lengths, 61, 0, 0, contexts=contexts)
+    assert sorted(len(batch) for batch in plan) == [2, 39]
+
+
 def test_a_short_last_batch_is_filled_up():
     def sizes(lengths: list[int], limit: int) -> list[int]:
         return sorted(len(batch) for batch in plan_batches(np.array(lengths), limit, 0, 0))

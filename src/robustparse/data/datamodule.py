@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pytorch_lightning as pl
 from pytorch_lightning.utilities import rank_zero_only
 from torch import nn
@@ -220,6 +221,7 @@ class DataModule(pl.LightningDataModule):
             hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest(),
             self._model.unit,
             self.batch_texts,
+            np.array([len(example.sentence.context) for example in examples]),
         )
 
     def val_dataloader(self) -> EvaluationLoader:

@@ -1,10 +1,10 @@
 """Batches whose content follows from (seed, epoch) only.
 
-The texts are sorted by length, ties in an order drawn from (seed, epoch), cut into global batches
-of at most B words (and, where that is asked for, N texts), and the batches are shuffled. Every
-process holds the same plan and takes every world_size-th text of each batch, so neither the number
-of processes nor an interruption changes what a step is trained on; (epoch, position) is all that a
-run resumes from.
+The texts are sorted by length, pairs by that of the context first, ties in an order drawn from
+(seed, epoch), cut into global batches of at most B words (and, where that is asked for, N texts),
+and the batches are shuffled. Every process holds the same plan and takes every world_size-th text
+of each batch, so neither the number of processes nor an interruption changes what a step is trained
+on; (epoch, position) is all that a run resumes from.
 """
 
 import hashlib
@@ -33,6 +33,7 @@ def plan_batches(
     seed: int,
     epoch: int,
     batch_texts: int | None = None,
+    contexts: NDArray[np.int64] | None = None,
 ) -> list[NDArray[np.int64]]:
     """Return the global batches of an epoch, as indices of texts.
 
@@ -45,6 +46,7 @@ def plan_batches(
         seed: of the order.
         epoch: counted from 0.
         batch_texts: texts of a batch at most; None sets no such limit.
+        contexts: words of each text's context, ``(texts,)``, which no limit counts.
 
     Raises:
         InputError: a sentence is longer than ``batch_words``.
@@ -58,7 +60,8 @@ def plan_batches(
         )
     rng = np.random.Generator(np.random.Philox(key=[seed, epoch]))
     shuffled = rng.permutation(len(lengths))
-    order = shuffled[np.argsort(-lengths[shuffled], kind="stable")]
+    keys = [lengths] if contexts is None else [lengths, contexts]  # the last one counts first
+    order = shuffled[np.lexsort([-key[shuffled] for key in keys])]
     cuts: list[int] = []
     words = begin = 0
     for index, length in enumerate(lengths[order]):
@@ -67,9 +70,9 @@ def plan_batches(
             words, begin = 0, index
         words += length
     if cuts:
-        # Its sentences are the shortest: with no more of them than its neighbour, it stays in B.
         previous = cuts[-2] if len(cuts) > 1 else 0
-        wanted = min(MIN_SENTENCES, (len(order) - previous) // 2)
+        fitting = np.searchsorted(lengths[order][::-1].cumsum(), batch_words, side="right")
+        wanted = min(MIN_SENTENCES, (len(order) - previous) // 2, int(fitting))
         cuts[-1] = min(cuts[-1], len(order) - wanted)
     batches = np.split(order, cuts)
     return [batches[index] for index in rng.permutation(len(batches))]
@@ -98,6 +101,7 @@ class TrainingLoader:
         words: identifies the words of the texts, whose rows depend on what was read before.
         unit: what a batch's weight counts.
         batch_texts: the limit of a global batch in texts, if it has one.
+        contexts: words of each text's context, ``(texts,)``; None where texts have none.
     """
 
     def __init__(
@@ -111,11 +115,12 @@ class TrainingLoader:
         words: str = "",
         unit: Unit = "words",
         batch_texts: int | None = None,
+        contexts: NDArray[np.int64] | None = None,
     ) -> None:
         self.data, self.batch_words, self.seed = data, batch_words, seed
         self.rank, self.world_size = rank, world_size
         self.allow_world_size_change = allow_world_size_change
-        self.unit, self.batch_texts = unit, batch_texts
+        self.unit, self.batch_texts, self.contexts = unit, batch_texts, contexts
         columns = [data.marks, *(data.gold[name] for name in sorted(data.gold))]
         answers = b"".join(column.values.tobytes() for column in columns)
         self._content = {"words": words, "answers": hashlib.sha256(answers).hexdigest()}
@@ -182,7 +187,8 @@ class TrainingLoader:
         self._handed_out = self._start
 
     def _batches_of(self, epoch: int) -> list[NDArray[np.int64]]:
-        return plan_batches(self.data.lengths, self.batch_words, self.seed, epoch, self.batch_texts)
+        limits = (self.batch_words, self.seed, epoch, self.batch_texts)
+        return plan_batches(self.data.lengths, *limits, self.contexts)
 
     def _plan(self) -> dict[str, int | None]:
         return {
