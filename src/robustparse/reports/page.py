@@ -277,7 +277,7 @@ def losses_of(rows: Sequence[AttackFolder]) -> list[tuple[str, str]]:
     """Write what each system loses to the attack, and how much more than the first one it loses.
 
     Both are points of the headline score with a 95 % interval; the second is only known where all
-    were attacked in the same way on the same sentences.
+    were attacked in the same way, or are one model, on the same sentences.
     """
     same = comparable(rows) and len({tuple(row.counts.counted) for row in rows}) == 1
     return [

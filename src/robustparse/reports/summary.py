@@ -11,28 +11,20 @@ _FEW = ("One model", "Two models", "Three models", "Four models", "Five models")
 def summarize(rows: Sequence[AttackFolder]) -> str:
     """Write one paragraph about the systems, the first of which is compared with the others.
 
-    A score that was not computed leaves its sentence out. The share won back is
-    (best attacked - first attacked) / (first clean - first attacked), in the task's headline score.
+    A score that was not computed leaves its sentence out.
     """
-    first = rows[0]
-    sentences = [_what_was_done(rows), _what_it_cost(first)]
-    scored = [row for row in rows if row.after is not None]
-    if len(rows) > 1 and comparable(rows) and len(scored) == len(rows):
-        best = max(scored, key=lambda row: row.after or 0.0)
-        if best is first:
-            others = "The other one does not do" if len(rows) == 2 else "None of the others does"
-            sentences.append(f"{others} better under attack.")
-        else:
-            sentences += [_what_it_cost(best), _won_back(first, best)]
-    elif len(rows) > 1:
-        sentences.append(
-            "The systems were not all scored on the same sentences under the same attack, with the "
-            "same settings and seed, so their scores cannot be compared."
-        )
+    sentences = [_what_was_done(rows), _what_it_cost(rows[0])]
+    if len(rows) > 1:
+        sentences += _compared(rows)
     return " ".join(sentence for sentence in sentences if sentence)
 
 
 def comparable(rows: Sequence[AttackFolder]) -> bool:
+    """Tell whether the rows are one attack on several models, or several attacks on one model."""
+    return same_attack(rows) or same_model(rows)
+
+
+def same_attack(rows: Sequence[AttackFolder]) -> bool:
     """Tell whether all rows come from the same attack on as many sentences and words.
 
     Where it is known what they were run with, that must be the same except for the model.
@@ -40,6 +32,39 @@ def comparable(rows: Sequence[AttackFolder]) -> bool:
     keys = ("attack", "n_sentences", "n_words")
     same = len({tuple(row.summary[key] for key in keys) for row in rows}) == 1
     return same and len({row.compared for row in rows if row.compared is not None}) < 2
+
+
+def same_model(rows: Sequence[AttackFolder]) -> bool:
+    """Tell whether all rows come from attacks on one known model, on the same sentences."""
+    first = [sentence.words for sentence in rows[0].sentences]
+    return rows[0].model is not None and all(
+        row.model == rows[0].model and [sentence.words for sentence in row.sentences] == first
+        for row in rows
+    )
+
+
+def _compared(rows: Sequence[AttackFolder]) -> list[str]:
+    """Say which model an attack costs least, or which attack costs the model most.
+
+    The share won back is (best attacked - first attacked) / (first clean - first attacked), in the
+    task's headline score.
+    """
+    first, scores = rows[0], [row.after for row in rows if row.after is not None]
+    if len(scores) < len(rows) or not comparable(rows):
+        return [
+            "The systems are neither models scored on the same sentences under the same attack, "
+            "with the same settings and seed, nor one model under several attacks on the same "
+            "sentences, so their scores cannot be compared."
+        ]
+    if not same_attack(rows):
+        worst = next(row for row in rows if row.after == min(scores))
+        most = f"Of these attacks “{worst.name}” costs the model most."
+        return [most] if worst is first else [most, _what_it_cost(worst)]
+    best = next(row for row in rows if row.after == max(scores))
+    if best is first:
+        others = "The other one does not do" if len(rows) == 2 else "None of the others does"
+        return [f"{others} better under attack."]
+    return [_what_it_cost(best), _won_back(first, best)]
 
 
 def _what_was_done(rows: Sequence[AttackFolder]) -> str:
