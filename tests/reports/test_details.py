@@ -92,7 +92,9 @@ def test_all_values_are_on_the_page():
 def test_systems_of_different_budgets_share_a_table():
     other = {**MORE, "success_within": {"10": 5.25, "25": 7.75}}
     # Nothing took the other attack more than 25 queries.
-    assert "one 4.5 11.2 31.8 other 5.2 7.8 7.8" in page(one=MORE, other=other).text
+    found = page(one=MORE, other=other)
+    assert "one 4.5 11.2 31.8 other 5.2 7.8 7.8" in found.text
+    assert found.text.count("Success within a number of queries") == 3  # plot, its title, table
 
 
 def test_a_single_generator_has_one_row():

@@ -46,14 +46,25 @@ def test_points_stand_where_the_values_say() -> None:
         assert (y - first[0][1]) / a_point == pytest.approx(90 - las, abs=1e-3)
 
 
-def test_names_stand_at_the_lines_without_touching() -> None:
-    close = plot(*(Curve(f"system {i}", (0, 1), (80, 70 + i / 100)) for i in range(6)))
+def test_tenfold_queries_are_equally_far_on_a_logarithmic_axis() -> None:
+    rising = Plot("Success", "queries", "%", (Curve("one", (10, 100, 1000), (0, 5, 6)),), True)
+    drawn = draw_plot(rising)
+    (x0, _), (x1, _), (x2, _) = markers(drawn, 1)
+    assert x1 - x0 == pytest.approx(x2 - x1, abs=1e-3)
+    assert ">1,000<" in drawn
+
+
+@pytest.mark.parametrize("start", [80, 10], ids=["at the bottom", "at the top"])
+def test_names_stand_at_the_lines_without_touching(start: float) -> None:
+    close = plot(*(Curve(f"system {i}", (0, 1), (start, 70 + i / 100)) for i in range(6)))
     root = ElementTree.fromstring(draw_plot(close))
     texts = list(root.iter(f"{SVG}text"))
     names = [t for t in texts if (t.text or "").startswith("system")]
     assert len(names) == 6
     heights = sorted(float(t.get("y", "")) for t in names)
     assert all(b - a >= 16.9 for a, b in pairwise(heights))
+    assert heights[0] > 10
+    assert heights[-1] < 290
     order = sorted(names, key=lambda t: -float(t.get("y", "")))
     assert [t.text for t in order] == [f"system {i}" for i in range(6)]
 

@@ -12,12 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from robustparse.evaluation.lines import RUN
+from robustparse.evaluation.lines import RUN, SUMMARY
 from robustparse.files import as_written
 from robustparse.reports.folders import AttackFolder, number
 from robustparse.reports.plots import BUDGET, SERIES, Curve, Plot, score_label
 from robustparse.reports.training import over_epochs
 
+WITHIN = "Success within a number of queries"
 NamedPlots = tuple[str, Sequence[Plot]]
 """A system or a training run, and its plots."""
 
@@ -42,6 +43,41 @@ def with_budget_curves(systems: Sequence[AttackFolder]) -> list[AttackFolder]:
     return shown
 
 
+def success_within(systems: Sequence[AttackFolder]) -> dict[str, dict[int, float]]:
+    """Return each system's success rates in percent within budgets of queries.
+
+    All have the same budgets: a rate stays what it is beyond a system's last one.
+
+    Raises:
+        InputError: a summary is not as `attack` writes it.
+    """
+    rates: dict[str, dict[int, float]] = {}
+    for one in systems:
+        found = one.summary.get("success_within") or {}
+        with as_written(one.path / SUMMARY, "attack"):
+            known = {int(most): number(rate) for most, rate in found.items()}
+            if None in known.values():
+                raise TypeError("a rate of no value")
+        if known:
+            rates[one.name] = {most: rate for most, rate in known.items() if rate is not None}
+    budgets = sorted({budget for known in rates.values() for budget in known})
+    return {
+        name: {budget: known.get(budget, known[max(known)]) for budget in budgets}
+        for name, known in rates.items()
+    }
+
+
+def query_plots(systems: Sequence[AttackFolder]) -> list[Plot]:
+    """Plot success against queries, if there are several systems to compare."""
+    curves = tuple(
+        Curve(name, tuple(map(float, rates)), tuple(rates.values()))
+        for name, rates in success_within(systems).items()
+    )
+    if len(curves) < 2:
+        return []
+    return [Plot(WITHIN, "queries a sentence", "success, %", curves, logarithmic=True)]
+
+
 def merge_plots(systems: Iterable[NamedPlots]) -> list[Plot]:
     """Merge plots with the same title and axes; split those with too many lines to be readable.
 
@@ -54,11 +90,12 @@ def merge_plots(systems: Iterable[NamedPlots]) -> list[Plot]:
             key = (plot.title, plot.x_label, plot.y_label)
             groups.setdefault(key, []).append((name, plot))
     merged = []
-    for (title, x, y), members in groups.items():
+    for members in groups.values():
+        _, first = members[0]
         parts = _split(_rename(members))
         for index, curves in enumerate(parts, 1):
             part = f" ({index})" if len(parts) > 1 else ""
-            plot = Plot(title + part, x, y, curves)
+            plot = replace(first, title=first.title + part, curves=curves)
             merged += [plot, *over_epochs(plot)]
     return merged
 

@@ -23,7 +23,13 @@ from robustparse.evaluation.lines import EXAMPLES, SCORES, SUMMARY
 from robustparse.evaluation.significance import Interval
 from robustparse.files import write_text
 from robustparse.reports.browser import browse, script, script_hash
-from robustparse.reports.curves import NamedPlots, merge_plots, with_budget_curves
+from robustparse.reports.curves import (
+    WITHIN,
+    NamedPlots,
+    merge_plots,
+    query_plots,
+    with_budget_curves,
+)
 from robustparse.reports.folders import (
     AttackedSentence,
     AttackFolder,
@@ -73,7 +79,7 @@ class Contents:
     def plots(self) -> list[Plot]:
         """The plots of all systems and runs, those that share axes put together."""
         own = [(system.name, system.plots) for system in self.systems]
-        return merge_plots([*own, *self.runs])
+        return merge_plots([*own, (WITHIN, query_plots(self.systems)), *self.runs])
 
     @property
     def names(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Line plots as inline SVG: scores against an edit budget or against training.
+"""Line plots as inline SVG: scores against an edit budget, queries or training.
 
 Training is counted in steps, with the epochs that end there on top, or in epochs.
 
@@ -20,7 +20,7 @@ from typing import Literal, get_args
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, NullLocator, StrMethodFormatter
 
 from robustparse.tasks.tree_layout import text_width
 
@@ -47,7 +47,8 @@ class Curve:
 
     Args:
         name: written at the line's end.
-        x: positions, ascending; edit budgets in percent of the words, training steps, or epochs.
+        x: positions, ascending; edit budgets in percent of the words, queries, training steps, or
+            epochs.
         y: scores in percent, as many as x.
         epochs: of each x that is a training step; none where they are not known.
     """
@@ -67,12 +68,14 @@ class Plot:
         x_label: what x counts, with its unit.
         y_label: what y counts, with its unit.
         curves: one to six lines.
+        logarithmic: the scale of x.
     """
 
     title: str
     x_label: str
     y_label: str
     curves: tuple[Curve, ...]
+    logarithmic: bool = False
 
 
 def score_label(name: str) -> str:
@@ -181,8 +184,13 @@ def _lines(axes: Axes, plot: Plot, names: Sequence[str]) -> None:
     slack = max((high - low) * 0.08, 0.5)
     axes.set_ylim(low - slack, high + slack)
     axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-    ticks = _ticks(axes, max(max(curve.x) for curve in plot.curves))
-    axes.xaxis.set_major_locator(MaxNLocator(ticks, integer=True, steps=[1, 2, 5, 10]))
+    if plot.logarithmic:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        axes.xaxis.set_minor_locator(NullLocator())
+    else:
+        ticks = _ticks(axes, max(max(curve.x) for curve in plot.curves))
+        axes.xaxis.set_major_locator(MaxNLocator(ticks, integer=True, steps=[1, 2, 5, 10]))
     axes.set_xlabel(plot.x_label, color=MUTED, labelpad=8)
     axes.set_ylabel(plot.y_label, color=MUTED, labelpad=8)
     axes.tick_params(colors=MUTED, length=0, pad=6)
@@ -197,7 +205,7 @@ def _lines(axes: Axes, plot: Plot, names: Sequence[str]) -> None:
 def _name_lines(axes: Axes, ends: Sequence[float], names: Sequence[str]) -> None:
     low, high = axes.get_ylim()
     scale = axes.bbox.height / (high - low)
-    for name, color, y in zip(names, SERIES, _apart(ends, 17 / scale), strict=False):
+    for name, color, y in zip(names, SERIES, _apart(ends, 17 / scale, high), strict=False):
         axes.annotate(
             name,
             (1.0, y),
@@ -224,8 +232,11 @@ def _epochs(axes: Axes, ends: Sequence[tuple[float, float]]) -> None:
     top.spines["top"].set_visible(False)
 
 
-def _apart(places: Sequence[float], distance: float) -> list[float]:
-    """Move places as little as needed so that any two are at least `distance` apart."""
+def _apart(places: Sequence[float], distance: float, high: float = math.inf) -> list[float]:
+    """Move places so that any two are at least `distance` apart, and none is above `high`.
+
+    None is moved further than needed.
+    """
     order = sorted(range(len(places)), key=lambda i: places[i])
     groups: list[tuple[float, int]] = []  # (middle, size) of labels that touch, from below
     for i in order:
@@ -236,6 +247,8 @@ def _apart(places: Sequence[float], distance: float) -> list[float]:
                 break
             groups[-2:] = [((a * m + b * n) / (m + n), m + n)]
     spread = [a + distance * (k - (m - 1) / 2) for a, m in groups for k in range(m)]
+    for k in reversed(range(len(spread))):
+        spread[k], high = min(spread[k], high), min(spread[k], high) - distance
     return [spread[order.index(i)] for i in range(len(places))]
 
 

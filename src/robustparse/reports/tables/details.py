@@ -11,6 +11,7 @@ from typing import Any
 from robustparse.evaluation.comparison import Difference
 from robustparse.evaluation.lines import SUMMARY
 from robustparse.files import as_written
+from robustparse.reports.curves import WITHIN, success_within
 from robustparse.reports.folders import AttackFolder, Json, number
 from robustparse.reports.plots import score_label
 
@@ -73,7 +74,7 @@ def details(systems: Sequence[AttackFolder]) -> list[Section]:
     effort = [Table("Adversarial examples", EFFORT, rows)]
     sections = (
         Section("The adversarial examples", "effort", effort, models),
-        Section("Success within a number of queries", "budgets", _within(known)),
+        Section(WITHIN, "budgets", _within(known)),
         Section("Success by class", "classes", classes),
         Section(TAGS, "tags", tags),
         Section(RELATIONS, "relations", relations),
@@ -129,19 +130,11 @@ def _model(summary: Json) -> str:
 
 
 def _within(systems: Sequence[AttackFolder]) -> list[Table]:
-    """Return a table with a column a budget; a rate stays what it is beyond a system's last one."""
-    rates: dict[str, dict[int, str]] = {}
-    for one in systems:
-        if found := one.summary.get("success_within"):
-            with as_written(one.path / SUMMARY, "attack"):
-                rates[one.name] = {int(b): format(number(rate), ".1f") for b, rate in found.items()}
-    budgets = sorted({budget for known in rates.values() for budget in known})
-    rows = [
-        (name, [known.get(budget, known[max(known)]) for budget in budgets])
-        for name, known in rates.items()
-    ]
-    heads = ("System", *(f"{budget:,}" for budget in budgets))
-    return [Table("Success within a number of queries", heads, rows)] if rows else []
+    """Return a table with a column a budget."""
+    found = success_within(systems)
+    rows = [(name, [f"{rate:.1f}" for rate in rates.values()]) for name, rates in found.items()]
+    budgets = list(next(iter(found.values()), {}))
+    return [Table(WITHIN, ("System", *(f"{most:,}" for most in budgets)), rows)] if rows else []
 
 
 def _classes(system: AttackFolder, named: bool) -> Table:
