@@ -268,7 +268,7 @@ def review_defenses(steps: int) -> tuple[Row, ...]:
 
 STUDIES = {
     **JIN2020,
-    "mr_attacks": Study(reviews(), share=0.2, measured=False),
+    "mr_attacks": Study(reviews(), share=0.3, measured=False),
     "mr_defenses": Study(review_defenses(steps=1464), share=0.5, measured=False),
     "universal_french": Study(universal("french"), sentences=300, measured=False),
     "universal_english": Study(universal("english", 600), sentences=150, measured=False),

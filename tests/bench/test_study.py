@@ -25,6 +25,14 @@ def test_no_two_rows_share_a_file() -> None:
         assert len(set(folders)) == len(folders)
 
 
+def test_attacks_of_several_studies_in_one_folder_are_on_the_same_sentences() -> None:
+    drawn: dict[Path, set[float | None]] = {}
+    for one in STUDIES.values():
+        for case in one.cases:
+            drawn.setdefault(one.attacked(*case), set()).add(one.sentences or one.share)
+    assert [folder for folder, shares in drawn.items() if len(shares) > 1] == []
+
+
 def test_ablations_of_textfooler_and_adversaries_of_test_texts(tmp_path: Path) -> None:
     inputs = replace(HERE, similarity="sentences", word_vectors="words.txt")
     rows = STUDIES["jin2020_mr"].elsewhere(tmp_path, None).rows
