@@ -35,6 +35,7 @@ def attacked(corpus: str, share: float, *classifiers: tuple[str, str]) -> tuple[
     first = rows[0]
     return (
         *rows,
+        replace(first, title=f"{first.title}, released code", recipe=f"{SWAP}_released"),
         replace(first, title=f"{first.title}, random positions", fraction=share),
         replace(first, title=f"{first.title}, random order", fraction=1.0),
         replace(first, title=f"{first.title}, no similarity filter", filters=2),
