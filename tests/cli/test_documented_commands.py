@@ -85,7 +85,9 @@ BENCHES = [
 def code_of(bench: Path) -> str:
     """That of a bench, and of the benches that it takes options from."""
     own = bench.read_text()
-    others = [bench.with_name(f"{name}.py") for name in re.findall(r"^from (\w+) im", own, re.M)]
+    others = [
+        bench.with_name(f"{name}.py") for name in re.findall(r"^(?:from|import) (\w+)", own, re.M)
+    ]
     return "\n".join([own, *(other.read_text() for other in others if other.exists())])
 
 
