@@ -6,12 +6,14 @@
 
 ``--forms`` and ``--raw`` hold a folder for each corpus; ``--perturbed`` one with the sets that were
 released for it, or none. Methods are ``none``; each of the six operations, and ``mda``, all six
-together (20 % of the training utterances each, drawn for each operation anew); ``control``, clean
-training; ``fgm`` and ``pgd``; ``online``, word substitution against the model as it is, in every
-batch. With copies a training takes as many epochs as a clean one, as in the paper, and up to 120 %
-more steps. The control takes as many steps as ``mda``; FGM, PGD and online substitution, a step of
-which takes several passes through the network, take about as many passes. Their learning rates fall
-as far as those of the other rows do: a schedule by epochs is stretched or shortened with the steps.
+together (20 % of the training utterances each, drawn for each operation anew); ``mda_online``, the
+same with other utterances in every epoch, whose copies join the batches of their originals;
+``control``, clean training; ``fgm`` and ``pgd``; ``online``, word substitution against the model as
+it is, in every batch. With copies a training takes as many epochs as a clean one, as in the paper,
+and with ``mda`` up to 120 % more steps. The control takes as many steps as ``mda``; FGM, PGD and
+online substitution, a step of which takes several passes through the network, take about as many
+passes. Their learning rates fall as far as those of the other rows do: a schedule by epochs is
+stretched or shortened with the steps.
 
 Back translation needs the command ``apertium`` with Spanish, substitution of words (``online`` too)
 a file of vectors, ``online`` NLTK's stop words, reordering a dependency parser's checkpoint. Online
@@ -49,16 +51,17 @@ OPERATIONS = (
 # Passes through the network and back that a step takes. Each of the five queries of online
 # substitution is a beam search over part of the batch, about a third of one.
 PASSES = {"control": 1.0, "fgm": 2.0, "pgd": 4.0, "online": 1.0 + 5 / 3}
-METHODS = ("none", "control", "fgm", "pgd", "online", "mda", *OPERATIONS)
+METHODS = ("none", "control", "fgm", "pgd", "online", "mda", "mda_online", *OPERATIONS)
 _HERE = "robustparse.perturbations"
 
 
-def operation(name: str, options: argparse.Namespace) -> str:
-    """Return an operation as ``augment --operations`` takes it."""
+def operation(name: str, options: argparse.Namespace) -> dict[str, Any]:
+    """Return an operation by its class and what it needs, as ``augment --operations`` takes it."""
+    settings: dict[str, Any] = {}
     if name == "word_substitution":
         generator = "robustparse.attacks.EmbeddingNeighbours"
         part = {"class_path": generator, "init_args": {"vectors": options.vectors}}
-        settings: dict[str, Any] = {"candidates": part}
+        settings = {"candidates": part}
     elif name == "back_translation":
         settings = {
             side: [
@@ -71,10 +74,8 @@ def operation(name: str, options: argparse.Namespace) -> str:
         } | {"cache": str(options.home / "translations.sqlite")}
     elif name == "reordering":
         settings = {"parser": options.parser}
-    else:
-        return name
     kind = "".join(part.capitalize() for part in name.split("_"))
-    return json.dumps([{"class_path": f"{_HERE}.{kind}", "init_args": settings}])
+    return {"class_path": f"{_HERE}.{kind}", "init_args": settings}
 
 
 def copies(row: Row, options: argparse.Namespace) -> list[Path]:
@@ -91,22 +92,26 @@ def copies(row: Row, options: argparse.Namespace) -> list[Path]:
             data = options.raw / row.corpus / "train.tsv"
             command = ["augment", "--task", "semantic", "--data", str(data), "--out", str(path)]
             drawn = ["--fraction", str(FRACTION), "--seed", str(seed)]
-            run([*command, *drawn, "--operations", operation(name, options)])
+            run([*command, *drawn, "--operations", json.dumps([operation(name, options)])])
         made.append(path)
     return made
 
 
 def train(row: Row, options: argparse.Namespace) -> None:
     """Train a row; after a stop it resumes."""
-    # Of GEO and JOBS the last epoch counts, of ATIS the best one on dev.
+    # Of GEO and JOBS the last epoch counts, of ATIS the best one on dev. What is perturbed in
+    # training is the raw text.
+    data = options.raw if row.method == "mda_online" else options.forms
     command = ["fit", "--config", f"experiment/{row.corpus}_{row.model}", "--ckpt_path", "last"]
-    command += ["--data.init_args.folder", str(options.forms / row.corpus)]
+    command += ["--data.init_args.folder", str(data / row.corpus)]
     command += ["--data.init_args.seed", str(row.seed), "--model.init_args.seed", str(row.seed)]
     command += ["--trainer.default_root_dir", str(row.folder)]
     if row.method in ("fgm", "pgd"):
         command += ["--config", f"defense/{row.method}_texts"]
     elif row.method == "online":
         command += ["--config", str(online(row, options))]
+    elif row.method == "mda_online":
+        command += ["--config", str(redrawn(row, options))]
     if passes := PASSES.get(row.method):
         command += as_many_passes(row, options, passes)
     elif made := copies(row, options):
@@ -159,6 +164,24 @@ def online(row: Row, options: argparse.Namespace) -> Path:
             part["init_args"]["vectors"] = str(options.vectors)
     path = make_folder(row.folder) / shipped.name
     write_text(path, yaml.safe_dump(config, sort_keys=False))
+    return path
+
+
+def redrawn(row: Row, options: argparse.Namespace) -> Path:
+    """Write a defense that copies other utterances by each operation in every epoch."""
+    adversaries = [
+        {
+            "class_path": "robustparse.defenses.PerturbationAdversary",
+            "init_args": {
+                "operations": [operation(name, options)],
+                "fraction": FRACTION,
+                "seed": 100 * row.seed + place,
+            },
+        }
+        for place, name in enumerate(OPERATIONS)
+    ]
+    path = make_folder(row.folder) / "redrawn.yaml"
+    write_text(path, yaml.safe_dump({"trainer": {"callbacks+": adversaries}}, sort_keys=False))
     return path
 
 

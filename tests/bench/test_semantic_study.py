@@ -30,7 +30,8 @@ def row(options: Namespace, method: str, seed: int = 1) -> Row:
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_operations_are_classes(name: str, options: Namespace) -> None:
-    (found,) = with_operations(["--operations", operation(name, options)])[-1:]
+    given = json.dumps([operation(name, options)])
+    (found,) = with_operations(["--operations", given])[-1:]
     (part,) = json.loads(found.removeprefix("--operations="))
     kind = "".join(word.capitalize() for word in name.split("_"))
     assert part["class_path"].rpartition(".")[2] == kind
@@ -64,6 +65,8 @@ def test_what_is_trained(method: str, options: Namespace, asked: list[list[str]]
     seeds = [command[command.index("--seed") + 1] for command in augmented]
     assert len({*seeds}) == copied
     given = dict(pairwise(fitted))
+    data = options.raw if method == "mda_online" else options.forms
+    assert given["--data.init_args.folder"] == str(data / "jobs")
     assert given.get("--trainer.max_steps") == (str(steps) if steps else None)
     assert given.get("--trainer.max_epochs") == ("-1" if steps else None)
     # Clean training takes 5 batches an epoch, 20 epochs of them at a constant rate.
@@ -89,6 +92,15 @@ def test_online_substitution_has_the_vectors_the_seed_and_slots(options: Namespa
     assert attack["constraints"][0] == {"class_path": "robustparse.attacks.Slots"}
     assert json.dumps(attack).count('"v.txt"') == 2
     assert "counter-fitted" not in json.dumps(attack)
+
+
+def test_redrawn_copies_are_as_many_of_each_operation(options: Namespace) -> None:
+    one = row(options, "mda_online", seed=2)
+    content = yaml.safe_load(semantic_study.redrawn(one, options).read_text())
+    parts = [adversary["init_args"] for adversary in content["trainer"]["callbacks+"]]
+    assert [part["operations"] for part in parts] == [[operation(n, options)] for n in OPERATIONS]
+    assert [part["seed"] for part in parts] == [*range(200, 206)]
+    assert {part["fraction"] for part in parts} == {0.2}
 
 
 def test_the_studies_lead_here(monkeypatch: pytest.MonkeyPatch) -> None:
