@@ -84,7 +84,10 @@ def recipe_digest(row: Row, inputs: Inputs) -> str:
     Models and vectors count by what is in their files, not by where these lie.
     """
     contents = replace(
-        inputs, masked_lm=_content(inputs.masked_lm), vectors=_content(inputs.vectors)
+        inputs,
+        masked_lm=_content(inputs.masked_lm),
+        vectors=_content(inputs.vectors),
+        similarity=_content(inputs.similarity),
     )
     recipe = recipe_of(replace(row, references=()), contents)
     return sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()

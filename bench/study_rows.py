@@ -7,7 +7,6 @@ import yaml
 
 from robustparse.tasks import task as tasks
 
-BEST = "best.ckpt"
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = ROOT / "runs"
 BEST = "best.ckpt"

@@ -70,6 +70,13 @@ def test_casing_does_not_count(tmp_path) -> None:
     ]
 
 
+def test_casing_counts_where_words_are_looked_up_as_they_are(tmp_path) -> None:
+    path = write(tmp_path / "v.txt", WORDS, VECTORS)
+    generator = EmbeddingNeighbours(path, k=2, fold=False, cache=None)
+    proposed = generator.propose(slots("Big big large Large"), 0)
+    assert proposed == [[], ["Large", "huge"], [], ["big", "huge"]]
+
+
 def test_words_that_hold_blanks_are_left_out(tmp_path) -> None:
     words = ["big", ". . .", "at name@domain.com", "huge", "very\u00a0big"]
     path = write(tmp_path / "v.txt", words, VECTORS[[0, 1, 3, 4, 5]])
@@ -131,8 +138,9 @@ def test_the_fingerprint_follows_content_and_settings(tmp_path) -> None:
     path = write(tmp_path / "v.txt", WORDS, VECTORS)
     other = write(tmp_path / "w.txt", WORDS, -VECTORS)
     generators = [(path, {}), (path, {"k": 2}), (path, {"limit": 2}), (other, {})]
+    generators.append((path, {"fold": False}))
     prints = {EmbeddingNeighbours(file, **some).fingerprint() for file, some in generators}
-    assert len(prints) == 4
+    assert len(prints) == 5
     assert EmbeddingNeighbours(path, cache=None).fingerprint() in prints
 
 

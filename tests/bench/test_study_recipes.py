@@ -1,5 +1,6 @@
 """The recipes of rows: the machine's files, a row's own constraints and goal, and their digests."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,22 @@ def test_copulas_are_changed_where_a_row_says_so(tmp_path: Path) -> None:
         assert "ForbiddenRelations" not in kept
         left_alone["constraints"].remove(study_recipes.RELATIONS)
         assert free == left_alone
+
+
+@pytest.mark.parametrize("what", ["masked_lm", "vectors", "similarity"])
+def test_a_recipe_counts_by_the_content_of_its_files(tmp_path: Path, what: str) -> None:
+    def digest(folder: str, content: str) -> str:
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / "file").write_text(content)
+        place = tmp_path / folder
+        inputs = replace(HERE, **{what: str(place if what != "vectors" else place / "file")})
+        return study_recipes.recipe_digest(row, inputs)
+
+    recipe = "wang2021_open" if what == "masked_lm" else "textfooler"
+    row = study.Row("a", "a", recipe=recipe)
+    first = digest("here", "1")
+    assert digest("elsewhere", "1") == first
+    assert digest("here", "2") != first
 
 
 @pytest.mark.parametrize(

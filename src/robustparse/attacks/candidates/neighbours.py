@@ -30,15 +30,16 @@ _SLACK = 16  # neighbours beyond k that are ranked again in double precision
 class EmbeddingNeighbours(CandidateGenerator):
     """Proposes the k words with the highest cosine, the nearest first, without the word itself.
 
-    Casing does not count, neither in looking a word up nor among its neighbours: of several forms
-    the first of the file, the most frequent one as a rule, stands for all. Ties in cosine go to the
-    earlier word. Words without a vector, or with one of zeros, get no candidates. A word of
-    the file that holds blanks (`. . .`) is left out.
+    Of several forms of a word that differ in casing the first of the file, the most frequent one as
+    a rule, stands for all. Ties in cosine go to the earlier word. Words without a vector, or with
+    one of zeros, get no candidates. A word of the file that holds blanks (`. . .`) is left out.
 
     Args:
         vectors: a text file of word vectors (`vectors.read_vectors`).
         k: neighbours a word (50, Jin et al. 2020 and Wang et al. 2021).
         limit: reads the first N words of the file; None reads all.
+        fold: whether casing does not count when a word is looked up. If it does count, as in the
+            released code of Jin et al. 2020, "A" gets no candidates from a file that holds "a".
         cache: folder of the tables built; a table's name is a hash of the file's content and the
             settings. None keeps the table in memory.
 
@@ -55,12 +56,14 @@ class EmbeddingNeighbours(CandidateGenerator):
         *,
         k: int = 50,
         limit: int | None = None,
+        fold: bool = True,
         cache: str | None = "~/.cache/robustparse/neighbours",
     ) -> None:
         check_least("embedding neighbours", k=k)
         self.vectors = vectors
         self.k = k
         self.limit = limit
+        self.fold = fold
         self.cache = cache
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
@@ -68,7 +71,7 @@ class EmbeddingNeighbours(CandidateGenerator):
         if not slots:
             return []
         words, row_of, table = self._table
-        rows = [row_of.get(slot.word.lower()) for slot in slots]
+        rows = [row_of.get(slot.word.lower() if self.fold else slot.word) for slot in slots]
         return [
             [] if row is None else [words[other] for other in table[row].tolist() if other >= 0]
             for row in rows
@@ -76,6 +79,11 @@ class EmbeddingNeighbours(CandidateGenerator):
 
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""
+        return f"{self._of_table} fold={self.fold}"
+
+    @property
+    def _of_table(self) -> str:
+        """What the table follows from."""
         return f"EmbeddingNeighbours {self._digest} {self.k} {self.limit}"
 
     @cached_property
@@ -92,9 +100,10 @@ class EmbeddingNeighbours(CandidateGenerator):
 
     @cached_property
     def _table(self) -> tuple[list[str], dict[str, int], Ids]:
-        """Words, the row of each lower-cased word, and neighbours `(words, k)`, padded by -1."""
+        """Words, the row of each word to look up, and neighbours `(words, k)`, padded by -1."""
         words, table = self._built() if self.cache is None else self._from_disk(Path(self.cache))
-        return words, {word.lower(): row for row, word in enumerate(words)}, table
+        known = map(str.lower, words) if self.fold else words
+        return words, {word: row for row, word in enumerate(known)}, table
 
     def _built(self) -> tuple[list[str], Ids]:
         words, vectors = read_vectors(Path(self.vectors).expanduser(), self.limit)
@@ -108,7 +117,7 @@ class EmbeddingNeighbours(CandidateGenerator):
 
     def _from_disk(self, cache: Path) -> tuple[list[str], Ids]:
         """Read the table from the cache, building it first if it is missing."""
-        name = hashlib.sha256(self.fingerprint().encode()).hexdigest()[:32]
+        name = hashlib.sha256(self._of_table.encode()).hexdigest()[:32]
         folder = cache.expanduser() / name
         if not folder.is_dir():
             _write(folder, *self._built())
