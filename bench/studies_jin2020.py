@@ -1,8 +1,9 @@
 """The studies of TextFooler (Jin et al. 2020) on reviews and on entailment.
 
-Each corpus has one study for Tables 3, 4, 6 and 7 and the ablations of Tables 8 and 9, and one for
-Table 11, adversarial training; ``study_transfer.py`` prints Table 10. ``--folder`` names the
-corpus.
+Each corpus has one study for Tables 3, 4, 6 and 7. Those of reviews and of SNLI have the ablations
+of Tables 8 and 9 too, and one more study for Table 11, adversarial training; ``study_transfer.py``
+prints Table 10. ``--folder`` names the corpus; with ``--study jin2020``, which stands for all of
+them, the folder of the corpora.
 """
 
 from dataclasses import replace
@@ -14,27 +15,28 @@ from study_rows import BEST, Copies, Row, Study
 SWAP = "textfooler"
 
 
-def attacked(corpus: str, share: float, *classifiers: tuple[str, str]) -> tuple[Row, ...]:
-    """Return the classifiers of a corpus under TextFooler, and the ablations on the first one.
-
-    Args:
-        corpus: begins the names of the configurations.
-        share: of the words that TextFooler changes according to Tables 3 and 4. One ablation visits
-            as many in random order, as in Table 8, another one all of them.
-        classifiers: the ends of the names, and titles.
-    """
-    rows = [
+def victims(corpus: str, *classifiers: tuple[str, str]) -> tuple[Row, ...]:
+    """Return classifiers of a corpus under TextFooler, by the ends of their names and titles."""
+    return tuple(
         Row(
             *(f"{corpus}_{name}", title, BEST),
             **{"task": "classification", "recipe": SWAP, "gammas": (None,)},
             pretrained=name == "minilm",
             word_vectors=name != "minilm",
         )
-        for name, title in (*classifiers, ("minilm", "MiniLM"))
-    ]
-    first = rows[0]
+        for name, title in classifiers
+    )
+
+
+def ablations(first: Row, share: float) -> tuple[Row, ...]:
+    """Return the ablations on one classifier.
+
+    Args:
+        first: the classifier under the whole attack.
+        share: of the words that TextFooler changes according to Tables 3 and 4. One ablation visits
+            as many in random order, as in Table 8, another one all of them.
+    """
     return (
-        *rows,
         replace(first, title=f"{first.title}, released code", recipe=f"{SWAP}_released"),
         replace(first, title=f"{first.title}, random positions", fraction=share),
         replace(first, title=f"{first.title}, random order", fraction=1.0),
@@ -72,13 +74,18 @@ def trained(clean: Row, steps: int, share: float, tested: float) -> tuple[Row, .
     )
 
 
-MR = attacked("mr", 0.167, ("cnn", "WordCNN"), ("lstm", "WordLSTM"))
-SNLI = attacked("snli", 0.185, ("infersent", "InferSent"), ("esim", "ESIM"))
-# Of 1,000 and of 2,000 test texts 300 are attacked.
-MR_SHARE, SNLI_SHARE = 0.3, 0.15
+BERT = ("minilm", "MiniLM")
+MR = victims("mr", ("cnn", "WordCNN"), ("lstm", "WordLSTM"), BERT)
+AG = victims("ag", ("cnn", "WordCNN"), ("lstm", "WordLSTM"))
+SNLI = victims("snli", ("infersent", "InferSent"), ("esim", "ESIM"), BERT)
+MNLI = victims("mnli", ("infersent", "InferSent"), ("esim", "ESIM"), BERT)
+# Of 1,000 test texts of MR and AG and of 2,000 and 1,744 of SNLI and MNLI 300 are attacked.
+MR_SHARE, AG_SHARE, SNLI_SHARE, MNLI_SHARE = 0.3, 0.3, 0.15, 0.172
 JIN2020 = {
-    "jin2020_mr": Study(MR, share=MR_SHARE),
-    "jin2020_snli": Study(SNLI, share=SNLI_SHARE),
+    "jin2020_mr": Study((*MR, *ablations(MR[0], 0.167)), share=MR_SHARE),
+    "jin2020_ag": Study(AG, share=AG_SHARE),
+    "jin2020_snli": Study((*SNLI, *ablations(SNLI[0], 0.185)), share=SNLI_SHARE),
+    "jin2020_mnli": Study(MNLI, share=MNLI_SHARE),
     "jin2020_mr_training": Study(
         trained(MR[0], 1464, 0.5, MR_SHARE), share=MR_SHARE, measured=False
     ),

@@ -11,7 +11,8 @@ configurations, from another checkpoint, over another encoder, on other copies o
 So is a row, and the table, where two rows rest on different parsers of one name or on different
 recipes (``study_origin.py``).
 ``--study huang2021`` is that of semantic parsers, with the options of ``semantic_study.py``, and
-``--study yoo2020`` that of searches, with the options of ``search_study.py``.
+``--study yoo2020`` that of searches, with the options of ``search_study.py``. ``--study jin2020``
+stands for the studies of TextFooler on every corpus, whose folders ``--folder`` holds.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import json
 import resource
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -41,6 +43,7 @@ from study_rows import ROOT, Copies, Row, Study, percent
 from study_tables import table
 
 OTHERS = {"huang2021": semantic_study, "yoo2020": search_study}
+JIN2020 = "jin2020"
 
 
 def run(command: list[str]) -> float:
@@ -224,10 +227,11 @@ def missing(study: Study, inputs: Inputs) -> list[str]:
     return [f"--{name}" for name in wanted if getattr(inputs, name) is None]
 
 
-def read_options() -> tuple[argparse.Namespace, Study, Inputs]:
-    """Return what the command line says, the study placed where it shall live."""
+def read_options() -> argparse.Namespace:
+    """Return what the command line says."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--study", choices=sorted([*STUDIES, *OTHERS]), required=True)
+    names = sorted([*STUDIES, *OTHERS, JIN2020])
+    parser.add_argument("--study", choices=names, required=True)
     parser.add_argument("--folder", type=Path, help="the treebank or corpus")
     parser.add_argument("--masked_lm", help="folder or name of the masked language model")
     parser.add_argument("--encoder", help="folder or name of the pretrained encoder")
@@ -245,43 +249,62 @@ def read_options() -> tuple[argparse.Namespace, Study, Inputs]:
     options = parser.parse_args()
     if options.seed is not None and options.home is None:
         parser.error("runs of another seed need a folder of their own: --home FOLDER")
-    study = STUDIES[options.study]
-    if options.home is not None:
-        study = study.elsewhere(options.home.resolve(), options.seed)
-    inputs = Inputs(
-        *(options.folder, options.masked_lm, options.encoder, options.vectors),
-        *(options.word_vectors, options.similarity),
-    )
-    if not options.table and (lacking := missing(study, inputs)):
-        parser.error(f"--study {options.study} needs {', '.join(lacking)} too")
-    return options, study, inputs
+    for _, study, inputs in () if options.table else asked_for(options):
+        if lacking := missing(study, inputs):
+            parser.error(f"--study {options.study} needs {', '.join(lacking)} too")
+    return options
+
+
+def asked_for(options: argparse.Namespace) -> Iterator[tuple[str, Study, Inputs]]:
+    """Yield each study that is asked for, where it shall live, by its name and with its inputs.
+
+    ``jin2020`` stands for one study or two of each corpus in the folder.
+    """
+    every = options.study == JIN2020
+    for name in (one for one in STUDIES if one.startswith(JIN2020)) if every else [options.study]:
+        study, folder = STUDIES[name], options.folder
+        if options.home is not None:
+            study = study.elsewhere(options.home.resolve(), options.seed)
+        if every and folder is not None:
+            folder = folder / name.split("_")[1]
+        inputs = (folder, options.masked_lm, options.encoder, options.vectors)
+        yield name, study, Inputs(*inputs, options.word_vectors, options.similarity)
 
 
 def main() -> None:
+    """Measure what is not there yet, then print the tables."""
     which = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     which.add_argument("--study")
     asked, others = which.parse_known_args()
     if asked.study in OTHERS:
         OTHERS[asked.study].main(others)
         return
-    options, study, inputs = read_options()
-    for row, gamma in () if options.table else study.cases:
+    options = read_options()
+    figures = []
+    for name, study, inputs in asked_for(options):
+        if not options.table:
+            measure(name, study, inputs, options)
+        print(*([f"\n{name}:\n"] if options.study == JIN2020 else []), table(name, study), sep="\n")
+        figures += kept(name, study)
+    print(without_origin(figures), end="")
+    if options.json:
+        print(json.dumps([{k: v for k, v in row.items() if k != "counts"} for row in figures]))
+
+
+def measure(name: str, study: Study, inputs: Inputs, options: argparse.Namespace) -> None:
+    """Train and attack the rows of a study that are asked for and not finished."""
+    for row, gamma in study.cases:
         wanted = not options.rows or row.name in options.rows
         if not wanted or (options.attacks and row.attack not in options.attacks):
             continue
-        agree([*kept(options.study, study, row, gamma), planned(row, gamma, inputs)])
+        agree([*kept(name, study, row, gamma), planned(row, gamma, inputs)])
         if "train" in options.steps:
             train(row, inputs)
         if "attack" in options.steps:
             own = planned(row, gamma, inputs)
-            agree([*kept(options.study, study, row, gamma), own])
+            agree([*kept(name, study, row, gamma), own])
             attack(study, row, gamma, inputs)
-            keep(options.study, study, row, gamma, own["origin"])
-    print(table(options.study, study))
-    print(without_origin(kept(options.study, study)), end="")
-    if options.json:
-        figures = kept(options.study, study)
-        print(json.dumps([{k: v for k, v in row.items() if k != "counts"} for row in figures]))
+            keep(name, study, row, gamma, own["origin"])
 
 
 if __name__ == "__main__":

@@ -54,10 +54,11 @@ def table(name: str, study: Study) -> str:
         return markdown(references(rows), rows)
     if name == "ewt_relations":
         return markdown(relations(rows), rows)
-    if name in ("jin2020_mr", "jin2020_snli"):
-        return markdown(ablations(rows, min(row.fraction or 1.0 for row in study.rows)), rows)
-    if name in ("jin2020_mr_training", "jin2020_snli_training"):
+    if name.startswith("jin2020") and name.endswith("_training"):
         return markdown(adversarial_training(rows, *names[:2]), rows)
+    if name.startswith("jin2020"):
+        shares = [row.fraction for row in study.rows if row.fraction is not None]
+        return markdown(TEXTFOOLER | (ablations(rows, min(shares)) if shares else {}), rows)
     if name in kinds:
         return markdown(kinds[name], rows)
     if name.startswith("zheng2020_table2"):
@@ -97,10 +98,15 @@ ATTACKS_ON_TEXTS = {
     "words changed %": number("changed_of_successes", digits=1),
     "queries": number(*QUERIES, digits=1),
 }
+# As Tables 3, 4, 6 and 7 of Jin et al. (2020).
+TEXTFOOLER = {
+    **{**ATTACKS_ON_TEXTS, "words a text": words_a_text, "similarity": similarity, **PERPLEXITIES},
+    "accuracy lost to the attack": lost,
+}
 
 
 def ablations(rows: Sequence[Figures], most: float) -> Columns:
-    """Show TextFooler on each classifier, as in Tables 3 and 4 of Jin et al. (2020), and ablations.
+    """Compare ablations with the whole attack, as Tables 8 and 9 of Jin et al. (2020).
 
     An ablation is compared with the whole attack on the same classifier, also where both may
     change a share of the words, ``most``: they visit one word after the other until they succeed,
@@ -120,9 +126,6 @@ def ablations(rows: Sequence[Figures], most: float) -> Columns:
 
     share = f"within {100 * most:.1f} % of the words"
     return {
-        **ATTACKS_ON_TEXTS,
-        **{"words a text": words_a_text, "similarity": similarity, **PERPLEXITIES},
-        "accuracy lost to the attack": lost,
         "lost, over the whole attack": lambda row: over_whole(row, counts),
         f"lost {share}": lambda row: shown(within(row).lost()),
         f"lost {share}, over the whole attack": lambda row: over_whole(row, within),

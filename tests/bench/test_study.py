@@ -296,6 +296,30 @@ def test_the_table_is_of_the_figures_of_its_folder(
     assert sum(line.startswith("|") for line in lines) == 2 + figures
 
 
+def test_the_study_of_textfooler_is_of_every_corpus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = []
+    monkeypatch.setattr(study, "measure", lambda *one: asked.append(one))
+    command = ["study.py", "--study", "jin2020", "--folder", "corpora", "--home", str(tmp_path)]
+    monkeypatch.setattr("sys.argv", command)
+    with pytest.raises(SystemExit):
+        study.main()
+    assert "needs --masked_lm, --encoder, --vectors" in capsys.readouterr().err
+    names = ("masked_lm", "encoder", "vectors", "word_vectors", "similarity")
+    given = [part for name in names for part in (f"--{name}", "there")]
+    monkeypatch.setattr("sys.argv", [*command, *given])
+    study.main()
+    folders = {name: inputs.folder for name, _, inputs, _ in asked}
+    corpora = ("mr", "ag", "snli", "mnli", "mr_training", "snli_training")
+    assert folders == {
+        f"jin2020_{name}": Path("corpora") / name.removesuffix("_training") for name in corpora
+    }
+    assert {one.home for _, one, *_ in asked} == {tmp_path}
+    out = capsys.readouterr().out
+    assert [line[:-1] for line in out.splitlines() if line.endswith(":")] == list(folders)
+
+
 def test_a_measurement_that_was_cut_off_is_not_whole(tmp_path: Path) -> None:
     nothing = dict.fromkeys(("perplexity", "word_similarity", "sentence_similarity"))
     assert qualities(tmp_path) == nothing

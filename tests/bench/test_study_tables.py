@@ -17,7 +17,15 @@ from study_cells import minutes, relative_speed, success
 from study_figures import copulas, kept, result
 from study_origin import agree, told_apart, without_origin
 from study_rows import ROOT, Row, Study
-from study_tables import ablations, adversarial_training, copies, defenses, markdown, table
+from study_tables import (
+    TEXTFOOLER,
+    ablations,
+    adversarial_training,
+    copies,
+    defenses,
+    markdown,
+    table,
+)
 
 
 def test_every_figure_belongs_to_a_row() -> None:
@@ -292,7 +300,7 @@ def test_ablations_are_compared_with_the_whole_attack_on_the_same_classifier() -
         row("cnn", "textfooler_random_17", [1, 1, 1, 0], [0.1, 0.1, 0.1, 0.0]),
         row("cnn", "textfooler_random_100", [0, 0, 0, 0], [0.3, 0.2, 0.25, 0.0]),
     ]
-    cells = ablations(rows, 0.2)
+    cells = TEXTFOOLER | ablations(rows, 0.2)
     over = [cells["lost, over the whole attack"](one) for one in rows]
     assert over[:2] == ["-", "-"]
     assert over[2].startswith("-50.0 [")
