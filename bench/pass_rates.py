@@ -46,7 +46,8 @@ def main() -> None:
     print("|---" * (2 + len(DRAWN)) + "|")
     for row in rates:
         shown = " | ".join(f"{row[name]:.1f}" for name in DRAWN)
-        print(f"| {row['constraint']} | {row['minimum'] or '-'} | {shown} |")
+        minimum = "-" if row["minimum"] is None else row["minimum"]
+        print(f"| {row['constraint']} | {minimum} | {shown} |")
     if options.json:
         print(json.dumps(rates))
 

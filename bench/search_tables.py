@@ -72,12 +72,12 @@ def successes(runs: Runs) -> str:
 def lengths(runs: Runs) -> str:
     """Show the mean queries of failures by length, and how they grow with it.
 
-    A success ends early; only a failure tells what the search takes of a text. The exponent leaves
-    out the texts of the first column: one or two of their words have candidates, if any.
+    A success ends early; only a failure tells what the search takes of a text. The second exponent
+    leaves out the texts of the first column: one or two of their words have candidates, if any.
     """
     spans = [f"{low} to {high - 1} words" for low, high in pairwise(LENGTHS)]
     heads = ["search", "failures", *spans, f"{LENGTHS[-1]} and more"]
-    heads.append(f"exponent, from {LENGTHS[1]} words on")
+    heads += ["exponent", f"exponent, from {LENGTHS[1]} words on"]
     rows = []
     for name, some in runs.items():
         failed = [one for one in some if not one.success]
@@ -85,8 +85,10 @@ def lengths(runs: Runs) -> str:
         queries = np.array([one.queries for one in failed])
         span = np.searchsorted(LENGTHS, words, side="right")
         means = [_mean(queries[span == place + 1], 0) for place in range(len(LENGTHS))]
-        long = words >= LENGTHS[1]
-        rows.append([name, str(len(failed)), *means, _shown(exponent(words[long], queries[long]))])
+        exponents = (
+            exponent(words[many], queries[many]) for many in (words > 0, words >= LENGTHS[1])
+        )
+        rows.append([name, str(len(failed)), *means, *map(_shown, exponents)])
     return _markdown(heads, rows)
 
 

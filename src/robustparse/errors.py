@@ -74,8 +74,11 @@ class ProcessDiedError(RuntimeError):
 
 
 def reason(error: BaseException, most: int = 120) -> str:
-    """Return what a library's error says, on one line cut to ``most``, or its class."""
-    return " ".join(str(error).split())[:most] or type(error).__name__
+    """Return what a library's error says, on one line cut after ``most``, or its class."""
+    said = " ".join(str(error).split())
+    if len(said) > most:
+        said = f"{said[:most].rpartition(' ')[0] or said[:most]} ..."
+    return said or type(error).__name__
 
 
 def optional_library(name: str, key: str, remedy: str) -> Any:

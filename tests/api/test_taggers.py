@@ -169,7 +169,7 @@ def test_an_attack_by_tags_on_utterances(
     with pytest.raises(SystemExit) as end:
         main([*command, "--out", str(tmp_path / "bare")])
     assert end.value.code == 2
-    assert "give --tagger" in capsys.readouterr().err
+    assert "give attack or augment --tagger" in capsys.readouterr().err
     main([*command, "--out", str(tmp_path / "out"), "--tagger", "nltk"])
     lines = (tmp_path / "out" / "examples.jsonl").read_text().splitlines()
     changed = [line["tokens"][at] for line in map(json.loads, lines) for at in line["edited"]]

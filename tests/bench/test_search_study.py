@@ -79,11 +79,13 @@ def test_tables_by_hand() -> None:
         ["UNK", "3", "33.3", "21.3", "25.0", "19.5", "0.0", *["33.3"] * 5],
     ]
     greedy, unknown = cells(lengths(RUNS))
-    assert greedy == ["greedy", "1", "-", "-", "101", "-", "-"]
+    assert greedy == ["greedy", "1", "-", "-", "101", "-", "-", "-"]
     assert unknown[:6] == ["UNK", "2", "-", "13", "26", "-"]
-    assert unknown[6].startswith("1.00 [")
+    assert unknown[6] == unknown[7]
+    assert unknown[7].startswith("1.00 [")
     (short,) = cells(lengths({"UNK": [*RUNS["UNK"], one(3, 4, 1, 999, False)]}))
-    assert (short[1:3], short[6]) == (["3", "999"], unknown[6])  # too short for the exponent
+    assert (short[1:3], short[7]) == (["3", "999"], unknown[7])  # too short for the second exponent
+    assert short[6].startswith("-")
     # Only the first text is beaten by both.
     known = {"greedy": {"texts": 1, "similarity": 0.9126, "perplexity": 20.04}}
     assert cells(qualities(RUNS, known)) == [

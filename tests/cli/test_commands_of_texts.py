@@ -194,7 +194,7 @@ def test_what_texts_do_not_have_is_named(made, tmp_path, capsys):
     error = mistake(capsys, *arguments)
     assert f"{made / 'test.tsv'}:1: " in error
     assert "no tag for every word, which AttackableTags needs" in error
-    assert "texts have no tags: give --tagger, or set" in error
+    assert "texts have no tags: give attack or augment --tagger, or set" in error
     assert "column" not in error
 
 

@@ -11,6 +11,7 @@ from robustparse.errors import InputError
 from robustparse.evaluation.significance import AttackedCounts
 from robustparse.reports.folders import AttackFolder
 from robustparse.reports.page import Contents, render_report
+from robustparse.reports.tables.recipes import recipes
 from robustparse.tasks.task import named
 
 MORE = {
@@ -138,3 +139,39 @@ def test_mistakes_are_named(change):
         page(one={**MORE, **change})
     assert error.value.path == "one/summary.json"
     assert error.value.found.startswith("not as `robustparse attack` writes it")
+
+
+def attacked(name: str, settings: Any) -> AttackFolder:
+    counts = AttackedCounts((3,), (3,), (0,))
+    run = {"settings": settings}
+    return AttackFolder(name, named("dependency"), summary(90.0, 70.0), counts, Path(name), run)
+
+
+def recipe(minimum: float) -> dict[str, Any]:
+    ranking = {"class_path": "a.Ranking", "init_args": {"words": "all", "flip": True}}
+    search = {"class_path": "a.Search", "init_args": {"ranking": ranking, "among": [1, None]}}
+    near = {"class_path": "a.Near", "init_args": {"model": "folder/<b>", "minimum": minimum}}
+    parts = {"search": search, "constraints": [{"class_path": "a.Stop"}, near]}
+    return {"class_path": "a.Attack", "init_args": {**parts, "goal": None, "seed": 3}}
+
+
+def test_what_attacked_is_on_the_page_once_for_equal_settings():
+    same = [attacked("one", recipe(0.5)), attacked("two", recipe(0.5))]
+    (table,) = recipes(same)
+    assert table.rows == [
+        ("search", ["Search", "ranking: Ranking (words: all, flip: true), among: [1, null]"]),
+        ("constraints", ["Stop", ""]),
+        ("constraints", ["Near", "model: folder/<b>, minimum: 0.5"]),
+        ("seed", ["3", ""]),
+    ]
+    assert table.title == ""
+    found = Page(render_report(Contents([*same, attacked("three", recipe(0.7))])))
+    assert {"one, two", "model: folder/<b>, minimum: 0.7"} <= {*found.texts}
+    assert "What attacked" not in page(one=MORE).text
+
+
+@pytest.mark.parametrize("settings", [3, {"init_args": [1]}, {"init_args": {"a": {"b": 1}}}])
+def test_settings_that_attack_does_not_write_are_named(settings):
+    with pytest.raises(InputError) as error:
+        recipes([attacked("one", settings)])
+    assert (error.value.path, error.value.key) == ("one/run.json", "settings")

@@ -48,6 +48,7 @@ from robustparse.reports.tables.perturbed import (
     read_scored,
     summarize_perturbed,
 )
+from robustparse.reports.tables.recipes import recipes
 from robustparse.reports.training import FILE as METRICS
 from robustparse.reports.training import read_training
 from robustparse.tasks.task import Task
@@ -209,6 +210,7 @@ def _part(part: Contents) -> dict[str, Any]:
         "losses": losses_of(rows),
         "sentences": _drawn_sentences(rows),
         "sections": part.sections,
+        "recipes": recipes(rows),
     }
 
 

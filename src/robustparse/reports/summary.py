@@ -83,8 +83,9 @@ def _what_was_done(rows: Sequence[AttackFolder]) -> str:
 def _what_it_cost(row: AttackFolder) -> str:
     if row.before is None or row.after is None:
         return ""
-    rate = row.summary["success_rate"]
-    worse = "" if rate is None else f"; {rate:.0f} % of the sentences got worse"
+    rate, skipped = row.summary["success_rate"], row.summary.get("n_skipped", 0)
+    attacked = f" {row.summary['n_sentences'] - skipped} attacked" if skipped else ""
+    worse = "" if rate is None else f"; {rate:.0f} % of the{attacked} sentences got worse"
     return (
         f"On the original sentences “{row.name}” has {score_label(row.task.headline)} "
         f"{row.before:.1f}, on the perturbed ones {row.after:.1f}{worse}."

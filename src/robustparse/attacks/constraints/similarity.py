@@ -226,7 +226,7 @@ class SentenceSimilarity(TextSimilarity):
                 key="similarity: model",
                 expected=_FOLDER,
                 remedy="save one with `SentenceTransformer.save`, or name one of the hub and set "
-                "`download: true`",
+                "`download: true` next to it in a copy of the recipe",
             ) from error
 
 
