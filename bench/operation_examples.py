@@ -8,7 +8,6 @@ shown of which an operation makes a copy that keeps all slots and differs in its
 """
 
 import argparse
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
@@ -51,10 +50,7 @@ for these judges.
 
 def operation_of(name: str, options: argparse.Namespace) -> Perturbation:
     """Make an operation with what it needs."""
-    given = operation(name, options)
-    kind = "".join(part.capitalize() for part in name.split("_"))
-    part = {"class_path": f"robustparse.perturbations.{kind}"}
-    found: Perturbation = made(Perturbation, part if given == name else json.loads(given)[0])
+    found: Perturbation = made(Perturbation, operation(name, options))
     return found
 
 

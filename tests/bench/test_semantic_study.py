@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import operation_examples
 import semantic_study
 import study
 from robustparse.cli.common.operations import with_operations
@@ -35,6 +36,7 @@ def test_operations_are_classes(name: str, options: Namespace) -> None:
     (part,) = json.loads(found.removeprefix("--operations="))
     kind = "".join(word.capitalize() for word in name.split("_"))
     assert part["class_path"].rpartition(".")[2] == kind
+    assert type(operation_examples.operation_of(name, options)).__name__ == kind
 
 
 @pytest.fixture

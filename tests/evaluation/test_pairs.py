@@ -9,8 +9,8 @@ import torch
 
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
-from robustparse.evaluation.pairs import check_originals, pair_scores, read_pairs
-from robustparse.models import LSTMEncoder, ModelVictim, Seq2Seq
+from robustparse.evaluation.pairs import check_originals, pair_scores, pairs_report, read_pairs
+from robustparse.models import LSTMEncoder, ModelVictim, Seq2Seq, TranX
 from robustparse.tasks.classification import ClassificationTask
 from robustparse.tasks.dependency import DependencyTask
 from robustparse.tasks.semantic import SemanticTask
@@ -69,14 +69,40 @@ def test_measures_by_hand(tmp_path: Path):
     assert worst == pytest.approx(60.0)
 
 
-def test_a_row_that_lost_a_word_of_its_answer(tmp_path: Path):
-    rows = [("right a", "right x", "x"), ("right x", "right x c", "x"), ("wrong x", "wrong x", "x")]
+FORM = "job ( ANS ) , loc ( ANS , s0 )"
+
+
+class Slotted(ClassificationTask):
+    """A task whose answers need the slot of a text, if it has one."""
+
+    def needed(self, example: Example) -> frozenset[str]:
+        return frozenset({"s0"} & {*example.sentence.words})
+
+
+def test_a_row_that_lost_what_its_answer_needs(tmp_path: Path):
+    texts = (
+        *("right a\tright x s0", "right s0\tright x s0"),  # one has lost the slot
+        *("right a\tright a", "wrong s0\twrong s0", "right s0\twrong s0"),
+    )
+    rows = [(*text.split("\t"), "x") for text in texts]
     pairs = read_pairs(write(tmp_path, {"deletion": rows}), ClassificationTask())
-    scores = pair_scores(Honest(), pairs)[0]["deletion"]
-    third = 100 / 3
-    found = (scores.standard_accuracy, scores.perturbation_accuracy)
-    assert found == pytest.approx((2 * third, 2 * third))
-    assert (scores.answerable, scores.attainable) == pytest.approx((50.0, third))
+    victim = Honest()
+    victim.task = Slotted()
+    scores = pair_scores(victim, pairs)[0]["deletion"]
+    assert (scores.standard_accuracy, scores.perturbation_accuracy) == pytest.approx((60.0, 80.0))
+    assert (scores.answerable, scores.attainable) == pytest.approx((75.0, 40.0))
+
+
+def test_a_form_outside_the_grammar_is_named_by_its_file_and_line(tmp_path: Path):
+    nested = "job ( ANS ) , loc ( ANS , loc ( ANS , s0 ) )"
+    rows = [("a s0", "a", FORM), ("a s0 b", "a", FORM), ("b", "a", nested)]
+    folder = write(tmp_path, {"insertion": rows})
+    original = read_pairs(folder, SemanticTask())["insertion"][0].original
+    known = Vocabulary.from_examples([original], min_count=1)
+    parser = TranX(LSTMEncoder(5, 0, 4, 6, 1), vocabulary=known)
+    with pytest.raises(InputError) as error:
+        pairs_report(ModelVictim([parser]), folder, [original])
+    assert (error.value.path, error.value.line) == (str(folder / "insertion.tsv"), 3)
 
 
 def test_success_counts_rows_whose_gold_loss_has_grown(tmp_path: Path):

@@ -84,6 +84,7 @@ PAIRS = {
         ("( lambda $0 e ( a $0 ) )", "( lambda $1 e ( a $1 ) )", True, False),
         ("( lambda $0 e ( a $0 ) )", "( lambda $0 i ( a $0 ) )", True, False),
         ("( lambda $0 e ( a $0 ) )", "( lambda $0 e ( a $1 ) )", False, False),
+        ("( lambda $1 e ( a $0 ) )", "( lambda $0 e ( a $0 ) )", False, False),
         ("( = x y )", "( = y x )", True, False),
         ("( next_to:t x y )", "( next_to:t y x )", True, False),
         ("( < x y )", "( < y x )", False, False),

@@ -24,6 +24,7 @@ from robustparse.perturbations import (
     Rewording,
     Typos,
 )
+from robustparse.perturbations.back_translation import BackTranslation, TranslationCommand
 from robustparse.perturbations.perturbation import NEW, draw_rewordings, plain_name
 from robustparse.types import Example, Sentence
 from sample_runs import sentences
@@ -225,6 +226,10 @@ def test_names_say_what_differs_from_the_defaults() -> None:
     assert FinalStop().name == "final_stop"
     assert Typos(edits=["swap"], fraction=0.15).name == "typos(edits=['swap'])"
     assert Casing(to="lower").name == "casing(to=lower)"
+    there = [TranslationCommand(["apertium", "eng-spa"])]
+    name = BackTranslation(there, there, cache=None).name
+    translators = "there=[TranslationCommand], back=[TranslationCommand]"
+    assert name == f"back_translation({translators}, cache=None)"
 
 
 def test_the_page_shows_what_they_do() -> None:

@@ -88,9 +88,18 @@ def test_tokens_that_a_parser_never_saw_are_warned_of():
     assert "(b)" in warning
     assert "2 utterances" in warning
     assert not list(TASK.warnings([example()], "x.tsv", [*known, "b"]))
+    # A variable of another name means the same.
+    assert not list(
+        TASK.warnings([example(form("( lambda $7 e ( a $7 ) )"))], "x.tsv", [*known, "lambda", "e"])
+    )
     # "b" is a word of the utterance.
     assert not list(SemanticTask(copy=True).warnings([example()], "x.tsv", known))
     assert "(c)" in next(SemanticTask(copy=True).warnings([example(form("c"))], "x.tsv", known))
+
+
+def test_a_form_needs_the_slots_that_its_utterance_holds():
+    one = Example(0, Sentence(("job", "in", "areaid0")), form("job ( ANS ) , loc ( areaid0 , c1 )"))
+    assert TASK.needed(one) == {"areaid0"}
 
 
 def write(path: Path, *rows: str) -> Path:

@@ -23,6 +23,7 @@ from robustparse.errors import InputError
 from robustparse.evaluation.clean import AnsweringVictim, predictions
 from robustparse.files import read_lines
 from robustparse.metrics import percent
+from robustparse.models.base import Model
 from robustparse.models.victim import ModelVictim
 from robustparse.tasks.task import Task
 from robustparse.types import Example, Sentence
@@ -46,8 +47,8 @@ class PairScores:
         standard_accuracy, perturbation_accuracy, robust_accuracy, blackbox_success_rate: see the
             module; the last is None for victims without a loss.
         changed: perturbation accuracy of the rows whose two texts differ.
-        answerable: perturbation accuracy of the rows that hold every word of the answer which the
-            original holds, such as the slots of a logical form.
+        answerable: perturbation accuracy of the rows that hold every word of the original which the
+            answer needs (`Task.needed`), such as the slots of a logical form.
         deduplicated: perturbation accuracy of different rows.
         attainable: the rows that are `answerable` and whose original is answered rightly: the
             perturbation accuracy of a victim that loses nothing but what a text no longer says.
@@ -122,9 +123,13 @@ def check_originals(
 
 
 class _Outcome(NamedTuple):
-    """What a victim makes of a pair; ``grown`` is whether the gold answer's loss has."""
+    """What a victim makes of a pair; ``grown`` is whether the gold answer's loss has.
+
+    ``answerable`` is whether the perturbed text holds what the answer needs.
+    """
 
     pair: Pair
+    answerable: bool
     before: bool
     after: bool
     grown: bool | None
@@ -153,7 +158,8 @@ def pair_scores(
     def outcome(pair: Pair) -> _Outcome:
         after, before = (rows_of[_text(each), str(each.gold)] for each in pair)
         grown = None if losses is None else bool(losses[after] > losses[before])
-        return _Outcome(pair, right[before], right[after], grown)
+        held = victim.task.needed(pair.original) <= set(_words(pair.perturbed))
+        return _Outcome(pair, held, right[before], right[after], grown)
 
     outcomes = {name: [outcome(pair) for pair in rows] for name, rows in pairs.items()}
     scores = {name: _scores(rows) for name, rows in outcomes.items()}
@@ -177,10 +183,13 @@ def pairs_report(
         examples: the originals.
 
     Raises:
-        InputError: see `read_pairs` and `check_originals`.
+        InputError: see `read_pairs` and `check_originals`; or a row's answer is none that the model
+            could have learnt, so that it has no loss.
     """
     pairs = read_pairs(folder, victim.task)
     check_originals(pairs, folder, examples)
+    if (model := _with_losses(victim)) is not None:
+        _check_answers(model, pairs, folder)
     scores, worst = pair_scores(victim, pairs)
     rows = {name: asdict(one) for name, one in scores.items()}
     return {"perturbed_files": rows, "worst_case": worst}
@@ -188,10 +197,24 @@ def pairs_report(
 
 def _losses(victim: AnsweringVictim, examples: Sequence[Example]) -> list[float] | None:
     """Return the losses of gold answers, where one model is the victim."""
-    if not isinstance(victim, ModelVictim) or len(victim.models) > 1:
+    if _with_losses(victim) is None:
         return None
-    losses: list[float] = victim.losses(examples).tolist()
+    losses: list[float] = victim.losses(examples).tolist()  # type: ignore[attr-defined]
     return losses
+
+
+def _with_losses(victim: AnsweringVictim) -> Model | None:
+    """Return the model that is the victim, unless it is none or several."""
+    return victim.models[0] if isinstance(victim, ModelVictim) and len(victim.models) == 1 else None
+
+
+def _check_answers(model: Model, pairs: Mapping[str, Sequence[Pair]], folder: str | Path) -> None:
+    for name, rows in pairs.items():
+        try:
+            model.gold_columns([row.perturbed for row in rows], "none")
+        except InputError as error:
+            error.path = str(Path(folder) / f"{name}.tsv")
+            raise
 
 
 def _right(task: Task, answer: object, example: Example) -> bool:
@@ -205,7 +228,7 @@ def _scores(rows: Sequence[_Outcome]) -> PairScores:
     before = np.array([row.before for row in rows])
     grown = None if rows[0].grown is None else np.array([row.grown for row in rows])
     changed = np.array([_words(row.pair.perturbed) != _words(row.pair.original) for row in rows])
-    answerable = np.array([_answerable(row.pair) for row in rows])
+    answerable = np.array([row.answerable for row in rows])
     first = {(*map(_text, row.pair), str(row.pair.original.gold)): i for i, row in enumerate(rows)}
     return PairScores(
         rows=len(rows),
@@ -242,8 +265,3 @@ def _text(example: Example) -> tuple[Words, Words]:
 
 def _words(example: Example) -> Words:
     return example.sentence.words
-
-
-def _answerable(pair: Pair) -> bool:
-    needed = set(_words(pair.original)) & set(str(pair.original.gold).split())
-    return needed <= set(_words(pair.perturbed))

@@ -91,7 +91,8 @@ def _bound(tree: Tree, names: Mapping[str, str], depth: int = 0) -> Tree:
         return names.get(tree, tree)
     head, children = tree[0], tree[1:]
     if head in BINDERS and children and isinstance(children[0], str) and children[0][0] == "$":
-        names, depth = {**names, children[0]: f"${depth}"}, depth + 1
+        # No token of a form holds this character: a free variable of any name stays another one.
+        names, depth = {**names, children[0]: f"\0{depth}"}, depth + 1
         typed = head == "lambda" and len(children) == 3
         children = (children[0], *children[2 if typed else 1 :])
     return (head, *(_bound(child, names, depth) for child in children))

@@ -65,11 +65,22 @@ class Perturbation(ABC):
         """What tables call it: its class and the settings that differ from the defaults."""
         kind = plain_name(type(self))
         settings = [
-            f"{name}={value}"
+            f"{name}={_told(value)}"
             for name, parameter in inspect.signature(type(self)).parameters.items()
             if (value := getattr(self, name, parameter.default)) != parameter.default
         ]
         return f"{kind}({', '.join(settings)})" if settings else kind
+
+
+def _told(value: object) -> str:
+    """Write a setting; a part, or one in a list, is told by its class."""
+    if isinstance(value, list):
+        return f"[{', '.join(repr(one) if _is_plain(one) else _told(one) for one in value)}]"
+    return str(value) if _is_plain(value) else type(value).__name__
+
+
+def _is_plain(value: object) -> bool:
+    return value is None or isinstance(value, str | int | float)
 
 
 def plain_name(operation: type[Perturbation]) -> str:

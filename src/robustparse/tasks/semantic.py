@@ -87,12 +87,15 @@ class SemanticTask(TextTask):
         """
         raw = raw_utterance(example)
         parsed = tuple(words) if raw is None else raw.parsed(words)
-        needed = slots_in(example.gold.split()) & set(example.sentence.words)
         same = raw is not None and parsed in (example.sentence.words, raw.parsed(raw.words))
-        if same or not parsed or not needed <= set(parsed):
+        if same or not parsed or not self.needed(example) <= set(parsed):
             return None
         block = example.block if raw is None else ""
         return replace(example, sentence=Sentence(parsed), block=block)
+
+    def needed(self, example: Example) -> frozenset[str]:
+        """Return the slots of the form that the utterance holds."""
+        return frozenset(slots_in(example.gold.split()).intersection(example.sentence.words))
 
     def concatenated(self, first: Example, second: Example, separator: str) -> Example:
         """See `Task.concatenated`; the forms are joined by `NEXT_FORM`."""
@@ -135,9 +138,16 @@ class SemanticTask(TextTask):
             )
 
     def _new(self, example: Example, known: Set[str]) -> set[str]:
-        """Return the tokens of a form that are neither known nor can be copied."""
-        words = example.sentence.words if self.copy else ()
-        return set(example.gold.split()).difference(known, words)
+        """Return the tokens of a form that are neither known nor can be copied.
+
+        Variables are not among them: a form means the same with other names.
+        """
+        words, leaf = (
+            example.sentence.words if self.copy else (),
+            language_named(example.gold.language).leaf,
+        )
+        unknown = set(example.gold.split()).difference(known, words)
+        return {token for token in unknown if leaf(token) != "Variable"}
 
     def correct(
         self, answer: LogicalForm, example: Example, counted: NDArray[np.bool_]

@@ -128,6 +128,13 @@ class Task(Protocol):
         """
         return replace(example, sentence=reworded(example.sentence, words, origins))
 
+    def needed(self, example: Example) -> frozenset[str]:
+        """Return the words of a text without which its gold answer can only be guessed.
+
+        By default there are none.
+        """
+        return frozenset()
+
     def concatenated(self, first: Example, second: Example, separator: str) -> Example:
         """Join two examples, with a separator between their sentences, into one to train on.
 
