@@ -279,6 +279,30 @@ jobs	job	job ( ANS )	{}
 """
 
 
+def test_others_are_drawn_in_place_of_those_without_a_copy(tmp_path, capsys):
+    data, out = tmp_path / "forms.tsv", tmp_path / "copies.tsv"
+    # Deletion leaves single words alone; 4 of 10 utterances have more.
+    words = [f"show the w{number}" if number % 3 == 0 else "show" for number in range(10)]
+    data.write_text("".join(f"{one}\tjob ( ANS )\n" for one in words))
+    options = ["augment", "--task", "semantic", "--data", str(data), "--operations", "deletion"]
+    options += ["--out", str(out), "--fraction"]
+    for wanted in (1, 3, 4, 5):
+        main([*options, str(wanted / 10)])
+        found = out.read_text().splitlines()
+        assert len(found) == min(wanted, 4)
+        # No more are drawn than needed, in the order of growing fractions.
+        tried = summary(out)["n_examples"]
+        drawn = draw_fraction([1] * 10, tried / 10, "sentences", 0)
+        fewer = draw_fraction([1] * 10, (tried - 1) / 10, "sentences", 0) if tried > 1 else []
+        having = [sum(number % 3 == 0 for number in some) for some in (drawn, fewer)]
+        assert having[0] == len(found)
+        assert wanted > 4 or having[1] < wanted
+    main([*options, "0.5", "--keep", "all"])
+    assert len(out.read_text().splitlines()) == 5
+    main([*options, "0.5", "--limit", "5"])
+    assert summary(out)["n_examples"] == 5
+
+
 def test_raw_utterances_are_reworded_into_copies_and_pairs(tmp_path, capsys):
     data = tmp_path / "raw.tsv"
     data.write_text(RAW)

@@ -8,6 +8,7 @@ attack runs in a folder next to the copies, where it resumes after a stop.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -78,7 +79,8 @@ def augment(
             is drawn for each sentence.
         task: with operations, the task of the data, such as ``semantic``, where the ending of their
             name does not tell.
-        fraction: copy only this fraction of the sentences, drawn at random by the seed.
+        fraction: copy only this fraction of the sentences, drawn at random by the seed. Of those
+            that operations cannot change another one takes the place, if only changes are kept.
         tokens: instead of a fraction of the sentences, draw sentences until they hold this
             fraction of the words.
         similarity: leave out copies that operations make and that are less similar to their
@@ -113,7 +115,7 @@ def augment(
     if operations is not None and attack is None and checkpoint is None:
         kind = task_of(data) if task is None else named(task)
         _check_out(copies, data, kind)
-        _write_perturbed(copies, _Perturbed(kind, operations, file, similarity), keep)
+        _write_perturbed(copies, _Perturbed(kind, operations, file, similarity, keep), keep)
     elif similarity is not None:
         raise InputError("is for operations only", key="--similarity", remedy=IN_ATTACKS)
     elif operations is None and attack is not None and checkpoint is not None:
@@ -137,6 +139,8 @@ class _Perturbed:
         operations: of which one is drawn for each example.
         file: of the examples.
         similarity: judges the copies, see `augment`.
+        keep: see `augment`; where only copies are written, further examples are drawn in place of
+            those without one (Huang et al. 2021), as long as there are any.
     """
 
     def __init__(
@@ -145,13 +149,19 @@ class _Perturbed:
         operations: Sequence[Perturbation],
         file: DataFile,
         similarity: TextSimilarity | None,
+        keep: Keep,
     ) -> None:
         if file.tagger is not None:
             raise InputError("is for attacks only", key="--tagger", remedy="leave it out")
         self.task, self.file, self.similarity = task, file, similarity
         self.operations = [one.name for one in operations]
-        self._examples = file.read(task)
-        made = list(perturbed(task, operations, self._examples, file.seed, tries=TRIES))
+        self._examples = new = file.read(task)
+        wanted, made = len(new), list[Copy]()
+        while new:
+            made += perturbed(task, operations, new, file.seed, tries=TRIES)
+            missing = wanted - len(made) if keep == "changed" else 0
+            new = self._further(missing)
+            self._examples = sorted([*self._examples, *new], key=lambda example: example.id)
         kept = self._similar(made)
         self._kept = {copy.example.id: copy.example for copy in kept}
         self.counts = {
@@ -159,6 +169,16 @@ class _Perturbed:
             "n_without_copy": len(self._examples) - len(made),
             "n_dissimilar": len(made) - len(kept),
         }
+
+    def _further(self, count: int) -> list[Example]:
+        """Return the next examples of the order in which the file's are drawn."""
+        if not count or self.file.limit is not None or self.file.unit != "sentences":
+            return []
+        whole = len(replace(self.file, fraction=1.0).read(self.task))
+        fraction = min(1.0, (len(self._examples) + count) / whole)
+        drawn = replace(self.file, fraction=fraction).read(self.task)
+        known = {example.id for example in self._examples}
+        return [example for example in drawn if example.id not in known]
 
     def _similar(self, made: Sequence[Copy]) -> Sequence[Copy]:
         if self.similarity is None:
