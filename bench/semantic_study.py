@@ -117,10 +117,12 @@ def train(row: Row, options: argparse.Namespace) -> None:
     elif made := copies(row, options):
         command += ["--data.init_args.augmented_files", json.dumps([*map(str, made)])]
         command += ["--data.init_args.vocabulary_of", "merged"]
+    whole = not (row.folder / "last.ckpt").exists()
     begin = time.perf_counter()
     run(command)
     seconds = time.perf_counter() - begin
-    write_text(row.seconds, json.dumps(round(seconds)) + "\n")
+    if whole:  # what came before a stop took seconds too, which nobody knows
+        write_text(row.seconds, json.dumps(round(seconds)) + "\n")
 
 
 def as_many_passes(row: Row, options: argparse.Namespace, passes: float) -> list[str]:

@@ -9,7 +9,7 @@ import torch
 
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
-from robustparse.evaluation.pairs import check_originals, pair_scores, pairs_report, read_pairs
+from robustparse.evaluation.pairs import check_originals, checked_pairs, pair_scores, read_pairs
 from robustparse.models import LSTMEncoder, ModelVictim, Seq2Seq, TranX
 from robustparse.tasks.classification import ClassificationTask
 from robustparse.tasks.dependency import DependencyTask
@@ -101,7 +101,7 @@ def test_a_form_outside_the_grammar_is_named_by_its_file_and_line(tmp_path: Path
     known = Vocabulary.from_examples([original], min_count=1)
     parser = TranX(LSTMEncoder(5, 0, 4, 6, 1), vocabulary=known)
     with pytest.raises(InputError) as error:
-        pairs_report(ModelVictim([parser]), folder, [original])
+        checked_pairs(ModelVictim([parser]), folder, [original])
     assert (error.value.path, error.value.line) == (str(folder / "insertion.tsv"), 3)
 
 

@@ -16,7 +16,7 @@ from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.errors import InputError
 from robustparse.evaluation.clean import predictions, scores_of, write_answers
 from robustparse.evaluation.lines import SCORES
-from robustparse.evaluation.pairs import pairs_report
+from robustparse.evaluation.pairs import checked_pairs, pairs_report
 from robustparse.evaluation.perturbed import perturbed_scores
 from robustparse.files import make_folder, write_text
 from robustparse.metrics import PunctuationPolicy
@@ -85,11 +85,12 @@ def evaluate(
     examples = file.examples(opened, punctuation)
     _warn(opened.warnings(examples, data, punctuation, None if list_all else MOST_LISTED))
     folder = None if out is None else make_folder(Path(out))
+    pairs = None if perturbed_files is None else checked_pairs(opened, perturbed_files, examples)
     answers, task = list(predictions(opened, examples)), opened.task
     scores = scores_of(task, answers, examples, punctuation)
     noisy = perturbed_scores(opened, examples, answers, perturbed or [], seed, punctuation)
     blind = {} if hypothesis_only is None else _blind(hypothesis_only, device, examples)
-    pairs = {} if perturbed_files is None else pairs_report(opened, perturbed_files, examples)
+    reworded = {} if pairs is None else pairs_report(opened, pairs)
     if folder is not None:
         write_answers(folder / f"predictions{task.ending(data)}", task, examples, answers)
         about = {"task": task.name, "checkpoints": names, "data": data, **_counts(examples)}
@@ -97,8 +98,8 @@ def evaluate(
         noise = {"seed": seed, "perturbed": noisy} if noisy else {}
         premise = {"hypothesis_only": {"checkpoint": hypothesis_only, **blind}} if blind else {}
         own = {**about, **passes, "mean": mean, **scores}
-        write_scores(folder / SCORES, {**own, **premise, **noise, **pairs})
-    _print({Path(names[0]).stem: scores, "hypothesis only": blind, **noisy}, pairs)
+        write_scores(folder / SCORES, {**own, **premise, **noise, **reworded})
+    _print({Path(names[0]).stem: scores, "hypothesis only": blind, **noisy}, reworded)
 
 
 def _print(rows: dict[str, Any], pairs: dict[str, Any]) -> None:

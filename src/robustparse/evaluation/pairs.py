@@ -172,10 +172,10 @@ def pair_scores(
     return scores | averages, percent(sum(worst.values()), len(worst))
 
 
-def pairs_report(
+def checked_pairs(
     victim: AnsweringVictim, folder: str | Path, examples: Sequence[Example]
-) -> dict[str, Any]:
-    """Return what ``scores.json`` says of a folder of perturbed texts.
+) -> dict[str, list[Pair]]:
+    """Read a folder of perturbed texts that a victim is to answer.
 
     Args:
         victim: answers all texts.
@@ -190,6 +190,11 @@ def pairs_report(
     check_originals(pairs, folder, examples)
     if (model := _with_losses(victim)) is not None:
         _check_answers(model, pairs, folder)
+    return pairs
+
+
+def pairs_report(victim: AnsweringVictim, pairs: Mapping[str, Sequence[Pair]]) -> dict[str, Any]:
+    """Return what ``scores.json`` says of a folder of perturbed texts."""
     scores, worst = pair_scores(victim, pairs)
     rows = {name: asdict(one) for name, one in scores.items()}
     return {"perturbed_files": rows, "worst_case": worst}

@@ -22,7 +22,7 @@ from robustparse.data.datamodule import SAMPLE
 from robustparse.data.fractions import draw_fraction
 from robustparse.evaluation.clean import evaluate
 from robustparse.evaluation.lines import SCORES
-from robustparse.evaluation.pairs import pairs_report
+from robustparse.evaluation.pairs import checked_pairs, pairs_report
 from robustparse.evaluation.perturbed import perturbed
 from robustparse.files import make_folder, written
 from robustparse.models.load import load
@@ -150,7 +150,9 @@ def _score(checkpoint: Path, pairs: Path, seed: int) -> None:
     model = load(checkpoint)
     test, task = model.task.sample(seed, "test"), model.task
     about = {"task": task.name, "checkpoints": [checkpoint.name], "data": SAMPLE, "seed": seed}
-    scores = {**evaluate([model], test), **pairs_report(ModelVictim([model]), pairs, test)}
+    victim = ModelVictim([model])
+    reworded = pairs_report(victim, checked_pairs(victim, pairs, test))
+    scores = {**evaluate([model], test), **reworded}
     write_scores(checkpoint.parent / SCORES, {**about, "n_sentences": len(test), **scores})
 
 
