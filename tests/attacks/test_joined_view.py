@@ -5,6 +5,7 @@ import pytest
 from attack_fakes import FakeVictim
 
 from robustparse.attacks.candidates.generator import Slot
+from robustparse.attacks.constraints.bert_score import BERTScore
 from robustparse.attacks.constraints.edits import EditBudget
 from robustparse.attacks.constraints.sentence_constraint import Edit
 from robustparse.attacks.constraints.similarity import SentenceSimilarity
@@ -75,11 +76,29 @@ def test_taggers_read(monkeypatch: pytest.MonkeyPatch, view: View, read: str) ->
     assert masks[0].tolist() == [True, True]
 
 
+@pytest.mark.parametrize(("view", "context"), [("text", ""), ("joined", "a b c d e f ")])
+def test_whole_texts_are_compared(
+    monkeypatch: pytest.MonkeyPatch, view: View, context: str
+) -> None:
+    seen: list[tuple[str, str]] = []
+
+    def scores(pairs: list[tuple[tuple[str, ...], tuple[str, ...]]]) -> list[float]:
+        seen.extend((" ".join(changed), " ".join(original)) for changed, original in pairs)
+        return [1.0] * len(pairs)
+
+    score = BERTScore("none", view=view)
+    monkeypatch.setattr(score, "_scores", scores)
+    monkeypatch.setattr(score, "_fits", lambda texts: np.ones(len(texts), dtype=np.bool_))
+    assert score.admits([EDIT]).tolist() == [True]
+    assert seen == [(f"{context}x V W", f"{context}x y z")]
+
+
 def test_another_view_is_refused() -> None:
     for build in (
         lambda: EditBudget(view="both"),  # type: ignore[arg-type]
         lambda: SentenceSimilarity("none", view="both"),  # type: ignore[arg-type]
         lambda: TaggerTag(view="both"),  # type: ignore[arg-type]
+        lambda: BERTScore("none", view="both"),  # type: ignore[arg-type]
     ):
         with pytest.raises(InputError) as caught:
             build()

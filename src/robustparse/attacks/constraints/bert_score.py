@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
@@ -27,7 +27,7 @@ from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice, check_least
 from robustparse.files import read_text
 from robustparse.pretrained import LoadedModel, Precision, batches
-from robustparse.types import Floats, Mask
+from robustparse.types import Floats, Mask, View
 
 _SCORES, _REFERENCES = 1 << 16, 1 << 8  # pairs of texts; texts, 50 kilobytes and more each
 _ENCODED = 1 << 12  # texts, of 512 pieces some 20 kilobytes each
@@ -59,6 +59,8 @@ class BERTScore(SentenceConstraint):
             `match` pieces of the other text, as in the released code of Zhang et al. 2020. They
             weigh nothing either way.
         unread: what becomes of a change that the model does not read: `reject`, or `accept`.
+        view: what a sentence is of a pair: its own text, or both texts joined (as TextAttack has
+            it).
         batch_tokens: padded pieces of one forward pass.
         precision: number format of the model; float64 makes scores independent of batching to the
             last digits, the others up to rounding.
@@ -79,6 +81,7 @@ class BERTScore(SentenceConstraint):
         idf: str | None = None,
         specials: Literal["out", "match"] = "out",
         unread: Literal["reject", "accept"] = "reject",
+        view: View = "text",
         batch_tokens: int = 4096,
         precision: Precision = "float32",
         device: str = "auto",
@@ -88,6 +91,7 @@ class BERTScore(SentenceConstraint):
             raise InputError(f"must be in [-1, 1], got {minimum}", key="BERTScore: minimum")
         check_choice("BERTScore: specials", specials, ("out", "match"))
         check_choice("BERTScore: unread", unread, ("reject", "accept"))
+        check_choice("BERTScore: view", view, get_args(View))
         check_least("BERTScore", batch_tokens=batch_tokens)
         check_least("BERTScore", 0, layer=layer)
         self.model = model
@@ -96,6 +100,7 @@ class BERTScore(SentenceConstraint):
         self.idf = idf
         self.specials = specials
         self.unread = unread
+        self.view: View = view
         self.batch_tokens = batch_tokens
         self.precision: Precision = precision
         self.device = device
@@ -110,6 +115,7 @@ class BERTScore(SentenceConstraint):
 
     def admits(self, edits: Sequence[Edit]) -> Mask:
         """See `SentenceConstraint.admits`."""
+        edits = self._seen(edits)
         read = self._read(edits)
         admitted = np.full(len(edits), self.unread == "accept")
         some = [edit for edit, seen in zip(edits, read.tolist(), strict=True) if seen]
@@ -118,6 +124,7 @@ class BERTScore(SentenceConstraint):
 
     def similarities(self, edits: Sequence[Edit]) -> Floats:
         """Compute the F1 of each changed sentence and the original, `(edits,)`."""
+        edits = self._seen(edits)
         return self.between(
             [edit.changed for edit in edits], [edit.sentence.words for edit in edits]
         )
@@ -127,6 +134,9 @@ class BERTScore(SentenceConstraint):
     ) -> Floats:
         """Compute the F1 of each text and its reference, lists of words, `(texts,)`."""
         return np.array(self._known.of(list(zip(texts, references, strict=True)), self._scores))
+
+    def _seen(self, edits: Sequence[Edit]) -> Sequence[Edit]:
+        return [edit.joined for edit in edits] if self.view == "joined" else edits
 
     def _read(self, edits: Sequence[Edit]) -> Mask:
         """Tell which changed words are among the pieces that the model reads, `(edits,)`."""
