@@ -48,9 +48,8 @@ def figures(*options: str) -> dict:
 @pytest.mark.slow
 def test_deterministic_searches_agree_text_by_text() -> None:
     names = ["greedy", "beam4", "beam8", "wir_unk", "wir_delete", "wir_pwws", "wir_gradient"]
-    found = figures("--methods", *names)
-    assert list(found) == names
-    assert all(one["agreement"] >= 0.99 for one in found.values()), found
+    found = figures("--methods", *names, "--dtype", "float64")
+    assert {name: one["agreement"] for name, one in found.items()} == dict.fromkeys(names, 1.0)
 
 
 @needs_runs
