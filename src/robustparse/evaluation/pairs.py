@@ -188,8 +188,8 @@ def checked_pairs(
     """
     pairs = read_pairs(folder, victim.task)
     check_originals(pairs, folder, examples)
-    if (model := _with_losses(victim)) is not None:
-        _check_answers(model, pairs, folder)
+    if (known := _with_losses(victim)) is not None:
+        _check_answers(known.model, pairs, folder)
     return pairs
 
 
@@ -202,15 +202,13 @@ def pairs_report(victim: AnsweringVictim, pairs: Mapping[str, Sequence[Pair]]) -
 
 def _losses(victim: AnsweringVictim, examples: Sequence[Example]) -> list[float] | None:
     """Return the losses of gold answers, where one model is the victim."""
-    if _with_losses(victim) is None:
-        return None
-    losses: list[float] = victim.losses(examples).tolist()  # type: ignore[attr-defined]
-    return losses
+    known = _with_losses(victim)
+    return None if known is None else list(map(float, known.losses(examples)))
 
 
-def _with_losses(victim: AnsweringVictim) -> Model | None:
-    """Return the model that is the victim, unless it is none or several."""
-    return victim.models[0] if isinstance(victim, ModelVictim) and len(victim.models) == 1 else None
+def _with_losses(victim: AnsweringVictim) -> ModelVictim | None:
+    """Return the victim if it is one model."""
+    return victim if isinstance(victim, ModelVictim) and len(victim.models) == 1 else None
 
 
 def _check_answers(model: Model, pairs: Mapping[str, Sequence[Pair]], folder: str | Path) -> None:

@@ -75,7 +75,9 @@ class ClassificationTask(TextTask):
         unused = [label for label in known if label not in {example.gold for example in examples}]
         if unused and len(examples) >= _USUAL * len(known):
             names = " or ".join(map(repr, unused))
-            effect = "training may unlearn it" if training else "where it is the answer it is wrong"
+            effect = (
+                "training may unlearn it" if training else "a text that gets it counts as wrong"
+            )
             yield (
                 f"{path}: no text has the label {names}, and the classifier has {len(known)} "
                 f"labels: {effect}"

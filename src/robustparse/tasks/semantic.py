@@ -142,10 +142,8 @@ class SemanticTask(TextTask):
 
         Variables are not among them: a form means the same with other names.
         """
-        words, leaf = (
-            example.sentence.words if self.copy else (),
-            language_named(example.gold.language).leaf,
-        )
+        words = example.sentence.words if self.copy else ()
+        leaf = language_named(example.gold.language).leaf
         unknown = set(example.gold.split()).difference(known, words)
         return {token for token in unknown if leaf(token) != "Variable"}
 

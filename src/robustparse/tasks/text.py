@@ -51,9 +51,8 @@ class TextTask(Task):
                 line, found, remedy = example.id + 1 if example.block else None, str(error), None
                 if isinstance(error, UntaggedError):
                     found = error.found
-                    remedy = (
-                        f"texts have no tags: give attack or augment --tagger, or {error.without}"
-                    )
+                    tagged = "give attack or augment --tagger"
+                    remedy = f"texts have no tags: {tagged}, or {error.without}"
                 raise InputError(found, path=path, line=line, remedy=remedy) from None
 
     def counted(self, sentence: Sentence, punctuation: PunctuationPolicy) -> NDArray[np.bool_]:
