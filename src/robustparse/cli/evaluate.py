@@ -94,11 +94,10 @@ def evaluate(
     if folder is not None:
         write_answers(folder / f"predictions{task.ending(data)}", task, examples, answers)
         about = {"task": task.name, "checkpoints": names, "data": data, **_counts(examples)}
-        passes = {"punctuation": punctuation, "decoder": decoder, "precision": precision}
+        how = {"punctuation": punctuation, "decoder": decoder, "precision": precision, "mean": mean}
         noise = {"seed": seed, "perturbed": noisy} if noisy else {}
         premise = {"hypothesis_only": {"checkpoint": hypothesis_only, **blind}} if blind else {}
-        own = {**about, **passes, "mean": mean, **scores}
-        write_scores(folder / SCORES, {**own, **premise, **noise, **reworded})
+        write_scores(folder / SCORES, {**about, **how, **scores, **premise, **noise, **reworded})
     _print({Path(names[0]).stem: scores, "hypothesis only": blind, **noisy}, reworded)
 
 
