@@ -171,7 +171,6 @@ def test_what_attacked_is_on_the_page_once_for_equal_settings():
 
 
 @pytest.mark.parametrize("settings", [3, {"init_args": [1]}, {"init_args": {"a": {"b": 1}}}])
-def test_settings_that_attack_does_not_write_are_named(settings):
-    with pytest.raises(InputError) as error:
-        recipes([attacked("one", settings)])
-    assert (error.value.path, error.value.key) == ("one/run.json", "settings")
+def test_damaged_settings_leave_the_rest_of_the_page(settings):
+    found = Page(render_report(Contents([attacked("one", settings), attacked("two", recipe(0.5))])))
+    assert {"one", "two", "model: folder/<b>, minimum: 0.5"} <= {*found.texts}

@@ -9,7 +9,7 @@ attack runs in a folder next to the copies, where it resumes after a stop.
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,7 +21,7 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.constraints.similarity import TextSimilarity
 from robustparse.cli.attack import attacked
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
-from robustparse.data.fractions import FractionOf
+from robustparse.data.fractions import FractionOf, draw_fraction
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_run.attack_folder import Summary
 from robustparse.evaluation.lines import EXAMPLES, each_line
@@ -174,11 +174,15 @@ class _Perturbed:
         """Return the next examples of the order in which the file's are drawn."""
         if not count or self.file.limit is not None or self.file.unit != "sentences":
             return []
-        whole = len(replace(self.file, fraction=1.0).read(self.task))
-        fraction = min(1.0, (len(self._examples) + count) / whole)
-        drawn = replace(self.file, fraction=fraction).read(self.task)
+        whole = self._whole
+        fraction = min(1.0, (len(self._examples) + count) / len(whole))
+        drawn = draw_fraction([1] * len(whole), fraction, "sentences", self.file.seed)
         known = {example.id for example in self._examples}
-        return [example for example in drawn if example.id not in known]
+        return [whole[index] for index in drawn if whole[index].id not in known]
+
+    @cached_property
+    def _whole(self) -> list[Example]:
+        return replace(self.file, fraction=1.0).read(self.task)
 
     def _similar(self, made: Sequence[Copy]) -> Sequence[Copy]:
         if self.similarity is None:
