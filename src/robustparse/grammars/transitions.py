@@ -89,17 +89,6 @@ class Derivation:
             return self.open_nodes[-1].field
         return Field("root", self.grammar.root, repeated=False)
 
-    @property
-    def takes_token(self) -> bool:
-        """Whether the frontier field is of a primitive type."""
-        return self.field.type in self.grammar.primitives
-
-    def allowed(self) -> list[Constructor | Reduce]:
-        """Return the rules that fit, `REDUCE` included; tokens fit where `takes_token` says so."""
-        field = self.field
-        fitting = [one for one in self.grammar.constructors if one.type == field.type]
-        return [*fitting, REDUCE] if field.repeated else [*fitting]
-
     def apply(self, action: Action) -> "Derivation":
         """Return the derivation after one more action.
 
