@@ -52,6 +52,7 @@ def figures(row: Row) -> dict[str, float]:
         kept[f"robust {part}"] = scores["robust_accuracy"]
         kept[f"black box {part}"] = scores["blackbox_success_rate"]
         kept[f"attainable {part}"] = scores.get("attainable")
+        kept[f"unknown {part}"] = scores.get("unknown_words")
     return {name: value for name, value in kept.items() if value is not None}
 
 
@@ -71,6 +72,9 @@ def tables(rows: Sequence[Row]) -> str:
         "Table 3: robust accuracy": _by_row(done, [f"robust {name}" for name in operations]),
         "Attainable perturbation accuracy": _by_row(
             done, [f"attainable {name}" for name in operations]
+        ),
+        "Words of perturbed utterances that parsers do not know": _by_row(
+            done, [f"unknown {name}" for name in operations]
         ),
         "Table 5: standard accuracy": _by_method(done, "test"),
         "Macro perturbation accuracy": _by_method(done, "macro"),

@@ -105,6 +105,22 @@ def test_a_form_outside_the_grammar_is_named_by_its_file_and_line(tmp_path: Path
     assert (error.value.path, error.value.line) == (str(folder / "insertion.tsv"), 3)
 
 
+def test_unknown_words_are_those_without_a_vector_of_their_own(tmp_path: Path):
+    rows = {"deletion": [("a zebra s0", "a s0", FORM)], "insertion": [("a s0", "a s0", FORM)] * 2}
+    pairs = read_pairs(write(tmp_path, rows), SemanticTask())
+    known = Vocabulary.from_examples([pairs["deletion"][0].original], min_count=1)
+    parser = Seq2Seq(LSTMEncoder(5, 0, 4, 6, 1), token_dim=4, hidden=5, vocabulary=known)
+    scores, _ = pair_scores(ModelVictim([parser]), pairs)
+    found = {name: one.unknown_words for name, one in scores.items()}
+    third = 100 / 3
+    expected = {"deletion": third, "insertion": 0.0, "micro": 100 / 7, "macro": third / 2}
+    assert found == pytest.approx(expected)
+    characters = LSTMEncoder(0, 5, 4, 6, 1)
+    parser = Seq2Seq(characters, token_dim=4, hidden=5, vocabulary=known)
+    scores, _ = pair_scores(ModelVictim([parser]), pairs)
+    assert {one.unknown_words for one in scores.values()} == {None}
+
+
 def test_success_counts_rows_whose_gold_loss_has_grown(tmp_path: Path):
     forms = ["( a s0 )", "( b s0 )", "( a c0 )"]
     words = ["what", "is", "s0", "c0", "the", "a"]

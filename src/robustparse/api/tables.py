@@ -63,6 +63,7 @@ def pairs_table(perturbed_files: Mapping[str, Mapping[str, Any]], worst_case: fl
         "perturbed": "perturbation_accuracy",
         "robust": "robust_accuracy",
         "black-box success": "blackbox_success_rate",
+        "unknown words": "unknown_words",
     }
     rows = {
         f"{name}, {one['rows']} rows": {column: one[field] for column, field in columns.items()}

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from robustparse.attacks.victim import LexicalVictim
 from robustparse.errors import InputError
 from robustparse.evaluation.clean import AnsweringVictim, predictions
 from robustparse.files import read_lines
@@ -52,6 +53,8 @@ class PairScores:
         deduplicated: perturbation accuracy of different rows.
         attainable: the rows that are `answerable` and whose original is answered rightly: the
             perturbation accuracy of a victim that loses nothing but what a text no longer says.
+        unknown_words: those of perturbed texts that the victim has no vector of their own for, in
+            percent of all; None where no word has one.
     """
 
     rows: int
@@ -63,6 +66,7 @@ class PairScores:
     answerable: float | None
     deduplicated: float | None
     attainable: float | None
+    unknown_words: float | None
 
 
 def read_pairs(folder: str | Path, task: Task) -> dict[str, list[Pair]]:
@@ -125,7 +129,8 @@ def check_originals(
 class _Outcome(NamedTuple):
     """What a victim makes of a pair; ``grown`` is whether the gold answer's loss has.
 
-    ``answerable`` is whether the perturbed text holds what the answer needs.
+    ``answerable`` is whether the perturbed text holds what the answer needs, ``unknown`` how many
+    of its words the victim has no vector of their own for.
     """
 
     pair: Pair
@@ -133,6 +138,7 @@ class _Outcome(NamedTuple):
     before: bool
     after: bool
     grown: bool | None
+    unknown: int | None
 
 
 def pair_scores(
@@ -158,8 +164,11 @@ def pair_scores(
     def outcome(pair: Pair) -> _Outcome:
         after, before = (rows_of[_text(each), str(each.gold)] for each in pair)
         grown = None if losses is None else bool(losses[after] > losses[before])
-        held = victim.task.needed(pair.original) <= set(_words(pair.perturbed))
-        return _Outcome(pair, held, right[before], right[after], grown)
+        words = _words(pair.perturbed)
+        held = victim.task.needed(pair.original) <= set(words)
+        known = victim.embedded(words) if isinstance(victim, LexicalVictim) else None
+        unknown = None if known is None else len(words) - int(known.sum())
+        return _Outcome(pair, held, right[before], right[after], grown, unknown)
 
     outcomes = {name: [outcome(pair) for pair in rows] for name, rows in pairs.items()}
     scores = {name: _scores(rows) for name, rows in outcomes.items()}
@@ -243,6 +252,16 @@ def _scores(rows: Sequence[_Outcome]) -> PairScores:
         answerable=_share(after[answerable]),
         deduplicated=_share(after[[*first.values()]]),
         attainable=_share(before & answerable),
+        unknown_words=_unknown_words(rows),
+    )
+
+
+def _unknown_words(rows: Sequence[_Outcome]) -> float | None:
+    counts = [row.unknown for row in rows if row.unknown is not None]
+    return (
+        percent(sum(counts), sum(len(_words(row.pair.perturbed)) for row in rows))
+        if counts
+        else None
     )
 
 
