@@ -366,7 +366,7 @@ def test_a_study_refuses_a_row_before_it_is_attacked(
 
 
 def test_copies_of_the_recipes_own_ranking(commands: list[str], tmp_path: Path) -> None:
-    moved = STUDIES["wang2021"].elsewhere(tmp_path / "runs", None)
+    moved = STUDIES["wang2021_copies"].elsewhere(tmp_path / "runs", None)
     study.train(next(row for row in moved.rows if row.copies), HERE)
     (augment,) = (command for command in commands if command.startswith("augment"))
     assert "ranking" not in augment
