@@ -1,5 +1,7 @@
 """Nearest neighbours against brute force; the table on disk."""
 
+import errno
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -98,30 +100,56 @@ def test_the_table_is_built_once_for_a_content(tmp_path, monkeypatch) -> None:
     built = neighbours.nearest
     monkeypatch.setattr(neighbours, "nearest", None)
     assert propose(copy, k=2) == first
-    table = EmbeddingNeighbours(copy, k=2, cache=cache)._table[2]
-    assert isinstance(table, np.memmap)
     monkeypatch.setattr(neighbours, "nearest", built)
     assert propose(path, k=1) == [["Large"], ["Large"]]
     assert propose(write(tmp_path / "v.txt", WORDS[:2], VECTORS[:2]), k=2) == [["Large"], []]
     assert len(list(Path(cache).iterdir())) == 3  # nothing is left of the writing
 
 
-def test_a_broken_table_is_named(tmp_path) -> None:
+def packed(words: str, table: np.ndarray) -> bytes:
+    content = BytesIO()
+    np.savez(content, words=np.frombuffer(words.encode(), np.uint8), table=table)
+    return content.getvalue()
+
+
+def test_a_damaged_table_is_named(tmp_path) -> None:
+    path = write(tmp_path / "v.txt", WORDS, VECTORS)
+
+    def propose() -> list[list[str]]:
+        generator = EmbeddingNeighbours(path, k=2, cache=str(tmp_path / "cache"))
+        return generator.propose(slots("big huge"), 0)
+
+    expected = propose()
+    (file,) = (tmp_path / "cache").iterdir()
+    assert propose() == expected
+    whole, table = file.read_bytes(), np.zeros((3, 2), np.int32)
+    cases = [b"torn", b"", whole[:-30], packed('["a"]', table), packed("{}", table)]
+    cases += [packed("[", table), packed("[1, 2, 3]", table), packed('["a", "b", "c"]', table + 3)]
+    for content in cases:
+        file.write_bytes(content)
+        with pytest.raises(InputError) as error:
+            propose()
+        assert error.value.path == str(file)
+        assert error.value.remedy.startswith("delete the file")
+    flipped = 0
+    for place in range(len(whole)):  # a bit: an error, or a header that says nothing
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
+        try:
+            assert propose() == expected
+        except InputError:
+            flipped += 1
+    assert flipped > len(whole) / 2
+
+
+def test_a_table_that_cannot_be_written_is_one_message(tmp_path, monkeypatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
     path = write(tmp_path / "v.txt", WORDS, VECTORS)
     generator = EmbeddingNeighbours(path, k=2, cache=str(tmp_path / "cache"))
-    generator.propose(slots("big"), 0)
-    (folder,) = (tmp_path / "cache").iterdir()
-    words, table = folder / "words.json", folder / "neighbours.npy"
-    cases = ((words, '["a"]', table), (words, "{}", words), (words, "[", words))
-    for written, content, named in (*cases, (table, "torn", table), (table, "", table)):
-        before = written.read_bytes()
-        written.write_text(content)
-        again = EmbeddingNeighbours(path, k=2, cache=str(tmp_path / "cache"))
-        with pytest.raises(InputError) as error:
-            again.propose(slots("big"), 0)
-        assert error.value.path == str(named)
-        assert error.value.remedy.startswith("delete the folder")
-        written.write_bytes(before)
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(InputError, match="No space left"):
+        generator.propose(slots("big"), 0)
 
 
 def test_files_that_cannot_be_used(tmp_path) -> None:

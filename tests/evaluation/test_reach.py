@@ -115,6 +115,16 @@ def test_sentences_that_there_was_nothing_to_attack_in_do_not_count():
     assert [*reach.warnings()] == []
 
 
+@pytest.mark.parametrize(
+    ("judged", "left", "changeable"), [(0, 0, 1), (3, 0, 1), (4, 0, 0), (9, 0, 0), (4, 1, 1)]
+)
+def test_candidates_that_no_constraint_was_asked_about(judged, left, changeable):
+    """As where only changes that raise the score are judged: a robust victim has few of them."""
+    counts = {"proposed": 9, "AttackableTags": 4, "judged": judged, "EditBudget": left}
+    line = {"skipped": False, "targeted": True, "candidates": {"slots": 2, "sums": {"all": counts}}}
+    assert Reach.of([line]).changeable == changeable
+
+
 def test_less_than_a_tenth_of_the_sentences_is_few():
     for changeable, warned in ((2, True), (3, False)):
         reach = Reach(attacked=30, attackable=30, changeable=changeable)

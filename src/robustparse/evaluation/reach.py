@@ -1,11 +1,11 @@
 """How many sentences an attack could change at all: one that can change none proves nothing."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from robustparse.attacks.attack import Attack
-from robustparse.attacks.engine.funnel import ALL
+from robustparse.attacks.engine.funnel import ALL, JUDGED
 from robustparse.attacks.tagged import Part
 from robustparse.errors import InputError
 from robustparse.evaluation.tally import Line
@@ -23,7 +23,8 @@ class Reach:
     Attributes:
         attacked: all of these sentences.
         attackable: those with a word for which candidates were made.
-        changeable: those with a candidate that passed every constraint.
+        changeable: those with a candidate that passed every constraint, or that none on changed
+            sentences was asked about: a search may judge only changes that raise the score.
         stages: candidates of all sentences, by stage (`attacks.engine.funnel`).
     """
 
@@ -47,7 +48,7 @@ class Reach:
         counts = line["candidates"]["sums"][ALL]
         self.attacked += 1
         self.attackable += line["candidates"]["slots"] > 0
-        self.changeable += [*counts.values()][-1] > 0
+        self.changeable += _changeable(counts)
         for stage, count in counts.items():
             self.stages[stage] += count
 
@@ -89,6 +90,15 @@ class Reach:
                 f"the attack could change only {self.changeable} of {self.attacked} sentences "
                 f"({self.attackable} have an attackable word): the scores say little"
             )
+
+
+def _changeable(counts: Mapping[str, int]) -> bool:
+    """Tell whether some candidate passed what judged it, from the counts of all stages."""
+    *before, last = counts.values()
+    if JUDGED not in counts:
+        return last > 0
+    proposed = before[[*counts].index(JUDGED) - 1]
+    return last > 0 or proposed > counts[JUDGED]
 
 
 def _names(parts: Sequence[object]) -> str:

@@ -1,16 +1,14 @@
 """Candidates near a word in an embedding space, such as counter-fitted vectors.
 
 Jin et al. 2020 take the 50 nearest words by cosine among counter-fitted vectors, and so do Wang et
-al. 2021. The table of neighbours is built once for a file of vectors and mapped from disk.
+al. 2021. The table of neighbours is built once for a file of vectors and kept on disk.
 """
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +17,7 @@ from numpy.typing import NDArray
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.errors import InputError, check_least
-from robustparse.files import file_digest, make_folder, read_json
+from robustparse.files import decode_json, file_digest, write_bytes
 from robustparse.types import Ids
 from robustparse.vectors import read_vectors
 
@@ -118,22 +116,33 @@ class EmbeddingNeighbours(CandidateGenerator):
     def _from_disk(self, cache: Path) -> tuple[list[str], Ids]:
         """Read the table from the cache, building it first if it is missing."""
         name = hashlib.sha256(self._of_table.encode()).hexdigest()[:32]
-        folder = cache.expanduser() / name
-        if not folder.is_dir():
-            _write(folder, *self._built())
-        remedy = "delete the folder to build the table again"
-        words = read_json(folder / "words.json", list, remedy)
-        path = folder / "neighbours.npy"
+        path = cache.expanduser() / f"{name}.npz"
+        if not path.is_file():
+            words, table = self._built()
+            write_bytes(path, _packed(words, table))
+            return words, table
+        remedy = "delete the file to build the table again"
         try:
-            table: Ids = np.load(path, mmap_mode="r")
-        except (OSError, ValueError, EOFError) as error:  # EOFError of an empty file
+            # A zip file, which checks the sums of what it holds.
+            with np.load(path, allow_pickle=False) as parts:
+                text, table = parts["words"].tobytes().decode(), parts["table"]
+        except Exception as error:  # many types, as what is damaged may be any part of the file
             raise InputError(f"cannot be read ({error})", path=path, remedy=remedy) from error
+        words = decode_json(text, list, path=path, remedy=remedy)
         if table.shape != (len(words), self.k) or table.dtype != np.int32:
             found = f"{len(words)} words, but a table of {table.shape}, {table.dtype}"
             raise InputError(found, path=path, remedy=remedy)
         if not all(isinstance(word, str) for word in words) or not _are_rows(table, len(words)):
             raise InputError("not a table of neighbours", path=path, remedy=remedy)
         return words, table
+
+
+def _packed(words: list[str], table: Ids) -> bytes:
+    """Return words and their neighbours as the bytes of a file."""
+    content = BytesIO()
+    text = np.frombuffer(json.dumps(words).encode(), dtype=np.uint8)
+    np.savez(content, words=text, table=table)
+    return content.getvalue()
 
 
 def _are_rows(table: Ids, size: int) -> bool:
@@ -166,16 +175,3 @@ def nearest(vectors: NDArray[np.float32], k: int) -> Ids:
         order = np.argsort(-cosines, axis=1, kind="stable")[:, : min(k, size - 1)]
         table[rows, : order.shape[1]] = np.take_along_axis(near, order, axis=1)
     return table
-
-
-def _write(folder: Path, words: list[str], table: Ids) -> None:
-    """Write to another name, then rename: the folder is there whole or not at all."""
-    make_folder(folder.parent)
-    # Once renamed, the temporary folder is not there to be removed.
-    with tempfile.TemporaryDirectory(dir=folder.parent, ignore_cleanup_errors=True) as temporary:
-        new = Path(temporary)
-        (new / "words.json").write_text(json.dumps(words), encoding="utf-8")
-        np.save(new / "neighbours.npy", table)
-        new.chmod(0o755)
-        with suppress(OSError):  # another process was quicker; its table is the same
-            os.rename(new, folder)
