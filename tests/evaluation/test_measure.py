@@ -1,5 +1,6 @@
 """Measures by models: means by hand, written into the folder, kept while its examples stay."""
 
+import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -173,6 +174,10 @@ def test_folders_that_are_no_finished_attack(tmp_path):
     (folder / "quality.json").write_text("[]")
     found = error(folder)
     assert (found.path, found.remedy) == (str(folder / "quality.json"), "delete the file")
+    digest = hashlib.sha256((folder / "examples.jsonl").read_bytes()).hexdigest()
+    for held in ({"perplexity": {"model": "m"}}, {"word_similarity": [1]}, {"perplexity": "p"}):
+        (folder / "quality.json").write_text(json.dumps({"examples": digest, **held}))
+        assert error(folder).found.startswith("not what `measure` writes: ")
     (folder / "summary.json").write_text("{\n nothing")
     found = error(folder)
     assert (found.path, found.line) == (str(folder / "summary.json"), 2)

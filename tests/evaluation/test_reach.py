@@ -102,6 +102,7 @@ def test_few_changeable_sentences_are_a_warning_in_every_place(tmp_path):
     (warning,) = json.loads((tmp_path / "summary.json").read_text())["warnings"]
     assert f"only 1 of {summary['reach']['attacked']} sentences" in warning
     assert " ".join(as_text(summary_table({"x": summary})).split()).count(warning[:40]) == 1
+    assert "warning: [b]x: the attack" in as_text(summary_table({"[b]x": summary}))
     build_report([tmp_path], tmp_path / "report.html")
     assert warning in (tmp_path / "report.html").read_text("utf-8")
 

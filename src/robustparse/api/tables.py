@@ -6,7 +6,6 @@ from typing import Any
 
 from rich import box
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 Value = Callable[[Mapping[str, Any]], float | None]
@@ -43,7 +42,7 @@ def summary_table(summaries: Mapping[str, Mapping[str, Any]], title: str = "") -
         notes.append(f"skipped, as they reach the goal unchanged: {counts}")
     for name, summary in summaries.items():
         notes += [f"warning: {name}: {warning}" for warning in summary.get("warnings", ())]
-    table.caption = escape("\n".join(notes)) or None
+    table.caption = "\n".join(notes) or None
     return table
 
 

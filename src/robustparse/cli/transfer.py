@@ -6,7 +6,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 from rich import box
-from rich.markup import escape
 from rich.table import Table
 
 from robustparse import __version__
@@ -97,7 +96,7 @@ def _table(
         table.add_row(row, *(_cell(column[place]) for column in columns))
     given = [f"{row}: {source}" for row, source in zip(rows, sources, strict=True)]
     given += [f"{place}: {target}" for place, target in enumerate(targets, start=1)]
-    table.caption = escape("\n".join(given))
+    table.caption = "\n".join(given)
     return table
 
 

@@ -18,6 +18,7 @@ from robustparse import __version__
 from robustparse.attacks.constraints.language_model import LanguageModel
 from robustparse.attacks.constraints.similarity import SentenceSimilarity
 from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
+from robustparse.errors import InputError
 from robustparse.evaluation.breakdown import NOT_MEASURED
 from robustparse.evaluation.lines import EXAMPLES, SUMMARY, Pair, read_pairs, read_summary
 from robustparse.files import read_json, write_text
@@ -158,10 +159,16 @@ def _held(folder: Path) -> Measures:
     path = folder / QUALITY
     if not path.exists():
         return {}
-    held = read_json(path, dict, "delete the file")
+    remedy = "delete the file"
+    held = read_json(path, dict, remedy)
     if held.get("examples") != _digest(folder):
         return {}
-    return {name: held[name] for name in NOT_MEASURED if name in held}
+    measures = {name: held[name] for name in NOT_MEASURED if name in held}
+    try:
+        in_summary(measures)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"not what `measure` writes: {error}", path=path, remedy=remedy) from None
+    return measures
 
 
 def _digest(folder: Path) -> str:
