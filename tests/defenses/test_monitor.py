@@ -9,6 +9,7 @@ import torch
 from pytorch_lightning.demos.boring_classes import BoringModel
 from pytorch_lightning.loggers.logger import DummyLogger
 
+from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.results import AttackResult
 from robustparse.data.treebank import TreebankDataModule
 from robustparse.defenses.monitor import RobustnessEvaluation
@@ -99,6 +100,18 @@ def test_values_are_those_of_the_attack_run_by_itself(data):
         assert row["robust/las"] < row["clean/las"]
     assert memory.rows[1] != memory.rows[3]
     assert {name for name in NAMES if name in run.callback_metrics} == set(NAMES)
+
+
+def test_an_attack_that_can_change_nothing_is_no_robustness(data, caplog):
+    attack = lexicon_attack()
+    attack.candidates = Lexicon({"zyx": ["zyxt"]})
+    monitor = RobustnessEvaluation(attack, sentences=7)
+    trainer(monitor, max_epochs=2).fit(trained_parser().train(), datamodule=data)
+    found = [one for one in caplog.messages if one.startswith("robustness evaluation: ")]
+    assert len(found) == 2
+    assert all(
+        " could change only 0 of 7 sentences (7 have an attackable word)" in one for one in found
+    )
 
 
 def test_training_continues_as_if_nothing_had_been_attacked(data):

@@ -10,9 +10,10 @@ import torch
 
 from robustparse.attacks.attack import Attack
 from robustparse.data.datamodule import SAMPLE
-from robustparse.defenses.requirements import data_of, model_of, warn_unmatched
+from robustparse.defenses.requirements import data_of, model_of, warn, warn_unmatched
 from robustparse.devices import gathered
 from robustparse.errors import InputError, check_least, check_seed
+from robustparse.evaluation.reach import Reach
 from robustparse.evaluation.tally import Line, RecordLogger, RobustnessRecord, Tally, result_lines
 from robustparse.models.base import Model
 from robustparse.models.victim import ModelVictim
@@ -27,7 +28,8 @@ class RobustnessEvaluation(pl.Callback):
     With ``gammas`` the attack is also made at other edit budgets, and every ``robust/SCORE@15`` and
     ``robust/success@15`` is logged for 15 % and so on; at budget 0 the scores are the clean ones.
     Every value has its step and epoch. Loggers that can show them also get some adversarial
-    examples and the curve over the budgets.
+    examples and the curve over the budgets. If the attack could change fewer than a tenth of the
+    sentences, a warning says that the values say little.
 
     Sentences are split over the processes and the sums added up, so the values do not depend on
     their number. They are logged when an epoch ends, after the validation: list an
@@ -95,6 +97,8 @@ class RobustnessEvaluation(pl.Callback):
             return
         model = model_of(pl_module, OWNER)
         lines, tallies = self._attack(trainer, model)
+        for warning in Reach.of(gathered(lines)).warnings():
+            warn(f"{OWNER}: {warning}")
         total, *at_budget = _summed(trainer, model, tallies)
         curve = self._curve(total, at_budget)
         for which, scores in (("clean", total["clean"]), ("robust", total["attacked"])):

@@ -136,9 +136,11 @@ class SubstitutionAdversary(CopyingAdversary):
         self._changed += self._cost.changed
         if before < ENOUGH <= self._attacked and self._changed < FEW * self._attacked:
             warn(
-                f"only {self._changed} of the first {self._attacked} attacked sentences changed: "
-                "a ranking that asks spends a query on each word, and the budget is "
-                f"{self.attack.budget}; rank at random (`ranking: random`) or raise the budget"
+                f"only {self._changed} of the first {self._attacked} attacked sentences changed. "
+                f"Either the budget of {self.attack.budget} queries ends before any word is tried, "
+                "as a ranking that asks spends one on each word (rank at random, `ranking: "
+                "random`, or raise the budget); or no candidate passes the constraints "
+                "(`robustparse attack` on these sentences tells)"
             )
 
     def _log_cost(self, module: pl.LightningModule) -> None:
