@@ -152,7 +152,7 @@ def defenses(clean: Row, steps: int, twice: tuple[str, ...] = ()) -> tuple[Row, 
 def universal(language: str, steps: int | None = None) -> tuple[Row, ...]:
     """Return a small parser of a language, and ways to go on from it, under the same attack.
 
-    A step with online substitution takes two to three without: of a small network the attack is
+    A step with online substitution takes two to four without: of a small network the attack is
     most. ``steps`` are those of clean training, instead of the configuration's.
     """
     name, start = "ud_biaffine", "experiment/ud_biaffine_finetuning"
@@ -321,6 +321,10 @@ STUDIES = {
     ),
     "defenses_word_character": Study(
         defenses(CLEAN[0], steps=1104, twice=("substitution", "offline_100")), sentences=500
+    ),
+    "defenses_word_character_released": Study(
+        defenses(replace(CLEAN[0], recipe=BLACK), steps=1104, twice=("substitution", "offline_100")),
+        sentences=500,
     ),
     "defenses_minilm": Study(
         defenses(CLEAN[1], steps=1024, twice=("offline_50", "offline_100")), sentences=500
