@@ -1,6 +1,7 @@
 """A parser under attack answers as it would alone and is left as it was found."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -204,8 +205,9 @@ def shuffled_labels(vocabulary: Vocabulary) -> Vocabulary:
     return replace(vocabulary, labels=vocabulary.labels[::-1], words=vocabulary.words[::-1])
 
 
+@pytest.mark.parametrize("labelled", [False, True])
 @pytest.mark.parametrize("mean", ["probabilities", "logits"])
-def test_several_parsers_answer_by_their_mean(make_parser, vocabulary, examples, mean):
+def test_several_parsers_answer_by_their_mean(make_parser, vocabulary, examples, mean, labelled):
     def chances(scores: torch.Tensor) -> np.ndarray:
         return (scores.softmax(-1) if mean == "probabilities" else scores.exp()).numpy()
 
@@ -216,7 +218,7 @@ def test_several_parsers_answer_by_their_mean(make_parser, vocabulary, examples,
 
     # Each numbers words and labels in its own way.
     members = [make_parser(0), make_parser(1, known=shuffled_labels(vocabulary))]
-    members[0].decoder, members[0].mean = "mst", mean
+    members[0].decoder, members[0].mean, members[0].labelled = "mst", mean, labelled
     victim = ModelVictim(members)
     texts = [" ".join(example.sentence.words) for example in examples]
     with victim.evaluating():
@@ -224,18 +226,23 @@ def test_several_parsers_answer_by_their_mean(make_parser, vocabulary, examples,
         for row, example in enumerate(examples):
             batches = [one.encode([example]).batch([0], 1.0) for one in members]
             scores = [one(batch) for one, batch in zip(members, batches, strict=True)]
+
+            def of_labels(dependent: int, head: int, scores: list = scores) -> np.ndarray:
+                at, found = [torch.tensor([place]) for place in (0, dependent, head)], []
+                for one, own in zip(members, scores, strict=True):
+                    ids = [one.vocabulary.label_ids[label] for label in vocabulary.labels]
+                    found.append(chances(one._label_scores(own, *at)[0])[ids])
+                return average(found, axis=0)
+
             arcs = average([chances(own.arcs[0]) for own in scores], axis=0)
+            arcs /= arcs.sum(-1, keepdims=True)
+            for place in product(range(len(arcs)), repeat=2) if labelled else ():
+                arcs[place] *= of_labels(*place).max() / of_labels(*place).sum()
             length = len(example.sentence)
             (best,) = mst(np.log(arcs)[None], [length])
             assert heads[row, :length].tolist() == best[:length].tolist()
             for word in range(length):
-                at = [torch.tensor([place]) for place in (0, word + 1, int(best[word]))]
-                found_labels = []
-                for one, own in zip(members, scores, strict=True):
-                    found = chances(one._label_scores(own, *at)[0])
-                    ids = one.vocabulary.label_ids
-                    found_labels.append([found[ids[label]] for label in vocabulary.labels])
-                assert labels[row, word] == average(found_labels, axis=0).argmax()
+                assert labels[row, word] == of_labels(word + 1, int(best[word])).argmax()
     alone = [ModelVictim([one]) for one in members]
     own = [one.predict(*arrays(one, *texts))[0].tolist() for one in alone]
     assert len({str(heads.tolist()), *map(str, own)}) == 3  # it is neither's answer

@@ -193,18 +193,16 @@ class BiaffineParser(DependencyParser):
         """
         mask, lengths = batches[0].mask, batches[0].lengths
         answering = list(zip(members, states, strict=True))
+        arcs = mean_scores([own.arcs for own in states], self.mean)
         if self.labelled:
-            arcs = mean_scores([one._labelled_arcs(own) for one, own in answering], self.mean)
-        else:
-            arcs = mean_scores([own.arcs for own in states], self.mean)
+            arcs = arcs.log_softmax(-1) + self._best_labels(answering).to(arcs.dtype)
         heads = decode_heads(arcs.detach().cpu().numpy(), lengths.cpu().numpy(), self.decoder)
         rows, words = mask.nonzero(as_tuple=True)
         chosen = torch.from_numpy(heads.astype(np.int64)).to(lengths.device)[rows, words]
-        scores = []
-        for one, own in answering:
-            found = one._label_scores(own, rows, words + 1, chosen)
-            order = [one.vocabulary.label_ids[label] for label in self.vocabulary.labels]
-            scores.append(found if one is self else found[:, order])
+        scores = [
+            self._as_numbered(one, one._label_scores(own, rows, words + 1, chosen))
+            for one, own in answering
+        ]
         labels = torch.zeros(heads.shape, dtype=torch.int16, device=lengths.device)
         labels[rows, words] = mean_scores(scores, self.mean).argmax(1).to(torch.int16)
         return heads, labels.cpu().numpy()
@@ -216,15 +214,25 @@ class BiaffineParser(DependencyParser):
         governors = self.rel_attn.right(scores.rel_h[rows, heads])
         return single_precision(torch.einsum("ale,ae->al", mixed, governors))
 
-    def _labelled_arcs(self, scores: Scores) -> Tensor:
-        """Return log p(head) + log p(best label | head), ``(batch, 1 + length, 1 + length)``."""
-        mixed, governors = self.rel_attn.left(scores.rel_d), self.rel_attn.right(scores.rel_h)
-        # [batch, 1 + length, 1 + length, labels], a sentence at a time: it is the largest tensor
-        best = [
-            torch.einsum("ile,je->ijl", one, heads).log_softmax(-1).amax(-1)
-            for one, heads in zip(mixed, governors, strict=True)
-        ]
-        return scores.arcs.log_softmax(-1) + torch.stack(best).to(scores.arcs.dtype)
+    def _best_labels(self, answering: Sequence[tuple["BiaffineParser", Scores]]) -> Tensor:
+        """Return log p(best label | head) of every arc, ``(batch, 1 + length, 1 + length)``."""
+        best = []
+        for row in range(len(answering[0][1].arcs)):
+            found = []
+            for one, own in answering:
+                mixed = one.rel_attn.left(own.rel_d[row])
+                governors = one.rel_attn.right(own.rel_h[row])
+                # [1 + length, 1 + length, labels], a sentence at a time: it is the largest tensor
+                scores = single_precision(torch.einsum("ile,je->ijl", mixed, governors))
+                found.append(self._as_numbered(one, scores))
+            best.append(mean_scores(found, self.mean).log_softmax(-1).amax(-1))
+        return torch.stack(best)
+
+    def _as_numbered(self, one: "BiaffineParser", scores: Tensor) -> Tensor:
+        """Return a parser's scores of labels, ``(..., labels)``, in this one's order of labels."""
+        if one is self:
+            return scores
+        return scores[..., [one.vocabulary.label_ids[label] for label in self.vocabulary.labels]]
 
 
 def _with_one(inputs: Tensor) -> Tensor:
