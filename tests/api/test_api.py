@@ -151,8 +151,12 @@ def test_a_folder_holds_one_run(
     assert run(model, examples, attack).lines == run(model, examples, attack).lines
     other = load(made / "tiny.ckpt")
     other.arc_attn.weight.data.mul_(1.5)  # type: ignore[attr-defined, union-attr, operator]
+    mean, decoder = load(made / "tiny.ckpt"), load(made / "tiny.ckpt")
+    mean.mean, decoder.decoder = "logits", "mst"
     for given in (
         (other, examples, attack),
+        (mean, examples, attack),
+        (decoder, examples, attack),
         (model, examples[1:], attack),
         (model, examples, lexicon_attack({"gamma": 0.5})),
     ):

@@ -293,6 +293,8 @@ def test_parsers_of_other_labels_or_data_are_refused_by_path(make_parser, vocabu
         assert f"it and {tmp_path / 'one'} " in refused.value.found
         assert says in refused.value.found
     ModelVictim([found["one"], found["same"], found["old"]])
+    with pytest.raises(InputError, match=f"it and {tmp_path / 'one'} were trained on different"):
+        ModelVictim([found["old"], found["one"], found["data"]])
 
 
 def test_white_boxes_see_into_one_parser(make_parser):

@@ -191,6 +191,71 @@ def test_an_open_example_has_both_answers_drawn(page: Path) -> None:
     assert found.wrong == 2 * 3  # all three heads after the attack, each an arc and a label
 
 
+# Types, turns a page, walks through the rows, opens and closes an example; its title says what came
+# of it, and what is wider than a phone and does not scroll in a box of its own.
+HANDS = """
+const said = {}, wait = () => new Promise((done) => setTimeout(done, 500));
+const box = document.getElementById("browser"), search = box.querySelector("form [name=q]");
+const count = () => box.querySelector("output").value;
+const press = (key) => document.activeElement.dispatchEvent(
+  new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true}));
+const row = () => [...box.querySelectorAll("summary")].indexOf(document.activeElement);
+(async () => {
+  search.value = "ate3";
+  search.dispatchEvent(new Event("input", {bubbles: true}));
+  said.typed = [count(), location.hash];
+  box.querySelectorAll("nav button")[1].click();
+  said.turned = [count(), row()];
+  press("ArrowDown"); press("ArrowDown"); press("ArrowUp");
+  said.walked = row();
+  document.activeElement.click();
+  await wait();
+  said.opened = [/open=/.test(location.hash), box.querySelectorAll("svg").length > 0];
+  document.activeElement.click();
+  await wait();
+  said.closed = /open=/.test(location.hash);
+  for (const one of document.querySelectorAll("details")) { one.open = true; }
+  document.body.style.width = "390px";
+  await wait();
+  said.wide = [...document.querySelectorAll("main *")].filter((one) =>
+    !one.closest(".scroll, svg") && one.clientWidth && one.scrollWidth > one.clientWidth + 1);
+  said.wide = said.wide.map((one) => one.tagName + " " + one.textContent.slice(0, 40));
+  document.title = JSON.stringify(said);
+})();
+"""
+
+
+def said_by(page: Path) -> Json:
+    changed = page.with_name("hands.html")
+    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page.read_text())
+    script = f"<script>/*<![CDATA[*/{HANDS}/*]]>*/</script>"
+    changed.write_text(text.replace("</body>", f"{script}</body>"))
+    said: Json = json.loads(seen(changed).title)
+    return said
+
+
+@pytest.mark.slow
+def test_a_reader_types_turns_pages_and_walks_by_keys(page: Path) -> None:
+    said = said_by(page)
+    wanted = len(expected(q="ate3")) * 4 // 3  # the second system has a third of them again
+    assert said["typed"] == [f"{wanted} of 2000 examples: 1 to 50 are listed", "#q=ate3"]
+    assert said["turned"] == [f"{wanted} of 2000 examples: 51 to 100 are listed", 0]
+    assert said["walked"] == 1
+    assert said["opened"] == [True, True]
+    assert said["closed"] is False
+    assert said["wide"] == []
+
+
+@pytest.mark.slow
+def test_long_names_do_not_widen_the_page(tmp_path: Path) -> None:
+    lines = [*map(varied, range(40))]
+    for gamma in ("05", "15"):
+        write(tmp_path / gamma, summary(90, 70) | {"gamma": int(gamma) / 100}, lines)
+    names = [f"ewt_biaffine_word_character_seed_2/zheng2020_blackbox_{one}" for one in ("05", "15")]
+    build_report([tmp_path / "05", tmp_path / "15"], tmp_path / "report.html", names)
+    assert said_by(tmp_path / "report.html")["wide"] == []
+
+
 @pytest.mark.slow
 def test_no_other_script_runs(page: Path) -> None:
     """The content policy knows the script by its hash: changed by a letter, it does nothing."""

@@ -5,6 +5,8 @@ tells it from others in ``run.json``.
 """
 
 import hashlib
+import inspect
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -107,10 +109,10 @@ class GivenVictim:
         return {}
 
     def digests(self) -> dict[str, Any]:
-        """SHA-256 of the weights of models."""
+        """SHA-256 of models: of their weights, and of arguments such as the decoder or the beam."""
         if not isinstance(self.victim, ModelVictim):
             return {}
-        return {"checkpoint": [_weights_digest(model) for model in self.victim.models]}
+        return {"checkpoint": [_model_digest(model) for model in self.victim.models]}
 
     def open(self, device: str) -> AnsweringVictim:
         """Return it, where it is."""
@@ -247,8 +249,11 @@ DataSource = DataFile | GivenExamples
 """Its properties are what ``run.json`` says of the data; ``examples`` returns the sentences."""
 
 
-def _weights_digest(model: Model) -> str:
-    found = hashlib.sha256()
+def _model_digest(model: Model) -> str:
+    names = [*inspect.signature(type(model).__init__).parameters, "mean"]
+    arguments = {name: getattr(model, name, None) for name in names}
+    plain = {key: one for key, one in arguments.items() if isinstance(one, int | float | str)}
+    found = hashlib.sha256(json.dumps(plain, sort_keys=True).encode())
     for name, weight in model.state_dict().items():
         found.update(name.encode())
         found.update(weight.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())

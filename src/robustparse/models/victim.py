@@ -36,9 +36,9 @@ Tokens = NDArray[np.int32]
 class ModelVictim:
     """Fulfils the protocol of ``robustparse.attacks.victim`` with one model or several.
 
-    Several models answer together, by the mean that the first one's ``mean`` says. Each has a word
-    table of its own; the victim's rows are places in a table over all of them. What concerns labels
-    and training data is the first model's.
+    Several models answer together, by the mean that the first one's ``mean`` says, and with its
+    decoder and beam. Each has a word table of its own; the victim's rows are places in a table over
+    all of them. What concerns labels and training data is the first model's.
 
     Args:
         models: under attack, all of one class, with the same labels and trained on the same data,
@@ -283,11 +283,15 @@ def _check_members(models: Sequence[Model]) -> None:
     if not models:
         raise InputError("no model to attack", key="checkpoint", expected="at least one")
     first = models[0]
+    origin = next((model for model in models if model.trained_on), first)
     for number, model in enumerate(models[1:], start=2):
-        for found, expected in _differences(first, model):
+        differing = (
+            (other, each) for other in (first, origin) for each in _differences(other, model)
+        )
+        for other, (found, expected) in differing:
             own = "it" if model.checkpoint else f"model {number}"
             raise InputError(
-                f"{own} and {first.checkpoint or 'model 1'} {found}",
+                f"{own} and {other.checkpoint or f'model {1 + models.index(other)}'} {found}",
                 path=model.checkpoint,
                 key="checkpoint",
                 expected=expected,

@@ -74,6 +74,10 @@
     const details = make("details", "", summary);
     details.addEventListener("toggle", async () => {
       if (!details.open) {
+        if (open === String(number)) {
+          open = "";
+          remember();
+        }
         return;
       }
       if (details.children.length === 1) {

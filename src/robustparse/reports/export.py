@@ -25,6 +25,7 @@ _LATEX = str.maketrans(
         "^": r"\textasciicircum{}",
         "<": r"\textless{}",
         ">": r"\textgreater{}",
+        "|": r"\textbar{}",
         **{mark: f"\\{mark}" for mark in "&%$#_{}"},
         MISSING: "--",
         ARROW.strip(): r"$\to$",
