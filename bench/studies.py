@@ -323,7 +323,9 @@ STUDIES = {
         defenses(CLEAN[0], steps=1104, twice=("substitution", "offline_100")), sentences=500
     ),
     "defenses_word_character_released": Study(
-        defenses(replace(CLEAN[0], recipe=BLACK), steps=1104, twice=("substitution", "offline_100")),
+        defenses(
+            replace(CLEAN[0], recipe=BLACK), steps=1104, twice=("substitution", "offline_100")
+        ),
         sentences=500,
     ),
     "defenses_minilm": Study(
