@@ -79,16 +79,16 @@ def test_raw_text_from_standard_input(ensemble, made, gold, tmp_path, capsys, mo
 
 
 @pytest.mark.parametrize("names", [("one", "two"), ("pointer", "other")])
-def test_an_ensemble_predicts_and_is_scored_by_the_mean_that_is_asked_for(
-    names, gold, tmp_path, capsys
+def test_an_ensemble_predicts_and_is_scored_and_attacked_by_the_mean_that_is_asked_for(
+    names, made, gold, tmp_path, capsys
 ):
     other = trained_pointer()
     with torch.no_grad():
         for parameter in other.parameters():
             parameter.mul_(0.8)  # less certain: its vote weighs less by probabilities
-    made = {"one": trained_parser(), "two": trained_parser(characters=True)}
-    made |= {"pointer": trained_pointer(), "other": other}
-    paths = [str(save_checkpoint(made[name], tmp_path / f"{name}.ckpt")) for name in names]
+    parsers = {"one": trained_parser(), "two": trained_parser(characters=True)}
+    parsers |= {"pointer": trained_pointer(), "other": other}
+    paths = [str(save_checkpoint(parsers[name], tmp_path / f"{name}.ckpt")) for name in names]
     data = str(write_sample(tmp_path / "test.conllu", gold))
     answers = []
     for mean in ("probabilities", "logits"):
@@ -96,6 +96,8 @@ def test_an_ensemble_predicts_and_is_scored_by_the_mean_that_is_asked_for(
         given = ["--checkpoint", *paths, "--data", data, "--mean", mean]
         main(["predict", *given, "--out", str(out)])
         main(["evaluate", *given, "--out", str(tmp_path / mean)])
+        recipe = ["--attack", str(made / "words.yaml"), "--trust", "command_runs"]
+        main(["attack", *recipe, *given, "--out", str(tmp_path / f"attacked_{mean}")])
         models = [load(path) for path in paths]
         models[0].mean = mean
         found = {one.id: one.answer for one in predictions(models, gold)}
@@ -108,6 +110,9 @@ def test_an_ensemble_predicts_and_is_scored_by_the_mean_that_is_asked_for(
             for h, g in zip(tree.heads, one.gold.heads, strict=True)
         ]
         assert scores["uas"] == pytest.approx(100 * np.mean(right))
+        summary = json.loads((tmp_path / f"attacked_{mean}" / "summary.json").read_text())
+        assert summary["clean"]["uas"] == pytest.approx(scores["uas"])
+        assert summary["attacked"]["uas"] < scores["uas"]
     assert answers[0] != answers[1]
 
 

@@ -19,6 +19,7 @@ from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.encoders.transformer import TransformerEncoder
 from robustparse.models.load import load
+from robustparse.models.optimization import Optimization
 from robustparse.models.victim import ModelVictim
 from robustparse.types import DependencyTree, Example, Sentence
 from sample_runs import save_checkpoint
@@ -233,11 +234,17 @@ def test_parses_and_losses_do_not_depend_on_batch_mates(beam: int):
         assert parser.predict([example.sentence]) == [trees[row]]
 
 
+@pytest.mark.parametrize("pretrained", [False, True])
 @pytest.mark.parametrize("settings", [{}, {"sibling": False, "grandparent": False}])
-def test_every_parameter_gets_a_gradient_and_moves(settings: dict[str, bool]):
-    parser = make(dropout=0.0, **settings).train()
+def test_every_parameter_gets_a_gradient_and_moves(
+    settings: dict[str, bool], pretrained: bool, tmp_path: Path
+):
+    """By its own optimiser: with a pretrained encoder that has groups, of which none may lack."""
+    encoder = TransformerEncoder(str(save_bert(tmp_path)), mix=2) if pretrained else None
+    optimization = Optimization(learning_rate=1e-3, pretrained_learning_rate=1e-4)
+    parser = make(encoder=encoder, dropout=0.0, optimization=optimization, **settings).train()
     before = {name: parameter.clone() for name, parameter in parser.named_parameters()}
-    optimizer = torch.optim.Adam(parser.parameters(), 1e-3)
+    optimizer = parser.configure_optimizers()["optimizer"]
     batch = batch_of(parser)
     parser.loss(parser(batch), batch).sum().backward()
     optimizer.step()
