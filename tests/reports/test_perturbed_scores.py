@@ -10,6 +10,7 @@ from report_pages import Json, curves, example, parse, summary, write
 from robustparse.errors import InputError
 from robustparse.reports.export import export
 from robustparse.reports.page import build_report, read_contents
+from robustparse.reports.tables.evaluated import evaluated_tables
 from robustparse.reports.tables.perturbed import perturbed_tables, read_scored, summarize_perturbed
 
 MEASURES = ("standard_accuracy", "perturbation_accuracy", "robust_accuracy")
@@ -24,6 +25,8 @@ def scores(whole: float, **files: Json) -> Json:
     return {"task": "semantic", "exact_match": whole, "perturbed_files": files}
 
 
+THREE = {"exact_match": 1.0, "tranx_match": 1.0, "string_match": 1.0}
+TREES = {"task": "dependency", "uas": 92.5, "las": 90.0}
 CLEAN = scores(
     90.0,
     deletion=one(10, 80.0, 70.0, 75.0),
@@ -74,11 +77,35 @@ def test_rows_of_both_systems_and_what_differs(tmp_path: Path) -> None:
     ]
 
 
+def test_scores_of_data_as_they_are_and_under_operations(tmp_path: Path) -> None:
+    noisy = {"typos": {"uas": 80.25, "las": None, "changed_words": 9.0}}
+    parser = write_scores(tmp_path / "parser", {**TREES, "perturbed": noisy})
+    other = write_scores(tmp_path / "other", TREES)
+    forms = write_scores(tmp_path / "forms", {**CLEAN, **THREE, "perturbed": {}})
+    both = write_scores(tmp_path / "both", {**CLEAN, **THREE, "perturbed": {"typos": THREE}})
+    contents = build_report([parser, other, forms, both], tmp_path / "r.html")
+    assert contents.unread == []
+    assert [one.name for one in contents.scored] == ["forms", "both"]
+    trees, of_forms = evaluated_tables(contents.evaluated)
+    assert trees.heads == ("Scored", "UAS", "LAS")
+    assert trees.rows == [
+        ("parser", ["92.5", "90.0"]),
+        ("parser, typos", ["80.2", "\N{EN DASH}"]),
+        ("other", ["92.5", "90.0"]),
+    ]
+    assert [name for name, _ in of_forms.rows] == ["both", "both, typos"]
+    page = parse(tmp_path / "r.html")
+    assert "Evaluations" in page.text
+    assert "parser, typos" in page.text
+    names = [path.name for path in export(contents, tmp_path / "export")]
+    assert names[-2:] == ["scores-dependency.tex", "scores-semantic.tex"]
+
+
 def test_beside_an_attack(tmp_path: Path) -> None:
     """A folder may hold both, or scores without perturbed texts."""
     both = write(tmp_path / "both", summary(90, 80), [*map(example, range(4))], curves("both"))
     (both / "scores.json").write_text(json.dumps(CLEAN))
-    plain = write_scores(tmp_path / "plain", {"task": "semantic", "exact_match": 1.0})
+    plain = write_scores(tmp_path / "plain", {"task": "semantic", **THREE})
     assert read_scored(plain, "plain") is None
     build_report([both, plain], tmp_path / "r.html")
     text = parse(tmp_path / "r.html").text
@@ -110,10 +137,10 @@ def test_a_damaged_file_has_one_message(tmp_path: Path) -> None:
         str(folder / "scores.json") for folder in (damaged, attacked)
     ]
     assert [system.name for system in shown.systems] == ["both"]
-    (damaged / "scores.json").write_text('{"task": "semantic"}')  # nothing that the page shows
+    (damaged / "scores.json").write_text('{"task": "semantic"}')  # none of its scores
     shown = build_report([attacked, damaged], tmp_path / "r.html")
     assert [text.partition(":")[0] for text in shown.unread] == [
-        str(path) for path in (attacked / "scores.json", damaged / "summary.json")
+        str(path / "scores.json") for path in (attacked, damaged)
     ]
 
 

@@ -15,6 +15,7 @@ from robustparse.files import write_bytes, write_text
 from robustparse.reports.page import Contents, losses_of, plot_values
 from robustparse.reports.plots import KINDS, Kind, Plot, picture, score_label
 from robustparse.reports.tables.details import ARROW, MISSING, Table
+from robustparse.reports.tables.evaluated import evaluated_tables
 from robustparse.reports.tables.heat_map import HeatMap, heat_map_picture
 from robustparse.reports.tables.perturbed import perturbed_tables
 
@@ -105,6 +106,8 @@ def _tables(contents: Contents) -> Iterator[tuple[str, Table]]:
                 yield of + section.title, table
     for table in perturbed_tables(contents.scored) if contents.scored else ():
         yield f"{table.label} {table.title}", table
+    for table in evaluated_tables(contents.evaluated):
+        yield table.label, table
     for one in contents.heat_maps:
         yield f"transfer {one.score}", _heat_map(one)
     for plot in contents.plots:

@@ -40,6 +40,7 @@ from robustparse.reports.folders import (
 from robustparse.reports.plots import EPOCH, Plot, draw_plot, score_label
 from robustparse.reports.summary import comparable, summarize
 from robustparse.reports.tables.details import MISSING, Section, compared, details
+from robustparse.reports.tables.evaluated import Evaluated, evaluated_tables, read_evaluated
 from robustparse.reports.tables.heat_map import FILE as TRANSFER
 from robustparse.reports.tables.heat_map import HeatMap, read_heat_maps
 from robustparse.reports.tables.perturbed import (
@@ -65,6 +66,7 @@ class Contents:
         runs: plots of training runs.
         heat_maps: of transfers.
         scored: systems scored on perturbed texts.
+        evaluated: systems scored otherwise.
         differences: of the first systems, as `compare` computed them.
         unread: what could not be read of the folders, and is left out.
     """
@@ -73,6 +75,7 @@ class Contents:
     runs: Sequence[NamedPlots] = ()
     heat_maps: Sequence[HeatMap] = ()
     scored: Sequence[Scored] = ()
+    evaluated: Sequence[Evaluated] = ()
     differences: Sequence[Difference] = ()
     unread: Sequence[str] = ()
 
@@ -86,7 +89,7 @@ class Contents:
     def names(self) -> list[str]:
         """The names of systems and runs, each once."""
         every = [*(one.name for one in self.systems), *(one.name for one in self.scored)]
-        every += [name for name, _ in self.runs]
+        every += [*(one.name for one in self.evaluated), *(name for name, _ in self.runs)]
         return list(dict.fromkeys(every))
 
     @property
@@ -114,7 +117,7 @@ def read_contents(
     """Read what a report shows, as far as it can be read.
 
     Training runs among the folders, or in an attack's folder, add their curves, transfers their
-    heat maps, evaluations their scores on perturbed texts.
+    heat maps, evaluations their scores.
 
     Args:
         folders: folders that `robustparse attack`, `fit`, `transfer` or `evaluate` wrote, at least
@@ -129,31 +132,32 @@ def read_contents(
         raise InputError("no folders given", expected="one at least that `attack` or `fit` wrote")
     systems, runs, heat_maps = [], [], []
     scored: list[Scored] = []
+    evaluated: list[Evaluated] = []
     unread: list[InputError] = []
     for folder, name in zip(folders, names or _names(folders), strict=True):
-        noted = len(unread)
         trained, transferred = (folder / METRICS).exists(), (folder / TRANSFER).exists()
+        scores = (folder / SCORES).exists()
         if transferred:
             with noting(unread):
                 heat_maps += read_heat_maps(folder)
-        found: Scored | None = None
-        if (folder / SCORES).exists():
+        if scores:
             with noting(unread):
-                found = read_scored(folder, name)
-        scored += [found] if found else []
+                scored += filter(None, [read_scored(folder, name)])
+                evaluated += filter(None, [read_evaluated(folder, name)])
         attacked = (folder / SUMMARY).exists() or (folder / EXAMPLES).exists()
-        # Where something else was read, or a damaged file named, no attack need be there too.
-        if attacked or not (trained or transferred or found or len(unread) > noted):
+        # Where something else is, no attack need be there too.
+        if attacked or not (trained or transferred or scores):
             systems.append(read_partly(folder, name, unread))
         if trained:
             with noting(unread):
                 runs.append((name, read_training(folder, name)))
     shown = [system for system in systems if system is not None]
-    if unread and not (shown or runs or heat_maps or scored):
+    if unread and not (shown or runs or heat_maps or scored or evaluated):
         raise unread[0]
     with noting(unread):
         shown = with_budget_curves(shown)
-    return Contents(shown, runs, heat_maps, scored, differences, [str(error) for error in unread])
+    parts = (shown, runs, heat_maps, scored, evaluated, differences)
+    return Contents(*parts, [str(error) for error in unread])
 
 
 def build_report(
@@ -194,6 +198,7 @@ def render_report(contents: Contents) -> str:
         heat_maps=contents.heat_maps,
         perturbed=perturbed_section(contents.scored) if contents.scored else None,
         perturbed_lead=summarize_perturbed(contents.scored),
+        evaluated=evaluated_tables(contents.evaluated),
         browser=browse(contents.systems),
         unread=contents.unread,
     )
