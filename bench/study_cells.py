@@ -74,6 +74,12 @@ def success(row: Figures) -> str:
     return shown(paired_bootstrap(itemgetter(0), succeeded, [1] * count, seed=0))
 
 
+def strict(row: Figures) -> str:
+    """Show the success rate by heads that leaves out arcs at changed words, where it was kept."""
+    rate = (row.get("strict_success_rate") or {}).get("uas")
+    return "-" if rate is None else f"{rate:.1f}"
+
+
 def lost(row: Figures) -> str:
     """Show what a system loses to the attack."""
     return shown(counts(row).lost())

@@ -26,6 +26,7 @@ from study_cells import (
     scores,
     shown,
     similarity,
+    strict,
     success,
     text,
     uas_gained,
@@ -74,7 +75,8 @@ def markdown(columns: Columns, rows: Sequence[Figures]) -> str:
     return "\n".join([head, "|---" * len(columns) + "|", *body])
 
 
-UAS_LAS = {**scores(("uas", "las")), "success %": success}
+SUCCESS = {"success %": success, "strict success %": strict}
+UAS_LAS = {**scores(("uas", "las")), **SUCCESS}
 LOST = {"LAS lost to the attack": lost}
 EDITS, QUERIES = number("edits_per_sentence"), ("queries_per_sentence", "charged")
 PERPLEXITIES = {"perplexity before, after": perplexities}
@@ -161,7 +163,7 @@ def references(rows: Sequence[Figures]) -> Columns:
 
     return {
         **{"parser": text("title"), "attack": recipe, "demand": demand, "budget %": budget},
-        **{**UAS_LAS, "strict success %": number("strict_success_rate", "uas")},
+        **UAS_LAS,
         **{**LOST, "harm left %": harm_left},
         **{"vetoed %": lambda row: vetoed(row).get("all", "-"), "vetoed % by class": by_class},
     }
@@ -300,6 +302,7 @@ def defenses(
 
     shown_scores = scores(names)
     *_, last, _ = shown_scores
+    shown_scores |= SUCCESS if "uas" in names else {}
     return {
         **{"system": text("title"), "attack": text("attack"), **shown_scores},
         f"{last.removeprefix('attacked ')} lost to the attack": lost,

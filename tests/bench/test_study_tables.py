@@ -58,7 +58,7 @@ def test_the_page_shows_the_bounds_of_intervals() -> None:
     rows = kept("defenses_word_character", STUDIES["defenses_word_character"])[::2][:3]
     columns = defenses(rows, rows[0]["row"], rows[1]["row"])
     *_, row = markdown(columns, rows).splitlines()
-    assert row.count("[") == 4
+    assert row.count("[") == 5
     assert row in PAGE
 
 
@@ -105,18 +105,18 @@ def test_a_defense_is_compared_with_what_the_first_row_loses(tmp_path: Path) -> 
     rows = [line.strip("| ").split(" | ") for line in table("made up", study).splitlines()[2:]]
     assert [row[5] for row in rows] == ["50.00", "60.00", "80.00"]
     # Of 10 words in each sentence the clean parser loses four, the control three, the defense none.
-    assert [row[7:9] for row in rows] == [
+    assert [row[8:10] for row in rows] == [
         [exact(40), "-"],
         [exact(30), exact(-10)],
         [exact(0), exact(-40)],
     ]
     # The control wins back one of the four, the defense three.
-    assert [row[9:11] for row in rows] == [
+    assert [row[10:12] for row in rows] == [
         ["-", "-"],
         [exact(25), "-"],
         [exact(75), exact(50)],
     ]
-    assert [row[11:] for row in rows] == [
+    assert [row[12:] for row in rows] == [
         ["-", "-", "-"],
         ["7", "1.0", "1.00"],
         ["7", "1.3", "0.75"],
@@ -144,7 +144,7 @@ def test_copies_are_compared_with_clean_training_of_equal_steps(equal_steps: boo
         row["counts"]["correct_heads"] = {"clean": [9] * 3, "attacked": [heads] * 3}
     rows = rows if equal_steps else [rows[0], rows[2]]
     lines = markdown(copies(rows, ["another", "anothers", "its copies", *names]), rows)
-    shown = [line.strip("| ").split(" | ")[7:] for line in lines.splitlines()[2:]]
+    shown = [line.strip("| ").split(" | ")[8:] for line in lines.splitlines()[2:]]
     first = [exact(30), "-", exact(40), "-", "-", "-", "-"]
     second = [exact(20), exact(10), exact(30), exact(-10), exact(10), "-", "-"]
     last = ["10.0", "20.0", exact(10), exact(-30), exact(20)]
@@ -170,7 +170,7 @@ def test_the_candidates_shown_are_those_that_the_last_filter_leaves(tmp_path: Pa
     }
     result("wang2021_filters", study, row, 0.15).write_text(json.dumps(figures))
     shown = table("wang2021_filters", study).splitlines()[2].strip("| ").split(" | ")
-    right = ["90.00", "80.00", "70.00", "60.00", "50.0 [45.6, 54.4]"]
+    right = ["90.00", "80.00", "70.00", "60.00", "50.0 [45.6, 54.4]", "-"]
     assert shown == [row.title, "2.3", *right, "1.50", "33.30", "0.62", "58, 101"]
 
 
@@ -195,9 +195,9 @@ def test_harm_left_is_a_share_of_what_the_same_attack_does_without_a_demand(tmp_
     rows = [line.strip("| ").split(" | ") for line in table("ewt_references", study).splitlines()]
     assert [row[2] for row in rows[2:]] == ["none", "references", "strict"]
     assert [row[9:] for row in rows[2:]] == [
-        ["40.00", "40.0 [40.0, 40.0]", "-", "-", "-"],
-        ["40.00", "10.0 [10.0, 10.0]", "25.0 [25.0, 25.0]", "25", "NN 25, VB -"],
-        ["40.00", "20.0 [20.0, 20.0]", "50.0 [50.0, 50.0]", "-", "-"],
+        ["40.0", "40.0 [40.0, 40.0]", "-", "-", "-"],
+        ["40.0", "10.0 [10.0, 10.0]", "25.0 [25.0, 25.0]", "25", "NN 25, VB -"],
+        ["40.0", "20.0 [20.0, 20.0]", "50.0 [50.0, 50.0]", "-", "-"],
     ]
 
 
@@ -229,7 +229,7 @@ def test_a_row_says_what_changing_copulas_adds(tmp_path: Path) -> None:
         ["zheng2020_blackbox", "left alone"],
         ["zheng2020_blackbox", "changed too"],
     ]
-    assert [row[10:] for row in rows[2:]] == [
+    assert [row[11:] for row in rows[2:]] == [
         ["-", "none"],
         [exact(20), "all 50, VB 50, other 100"],
     ]
@@ -269,7 +269,7 @@ def test_rows_on_different_parsers_or_recipes_are_refused(
             assert part in str(refusal.value)
         return
     line = table("made up", study).splitlines()[-1].strip("| ").split(" | ")
-    assert line[8] == ("-" if second is None else exact(-20))
+    assert line[9] == ("-" if second is None else exact(-20))
     named = without_origin(rows)
     assert ("the defended (zheng2020_blackbox_15)" in named) == (second is None)
     assert "the clean" not in named
