@@ -124,7 +124,7 @@ class EmbeddingNeighbours(CandidateGenerator):
         remedy = "delete the file to build the table again"
         try:
             # A zip file, which checks the sums of what it holds.
-            with np.load(path, allow_pickle=False) as parts:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as parts:
                 text, table = parts["words"].tobytes().decode(), parts["table"]
         except Exception as error:  # many types, as what is damaged may be any part of the file
             raise InputError(f"cannot be read ({error})", path=path, remedy=remedy) from error
