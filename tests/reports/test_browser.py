@@ -12,11 +12,9 @@ from pathlib import Path
 import pytest
 from report_pages import Json, example, parse, summary, write
 
-from robustparse.errors import InputError
 from robustparse.reports.page import build_report
 
 NASTY = "</script><script>document.title='run'</script><!--&\u2028"
-SCORED = {**example(1)["clean"], "las": "high"}
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
@@ -71,13 +69,6 @@ def test_a_page_without_examples_allows_no_script(tmp_path: Path) -> None:
     build_report([write(tmp_path / "a", summary(90, 70), [])], tmp_path / "r.html")
     assert "script" not in parse(tmp_path / "r.html").tags
     assert "script-src" not in (tmp_path / "r.html").read_text()
-
-
-def test_a_line_that_cannot_be_listed_is_named(tmp_path: Path) -> None:
-    folder = write(tmp_path / "a", summary(90, 70), [example(0), {**example(1), "clean": SCORED}])
-    with pytest.raises(InputError) as error:
-        build_report([folder], tmp_path / "r.html")
-    assert (error.value.path, error.value.key) == (str(folder / "examples.jsonl"), "sentence 1")
 
 
 class Seen(HTMLParser):

@@ -176,6 +176,7 @@ BAD = [
     ("examples.jsonl", changed(LINE, gold=[]), WRITTEN),
     ("examples.jsonl", changed(LINE, counted=2), WRITTEN),
     ("examples.jsonl", changed(LINE, counted="3"), WRITTEN),
+    ("examples.jsonl", changed(LINE, clean={**LINE["clean"], "las": "high"}), WRITTEN),
     ("examples.jsonl", changed(LINE, gold={"heads": [2, 0, 4], "labels": ["a"] * 3}), WRITTEN),
     ("curves.json", json.dumps({"title": "t"}), "'curves'"),
     ("curves.json", json.dumps([3]), "found list"),

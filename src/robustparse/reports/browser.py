@@ -18,10 +18,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from robustparse.evaluation.lines import EXAMPLES
-from robustparse.evaluation.tally import WHEN
-from robustparse.files import as_written
-from robustparse.reports.folders import OUTCOMES, AttackedSentence, AttackFolder, number
+from robustparse.reports.folders import OUTCOMES, AttackedSentence, AttackFolder
 from robustparse.reports.plots import score_label
 
 SHEET = 20  # pictures that are deflated together
@@ -49,18 +46,12 @@ class Browser:
 
 
 def browse(systems: Sequence[AttackFolder]) -> Browser | None:
-    """Pack all examples of the systems; None if there are none.
-
-    Raises:
-        InputError: a line is not as `attack` writes it.
-    """
+    """Pack all examples of the systems; None if there are none."""
     records, pictures = [], []
     for at, system in enumerate(systems):
         for sentence in system.sentences:
-            key = f"sentence {sentence.line['id']}"
-            with as_written(system.path / EXAMPLES, "attack", key=key):
-                records.append(_record(at, system, sentence))
-                pictures.append(system.task.draw(sentence.line))
+            records.append(_record(at, sentence))
+            pictures.append(system.task.draw(sentence.line))
     if not records:
         return None
     outcomes = {record["outcome"] for record in records}
@@ -102,16 +93,16 @@ def script_hash() -> str:
     return f"sha256-{base64.b64encode(digest).decode()}"
 
 
-def _record(at: int, system: AttackFolder, sentence: AttackedSentence) -> dict[str, Any]:
+def _record(at: int, sentence: AttackedSentence) -> dict[str, Any]:
     line = sentence.line
     return {
         "system": at,
         "id": line["id"],
         "outcome": sentence.outcome,
-        "context": line.get("context", []),
+        "context": line.get("context") or [],
         "words": line["tokens"],
         "edits": {place: line["adversarial_tokens"][place] for place in line["edited"]},
-        "scores": [number(line[when].get(system.task.headline)) for when in WHEN],
+        "scores": sentence.scores,
     }
 
 

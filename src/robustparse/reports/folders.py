@@ -48,12 +48,14 @@ class AttackedSentence:
         changed: parts of the answer that the attack changed, those of substituted words left out.
         wrong_before: wrong parts of the answer to the original sentence.
         wrong_after: wrong parts of the answer to the perturbed sentence.
+        scores: the headline score before and after; None where nothing was counted.
     """
 
     line: Json
     changed: int
     wrong_before: int
     wrong_after: int
+    scores: tuple[float | None, ...] = (None, None)
 
     @property
     def outcome(self) -> str:
@@ -296,7 +298,8 @@ def _sentence(line: Json, folder: Path, task: Task) -> AttackedSentence:
     pair = pair_of(line, folder)
     line = {**line, "edited": pair.changed}
     with as_written(folder / EXAMPLES, "attack", key=f"sentence {pair.id}"):
-        return AttackedSentence(line, *task.changes(line))
+        scores = tuple(number(line[when].get(task.headline)) for when in WHEN)
+        return AttackedSentence(line, *task.changes(line), scores)
 
 
 def _counts(line: Json, task: Task) -> tuple[int, int, int]:
