@@ -66,7 +66,7 @@ def attacked(
         sentences: how many are attacked.
     """
     torch.set_num_threads(1)
-    victim = ModelVictim(load_models(checkpoint, None, "cpu"))
+    victim = ModelVictim(load_models(checkpoint, device="cpu"))
     data = SAMPLE if folder is None else str(find_split(folder, "test"))
     examples = repeated(DataFile(data).examples(victim, "none"), sentences)
     return measured(attack or random_substitution(), victim, examples)

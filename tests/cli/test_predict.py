@@ -116,6 +116,34 @@ def test_an_ensemble_predicts_and_is_scored_and_attacked_by_the_mean_that_is_ask
     assert answers[0] != answers[1]
 
 
+def test_a_parser_searches_with_the_beam_that_is_asked_for(made, gold, tmp_path, capsys):
+    unsure = trained_pointer()
+    with torch.no_grad():
+        for parameter in unsure.parameters():
+            parameter.mul_(0.7)  # so that a wider beam finds other trees
+    path = save_checkpoint(unsure, tmp_path / "pointer.ckpt")
+    data = write_sample(tmp_path / "test.conllu", gold)
+    given = ["--checkpoint", str(path), "--data", str(data)]
+    trees = {}
+    for beam in (1, 8):
+        out = tmp_path / f"{beam}.conllu"
+        main(["predict", *given, "--beam", str(beam), "--out", str(out)])
+        trees[beam] = [one.gold for one in read_treebank(out)]
+        unsure.beam = beam
+        assert trees[beam] == unsure.predict([one.sentence for one in gold])
+        main(["evaluate", *given, "--beam", str(beam), "--out", str(tmp_path / f"{beam}")])
+        assert json.loads((tmp_path / f"{beam}" / "scores.json").read_text())["beam"] == beam
+    assert trees[1] != trees[8]
+    attack = ["attack", *given, "--attack", str(made / "words.yaml"), "--trust", "command_runs"]
+    attack += ["--limit", "2", "--out", str(tmp_path / "attacked")]
+    main([*attack, "--beam", "8"])
+    assert json.loads((tmp_path / "attacked" / "run.json").read_text())["beam"] == 8
+    assert "holds another run (beam: 8 there, None here)" in mistake(capsys, *attack)
+    biaffine = ["predict", "--checkpoint", str(made / "tiny.ckpt"), "--data", str(data)]
+    assert "has no beam" in mistake(capsys, *biaffine, "--beam", "2")
+    assert "must be >= 1" in mistake(capsys, "predict", *given, "--beam", "0")
+
+
 def test_a_conllx_file_may_have_several_roots_and_loses_its_second_parse(made, tmp_path):
     rows = [["1", "No", "no", "DT", "DT", "_"], ["2", "!", "!", ".", ".", "x|y"]]
     data, out = tmp_path / "text.conllx", tmp_path / "parsed"

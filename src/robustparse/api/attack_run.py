@@ -30,7 +30,7 @@ from robustparse.types import Example
 
 # Keys of run.json, in their order.
 _USED = (
-    *("seed", "limit", "decoder", "precision", "mean", "victim"),
+    *("seed", "limit", "decoder", "beam", "precision", "mean", "victim"),
     *("data", "fraction", "columns", "tagger", "fraction_of"),
 )
 

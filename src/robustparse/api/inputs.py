@@ -29,6 +29,7 @@ def as_list(paths: Paths) -> list[str]:
 def load_models(
     checkpoints: Paths,
     decoder: Decoder | None = None,
+    beam: int | None = None,
     device: str = "auto",
     mean: Mean = "probabilities",
 ) -> list[Model]:
@@ -38,7 +39,7 @@ def load_models(
         InputError: see ``load``; or there is no such device.
     """
     chosen = chosen_device("--device", device)
-    models = [load(path, decoder).to(chosen) for path in as_list(checkpoints)]
+    models = [load(path, decoder, beam).to(chosen) for path in as_list(checkpoints)]
     models[0].mean = mean
     return models
 

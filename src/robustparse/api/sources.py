@@ -38,6 +38,7 @@ class Checkpoints:
 
     paths: list[str]
     decoder: Decoder | None = None
+    beam: int | None = None
     precision: Precision = "32-true"
     mean: Mean = "probabilities"
 
@@ -48,8 +49,9 @@ class Checkpoints:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Decoder, precision, and the mean where it is not the usual one."""
-        unusual = {} if self.mean == "probabilities" else {"mean": self.mean}
+        """Decoder, precision, and a beam or a mean where it is not the usual one."""
+        unusual: dict[str, Any] = {} if self.beam is None else {"beam": self.beam}
+        unusual |= {} if self.mean == "probabilities" else {"mean": self.mean}
         return {"decoder": self.decoder, "precision": self.precision, **unusual}
 
     def digests(self) -> dict[str, Any]:
@@ -58,7 +60,7 @@ class Checkpoints:
 
     def open(self, device: str) -> ModelVictim:
         """Load the models."""
-        models = load_models(self.paths, self.decoder, device, self.mean)
+        models = load_models(self.paths, self.decoder, self.beam, device, self.mean)
         if models[0].device.type == "cuda":
             torch.cuda.set_device(models[0].device)  # where other models go that take a GPU
         return ModelVictim(models, self.precision)
@@ -127,6 +129,7 @@ def command_source(
     checkpoint: Paths | None,
     part: dict[str, Any] | None,
     decoder: Decoder | None,
+    beam: int | None,
     precision: Precision,
     mean: Mean = "probabilities",
 ) -> Checkpoints | NamedVictim:
@@ -139,9 +142,10 @@ def command_source(
         found = "neither is given" if part is None else "both are given"
         raise InputError(found, key="--checkpoint, --victim", expected="exactly one of them")
     if checkpoint is not None:
-        return Checkpoints(as_list(checkpoint), decoder, precision, mean)
+        return Checkpoints(as_list(checkpoint), decoder, beam, precision, mean)
     given = {
         "--decoder": decoder is not None,
+        "--beam": beam is not None,
         "--precision": precision != "32-true",
         "--mean": mean != "probabilities",
     }

@@ -26,6 +26,7 @@ def attack(
     limit: int | None = None,
     seed: int | None = None,
     decoder: Decoder | None = None,
+    beam: int | None = None,
     fraction: float = 1.0,
     device: str = "auto",
     devices: int = 1,
@@ -50,6 +51,7 @@ def attack(
         seed: seed of the attack's random choices and of the embedded sample; by default the
             recipe's own (0 if it has none).
         decoder: the decoder of a parser, instead of the one it was trained with.
+        beam: hypotheses that beam search keeps, instead of as many as in training.
         fraction: attack only this fraction of the sentences, drawn at random by the seed.
         device: where the model computes: auto, cpu or cuda.
         devices: the number of processes that share the sentences: one per GPU if device is a
@@ -73,7 +75,7 @@ def attack(
     run = AttackRun(
         folder=Path(out),
         recipe=Recipe.of(attack) if recipe is None else recipe,
-        victim=command_source(checkpoint, victim_settings, decoder, precision, mean),
+        victim=command_source(checkpoint, victim_settings, decoder, beam, precision, mean),
         data=DataFile(data, seed, limit, fraction, "sentences", max_length, columns, tagger=tagger),
         seed=seed,
         device=device,

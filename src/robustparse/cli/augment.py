@@ -58,6 +58,7 @@ def augment(
     limit: int | None = None,
     seed: int | None = None,
     decoder: Decoder | None = None,
+    beam: int | None = None,
     device: str = "auto",
     devices: int = 1,
     precision: Precision = "32-true",
@@ -93,6 +94,7 @@ def augment(
         seed: seed of all random choices and of the embedded sample; by default the
             recipe's own (0 if it has none).
         decoder: the decoder of a parser, instead of the one it was trained with.
+        beam: hypotheses that beam search keeps, instead of as many as in training.
         device: where the model computes: auto, cpu or cuda.
         devices: the number of processes that share the sentences: one per GPU if device is a
             GPU, otherwise on the CPU. Results do not depend on it. Under torchrun the
@@ -120,10 +122,9 @@ def augment(
         raise InputError("is for operations only", key="--similarity", remedy=IN_ATTACKS)
     elif operations is None and attack is not None and checkpoint is not None:
         folder, check = copies.with_suffix(".attack"), partial(_check_out, copies, data)
-        victim = Checkpoints(as_list(checkpoint), decoder, precision, mean)
-        recipe = recipe or Recipe.of(attack)
-        run = AttackRun(folder, recipe, victim, file, seed, device, devices, check)
-        _write_attacked(copies, run, attack, file, keep)
+        victim = Checkpoints(as_list(checkpoint), decoder, beam, precision, mean)
+        parts = (recipe or Recipe.of(attack), victim, file, seed, device, devices, check)
+        _write_attacked(copies, AttackRun(folder, *parts), attack, file, keep)
     else:
         raise InputError("an attack takes a checkpoint, operations none", remedy=EITHER)
 

@@ -38,6 +38,7 @@ def evaluate(
     limit: int | None = None,
     seed: int = 0,
     decoder: Decoder | None = None,
+    beam: int | None = None,
     device: str = "auto",
     precision: Precision = "32-true",
     mean: Mean = "probabilities",
@@ -62,6 +63,7 @@ def evaluate(
         limit: score only the first LIMIT sentences.
         seed: seed of the perturbations' random choices and of the embedded sample.
         decoder: the decoder of a parser, instead of the one it was trained with.
+        beam: hypotheses that beam search keeps, instead of as many as in training.
         device: where the model computes: auto, cpu or cuda.
         precision: precision of all passes of the model; bf16-mixed is faster on processors with
             bfloat16 products, and may change a few answers.
@@ -79,9 +81,9 @@ def evaluate(
             much is known without the premise (Gururangan et al. 2018).
         victim_settings: what the victim was made of, which a command knows.
     """
-    source = command_source(checkpoint, victim_settings, decoder, precision, mean)
-    opened, names = source.open(device), source.names
+    source = command_source(checkpoint, victim_settings, decoder, beam, precision, mean)
     file = DataFile(data, seed, limit, max_length=max_length, columns=columns)
+    opened, names = source.open(device), source.names
     examples = file.examples(opened, punctuation)
     _warn(opened.warnings(examples, data, punctuation, None if list_all else MOST_LISTED))
     folder = None if out is None else make_folder(Path(out))
@@ -93,11 +95,10 @@ def evaluate(
     reworded = {} if pairs is None else pairs_report(opened, pairs)
     if folder is not None:
         write_answers(folder / f"predictions{task.ending(data)}", task, examples, answers)
-        about = {"task": task.name, "checkpoints": names, "data": data, **_counts(examples)}
-        how = {"punctuation": punctuation, "decoder": decoder, "precision": precision, "mean": mean}
-        noise = {"seed": seed, "perturbed": noisy} if noisy else {}
-        premise = {"hypothesis_only": {"checkpoint": hypothesis_only, **blind}} if blind else {}
-        write_scores(folder / SCORES, {**about, **how, **scores, **premise, **noise, **reworded})
+        about = {"task": task.name, "checkpoints": names, "data": data, "punctuation": punctuation}
+        more = source.settings | ({"seed": seed, "perturbed": noisy} if noisy else {})
+        more |= {"hypothesis_only": {"checkpoint": hypothesis_only, **blind}} if blind else {}
+        write_scores(folder / SCORES, {**about, **_counts(examples), **scores, **more, **reworded})
     _print({Path(names[0]).stem: scores, "hypothesis only": blind, **noisy}, reworded)
 
 

@@ -37,6 +37,7 @@ def predict(
     out: str = STANDARD,
     format: str | None = None,
     decoder: Decoder | None = None,
+    beam: int | None = None,
     device: str = "auto",
     precision: Precision = "32-true",
     mean: Mean = "probabilities",
@@ -55,6 +56,7 @@ def predict(
         format: of the data: what a file's name would end in, ``txt`` for raw text. By default what
             the name does end in, and ``txt`` where it has no ending, as standard input.
         decoder: instead of the one the model was trained with.
+        beam: hypotheses that beam search keeps, instead of as many as in training.
         device: where the model computes: auto, cpu or cuda.
         precision: precision of all passes of the model; bf16-mixed is faster on processors with
             bfloat16 products, and may change a few answers.
@@ -66,7 +68,7 @@ def predict(
     """
     if max_length < 1:
         raise InputError(f"must be >= 1, got {max_length}", key="--max_length")
-    victim = Checkpoints(as_list(checkpoint), decoder, precision, mean).open(device)
+    victim = Checkpoints(as_list(checkpoint), decoder, beam, precision, mean).open(device)
     task, name = victim.task, "standard input" if data == STANDARD else data
     ending = (format or Path(data).suffix).lstrip(".").lower() or RAW
     warned: set[str] = set()

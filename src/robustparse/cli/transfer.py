@@ -26,6 +26,7 @@ def transfer(
     checkpoint: str | list[str],
     out: str | None = None,
     decoder: Decoder | None = None,
+    beam: int | None = None,
     device: str = "auto",
     precision: Precision = "32-true",
     mean: Mean = "probabilities",
@@ -37,6 +38,7 @@ def transfer(
         checkpoint: the targets: one path or several; commas join those of an ensemble.
         out: folder for transfer.json, which ``report`` draws.
         decoder: the decoder of parsers, instead of those they were trained with.
+        beam: hypotheses that beam search keeps, instead of as many as in training.
         device: where the targets compute: auto, cpu or cuda.
         precision: precision of all passes; bf16-mixed is faster on processors with bfloat16
             products, and may change a few answers.
@@ -49,7 +51,9 @@ def transfer(
     sources = [read_source(Path(folder)) for folder in folders]
     check_same(sources)
     columns = [
-        _column(target, Checkpoints(target.split(","), decoder, precision, mean), device, sources)
+        _column(
+            target, Checkpoints(target.split(","), decoder, beam, precision, mean), device, sources
+        )
         for target in targets
     ]
     task = sources[0].task

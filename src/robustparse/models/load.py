@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_least
 from robustparse.models.base import Model
 from robustparse.models.checkpoint import KEY, fill_weights, instantiate, read_checkpoint
 
@@ -12,16 +12,17 @@ from robustparse.models.dependency.trees import Decoder as Decoder
 from robustparse.models.dependency.trees import check_decoder
 
 
-def load(path: str | Path, decoder: Decoder | None = None) -> Model:
+def load(path: str | Path, decoder: Decoder | None = None, beam: int | None = None) -> Model:
     """Return the model a checkpoint holds, on the CPU, in evaluation mode; no other file is read.
 
     Args:
         path: the checkpoint.
         decoder: instead of the one the model was trained with.
+        beam: hypotheses a text, instead of as many as the model was trained with.
 
     Raises:
-        InputError: see ``read_checkpoint``; or what it holds makes no model, or one without a
-            choice of decoders, or its weights are not finite.
+        InputError: see ``read_checkpoint``; or what it holds makes no model, or one without
+            a choice of decoders or without a beam, or its weights are not finite.
     """
     content = read_checkpoint(path)
     try:
@@ -33,14 +34,18 @@ def load(path: str | Path, decoder: Decoder | None = None) -> Model:
         raise InputError(f"{content[KEY]['model']['class_path']!r} is no model", path=path)
     if decoder is not None:
         check_decoder(decoder)
-        if not hasattr(model, "decoder"):
-            raise InputError(
-                f"a {type(model).__name__} has one way to decode",
-                path=path,
-                key="decoder",
-                remedy="leave it out",
-            )
-        model.decoder = decoder  # type: ignore[assignment]
+        _set(model, path, "decoder", decoder, "one way to decode")
+    if beam is not None:
+        check_least("--beam", beam=beam)
+        _set(model, path, "beam", beam, "no beam")
     fill_weights(model, path, content["state_dict"])
     model.checkpoint, model.trained_on = str(path), content[KEY].get("trained_on")
     return model.eval()
+
+
+def _set(model: Model, path: str | Path, key: str, value: object, otherwise: str) -> None:
+    """Set how a model decodes, if that is a choice."""
+    if not hasattr(model, key):
+        found = f"a {type(model).__name__} has {otherwise}"
+        raise InputError(found, path=path, key=key, remedy="leave it out")
+    setattr(model, key, value)

@@ -36,6 +36,7 @@ CURVES = "curves.json"
 SUCCEEDED, FAILED, SKIPPED = OUTCOMES = ("succeeded", "failed", "skipped")
 # How a parser decodes belongs to the parser, which is what is compared; data are known by their
 # content, not by their path.
+_DECODED = ("decoder", "beam")
 _COMPARED = ("attack", "settings", "seed", "limit", "fraction", "fraction_of")
 
 
@@ -189,7 +190,7 @@ def read_partly(folder: Path, name: str, unread: list[InputError]) -> AttackFold
         plots=plots,
         sentences=tuple(sentences),
         compared=compared if run else None,
-        model=None if weights is None else json.dumps([weights, run.get("decoder")]),
+        model=None if weights is None else json.dumps([weights, *map(run.get, _DECODED)]),
     )
 
 
