@@ -18,9 +18,10 @@ import yaml
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.candidates.sememes import _SEMEME, _read_senses
 from robustparse.attacks.candidates.vocabulary import read_words
-from robustparse.cli import lightning
+from robustparse.cli import lightning, predict
 from robustparse.data.conllu import read_treebank
 from robustparse.data.text_files import read_texts
+from robustparse.models.encoders.bilm.files import read_options, sizes_of
 from robustparse.recipes.recipe import Recipe
 from robustparse.vectors import read_vectors
 
@@ -70,6 +71,7 @@ def given_readers() -> dict[str, Reader]:
     vectors = b"3 4\nthe 0.1 -2 3e-2 4\nof 1 2 3 4\n... 0.5 0.5 0.5 0.5\n"
     table = {"big/JJ": ["large", "great"], "run": ["walk", "go"], "n/a": ["none"]}
     senses = [{"en_word": "dog", "en_grammar": "noun", "Def": "{livestock|x:{big|y}}"}] * 2
+    raw = b"A fine film .\n\nNot  bad , is it ?\nNo\n"
     recipe = (CONTRACT / "words.yaml").read_bytes()
     config = (ROOT / "configs" / "experiment" / "ewt_biaffine_word.yaml").read_bytes()
     return {
@@ -79,11 +81,13 @@ def given_readers() -> dict[str, Reader]:
         "texts, JSON lines": Reader(jsonl, _texts, _plain_json_lines, 8, "a.jsonl"),
         "pairs, TSV": Reader(pairs, _texts, _plain_tsv, 6, "a.tsv"),
         "pairs, JSON lines": Reader(json_pairs, _texts, _plain_json_lines, 6, "a.jsonl"),
+        "raw text": Reader(raw, _raw, _plain_raw, 4, "a.txt"),
         "word vectors": Reader(vectors, _vectors, _plain_vectors, 8, "a.txt"),
         "word vectors, gzip": Reader(gzip.compress(vectors, mtime=0), _vectors, None, 6, "a.gz"),
         "word list": Reader(b"one\ntwo\nthree\n", read_words, _plain_words, 4, "a.txt"),
         "table of candidates": Reader(as_json(table), _lexicon, _plain_lexicon, 6, "a.json"),
         "sememes": Reader(as_json(senses), _sememes, _plain_sememes, 5, "a.json"),
+        "ELMo options": Reader(as_json(ELMO), _elmo, _plain_elmo, 4, "options.json"),
         "recipe": Reader(recipe, _recipe, _plain_yaml, 3, "a.yaml", agree=_holds),
         "configuration": Reader(config, _config, _plain_yaml, 1, "a.yaml", agree=_holds),
     }
@@ -220,6 +224,52 @@ def _plain_sememes(content: bytes) -> Value:
         for row in rows
     ]
     return [one for one in found if all(one) and len(one[0].split()) == 1]
+
+
+def _raw(path: Path) -> Value:
+    return [one.sentence.words for one in predict._raw(path, 250, pairs=False)]
+
+
+def _plain_raw(content: bytes) -> Value:
+    return [tuple(words) for line in text_of(content).split("\n") if (words := line.split())]
+
+
+ELMO = {
+    "char_cnn": {
+        "activation": "relu",
+        "embedding": {"dim": 4},
+        "filters": [[1, 4], [2, 8]],
+        "max_characters_per_token": 50,
+        "n_characters": 262,
+        "n_highway": 2,
+    },
+    "lstm": {
+        "cell_clip": 3,
+        "dim": 16,
+        "n_layers": 2,
+        "proj_clip": 3,
+        "projection_dim": 8,
+        "use_skip_connections": True,
+    },
+}
+
+
+def _elmo(path: Path) -> Value:
+    sizes = sizes_of(read_options(str(path)), str(path))
+    return [getattr(sizes, name) for name in sizes.__annotations__]
+
+
+def _plain_elmo(content: bytes) -> Value:
+    """Take the options in the order of `Sizes`."""
+    options = json.loads(content)
+    cnn, lstm = options["char_cnn"], options["lstm"]
+    clips = [lstm[name] and float(lstm[name]) for name in ("cell_clip", "proj_clip")]
+    return [
+        *(cnn["max_characters_per_token"], cnn["embedding"]["dim"]),
+        *(tuple(map(tuple, cnn["filters"])), cnn["activation"], cnn["n_highway"]),
+        *(lstm[name] for name in ("projection_dim", "dim", "n_layers", "use_skip_connections")),
+        *clips,
+    ]
 
 
 # Recipes and configurations

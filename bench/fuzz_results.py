@@ -4,10 +4,12 @@ The annotators' answers are among them: their columns are written by robustparse
 """
 
 import csv
+import hashlib
 import io
 import json
 import math
 from collections.abc import Sequence
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 
@@ -16,13 +18,19 @@ from robustparse.annotation.questionnaire import QUESTIONS, Item, export, read_k
 from robustparse.annotation.score import score
 from robustparse.attacks.candidates.cache import CachedCandidates
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+from robustparse.attacks.candidates.neighbours import EmbeddingNeighbours
 from robustparse.data.conllu import read_treebank
+from robustparse.evaluation import measure
 from robustparse.evaluation.attack_run.attack_folder import collect_into
 from robustparse.evaluation.attack_run.shards import Lines, Speed
-from robustparse.evaluation.lines import EXAMPLES, RUN, SUMMARY, pair_of, read_lines
+from robustparse.evaluation.lines import EXAMPLES, RUN, SCORES, SUMMARY, pair_of, read_lines
 from robustparse.models.checkpoint import read_checkpoint
 from robustparse.recipes.recipe import Recipe
 from robustparse.reports.folders import CURVES, read_folder
+from robustparse.reports.tables.evaluated import read_evaluated
+from robustparse.reports.tables.heat_map import FILE as TRANSFER
+from robustparse.reports.tables.heat_map import read_heat_maps
+from robustparse.reports.tables.perturbed import MEASURES, read_scored
 from robustparse.reports.training import read_metrics
 from robustparse.tasks.dependency import DependencyTask
 from robustparse.types import Example, Sentence
@@ -40,8 +48,18 @@ def written_readers(folder: Path) -> dict[str, Reader]:
     metrics = b"step,name,value\n5,val/las,81.25\n5,robust/las@0.1,40.5\n9,val/las,82.0\n"
     key, pairs = _questionnaire(folder)
     beside = {"key.json": key}
+    vectors = b"".join(b"w%d %d 1 %d\n" % (row, row, row * row) for row in range(6))
+    (folder / "v.txt").write_bytes(vectors)
+    _neighbours(folder / "table.npz")
+    (table,) = folder.glob("*.npz")
+    examples = {EXAMPLES: run[EXAMPLES]}
+    quality = _quality(run[EXAMPLES])
+    plain = partial(_plain_quality, quality["examples"])
     return {
         "candidate cache": Reader(cache.read_bytes(), _cached, None, 6, cache.name),
+        "table of neighbours": Reader(
+            table.read_bytes(), _neighbours, None, 6, table.name, {"v.txt": vectors}
+        ),
         "checkpoint": Reader(checkpoint, _checkpoint, None, 6, "a.ckpt"),
         "examples.jsonl, resumed": Reader(run[EXAMPLES], _resumed, None, 6, EXAMPLES, run),
         "run.json, resumed": Reader(run[RUN], _resumed, None, 3, RUN, run),
@@ -49,6 +67,10 @@ def written_readers(folder: Path) -> dict[str, Reader]:
         "examples.jsonl": Reader(run[EXAMPLES], _lines, _plain_lines, 6, EXAMPLES),
         "summary.json, report": Reader(run[SUMMARY], _reported, _plain_summary, 4, SUMMARY, run),
         "curves.json, report": Reader(curves, _plotted, _plain_curves, 4, CURVES, run),
+        "quality.json": Reader(as_json(quality), _held, plain, 4, measure.QUALITY, examples),
+        "transfer.json": Reader(as_json(RATES), _heat_maps, _plain_heat_maps, 4, TRANSFER),
+        "scores.json": Reader(as_json(SCORED), _scored, _plain_scored, 4, SCORES),
+        "scores.json, perturbed": Reader(as_json(REWORDED), _reworded, _plain_reworded, 4, SCORES),
         "metrics.csv": Reader(metrics, read_metrics, _plain_metrics, 5, "metrics.csv"),
         "annotation key": Reader(key, read_key, _plain_key, 5, "key.json"),
         "annotated pairs": Reader(pairs, _answers, _plain_answers, 4, "pairs.csv", beside),
@@ -73,6 +95,12 @@ SLOTS = [Slot(0, Sentence(("one", "two", "three")), position) for position in ra
 
 def _cached(path: Path) -> Value:
     return CachedCandidates(_Known(), str(path)).propose(SLOTS, 0)
+
+
+def _neighbours(path: Path) -> Value:
+    vectors = str(path.with_name("v.txt"))
+    words, _, table = EmbeddingNeighbours(vectors, k=3, cache=str(path.parent))._table
+    return words, table.tolist()
 
 
 def _checkpoint(path: Path) -> Value:
@@ -149,6 +177,108 @@ def _plain_curves(content: bytes) -> Value:
 def _points(xs: Sequence[Value], ys: Sequence[Value]) -> list[tuple[float, float]]:
     both = zip(xs, ys, strict=True)
     return [(float(x), float(y)) for x, y in both if x is not None and y is not None]
+
+
+def _quality(examples: bytes) -> Value:
+    """Return what `measure` writes of these lines, with figures of no meaning."""
+    middle = {"mean": 0.5, "median": 0.25}
+    groups = {name: {"words": 3, **middle} for name in ("changed", "success")}
+    whole = {"sentences": 3, "clean": middle, "attacked": middle}
+    return {
+        "examples": hashlib.sha256(examples).hexdigest(),
+        "perplexity": {"model": "m", "kind": "masked", "all": whole},
+        "word_similarity": {"vectors": "v.txt", "measure": "cosine", **groups},
+    }
+
+
+def _held(path: Path) -> Value:
+    return measure._held(path.parent)
+
+
+def _plain_quality(digest: str, content: bytes) -> Value:
+    """Take the measures, if they are of these lines."""
+    held = json.loads(text_of(content))
+    names = ("perplexity", "word_similarity", "sentence_similarity")
+    of_these = held.get("examples") == digest
+    return {name: held[name] for name in names if of_these and name in held}
+
+
+RATE = {"estimate": 42.5, "lower": 40.0, "upper": 45.25}
+CELLS = [[{"rate": RATE, "given_success": given}] for given in (71.5, None)]
+RATES = {"task": "dependency", "sources": ["a", "b"], "targets": ["c"], "rates": {"las": CELLS}}
+NOISY = {"typos": {"uas": 80, "las": None}}
+SCORED = {"task": "dependency", "uas": 91.5, "las": 89, "perturbed": NOISY}
+MEASURED = dict.fromkeys(MEASURES, 62.5)
+REWORDED = {
+    "task": "semantic",
+    "exact_match": 87.5,
+    "perturbed_files": {"insertion": {"rows": 8, **MEASURED}, "micro": {"rows": 8, **MEASURED}},
+}
+
+
+def _heat_maps(path: Path) -> Value:
+    return [
+        (
+            one.targets,
+            [(name, [(c.rate, c.interval, c.given) for c in cells]) for name, cells in one.rows],
+        )
+        for one in read_heat_maps(path.parent)
+    ]
+
+
+def _plain_heat_maps(content: bytes) -> Value:
+    """Take rates as they are shown."""
+    found = json.loads(text_of(content))
+    return [
+        (
+            found["targets"],
+            [
+                (source, [_shown(cell) for cell in cells])
+                for source, cells in zip(found["sources"], rates, strict=True)
+            ],
+        )
+        for rates in found["rates"].values()
+    ]
+
+
+def _shown(cell: Value) -> tuple[str, str, str]:
+    rate, lower, upper = (float(cell["rate"][part]) for part in ("estimate", "lower", "upper"))
+    given = cell["given_success"]
+    shown = "" if given is None else f"{float(given):.1f}"
+    return f"{rate:.1f}", f"[{lower:.1f}, {upper:.1f}]", shown
+
+
+def _scored(path: Path) -> Value:
+    found = read_evaluated(path.parent, "a")
+    return None if found is None else found.rows
+
+
+def _plain_scored(content: bytes) -> Value:
+    found = json.loads(text_of(content))
+    every = {"": found, **found.get("perturbed", {})}
+    return {
+        name: {score: _float(row[score]) for score in ("uas", "las")} for name, row in every.items()
+    }
+
+
+def _reworded(path: Path) -> Value:
+    found = read_scored(path.parent, "a")
+    return None if found is None else (found.rows, found.measures)
+
+
+def _plain_reworded(content: bytes) -> Value:
+    found = json.loads(text_of(content))
+    files = found.get("perturbed_files")
+    if not files:
+        return None
+    measures = {name: {key: _float(one[name]) for key, one in files.items()} for name in MEASURES}
+    first = next(iter(MEASURES))
+    measures[first] = {"all texts": _float(found["exact_match"]), **measures[first]}
+    return {key: one["rows"] for key, one in files.items()}, measures
+
+
+def _float(value: Value) -> Value:
+    return None if value is None else float(value)
 
 
 def _plain_metrics(content: bytes) -> Value:
