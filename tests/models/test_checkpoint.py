@@ -113,6 +113,23 @@ def test_truncated_files_are_refused(saved, size):
         load(saved)
 
 
+def test_a_changed_byte_is_refused_or_changes_nothing(saved):
+    good, bytes_ = read_checkpoint(saved), saved.read_bytes()
+    refused = 0
+    for place in range(0, len(bytes_), 101):
+        saved.write_bytes(bytes_[:place] + bytes([bytes_[place] ^ 16]) + bytes_[place + 1 :])
+        try:
+            held = read_checkpoint(saved)
+        except InputError:
+            refused += 1
+            continue
+        assert held[KEY] == good[KEY]
+        assert held["state_dict"].keys() == good["state_dict"].keys()
+        for name, weight in good["state_dict"].items():
+            assert torch.equal(held["state_dict"][name], weight), name
+    assert refused > 150
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_noise_is_refused(tmp_path, seed):
     path = tmp_path / "noise.ckpt"
