@@ -10,6 +10,7 @@ from command_runs import mistake
 
 from robustparse.cli.main import main
 from robustparse.evaluation.attack_run.attack_folder import attack_into
+from robustparse.evaluation.lines import read_lines
 from robustparse.models.victim import ModelVictim
 from robustparse.tasks.dependency import DependencyTask
 from sample_runs import lexicon_attack, sentences, trained_parser
@@ -122,22 +123,34 @@ def test_a_page_that_cannot_be_written_and_no_folder_at_all(folders, tmp_path, c
     assert "--nonsense" in mistake(capsys, "report", folders[0], "--nonsense", "1")
 
 
+def one(measure, score, lines):
+    """A measure of a system, in percent."""
+    part = {"uas": "correct_heads", "las": "correct_labels"}[score]
+    right = {when: [line[when][part] for line in lines] for when in ("clean", "attacked")}
+    pairs = [*zip(right["clean"], right["attacked"], strict=True)]
+    if measure == "fooled":
+        return 100 * sum(attacked < clean for clean, attacked in pairs) / len(pairs)
+    right["lost"] = [clean - attacked for clean, attacked in pairs]
+    return 100 * sum(right[measure]) / sum(line["counted"] for line in lines)
+
+
 def test_differences_are_told_with_how_sure_they_are(folders, tmp_path, capsys):
     page = tmp_path / "page.html"
     main(["report", "--compare", *map(str, folders), "--out", str(page)])
     shown = " ".join(capsys.readouterr().out.split())
-    weak, strong = (json.loads((folder / "summary.json").read_text()) for folder in folders)
-    rows = re.findall(
-        r"(clean|attacked) (UAS|LAS) ([-+][\d.]+) \S+ to \S+ ([\d.]+) ([\d.]+)", shown
-    )
+    rows = re.findall(r"(\w+) (UAS|LAS) ([-+][\d.]+) \S+ to \S+ ([\d.]+) ([\d.]+)", shown)
     assert [row[:2] for row in rows] == [
-        *(("clean", "UAS"), ("clean", "LAS"), ("attacked", "UAS"), ("attacked", "LAS"))
+        (measure, score)
+        for score in ("UAS", "LAS")
+        for measure in ("clean", "attacked", "lost", "fooled")
     ]
-    for when, score, points, p, adjusted in rows:
-        expected = strong[when][score.lower()] - weak[when][score.lower()]
-        assert float(points) == pytest.approx(expected, abs=0.011)
+    both = [read_lines(folder / "examples.jsonl") for folder in folders]
+    for measure, score, points, p, adjusted in rows:
+        values = [one(measure, score.lower(), lines) for lines in both]
+        assert float(points) == pytest.approx(values[1] - values[0], abs=0.011)
         assert float(p) <= float(adjusted)
-    assert [row[3] for row in rows[:2]] == ["1.0000", "1.0000"]  # one parser, clean
+    clean = [row[3] for row in rows if row[0] == "clean"]
+    assert clean == ["1.0000", "1.0000"]  # one parser
     assert f"Differences from {folders[0].name}" in page.read_text()
 
 

@@ -54,7 +54,7 @@ def _table(folders: Sequence[str], differences: Sequence[Difference]) -> Table:
     for one in differences:
         table.add_row(
             folders[1 + one.system],
-            f"{one.when} {heading(one.score)}",
+            f"{one.measure} {heading(one.score)}",
             f"{one.points.estimate:+.2f}",
             f"{one.points.lower:+.2f} to {one.points.upper:+.2f}",
             f"{one.p:.4f}",

@@ -1,4 +1,4 @@
-"""Systems compared on the sentences that an attack gave to each: every score, clean and attacked.
+"""Systems compared on the sentences that an attack gave to each, by every score.
 
 For each difference to the first system: a 95 % interval by the paired bootstrap, the p-value of the
 paired permutation test, and that value adjusted for the number of differences (Holm 1979).
@@ -6,7 +6,7 @@ paired permutation test, and that value adjusted for the number of differences (
 
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +24,17 @@ from robustparse.files import as_written
 from robustparse.tasks.task import Task, named
 
 MEASURES = ("clean", "attacked", "lost", "fooled")
-"""What `compare_counts` compares systems by."""
+"""A score before and under the attack, the points that it takes, the sentences that it fools."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """What a system's score differs by from the first system's.
+    """What a system differs in from the first one.
 
     Args:
         system: its place among the others, from 0.
-        when: ``clean`` or ``attacked``.
-        score: its name.
+        measure: one of `MEASURES`.
+        score: that it is of, by its name.
         first: the first system's, in percent.
         points: the other's minus the first one's.
         p: probability of such a difference, or a larger one, if systems did not differ.
@@ -42,7 +42,7 @@ class Difference:
     """
 
     system: int
-    when: str
+    measure: str
     score: str
     first: float
     points: Interval
@@ -117,6 +117,10 @@ class _Counts:
     counted: list[int]
     right: dict[tuple[str, str], list[int]]
 
+    def of(self, part: str) -> AttackedCounts:
+        """Return what one score is computed from."""
+        return AttackedCounts(self.counted, *(self.right[when, part] for when in WHEN))
+
 
 def compare(folders: Sequence[Path]) -> list[Difference]:
     """Compare systems with the first one.
@@ -132,19 +136,33 @@ def compare(folders: Sequence[Path]) -> list[Difference]:
         raise InputError(given, key="--compare", expected="two or more, the first compared with")
     systems = [_counts(folder) for folder in folders]
     _check(systems, folders)
-    first = systems[0]
-    found: list[Difference] = []
-    pairs = list(zip(first.task.scores, first.task.sums, strict=True))
-    for place, system in enumerate(systems[1:]):
-        for when in WHEN:
-            for score, part in pairs:
-                both = [first.right[when, part], system.right[when, part]]
-                points = paired_bootstrap(_difference, both, first.counted, seed=0)
-                whole = 100 * sum(both[0]) / sum(first.counted)
-                p = paired_permutation(*both, seed=0)
-                found.append(Difference(place, when, score, whole, points, p, p))
-    adjusted = holm([one.p for one in found])
-    return [replace(one, adjusted=value) for one, value in zip(found, adjusted, strict=True)]
+    first, *others = systems
+    scores = [*zip(first.task.scores, first.task.sums, strict=True)]
+    rows = [(place, *score) for place in range(len(others)) for score in scores]
+    tested = compare_counts([(first.of(part), others[place].of(part)) for place, _, part in rows])
+    return [
+        Difference(
+            place,
+            measure,
+            score,
+            _percent(first.of(part), measure),
+            one.points,
+            one.p,
+            one.adjusted,
+        )
+        for (place, score, part), found in zip(rows, tested, strict=True)
+        for measure, one in found.items()
+    ]
+
+
+def _percent(counts: AttackedCounts, measure: str) -> float:
+    """Return one of `MEASURES` of a system."""
+    if measure == "fooled":
+        return 100 * sum(counts.fooled()) / len(counts.counted)
+    clean, attacked = (
+        100 * sum(right) / sum(counts.counted) for right in (counts.clean, counts.attacked)
+    )
+    return {"clean": clean, "attacked": attacked, "lost": clean - attacked}[measure]
 
 
 def _difference(scores: Any) -> Any:

@@ -91,7 +91,7 @@ def compared(systems: Sequence[AttackFolder], differences: Sequence[Difference])
         (
             systems[1 + one.system].name,
             [
-                f"{one.when} {score_label(one.score)}",
+                f"{one.measure} {score_label(one.score)}",
                 f"{one.first:.2f}",
                 f"{one.points.estimate:+.2f} [{one.points.lower:+.2f}, {one.points.upper:+.2f}]",
                 f"{one.p:.4f}",
