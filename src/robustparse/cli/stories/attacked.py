@@ -108,7 +108,7 @@ class AttackStory(NamedTuple):
         test, score = task.sample(seed, "test"), task.headline
         for name in (RUN, EXAMPLES, SUMMARY):
             (folder / name).unlink(missing_ok=True)  # of an earlier quickstart, with another model
-        run: dict[str, Any] = {"attack": "zheng2020_blackbox", "victims": [checkpoint.name]}
+        run: dict[str, Any] = {"attack": "quickstart", "victims": [checkpoint.name]}
         run["seed"] = seed
         with attack_progress(len(test), "attack") as progress:
             summary = attack_into(folder, task, attack, test, victim, run, progress)
