@@ -10,7 +10,7 @@ from report_pages import Json, curves, example, parse, summary, write
 from robustparse.errors import InputError
 from robustparse.reports.curves import NamedPlots, merge_plots
 from robustparse.reports.folders import AttackedSentence, most_telling, read_folder
-from robustparse.reports.page import build_report
+from robustparse.reports.page import build_report, names_of
 from robustparse.reports.plots import Curve, Plot
 
 
@@ -142,14 +142,24 @@ def test_edited_words_are_where_the_texts_differ(tmp_path: Path) -> None:
     assert (found.changed, found.wrong_before, found.wrong_after) == (2, 0, 3)
 
 
-def test_names_tell_folders_apart(tmp_path: Path) -> None:
-    folders = [
-        write(tmp_path / x / "attack", summary(90, 80), [example(0)]) for x in ("one", "two")
-    ]
-    build_report(folders, tmp_path / "r.html")
-    assert "one/attack, two/attack" in parse(tmp_path / "r.html").text
+@pytest.mark.parametrize(
+    ("folders", "names"),
+    [
+        (["one/attack", "two/attack"], ["one", "two"]),
+        (["one/attack", "one/more/attack"], ["one", "more"]),
+        (["one/attack", "two/attack", "two/other"], ["one/attack", "two/attack", "two/other"]),
+        (["a/x/one/attack", "a/y/one/attack"], ["x", "y"]),
+        (["runs/clean", "runs/robust"], ["clean", "robust"]),
+        (["runs/clean"], ["clean"]),
+    ],
+)
+def test_names_tell_folders_apart(folders: list[str], names: list[str], tmp_path: Path) -> None:
+    written = [write(tmp_path / one, summary(90, 80), [example(0)]) for one in folders]
+    assert names_of(written) == names
+    build_report(written, tmp_path / "r.html")
+    assert ", ".join(names) in parse(tmp_path / "r.html").text
     with pytest.raises(InputError, match="twice"):
-        build_report([folders[0], folders[0]], tmp_path / "r.html")
+        build_report([*written, written[0]], tmp_path / "r.html")
 
 
 def changed(record: Json, **changes: object) -> str:

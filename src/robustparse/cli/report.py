@@ -12,7 +12,7 @@ from robustparse.errors import InputError
 from robustparse.evaluation.comparison import Difference
 from robustparse.evaluation.comparison import compare as compared
 from robustparse.reports.export import export as export_report
-from robustparse.reports.page import build_report
+from robustparse.reports.page import build_report, names_of
 
 
 def report(
@@ -35,25 +35,26 @@ def report(
         raise InputError("no folders given", remedy="name those that attack or fit wrote")
     differences = compared([Path(folder) for folder in several]) if several else []
     paths = [Path(folder) for folder in [*several, *folders]]
-    shown = build_report(paths, Path(out), None, differences)
+    names = names_of(paths)
+    shown = build_report(paths, Path(out), names, differences)
     for warning in shown.unread:
         print(f"robustparse: warning: {warning}", file=sys.stderr)
     if export is not None:
         export_report(shown, Path(export))
     if differences:
-        terminal().print(_table(several, differences))
+        terminal().print(_table(names, differences))
     print(out)
 
 
-def _table(folders: Sequence[str], differences: Sequence[Difference]) -> Table:
-    title = f"points more than {folders[0]}"
+def _table(names: Sequence[str], differences: Sequence[Difference]) -> Table:
+    title = f"points more than {names[0]}"
     table = Table(title=title, box=box.SIMPLE, collapse_padding=True, pad_edge=False)
     table.add_column("system", overflow="fold")
     for name in ("score", "points", "95 %", "p", "Holm"):
         table.add_column(name, justify="left" if name == "score" else "right", no_wrap=True)
     for one in differences:
         table.add_row(
-            folders[1 + one.system],
+            names[1 + one.system],
             f"{one.measure} {heading(one.score)}",
             f"{one.points.estimate:+.2f}",
             f"{one.points.lower:+.2f} to {one.points.upper:+.2f}",

@@ -122,7 +122,7 @@ def read_contents(
     Args:
         folders: folders that `robustparse attack`, `fit`, `transfer` or `evaluate` wrote, at least
             one.
-        names: what the page calls them; by default as much of each path as tells it from others.
+        names: what the page calls them; by default see `names_of`.
         differences: of the first folders, as `compare` computed them.
 
     Raises:
@@ -134,7 +134,7 @@ def read_contents(
     scored: list[Scored] = []
     evaluated: list[Evaluated] = []
     unread: list[InputError] = []
-    for folder, name in zip(folders, names or _names(folders), strict=True):
+    for folder, name in zip(folders, names or names_of(folders), strict=True):
         trained, transferred = (folder / METRICS).exists(), (folder / TRANSFER).exists()
         scores = (folder / SCORES).exists()
         if transferred:
@@ -261,10 +261,19 @@ def _render(template: str, **values: Any) -> str:
     return environment().get_template(f"{template}.html.j2").render(values)
 
 
-def _names(folders: Sequence[Path]) -> list[str]:
-    """Give each folder its own name: as much of its path as tells it from the others."""
+def names_of(folders: Sequence[Path]) -> list[str]:
+    """Give each folder its own name: as much of its path as tells it from the others.
+
+    What all paths end in tells nothing: ``one/attacked`` and ``two/attacked`` are ``one`` and
+    ``two``.
+
+    Raises:
+        InputError: a folder is given twice.
+    """
     whole = [folder.resolve().parts for folder in folders]
-    for depth in range(1, max(len(parts) for parts in whole)):
+    while len(whole) > 1 and all(whole) and len({parts[-1] for parts in whole}) == 1:
+        whole = [parts[:-1] for parts in whole]
+    for depth in range(1, max(map(len, whole), default=0) + 1):
         names = ["/".join(parts[-depth:]) for parts in whole]
         if len(set(names)) == len(names):
             return names
