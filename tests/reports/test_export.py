@@ -9,6 +9,7 @@ from report_pages import curves, example, summary, write
 from robustparse.reports.export import export, tabular
 from robustparse.reports.page import read_contents
 from robustparse.reports.tables.details import Table
+from robustparse.reports.tables.heat_map import read_heat_maps
 
 CELL = {"rate": {"estimate": 40.0, "lower": 31.0, "upper": 49.5}, "given_success": None}
 TRANSFER = {"sources": ["a_1"], "targets": ["a_1", "b"], "rates": {"las": [[CELL, CELL]]}}
@@ -53,6 +54,16 @@ def test_every_plot_and_table_is_a_file(tmp_path: Path) -> None:
     before = [path.read_bytes() for path in paths]
     assert export(contents, tmp_path / "new" / "paper") == paths
     assert [path.read_bytes() for path in paths] == before
+
+
+def test_sources_and_targets_have_short_names(tmp_path: Path) -> None:
+    one, other = "runs/a/best.ckpt", "runs/b/best.ckpt"
+    found = {"sources": ["x/a/attacked", "x/b/attacked"], "targets": [one, f"{one},{other}"]}
+    rates = {"las": [[CELL, CELL], [CELL, CELL]]}
+    (tmp_path / "transfer.json").write_text(json.dumps({**found, "rates": rates}))
+    (shown,) = read_heat_maps(tmp_path)
+    assert shown.targets == ["a", "a + b"]
+    assert [name for name, _ in shown.rows] == ["a", "b"]
 
 
 def test_what_latex_reads_as_commands_is_escaped() -> None:

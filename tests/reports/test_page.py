@@ -9,8 +9,8 @@ from report_pages import Json, curves, example, parse, summary, write
 
 from robustparse.errors import InputError
 from robustparse.reports.curves import NamedPlots, merge_plots
-from robustparse.reports.folders import AttackedSentence, most_telling, read_folder
-from robustparse.reports.page import build_report, names_of
+from robustparse.reports.folders import AttackedSentence, most_telling, names_of, read_folder
+from robustparse.reports.page import build_report
 from robustparse.reports.plots import Curve, Plot
 
 

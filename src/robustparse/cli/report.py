@@ -12,7 +12,8 @@ from robustparse.errors import InputError
 from robustparse.evaluation.comparison import Difference
 from robustparse.evaluation.comparison import compare as compared
 from robustparse.reports.export import export as export_report
-from robustparse.reports.page import build_report, names_of
+from robustparse.reports.folders import names_of
+from robustparse.reports.page import build_report
 
 
 def report(

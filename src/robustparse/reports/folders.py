@@ -194,6 +194,25 @@ def read_partly(folder: Path, name: str, unread: list[InputError]) -> AttackFold
     )
 
 
+def names_of(folders: Sequence[Path]) -> list[str]:
+    """Give each folder its own name: as much of its path as tells it from the others.
+
+    What all paths end in tells nothing: ``one/attacked`` and ``two/attacked`` are ``one`` and
+    ``two``.
+
+    Raises:
+        InputError: a folder is given twice.
+    """
+    whole = [folder.resolve().parts for folder in folders]
+    while len(whole) > 1 and all(whole) and len({parts[-1] for parts in whole}) == 1:
+        whole = [parts[:-1] for parts in whole]
+    for depth in range(1, max(map(len, whole), default=0) + 1):
+        names = ["/".join(parts[-depth:]) for parts in whole]
+        if len(set(names)) == len(names):
+            return names
+    raise InputError("the same folder is given twice", remedy="give each folder once")
+
+
 @contextmanager
 def noting(unread: list[InputError]) -> Iterator[None]:
     """Continue without what cannot be read within, and note why."""

@@ -34,6 +34,7 @@ from robustparse.reports.folders import (
     AttackedSentence,
     AttackFolder,
     most_telling,
+    names_of,
     noting,
     read_partly,
 )
@@ -259,25 +260,6 @@ def environment() -> Environment:
 
 def _render(template: str, **values: Any) -> str:
     return environment().get_template(f"{template}.html.j2").render(values)
-
-
-def names_of(folders: Sequence[Path]) -> list[str]:
-    """Give each folder its own name: as much of its path as tells it from the others.
-
-    What all paths end in tells nothing: ``one/attacked`` and ``two/attacked`` are ``one`` and
-    ``two``.
-
-    Raises:
-        InputError: a folder is given twice.
-    """
-    whole = [folder.resolve().parts for folder in folders]
-    while len(whole) > 1 and all(whole) and len({parts[-1] for parts in whole}) == 1:
-        whole = [parts[:-1] for parts in whole]
-    for depth in range(1, max(map(len, whole), default=0) + 1):
-        names = ["/".join(parts[-depth:]) for parts in whole]
-        if len(set(names)) == len(names):
-            return names
-    raise InputError("the same folder is given twice", remedy="give each folder once")
 
 
 def falls_of(rows: Sequence[AttackFolder]) -> list[tuple[float, float] | None]:

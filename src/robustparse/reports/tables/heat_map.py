@@ -2,6 +2,7 @@
 
 import textwrap
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from robustparse.files import as_written, read_json
-from robustparse.reports.folders import Json, number
+from robustparse.reports.folders import Json, names_of, number
 from robustparse.reports.plots import DPI, INK, SERIES, Kind, drawing, saved, score_label
 
 FILE = "transfer.json"
@@ -96,12 +97,24 @@ def _folded(name: str, width: int) -> str:
 
 
 def _heat_map(score: str, rates: list[list[Json]], found: dict[str, Any]) -> HeatMap:
-    targets, sources = map(_texts, (found["targets"], found["sources"]))
+    targets, sources = _members(_texts(found["targets"])), _short(_texts(found["sources"]))
     rows = [
         (source, [_cell(cell) for _, cell in zip(targets, cells, strict=True)])
         for source, cells in zip(sources, rates, strict=True)
     ]
     return HeatMap(score_label(score), targets, rows)
+
+
+def _members(targets: list[str]) -> list[str]:
+    """Name targets, which are paths of checkpoints, those of an ensemble with commas between."""
+    members = [target.split(",") for target in targets]
+    every = list(dict.fromkeys(chain.from_iterable(members)))
+    names = dict(zip(every, _short(every), strict=True))
+    return [" + ".join(map(names.__getitem__, paths)) for paths in members]
+
+
+def _short(paths: list[str]) -> list[str]:
+    return paths if len(paths) < 2 else names_of([Path(path) for path in paths])
 
 
 def _texts(values: Any) -> list[str]:
