@@ -1,12 +1,12 @@
 """Whether what was made against each row of a study fools the others (Wang et al. 2021, 5.4).
 
-    python bench/study_transfer.py --study wang2021
+    python bench/study_transfer.py --study wang2021 --score las
 
 The sources are the finished attacks of the rows that are one model each, by the recipe and budget
 of the first row; the targets are the models of the same rows. ``robustparse transfer`` computes the
-rates, by the study's first score, and keeps them in the folder ``transfer`` among the runs, which
-``robustparse report`` draws. A cell is the percentage of all sentences whose score falls, with its
-95 % interval, and in brackets that of the sentences that fooled the source.
+rates and keeps them in the folder ``transfer`` among the runs, which ``robustparse report`` draws.
+A cell is the percentage of all sentences whose ``--score`` falls, with its 95 % interval, and in
+brackets that of the sentences that fooled the source.
 """
 
 import argparse
@@ -59,8 +59,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--study", choices=sorted(STUDIES), required=True)
     parser.add_argument("--home", type=Path, help="folder of the runs, instead of the study's")
+    parser.add_argument("--score", help="such as las; by default the first score of the task")
     options = parser.parse_args()
     study = STUDIES[options.study]
+    scores = tasks.named(study.task).scores
+    if options.score not in (None, *scores):
+        parser.error(f"no score {options.score}: choose from {', '.join(scores)}")
     study = study if options.home is None else study.elsewhere(options.home.resolve(), None)
     rows = attacked(study)
     if not rows:
@@ -68,7 +72,7 @@ def main() -> None:
     out = study.home / "transfer"
     run(command(rows, out))
     found = json.loads((out / "transfer.json").read_text("utf-8"))
-    rates = found["rates"][tasks.named(study.task).scores[0]]
+    rates = found["rates"][options.score or scores[0]]
     print(matrix([row.title for row in rows.values()], rates))
 
 

@@ -110,3 +110,7 @@ def test_transfer_is_between_the_models_of_finished_attacks(
     assert cells(capsys.readouterr().out) == [
         [row.title, f"{cell} (-)", f"{cell} (65)"] for row in rows
     ]
+    monkeypatch.setattr("sys.argv", [*given, "--score", "ucm"])
+    with pytest.raises(SystemExit):
+        study_transfer.main()
+    assert "no score ucm: choose from uas, las" in capsys.readouterr().err
