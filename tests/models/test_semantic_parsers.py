@@ -127,7 +127,7 @@ def test_members_share_each_step(kind: str, mean: str):
         states = [member(batch) for member, batch in zip(members, batches, strict=True)]
         return members[0].answers(members[0].decode(members, states, batches), [])
 
-    for seed in range(6 if kind != "Coarse2Fine" else 2):
+    for seed in range(1 if kind == "Coarse2Fine" else 6):  # the former is trained, which takes long
         one, again = make(kind, seed, longest=30), make(kind, seed, longest=30)
         # Its tokens have other numbers.
         other = make(kind, seed + 1, examples=examples[4:], longest=30)
