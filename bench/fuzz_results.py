@@ -26,10 +26,10 @@ from robustparse.evaluation.attack_run.shards import Lines, Speed
 from robustparse.evaluation.lines import EXAMPLES, RUN, SCORES, SUMMARY, pair_of, read_lines
 from robustparse.models.checkpoint import read_checkpoint
 from robustparse.recipes.recipe import Recipe
-from robustparse.reports.folders import CURVES, names_of, read_folder
+from robustparse.reports.folders import CURVES, read_folder
 from robustparse.reports.tables.evaluated import read_evaluated
 from robustparse.reports.tables.heat_map import FILE as TRANSFER
-from robustparse.reports.tables.heat_map import read_heat_maps
+from robustparse.reports.tables.heat_map import _short, read_heat_maps
 from robustparse.reports.tables.perturbed import MEASURES, read_scored
 from robustparse.reports.training import read_metrics
 from robustparse.tasks.dependency import DependencyTask
@@ -234,15 +234,11 @@ def _plain_heat_maps(content: bytes) -> Value:
             found["targets"],
             [
                 (source, [_shown(cell) for cell in cells])
-                for source, cells in zip(_named(found["sources"]), rates, strict=True)
+                for source, cells in zip(_short(found["sources"]), rates, strict=True)
             ],
         )
         for rates in found["rates"].values()
     ]
-
-
-def _named(sources: Sequence[str]) -> Sequence[str]:
-    return sources if len(sources) < 2 else names_of([Path(source) for source in sources])
 
 
 def _shown(cell: Value) -> tuple[str, str, str]:

@@ -98,8 +98,9 @@ def test_transfer_is_between_the_models_of_finished_attacks(
         rate = {"estimate": 45.25, "lower": 40.0, "upper": 50.0}
         found = [[{"rate": rate, "given_success": given} for given in (None, 65.0)]] * 2
         out = Path(command[-1])
-        out.mkdir()
-        (out / "transfer.json").write_text(json.dumps({"rates": {"uas": found, "las": []}}))
+        out.mkdir(exist_ok=True)
+        las = [[{"rate": {**rate, "estimate": 47.0}, "given_success": 70.0}] * 2] * 2
+        (out / "transfer.json").write_text(json.dumps({"rates": {"uas": found, "las": las}}))
 
     monkeypatch.setattr(study_transfer, "run", run)
     study_transfer.main()
@@ -110,6 +111,10 @@ def test_transfer_is_between_the_models_of_finished_attacks(
     assert cells(capsys.readouterr().out) == [
         [row.title, f"{cell} (-)", f"{cell} (65)"] for row in rows
     ]
+    monkeypatch.setattr("sys.argv", [*given, "--score", "las"])
+    study_transfer.main()
+    cell = "47.0 [40.0, 50.0] (70)"
+    assert cells(capsys.readouterr().out) == [[row.title, cell, cell] for row in rows]
     monkeypatch.setattr("sys.argv", [*given, "--score", "ucm"])
     with pytest.raises(SystemExit):
         study_transfer.main()

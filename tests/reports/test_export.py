@@ -64,6 +64,11 @@ def test_sources_and_targets_have_short_names(tmp_path: Path) -> None:
     (shown,) = read_heat_maps(tmp_path)
     assert shown.targets == ["a", "a + b"]
     assert [name for name, _ in shown.rows] == ["a", "b"]
+    twice = {"sources": ["x/a", "./x/a"], "targets": ["c.ckpt", "d.ckpt"], "rates": rates}
+    (tmp_path / "transfer.json").write_text(json.dumps(twice))
+    (shown,) = read_heat_maps(tmp_path)
+    assert shown.targets == ["c.ckpt", "d.ckpt"]
+    assert [name for name, _ in shown.rows] == ["x/a", "./x/a"]
 
 
 def test_what_latex_reads_as_commands_is_escaped() -> None:

@@ -118,7 +118,7 @@ def test_lines_of_a_system_stay_together() -> None:
 
 def sentence(length: int, edited: list[int], changed: int) -> AttackedSentence:
     words = [f"w{length}{edited}{changed}{i}" for i in range(length)]
-    return AttackedSentence({"tokens": words, "edited": edited}, changed, 0, 0)
+    return AttackedSentence({"tokens": words, "edited": edited}, changed, 0, 0, (None, None))
 
 
 def test_the_most_telling_sentences() -> None:

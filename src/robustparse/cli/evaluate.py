@@ -82,8 +82,8 @@ def evaluate(
         victim_settings: what the victim was made of, which a command knows.
     """
     source = command_source(checkpoint, victim_settings, decoder, beam, precision, mean)
-    file = DataFile(data, seed, limit, max_length=max_length, columns=columns)
     opened, names = source.open(device), source.names
+    file = DataFile(data, seed, limit, max_length=max_length, columns=columns)
     examples = file.examples(opened, punctuation)
     _warn(opened.warnings(examples, data, punctuation, None if list_all else MOST_LISTED))
     folder = None if out is None else make_folder(Path(out))

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import InputError, check_least
+from robustparse.errors import InputError
 from robustparse.models.base import Model
 from robustparse.models.checkpoint import KEY, fill_weights, instantiate, read_checkpoint
 
@@ -36,7 +36,8 @@ def load(path: str | Path, decoder: Decoder | None = None, beam: int | None = No
         check_decoder(decoder)
         _set(model, path, "decoder", decoder, "one way to decode")
     if beam is not None:
-        check_least("--beam", beam=beam)
+        if beam < 1:
+            raise InputError(f"must be >= 1, got {beam}", key="beam")
         _set(model, path, "beam", beam, "no beam")
     fill_weights(model, path, content["state_dict"])
     model.checkpoint, model.trained_on = str(path), content[KEY].get("trained_on")

@@ -56,7 +56,7 @@ class AttackedSentence:
     changed: int
     wrong_before: int
     wrong_after: int
-    scores: tuple[float | None, ...] = (None, None)
+    scores: tuple[float | None, ...]
 
     @property
     def outcome(self) -> str:

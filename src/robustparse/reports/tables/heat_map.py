@@ -114,7 +114,10 @@ def _members(targets: list[str]) -> list[str]:
 
 
 def _short(paths: list[str]) -> list[str]:
-    return paths if len(paths) < 2 else names_of([Path(path) for path in paths])
+    """Name paths by what tells them apart; one path, or one that is given twice, as it is."""
+    places = [Path(path) for path in paths]
+    differ = len({place.resolve() for place in places}) == len(paths) > 1
+    return names_of(places) if differ else paths
 
 
 def _texts(values: Any) -> list[str]:
