@@ -141,7 +141,7 @@ def test_a_parser_searches_with_the_beam_that_is_asked_for(made, gold, tmp_path,
     assert "holds another run (beam: 8 there, None here)" in mistake(capsys, *attack)
     biaffine = ["predict", "--checkpoint", str(made / "tiny.ckpt"), "--data", str(data)]
     assert "has no beam" in mistake(capsys, *biaffine, "--beam", "2")
-    assert "beam: must be >= 1, got 0" in mistake(capsys, "predict", *given, "--beam", "0")
+    assert "beam must be >= 1, got 0" in mistake(capsys, "predict", *given, "--beam", "0")
 
 
 def test_a_conllx_file_may_have_several_roots_and_loses_its_second_parse(made, tmp_path):
