@@ -20,19 +20,16 @@ import torch
 import yaml
 
 CONFIGS = Path(__file__).parents[1] / "configs"
-# What is trained: the clean parser, and each way to continue from it; an experiment, and a defense
+START = "experiment/ewt_biaffine_finetuning.yaml"
+# What is trained: the clean parser, and each way to continue from it; an experiment, and defenses
 # given after it.
 RECIPES = {
     "clean": ["experiment/ewt_biaffine.yaml"],
-    "fgm": ["experiment/ewt_biaffine_fgm.yaml"],
-    "pgd": ["experiment/ewt_biaffine_pgd.yaml"],
-    "freelb": ["experiment/ewt_biaffine_freelb.yaml"],
-    "substitution": ["experiment/ewt_biaffine_substitution.yaml"],
-    "replacement": [
-        "experiment/ewt_biaffine_control.yaml",
-        "defense/substitution.yaml",
-        "defense/fgm.yaml",
-    ],
+    "fgm": [START, "defense/fgm.yaml"],
+    "pgd": [START, "defense/pgd.yaml"],
+    "freelb": [START, "defense/freelb.yaml"],
+    "substitution": [START, "defense/substitution.yaml"],
+    "substitution_fgm": [START, "defense/substitution.yaml", "defense/fgm.yaml"],
 }
 SIZES = {"word_dim": 16, "character_dim": 8, "character_out": 16, "hidden": 16, "layers": 1}
 LONGEST = 1200.0  # seconds, after which a run hangs

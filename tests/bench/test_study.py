@@ -228,7 +228,7 @@ def test_another_seed_is_every_rows_in_a_folder_of_its_own(
     assert "init_from" not in " ".join(clean)
     assert moved["offline_50_seed_2"].title.endswith(", seed 5")
     assert moved["offline_50_seed_2"].copies.of == moved[""]
-    row = study.Row("ewt_biaffine_substitution", "its adversary in one file").elsewhere(home, 3)
+    row = study.Row("ewt_biaffine_early_stopping", "its adversary in one file").elsewhere(home, 3)
     (own,) = study.configs(row, HERE)
     assert yaml.safe_load(own.read_text())["trainer"]["callbacks"][0]["init_args"]["seed"] == 3
     places = [result("a study", one, *one.cases[0]) for one in (shipped, other)]

@@ -1,7 +1,6 @@
 """The shipped defenses, each after the shipped fine-tuning configurations."""
 
 from collections.abc import Sequence
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -43,14 +42,17 @@ def callbacks(config: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("experiment", "defense"), list(product(EXPERIMENTS, DEFENSES)), ids=lambda path: path.stem
+    ("experiment", "defense"),
+    [(EXPERIMENTS[0], defense) for defense in DEFENSES]
+    + [(experiment, DEFENSES[0]) for experiment in EXPERIMENTS[1:]],
+    ids=lambda path: path.stem,
 )
 def test_a_defense_joins_an_experiment(
     experiment: Path, defense: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     both = merged(capsys, experiment, defense)
     own, given = (yaml.safe_load(path.read_text()) for path in (experiment, defense))
-    assert both["trainer"]["max_steps"] == own["trainer"]["max_steps"]
+    assert both["trainer"]["max_steps"] == own["trainer"].get("max_steps", -1)
     assert both["model"]["init_args"]["init_from"] == own["model"]["init_args"]["init_from"]
     copies = given.get("data", {}).get("init_args", {}).get("augmented_files")
     assert both["data"]["init_args"]["augmented_files"] == copies
