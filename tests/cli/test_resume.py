@@ -18,10 +18,6 @@ from tiny_runs import Forks, Settings, differences, fit, forks, metrics, same, w
 KILLS = 2
 DEFENSES = Path(__file__).parents[2] / "configs" / "defense"
 
-GRADIENT: Settings = {
-    "class_path": "robustparse.defenses.FGM",
-    "init_args": {"epsilon": 3.0},
-}
 PGD: Settings = {
     "class_path": "robustparse.defenses.PGD",
     "init_args": {"epsilon": 3.0, "random_start": True, "start_step": 4, "every": 3},
@@ -72,19 +68,15 @@ SCHEDULED: Settings = {
 RUNS: dict[str, dict[str, Any]] = {
     "clean": {},
     "epochs": {"max_steps": -1, "max_epochs": 2, "limit_train_batches": 20},
-    "accumulation": {"accumulate_grad_batches": 3, "max_steps": 35},
     "accumulation by epoch": {
         "callbacks": [SCHEDULED],
         "max_steps": -1,
         "max_epochs": 5,
         "limit_train_batches": 8,
     },
-    "validation within epochs": {"val_check_interval": 10},
     "validation across epochs": {"val_check_interval": 25, "check_val_every_n_epoch": None},
     "no validation": {"limit_val_batches": 0},
-    "gradient adversary": {"callbacks": [GRADIENT], "max_steps": 38},
     "PGD": {"callbacks": [PGD], "max_steps": 38},
-    "FreeLB": {"callbacks": [FREELB], "max_steps": 38},
     "substitution adversaries": {
         "callbacks": [REPLACEMENT, SUBSTITUTION, MONITOR],
         "max_steps": 38,
