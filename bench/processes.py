@@ -29,7 +29,7 @@ KINDS = {"one": 1, "two": 2}
 
 
 def settings(options: argparse.Namespace, figures: Path) -> dict[str, Any]:
-    """Return the recipe on the wished data, from scratch, without validation and checkpoints."""
+    """Return the recipe on the requested data, from scratch, without validation and checkpoints."""
     steps = options.warm + options.steps
     if options.small:
         config = small(options.recipe, steps)

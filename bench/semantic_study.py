@@ -17,8 +17,8 @@ stretched or shortened with the steps.
 
 Back translation needs the command ``apertium`` with Spanish, substitution of words (``online`` too)
 a file of vectors, ``online`` NLTK's stop words, reordering a dependency parser's checkpoint. Online
-substitution leaves utterances alone that are parsed wrongly: it changes hardly any at first. A row
-whose ``scores.json`` is there is done; ``--table`` prints all rows that are done, means and
+substitution does not change utterances that are parsed wrongly: it changes hardly any at first. A
+row whose ``scores.json`` is there is done; ``--table`` prints all rows that are done, means and
 standard deviations over seeds.
 """
 

@@ -150,7 +150,7 @@ def defenses(clean: Row, steps: int, twice: tuple[str, ...] = ()) -> tuple[Row, 
 
 
 def universal(language: str, steps: int | None = None) -> tuple[Row, ...]:
-    """Return a small parser of a language, and ways to go on from it, under the same attack.
+    """Return a small parser of a language, and ways to continue from it, under the same attack.
 
     A step with online substitution takes two to four without: of a small network the attack is
     most. ``steps`` are those of clean training, instead of the configuration's.

@@ -27,7 +27,7 @@ def random_answers(seed: int, sentences: int = 40) -> tuple[Tensor, Tensor, Tens
     # Mostly right, so that whole sentences are; labels may be right where heads are not.
     heads, labels = rng.random((2, sentences, 8)) < 0.85
     counted = inside & (rng.random((sentences, 8)) < 0.9)
-    counted[::9] = False  # punctuation alone
+    counted[::9] = False  # punctuation only
     return torch.from_numpy(heads), torch.from_numpy(labels), torch.from_numpy(counted)
 
 

@@ -116,7 +116,7 @@ def test_results_are_looked_at_in_many_ways(
     assert "zheng2020" in page.read_text()
 
 
-def test_what_is_in_memory_leaves_nothing_behind(
+def test_what_is_in_memory_leaves_no_files(
     made: Path, model: BiaffineParser, examples: list[Example]
 ) -> None:
     results = rp.attack(model, examples[:2], made / "words.yaml")

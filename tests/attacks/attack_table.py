@@ -115,7 +115,7 @@ class Measured(Asked):
 
 
 class Shorter(Constraint):
-    """Candidates of at most so many letters."""
+    """Candidates of at most N letters."""
 
     def __init__(self, letters: int) -> None:
         self.letters = letters

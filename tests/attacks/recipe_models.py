@@ -31,7 +31,7 @@ _SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
 def code(*texts: str) -> int:
-    """A number that follows from texts alone."""
+    """A number that follows from texts only."""
     return zlib.crc32(" ".join(texts).encode())
 
 

@@ -105,7 +105,7 @@ def repairs(monkeypatch: pytest.MonkeyPatch) -> dict[int, tuple[State, State]]:
 
 
 @pytest.mark.parametrize("name", JUDGED)
-def test_searches_ask_about_admissible_states_alone(name: str, repairs) -> None:
+def test_searches_ask_only_about_admissible_states(name: str, repairs) -> None:
     results = by_id(engine(name, rises_slowly), examples_of(name)).values()
     assert any(result.edited for result in results)
     assert not repairs

@@ -121,7 +121,7 @@ def test_each_slot_draws_on_its_own(bert: Path, monkeypatch: pytest.MonkeyPatch)
     assert len({tuple(words) for words in drawn}) == 4
 
 
-def test_the_head_on_the_mask_alone_is_the_whole_model(bert: Path) -> None:
+def test_the_head_on_only_the_mask_is_the_whole_model(bert: Path) -> None:
     lean = MaskedLM(str(bert), sample=None, precision="float64")
     assert lean._loaded.head is not None
     full = MaskedLM(str(bert), sample=None, precision="float64")

@@ -119,8 +119,8 @@ def test_errors_in_the_other_phrase_but_at_its_root() -> None:
     assert judged(goal, [0], {4: 6}, wrong) == (-1, False)  # mended
 
 
-def test_counted_words_alone() -> None:
-    # "b , c" and "e f" hang from "v": the comma is in a phrase, and counts under one policy alone.
+def test_only_counted_words() -> None:
+    # "b , c" and "e f" hang from "v": the comma is in a phrase, and counts under one policy only.
     one = example("b , c v e f", "NN , NN VB NN NN", (4, 1, 1, 0, 4, 5))
     for policy, score in (("none", 1.0), ("unicode", 0.0), ("penn", 0.0)):
         goal = PhraseDrop(shortest=2, longest=3, punctuation=policy)

@@ -80,7 +80,7 @@ def test_white_boxes_pass_changed_words_over(name: str) -> None:
     refused, edited = results(Repeat())
     refused_alike, edited_alike = results(Unannounced())
     assert refused == 0 < refused_alike
-    # A sentence goes on with the next word in turn, a pair of phrases has no other.
+    # A sentence continues with the next word in turn, a pair of phrases has no other.
     assert edited > edited_alike or (name.startswith("phrase") and edited == edited_alike)
 
 

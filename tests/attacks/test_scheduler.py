@@ -81,7 +81,7 @@ def test_batches_hold_similar_lengths_within_the_limits(given: dict[str, int]) -
     assert statistics.words == statistics.unique_words + sum(len(one.words) for one in results)
 
 
-def test_the_time_alone_scales_a_replay() -> None:
+def test_only_the_time_scales_a_replay() -> None:
     statistics = Statistics(sample_size=1000)  # all of them
     list(engine().run(EXAMPLES, HashVictim(), statistics))
     counter = HashVictim()

@@ -214,7 +214,7 @@ def test_the_nearest_character_by_brute_force() -> None:
             tried[position].append(best)
 
 
-def test_characters_behind_what_the_parser_reads_are_left_alone() -> None:
+def test_characters_after_what_the_parser_reads_are_not_changed() -> None:
     victim = Namer()
     edits = CharacterEdits(edits=["substitute"], sample=None, alphabet="ab")
     problem = problem_of(example("aaaaaaaaa", "NN"), edits, victim)  # one letter over the width

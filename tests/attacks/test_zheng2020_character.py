@@ -30,7 +30,7 @@ def punctuated(one: Example) -> Example:
 
 
 def wrong(gold: Sequence[int], count: int) -> tuple[int, ...]:
-    """Heads of which the first so many are wrong."""
+    """Heads of which the first N are wrong."""
     return tuple(head if index >= count else head + 1 for index, head in enumerate(gold))
 
 

@@ -79,7 +79,7 @@ def test_a_budget_that_ends_within_a_round() -> None:
     assert (result.edited, result.success, result.charged) == ((), False, 6)
 
 
-def test_exactly_so_many_words_as_far_as_there_are_any() -> None:
+def test_exactly_n_words_where_there_are_as_many() -> None:
     # The number of words is not drawn: three of "a b c", and both of "d e f" that have candidates.
     draws = ([0.3, 0.2, 0.1], [1, 1, 2], [0.9, 0.8], [1, 2])
     result, requests = attacked(PhraseBlackBox(trials=1, kappa=3, edits="exactly"), *draws)

@@ -34,7 +34,7 @@ GRADIENTS = {
     "a2 b v c d e f (5,)": ((0, 1), (0, 0), (9, 0), (0, 0), (0, 0), (9, 0), (9, 0)),
 }
 TABLE = {
-    "a2 b v c d e f": broken(1, 2, 4, 6),  # in the source, in "v", and at the roots alone
+    "a2 b v c d e f": broken(1, 2, 4, 6),  # in the source, in "v", and at the roots only
     "a b v c d e1 f1": (3, *HEADS[1:]),  # "a" has lost its head
 }
 
@@ -45,7 +45,7 @@ def test_white_box_by_hand() -> None:
     # First the gradient for each target; then the pairs in the order 3, 2.5, 1, 0.75, 0, 0.
     assert victim.passes[:3] == [("a b v c d e f", "margin", (word,)) for word in (3, 5, 0)]
     assert [(text, inside) for text, _, inside in victim.passes[3:]] == [
-        ("a b v c d e f", (5,)),  # "a b" for "e f": b's gradient is 0, so a alone is replaced
+        ("a b v c d e f", (5,)),  # "a b" for "e f": b's gradient is 0, so only a is replaced
         ("a1 b v c d e f", (5,)),
         ("a2 b v c d e f", (5,)),  # a1 was replaced, and so was a
         ("a b v c d e f", (0,)),  # afresh: "e f" for "a b"

@@ -36,7 +36,7 @@ def test_every_call_is_clocked() -> None:
     assert len(seconds) == 3
 
 
-def test_a_failing_call_leaves_no_clock_behind() -> None:
+def test_a_failing_call_leaves_no_clock() -> None:
     with pytest.raises(ZeroDivisionError), clocked(biaffine, "decode_heads"):
         _ = 1 / 0
     assert biaffine.decode_heads.__module__ == "robustparse.models.dependency.trees"

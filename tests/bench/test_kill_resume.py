@@ -38,7 +38,7 @@ def test_every_part_is_compared(part: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["1.5000000000000002", "nan"])
-def test_figures_are_compared(value: str, tmp_path: Path) -> None:
+def test_metrics_are_compared(value: str, tmp_path: Path) -> None:
     rows = f"step,name,value\n0,train/loss,{value}\n"
     assert differences(ended(tmp_path / "b", rows), ended(tmp_path / "a")) == ["metrics.csv"]
 

@@ -34,7 +34,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def written(
     python: Path, side: str, folder: Path, methods: list[str], size: tuple[int, int], options: Any
 ) -> Path:
-    """Stands for TextAttack's side, which goes on with the lines that are there."""
+    """Stands for TextAttack's side, which continues with the lines that are there."""
     assert (side, options.dtype, options.threads, options.seed) == ("peer", "float32", 1, 0)
     texts = [json.loads(line) for line in (folder / "texts.jsonl").read_text().splitlines()]
     assert len(texts) == size[0]

@@ -237,7 +237,7 @@ def test_another_seed_is_every_rows_in_a_folder_of_its_own(
     assert other.attacked(*other.cases[0]).is_relative_to(home)
 
 
-def test_a_row_needs_the_parser_that_it_goes_on_from(
+def test_a_row_needs_the_parser_that_it_continues_from(
     commands: list[str], rows: dict[str, study.Row]
 ) -> None:
     with pytest.raises(
@@ -257,7 +257,7 @@ def test_another_seed_needs_a_folder(
 
 
 @pytest.mark.parametrize("elsewhere", [True, False])
-def test_the_table_is_of_the_figures_of_its_folder(
+def test_the_table_is_of_the_results_of_its_folder(
     elsewhere: bool,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -28,7 +28,7 @@ from study_tables import (
 )
 
 
-def test_every_figure_belongs_to_a_row() -> None:
+def test_every_kept_result_belongs_to_a_row() -> None:
     known = {result(name, one, *case) for name, one in STUDIES.items() for case in one.cases}
     assert set((ROOT / "bench" / "results").glob("*.json")) <= known
 

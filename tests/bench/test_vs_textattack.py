@@ -77,7 +77,7 @@ def test_texts_and_rounds_of_a_method() -> None:
     assert amount("pso", argparse.Namespace(**given | {"population_texts": 30})) == (30, 2)
 
 
-def test_what_was_measured_in_another_way_is_not_gone_on_with(
+def test_what_was_measured_in_another_way_is_not_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vs_textattack, "stop_words", lambda texts: ["the"])
@@ -104,7 +104,7 @@ SPENT = {"seconds": 10.0, "cpu_seconds": 4.0, "victim_seconds": 5.0}
 OURS = {"seconds": 2.0, "cpu_seconds": 1.0, "victim_seconds": 1.5}
 
 
-def test_figures_of_one_method() -> None:
+def test_values_of_one_method() -> None:
     lines = [row(0, "success", 10), row(1, "failed", 10), row(2, "skipped", 5)]
     slow = {name: 5 * seconds for name, seconds in SPENT.items()}
     theirs = [
@@ -157,7 +157,7 @@ def test_an_environment_of_other_packages_is_made_anew(
     not peer_is_there(),
     reason=f"no TextAttack in {PEER_HOME}; `python bench/vs_textattack.py` puts it there",
 )
-def test_both_sides_agree_and_a_run_goes_on(tmp_path: Path) -> None:
+def test_both_sides_agree_and_a_run_resumes(tmp_path: Path) -> None:
     try:
         nltk.data.find("corpora/stopwords")
     except LookupError:

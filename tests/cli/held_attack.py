@@ -1,4 +1,4 @@
-"""The program, which waits behind a certain sentence while a file, the gate, is there.
+"""The program, which waits after a certain sentence while a file, the gate, is there.
 
 For tests that kill or look at an attack in its midst, however busy the machine is.
 """

@@ -122,7 +122,7 @@ def test_everything_in_one_configuration_file(made, tmp_path):
     assert tokens != [list(example.sentence.words) for example in sentences(3, "test")]
 
 
-def test_a_stopped_run_goes_on_and_a_finished_one_is_shown_again(
+def test_a_stopped_run_resumes_and_a_finished_one_is_shown_again(
     made, tmp_path, monkeypatch, capsys
 ):
     main(attack_arguments(made, tmp_path / "whole"))

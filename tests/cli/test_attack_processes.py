@@ -137,7 +137,7 @@ def test_two_processes_write_what_one_writes_where_references_judge(made, tmp_pa
 
 
 @pytest.mark.slow
-def test_killed_again_and_again_and_gone_on_with_by_any_number(made, tmp_path):
+def test_killed_again_and_again_and_resumed_by_any_number(made, tmp_path):
     out, kept = tmp_path / "out", 0
     for devices, more in ((1, 2), (2, 3)):
         kept += more

@@ -24,7 +24,7 @@ from robustparse.victims import BlackBox
 
 
 class Parser(BlackBox):
-    """A checkpoint behind a function; it breaks once after so many calls."""
+    """A function that asks a checkpoint; it breaks once after N calls."""
 
     def __init__(self, path: str, breaks: bool = False, after: int = 4, skip: int = 0) -> None:
         super().__init__(training=rp.sample(split="train")[:300])
@@ -57,7 +57,7 @@ def arguments(made: Path, command: str, *more: object) -> list[str]:
     return [str(part) for part in given]
 
 
-def test_it_is_attacked_as_the_checkpoint_behind_it(
+def test_it_is_attacked_as_its_checkpoint(
     made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(arguments(made, "attack", "--out", "out", "--limit", "6"))
@@ -106,9 +106,7 @@ def test_another_process_can_be_given_it(made: Path) -> None:
     assert source.open("cpu").answer(words) == rp.load(made / "tiny.ckpt").predict(words)
 
 
-def test_it_is_scored_as_the_checkpoint_behind_it(
-    made: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_is_scored_as_its_checkpoint(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(arguments(made, "evaluate", "--out", "scores"))
     printed = table(capsys.readouterr().out)["Parser"]
     data = ["--data", str(made / "test.conllu"), "--device", "cpu"]

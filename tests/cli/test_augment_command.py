@@ -104,7 +104,7 @@ def test_a_share_of_the_sentences_is_attacked(made, tmp_path, option, unit):
     assert (found["fraction"], found["fraction_of"], found["n_copies"]) == (0.5, unit, len(drawn))
 
 
-def test_a_stopped_run_goes_on(made, tmp_path, monkeypatch):
+def test_a_stopped_run_resumes(made, tmp_path, monkeypatch):
     main(arguments(made, tmp_path / "whole.conllu"))
     calls: list[int] = []
     stop_after(5, calls, monkeypatch)
@@ -171,7 +171,7 @@ def test_training_with_the_shipped_settings_on_copies_of_the_sample(made, tmp_pa
     assert (tmp_path / "run" / "last.ckpt").exists()
 
 
-def test_copies_are_given_behind_an_experiment(made, tmp_path, monkeypatch):
+def test_copies_are_given_after_an_experiment(made, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     main(arguments(made, Path("copies.conllu"), "--data", "sample", "--limit", 20))
     config = write_config(tmp_path / "run.yaml", max_steps=2)

@@ -113,7 +113,7 @@ def test_the_place_of_a_sentence_with_too_many_word_pieces(run, capsys, monkeypa
 
 
 def too_long(example: Example) -> Example:
-    """Longer than the limit: so many words that hang from one another."""
+    """Longer than the limit: N words that hang from one another."""
     words, count = example.sentence.words, MAX_LENGTH + 1
     label = example.gold.labels[0]
     return replace(
@@ -168,7 +168,7 @@ def tagged_otherwise(example: Example) -> Example:
 
 
 @pytest.mark.slow
-def test_a_file_of_unknown_tags_is_remarked_on_once(trained, run, tmp_path, capsys, caplog):
+def test_a_file_of_unknown_tags_gives_one_warning(trained, run, tmp_path, capsys, caplog):
     def remarks() -> list[str]:
         lines = capsys.readouterr().err.splitlines()
         told = [one for one in [*lines, *caplog.messages] if "no tag of these sentences" in one]
@@ -193,7 +193,7 @@ def test_a_file_of_unknown_tags_is_remarked_on_once(trained, run, tmp_path, caps
                 assert "expected some of ,, ., " in remark
 
 
-def test_tags_that_tell_no_punctuation_are_remarked_on_once(run, tmp_path, capsys, caplog):
+def test_tags_that_tell_no_punctuation_give_one_warning(run, tmp_path, capsys, caplog):
     (tmp_path / "recipe.yaml").write_text(RECIPE)
     fit, _ = run("train", replace)
     data = tmp_path / "dev.conllu"

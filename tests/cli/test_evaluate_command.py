@@ -121,7 +121,7 @@ def test_the_sample_is_data_too(made, tmp_path):
     assert report["las"] == pytest.approx(evaluate([load(path)], sentences(30, "test"))["las"])
 
 
-def test_a_figure_that_does_not_exist_is_null(made, tmp_path, capsys):
+def test_a_value_that_does_not_exist_is_null(made, tmp_path, capsys):
     label = sentences(1)[0].gold.labels[0]
     data = tmp_path / "marks.conllu"
     data.write_text(f"1\t!\t_\tPUNCT\t.\t_\t0\t{label}\t_\t_\n\n")

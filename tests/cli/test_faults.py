@@ -37,7 +37,7 @@ def column(folder: Path, name: str) -> list[tuple[int, float]]:
     return [(int(step), float(value)) for step, n, value in metrics(folder) if n == name]
 
 
-def test_ctrl_c_ends_a_run_with_a_word_on_how_to_go_on(
+def test_ctrl_c_ends_a_run_with_a_word_on_how_to_resume(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stop = fault("Signal", steps=[7], mark=str(tmp_path / "mark"), name="SIGINT")
@@ -56,7 +56,7 @@ def test_ctrl_c_ends_a_run_with_a_word_on_how_to_go_on(
 
 
 @pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGUSR1", 138)])
-def test_a_signal_ends_a_run_behind_a_checkpoint(
+def test_a_signal_ends_a_run_after_a_checkpoint(
     name: str, code: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The signal comes between two steps that no checkpoint follows, and amid accumulation."""
@@ -90,7 +90,7 @@ def test_a_signal_while_the_data_are_read_is_not_taken_for_the_end(
 
 
 @pytest.mark.parametrize("batch", [4, 5])
-def test_a_run_that_ends_amid_a_step_goes_on_with_the_whole_step(
+def test_a_run_that_ends_amid_a_step_resumes_with_the_whole_step(
     batch: int, tmp_path: Path
 ) -> None:
     """No checkpoint holds the gradients that await more batches."""
@@ -164,7 +164,7 @@ def test_without_a_gradient_for_long_a_run_ends(
     assert "the last of them step 5" in capsys.readouterr().err
 
 
-def test_a_full_disk_ends_a_run_that_can_go_on(
+def test_a_full_disk_ends_a_run_that_can_resume(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = write_config(tmp_path / "run.yaml", [FGM], max_steps=23, limit_val_batches=0)
@@ -201,7 +201,7 @@ def with_its_own_service(arguments: list[str]) -> None:
 
 @pytest.mark.slow
 def test_wandb_may_die(tmp_path: Path) -> None:
-    """Its service is killed amid a run, which goes on; the next goes on in the same W&B run."""
+    """Its service is killed amid a run, which continues; the next resumes the same W&B run."""
     mark = tmp_path / "mark"
     logger = {
         "class_path": "robustparse.tracking.WandbLogger",

@@ -101,10 +101,8 @@ def test_a_run_that_goes_back_loses_what_came_after(
     assert {int(row[0]) for row in rows[1:]} == set(range(8))
 
 
-def test_the_run_before_can_be_gone_on_with(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """From ``last.ckpt.old``, which must not be renamed over while it is gone on from."""
+def test_the_run_before_can_be_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """From ``last.ckpt.old``, which must not be renamed over while a run resumes from it."""
     config, run = write_config(tmp_path / "run.yaml", schedule="constant"), tmp_path / "run"
     for folder in (run, tmp_path / "whole"):
         main(fit(config, folder, "--trainer.max_steps", "4"))
@@ -184,7 +182,7 @@ def test_another_run_cannot_be_resumed(
     assert "Traceback" not in error
 
 
-def test_weights_alone_cannot_be_resumed(
+def test_weights_without_a_run_cannot_be_resumed(
     finished: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config, run = finished

@@ -50,7 +50,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.slow
-def test_every_figure_printed_is_in_the_files(tmp_path: Path, capsys):
+def test_every_value_printed_is_in_the_files(tmp_path: Path, capsys):
     main(["quickstart", "--out", str(tmp_path), "--seed", "2"])
     captured = capsys.readouterr()
     assert captured.err == ""

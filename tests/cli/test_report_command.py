@@ -34,7 +34,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return made / "weak", made / "strong"
 
 
-def test_the_page_shows_the_figures_of_every_folder(folders, tmp_path, capsys):
+def test_the_page_shows_the_values_of_every_folder(folders, tmp_path, capsys):
     out = tmp_path / "new" / "page.html"
     main(["report", *map(str, folders), "--out", str(out)])
     assert capsys.readouterr().out.strip() == str(out)

@@ -98,7 +98,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
 
 
 def _position(checkpoint: Path) -> int:
-    """Batches of its epoch that a checkpoint has behind it."""
+    """Batches of its epoch that a checkpoint has done."""
     loops = torch.load(checkpoint, weights_only=True)["loops"]
     return int(loops["fit_loop"]["state_dict"]["combined_loader"][0]["position"])
 
@@ -138,7 +138,7 @@ def test_killed_between_two_hooks(server: Forks, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_longer_run_goes_on_from_the_end_of_a_shorter(server: Forks, tmp_path: Path) -> None:
+def test_a_longer_run_resumes_from_the_end_of_a_shorter(server: Forks, tmp_path: Path) -> None:
     config = write_config(tmp_path / "run.yaml", schedule="constant", max_steps=50)
     server.run(fit(config, tmp_path / "whole"))
     for steps in ("20", "36", "50"):

@@ -1,4 +1,4 @@
-"""A run that goes on from elsewhere than where its folder's last run was left, and is killed early.
+"""A run that resumes from elsewhere than where its folder's last run was left, and is killed early.
 
 Whatever happens, ``--ckpt_path last`` resumes one run, whose figures ``metrics.csv`` holds.
 """
@@ -22,7 +22,7 @@ def steps(folder: Path) -> int:
 
 @pytest.fixture(scope="module", params=[4, END], ids=["amid an epoch", "at its end"])
 def other(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkpoint, a run that goes on from it, and one of another seed that stops a bit later."""
+    """A checkpoint, a run that resumes from it, and one of another seed that stops a bit later."""
     folder, step = tmp_path_factory.mktemp("other"), request.param
     config = write_config(folder / "run.yaml", schedule="constant", limit_val_batches=0)
     main(fit(config, folder / "whole", "--trainer.max_steps", str(step)))
@@ -35,7 +35,7 @@ def other(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.mark.parametrize("name", ["start.ckpt", "run/last.ckpt.old"])
 @pytest.mark.parametrize("later", [0, 2])
-def test_killed_before_its_first_checkpoint_it_is_gone_on_with(
+def test_killed_before_its_first_checkpoint_it_is_resumed(
     name: str, later: int, other: Path, tmp_path: Path
 ) -> None:
     """Before its first step, and after metrics of its own."""

@@ -23,7 +23,7 @@ def printed(**summaries: dict[str, Any]) -> str:
     return file.getvalue()
 
 
-def test_a_row_has_the_figures_of_a_summary() -> None:
+def test_a_row_has_the_values_of_a_summary() -> None:
     row = next(line for line in printed(parser=summary()).splitlines() if "parser" in line)
     assert row.split() == ["parser", "90.0", "85.5", "80.0", "-", "25.0", "1.5", "12.5"]
 

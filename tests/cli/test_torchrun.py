@@ -122,7 +122,7 @@ def test_two_machines_train_as_one_and_start_a_killed_process_again(
     assert sorted(metrics(tmp_path / "run")) == sorted(metrics(two))
 
 
-def test_a_signal_to_one_process_stops_all_and_one_process_goes_on(
+def test_a_signal_to_one_process_stops_all_and_one_process_resumes(
     one: Path, tmp_path: Path
 ) -> None:
     stop = fault("Signal", steps=[7], mark=str(tmp_path / "mark"), name="SIGTERM", rank=1)

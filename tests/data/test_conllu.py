@@ -64,7 +64,7 @@ def test_a_real_treebank_survives_the_round_trip(shared, split, tmp_path):
     assert written.read_text() == without_enhanced(path.read_text())
 
 
-def test_another_parse_changes_heads_and_labels_alone(examples):
+def test_another_parse_changes_only_heads_and_labels(examples):
     tree = DependencyTree((2, 0, 2, 5, 3, 2), ("a", "root", "c", "d", "e", "f"))
     before, after = examples[0].block.split("\n"), with_parse(examples[0].block, tree).split("\n")
     words = [5 + 1, 5 + 2, 5 + 3, 5 + 4, 5 + 5, 5 + 7]  # five comments, a range, an empty node

@@ -35,7 +35,7 @@ def test_fewer_sentences_than_processes_are_refused():
     assert len(EvaluationLoader(numbered([]), 10)) == 0
 
 
-def test_an_evaluation_sentence_over_the_limit_stands_alone():
+def test_an_evaluation_sentence_over_the_limit_has_a_batch_of_its_own():
     data = numbered([2, 30, 3, 31, 1])
     batches = list(EvaluationLoader(data, 10))
     assert [batch.lengths.tolist() for batch in batches] == [[1, 2, 3], [30], [31]]

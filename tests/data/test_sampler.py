@@ -149,7 +149,7 @@ def test_more_processes_than_sentences_in_a_batch_are_refused():
 
 
 @pytest.mark.parametrize("world_size", [1, 2])
-def test_training_goes_on_from_every_position(world_size):
+def test_training_resumes_from_every_position(world_size):
     data = numbered(random_lengths(5).tolist())
     loader = TrainingLoader(data, 200, 7, world_size - 1, world_size)
     loader.sampler.set_epoch(4)
@@ -167,11 +167,11 @@ def test_training_goes_on_from_every_position(world_size):
         else:  # nothing handed out yet: Lightning sets the epoch
             resumed.sampler.set_epoch(4)
         assert begun + [batch.ids.tolist() for batch in resumed] == whole
-        # The place to go on from holds for one epoch alone.
+        # The place to resume from holds for one epoch only.
         assert [batch.ids.tolist() for batch in resumed] == whole
 
 
-def test_another_number_of_processes_goes_on():
+def test_another_number_of_processes_resumes():
     data = numbered(random_lengths(5).tolist())
     two = TrainingLoader(data, 200, 7, 0, 2)
     two.sampler.set_epoch(4)
@@ -196,7 +196,7 @@ def test_another_number_of_processes_is_refused_where_it_must_be_the_same():
         TrainingLoader(data, 200, 7, allow_world_size_change=False).load_state_dict(state)
 
 
-def test_a_finished_epoch_goes_on_with_the_whole_next():
+def test_a_finished_epoch_resumes_with_the_whole_next():
     data = numbered(random_lengths(5).tolist())
     loader = TrainingLoader(data, 200, 7)
     assert len(list(loader)) == len(loader)

@@ -79,7 +79,7 @@ def test_only_eligible_words_change_into_words_of_the_lexicon(stage, data):
 
 
 @both_kinds
-def test_outcomes_depend_on_the_seed_the_epoch_and_the_id_alone(data, settings):
+def test_outcomes_depend_only_on_the_seed_the_epoch_and_the_id(data, settings):
     stage = Stage(data, fraction=0.5, seed=5, **settings)
     whole = stage.words(stage.attacked(epoch=2))
     first, second = range(0, SENTENCES, 2), range(1, SENTENCES, 2)

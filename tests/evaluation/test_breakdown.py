@@ -226,7 +226,7 @@ def test_unseen_words():
         "oov": {"before": 2, "after": 2},
         "oot": {"before": 4, "after": 3},
     }
-    # A parser that reads characters alone has no vocabulary.
+    # A parser that reads only characters has no vocabulary.
     spelling = [{**one, "unseen": {**one["unseen"], "oov": None}} for one in lines]
     found = breakdown(spelling)["unseen"]
     assert found["oov"] == {"before": None, "after": None}

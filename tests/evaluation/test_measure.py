@@ -154,7 +154,7 @@ def test_a_finished_measure_stays_when_a_later_one_fails(tmp_path, vectors):
     assert summary(folder)["perplexity"] == {"clean": None, "attacked": None}
 
 
-def test_nothing_changed_gives_no_figures(tmp_path, vectors):
+def test_nothing_changed_gives_no_values(tmp_path, vectors):
     folder = write_folder(tmp_path / "out", SENTENCES[3:4])
     found = measure(folder, Model(), vectors, Encoder())
     none = {"mean": None, "median": None}

@@ -84,7 +84,7 @@ def test_ranks_write_the_files_of_one_process(tmp_path, whole, together):
     assert together(tmp_path)[0] == [0, 0, 0]  # nothing is left, and nobody waits for ever
 
 
-def test_ranks_go_on_where_others_stopped(tmp_path, whole, together):
+def test_ranks_resume_where_others_stopped(tmp_path, whole, together):
     rows = (whole / "examples.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "run.json").write_bytes((whole / "run.json").read_bytes())
     (tmp_path / "examples.jsonl").write_bytes(b"".join(rows[:5]))

@@ -129,7 +129,7 @@ def test_a_finished_folder_is_not_attacked_again(tmp_path, whole):
         ("settings", {"goal": {"metric": "las"}}, "settings.goal.metric: None there, 'las' here"),
     ],
 )
-def test_the_folder_of_another_run_is_refused_and_left_alone(whole, key, value, message):
+def test_the_folder_of_another_run_is_refused_and_not_changed(whole, key, value, message):
     before = contents(whole)
     with pytest.raises(InputError, match=f"holds another run .{message}.*--out") as error:
         attack_into(

@@ -48,7 +48,7 @@ def test_shards_together_write_the_files_of_one_process(tmp_path, whole, count):
         assert summary[key] == expected[key]
 
 
-def test_lines_that_ranks_left_behind_are_taken_in(tmp_path, whole):
+def test_lines_that_ranks_left_are_taken_in(tmp_path, whole):
     """As a kill of several ranks leaves them: torn, some of them twice, one file without a line."""
     rows = (whole / "examples.jsonl").read_bytes().splitlines(keepends=True)
     for name in ("run.json",):

@@ -218,7 +218,7 @@ def test_the_keys_are_those_of_the_summary():
     assert set(Tally(TASK).scores()) == SCORES
 
 
-def test_nothing_gives_no_figures():
+def test_nothing_gives_no_values():
     scores = Tally(TASK).scores()
     assert json.loads(json.dumps(scores, allow_nan=False)) == {
         "n_sentences": 0,

@@ -116,7 +116,7 @@ def test_predicted_labels_are_the_best_of_a_loop(parser):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_parse_alone_is_the_parse_in_a_batch(make_parser, seed):
+def test_a_parse_by_itself_is_the_parse_in_a_batch(make_parser, seed):
     parser = make_parser(seed)
     examples = made_up(seed, 25)
     together = parser.predict_step(batch_of(parser, examples), 0)
@@ -138,7 +138,7 @@ def test_every_parse_is_a_tree_with_one_root(make_parser):
         assert labels.max() < len(parser.vocabulary.labels)
 
 
-def test_losses_alone_are_those_in_a_batch(parser):
+def test_losses_one_by_one_are_those_in_a_batch(parser):
     examples = made_up(3)
     together, *single = (batch_of(parser, some) for some in (examples, *([e] for e in examples)))
     alone = torch.cat([parser.loss(parser(batch), batch) for batch in single])
@@ -188,7 +188,7 @@ def test_the_gradient_towards_the_offset_equals_finite_differences(parser):
     assert not gradient[padding].any()
 
 
-def test_an_offset_moves_its_own_sentence_alone(parser):
+def test_an_offset_moves_only_its_own_sentence(parser):
     batch = batch_of(parser, made_up(6))
     delta = parser.zero_delta(batch)
     delta[2, 1] = 0.5
@@ -206,7 +206,7 @@ def test_dropout_is_in_the_layers_above_too(make_parser):
     assert not torch.equal(parser(batch).arcs, calm)
 
 
-def test_weights_follow_from_the_seed_and_leave_the_global_generator_alone(vocabulary):
+def test_weights_follow_from_the_seed_and_leave_the_global_generator_as_it_was(vocabulary):
     state = torch.get_rng_state()
     first, same, other = (
         BiaffineParser(LSTMEncoder(hidden=4, layers=1), 8, 4, seed=seed, vocabulary=vocabulary)

@@ -84,7 +84,7 @@ def test_a_checkpoint_says_which_data_it_was_trained_on(make_parser, treebank, t
     assert len({*found.values(), None}) == 4
 
 
-def test_a_trained_parser_goes_on_from_its_checkpoint(small, saved):
+def test_a_trained_parser_continues_from_its_checkpoint(small, saved):
     other = BiaffineParser(
         LSTMEncoder(5, 3, 4, 6, 2), arc_dim=7, label_dim=4, seed=9, init_from=str(saved)
     )
@@ -291,7 +291,7 @@ def test_weights_that_do_not_fit_are_refused(saved, change):
         load(rewritten(saved, change))
 
 
-def test_training_goes_on_with_the_same_vocabulary_alone(small):
+def test_training_resumes_only_with_the_same_vocabulary(small):
     held = content(small)
     small.on_load_checkpoint(held)
     held[KEY]["vocabulary"]["words"].reverse()

@@ -59,7 +59,7 @@ def test_embeddings_are_the_word_row_and_the_spelled_characters(encoder, vocabul
         torch.testing.assert_close(embeddings[at, 5:], last.flatten(), rtol=0, atol=1e-12)
 
 
-def test_words_seen_once_differ_by_their_characters_alone(encoder):
+def test_words_seen_once_differ_only_by_their_characters(encoder):
     words, _ = rows(encoder, "dogs dogs zebra")
     embeddings = encoder.embed(words, words)[0]
     assert torch.equal(embeddings[1], embeddings[2])
@@ -83,7 +83,7 @@ def test_tags_are_not_read(encoder):
     assert torch.equal(encoder.embed(words, words), encoder.embed(words, words + 1))
 
 
-def test_a_sentence_is_read_the_same_alone_and_in_a_batch(encoder):
+def test_a_sentence_is_read_the_same_by_itself_and_in_a_batch(encoder):
     sentences = ("the cats saw the dog yesterday", "Yes", "zebra feed the extraordinarily cats")
     words, lengths = rows(encoder, *sentences)
     together = encoder(encoder.embed(words, words), words, lengths)
@@ -124,7 +124,7 @@ def test_the_table_grows_without_changing_what_was_known(encoder):
     assert torch.equal(encoder.embed(words, words), before)
 
 
-def test_dropout_acts_in_training_alone_and_behind_the_embeddings(encoder):
+def test_dropout_acts_only_in_training_and_after_the_embeddings(encoder):
     words, lengths = rows(encoder, "the cats saw the dog")
     embeddings = encoder.embed(words, words)
     calm = encoder(embeddings, words, lengths)

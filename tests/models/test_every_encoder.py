@@ -124,7 +124,7 @@ def test_a_sentence_is_a_list_of_strings(parser):
         parser.predict([["dog"]], batch_words=0)
 
 
-def test_offsets_reach_the_loss_on_words_alone(parser):
+def test_offsets_reach_the_loss_only_on_words(parser):
     batch = batch_of(parser)
     delta = parser.zero_delta(batch).requires_grad_()
     assert delta.shape == parser.embed(batch).shape
@@ -134,7 +134,7 @@ def test_offsets_reach_the_loss_on_words_alone(parser):
     (gradient,) = torch.autograd.grad(with_zero.sum(), delta)
     mask = parser.delta_mask(batch)
     assert mask.shape == (*delta.shape[:2], 1)
-    # Every word of every sentence is felt, unless it stands behind the encoder's limit.
+    # Every word of every sentence is felt, unless it stands after the encoder's limit.
     felt = (gradient * mask).abs().sum(-1) > 0
     assert torch.equal(felt, mask[..., 0].bool())
     # The gradient is that of the loss: a small step changes it by the inner product.

@@ -119,7 +119,7 @@ def test_the_columns_of_coarse2fine_are_those_of_one_text():
 
 @torch.no_grad()
 @pytest.mark.parametrize("kind", ["Seq2Seq", "TranX"])
-def test_the_loss_goes_on_where_the_first_form_ends(kind: str):
+def test_the_loss_continues_where_the_first_form_ends(kind: str):
     """Step by step: the second form is read after the first, in the state that it left."""
     parser = make(kind)
     batch = batch_of(parser, joined(parser, 0, 1))

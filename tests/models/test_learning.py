@@ -41,7 +41,7 @@ def test_a_tuned_network_learns_at_its_own_rate(folder, vocabulary, mix, rate):
     assert len(network) == len(list(parser.encoder.network.parameters()))
     assert {found[name] for name in network} == {2e-3 if rate is None else rate}
     assert {found[name] for name in found.keys() - network} == {2e-3}
-    # What stands on the network is none of it; weights of one layer alone are not learned.
+    # What stands on the network is none of it; weights of a single layer are not learned.
     assert ("encoder.mix_weights" in found) == (mix > 1)
     assert {"arc_attn.weight", "encoder.lstm.forwards.0.weight_ih_l0"} <= found.keys() - network
 

@@ -115,7 +115,7 @@ def test_no_other_file_is_read_for_a_checkpoint(
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
-def test_weights_that_are_no_numbers_are_not_used(
+def test_non_finite_weights_are_not_used(
     tmp_path: Path, examples: list[Example], treebank: Path, value: float
 ) -> None:
     vocabulary = Vocabulary.from_examples(examples)

@@ -91,7 +91,7 @@ def test_reversal_stays_within_each_length():
     ]
 
 
-def test_dropout_is_between_layers_and_in_training_alone():
+def test_dropout_is_between_layers_and_only_in_training():
     ours, _ = pair(2)
     single, _ = pair(1)
     plain = ours(inputs(), LENGTHS)
@@ -121,7 +121,7 @@ def test_weights_start_orthogonal_and_biases_at_zero():
         (False, True, 661, 661),
     ],
 )
-def test_batches_are_filled_up_in_bfloat16_alone(mixed, learning, sentences, read):
+def test_batches_are_filled_up_only_in_bfloat16(mixed, learning, sentences, read):
     torch.manual_seed(0)
     encoder, found = BiLSTM(3, 5), []
     for one in (*encoder.forwards, *encoder.backwards):

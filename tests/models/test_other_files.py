@@ -91,7 +91,7 @@ def held(parser: BiaffineParser) -> dict[str, Any]:
     return content
 
 
-def test_a_run_goes_on_with_the_files_it_was_trained_with_alone(pair, trained, tmp_path):
+def test_a_run_resumes_only_with_the_files_it_was_trained_with(pair, trained, tmp_path):
     content, vocabulary = held(trained), trained.vocabulary
     same = parser_over(pair[0](tmp_path / "same"), vocabulary=vocabulary)
     same.on_load_checkpoint(content)
@@ -113,7 +113,7 @@ def test_a_start_from_a_checkpoint_takes_what_its_encoder_had_read(pair, trained
     # And so does the checkpoint that it writes.
     content = held(started)
     trained.on_load_checkpoint(content)
-    # A run that goes on makes the parser in the same way.
+    # A resumed run makes the parser in the same way.
     parser_over(pair[1](tmp_path / "again"), init_from=str(path)).on_load_checkpoint(content)
 
 

@@ -61,7 +61,7 @@ def fitted(
 
 
 @pytest.mark.parametrize("limit", [3, 1.0])
-def test_every_checkpoint_goes_on_with_the_next_batch(
+def test_every_checkpoint_resumes_with_the_next_batch(
     train_file: Path, tmp_path: Path, limit: float
 ) -> None:
     every = ModelCheckpoint(
@@ -99,7 +99,7 @@ def test_a_schedule_by_epochs_resumes_exactly(train_file: Path, tmp_path: Path) 
             assert torch.equal(weights[name], weight), (step, name)
 
 
-def test_the_same_data_go_on_and_other_sentences_are_refused(
+def test_the_same_data_resume_and_other_sentences_are_refused(
     train_file: Path, tmp_path: Path
 ) -> None:
     """Though they have the same vocabulary, and as many words in each sentence."""

@@ -1,4 +1,4 @@
-"""A parser under attack answers as it would alone and is left as it was found."""
+"""A parser under attack answers as it would one sentence at a time, and is left as it was found."""
 
 from dataclasses import replace
 from itertools import product

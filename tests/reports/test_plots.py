@@ -1,4 +1,4 @@
-"""Plots: the right points, names at the lines' ends, nothing left behind."""
+"""Plots: the right points, names at the lines' ends, no figure left open."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""A function as a victim: the same outcomes as the model behind it, and every bad answer named."""
+"""A function as a victim: the same outcomes as its model, and every bad answer named."""
 
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
@@ -36,7 +36,7 @@ TEXT = [["the", "cat", "sleeps"]]
 @pytest.mark.parametrize(
     "search", [Zheng2020(gamma=0.5), PWWS(), Greedy()], ids=lambda s: str(type(s))
 )
-def test_a_function_falls_as_the_model_behind_it(search: Any) -> None:
+def test_a_function_falls_as_its_model(search: Any) -> None:
     parser, examples = trained_parser(), sentences(12, "test")
     attack = Attack(TrainingWords(sample=4), search, [AttackableTags()], seed=1)
     black_box = FunctionVictim(parser.predict, training=sentences(300), batch_texts=7)
@@ -50,7 +50,7 @@ def test_a_function_falls_as_the_model_behind_it(search: Any) -> None:
     assert any(line["success"] for line in found.values())
 
 
-def test_it_is_scored_as_the_model_behind_it() -> None:
+def test_it_is_scored_as_its_model() -> None:
     parser, examples = trained_parser(), sentences(20, "test")
     found = evaluate(FunctionVictim(parser.predict), examples)
     assert found == evaluate([parser], examples)
@@ -83,7 +83,7 @@ def labels_of(certain: bool) -> Callable[[Texts], list[Any]]:
 
 
 @pytest.mark.parametrize("certain", [True, False])
-def test_a_label_alone_is_flipped_too(certain: bool) -> None:
+def test_a_label_by_itself_is_flipped_too(certain: bool) -> None:
     words = ("a", "good", "dog", "ran")
     example = Example(0, Sentence(words), "pos")
     attack = Attack(Lexicon({"good": ["fine", "gold"], "dog": ["cat"]}), Greedy())
@@ -169,7 +169,7 @@ PAIRS = [
 ]
 
 
-def test_a_function_of_pairs_falls_as_the_model_behind_it() -> None:
+def test_a_function_of_pairs_falls_as_its_model() -> None:
     vocabulary = Vocabulary.from_examples(PAIRS, min_count=1)
     model = InferSent(WordEmbeddings(5, dropout=0.0), 3, 4, dropout=0.0, vocabulary=vocabulary)
     model = model.double().eval()

@@ -80,17 +80,17 @@ class Cli(LightningCLI):
         if command == "fit" and all(os.environ.get(name, "0") == "0" for name in RANKS):
             lock = locked(self.folder, "fit --ckpt_path last", "trainer.default_root_dir")
             self.held.enter_context(lock)
-        wished = config.ckpt_path
+        requested = config.ckpt_path
         untrained = config.model.get("init_args", {}).get("init_from") is None
         self.start: outputs.Start | None = None
-        if command == "fit" or wished is not None or untrained:
-            self.start = outputs.resolve_checkpoint(command, wished, self.folder)
+        if command == "fit" or requested is not None or untrained:
+            self.start = outputs.resolve_checkpoint(command, requested, self.folder)
         config.ckpt_path = None if self.start is None else str(self.start.path)
         if command == "fit" and not config.trainer.fast_dev_run:
-            self._announce(wished)
+            self._announce(requested)
 
     @rank_zero_only
-    def _announce(self, wished: str | None) -> None:
+    def _announce(self, requested: str | None) -> None:
         if self.config[self.subcommand].get("optimizer"):
             _say("--optimizer takes the place of model.init_args.optimization and its schedule")
         last = self.folder / LAST
@@ -101,7 +101,7 @@ class Cli(LightningCLI):
                 fate = "is given up" if from_old else f"becomes {OLD}"
                 dropped = f"metrics from step {self.start.step} on are dropped"
                 _say(f"as it starts, {LAST} {fate}, {dropped}")
-        elif wished is not None:
+        elif requested is not None:
             _say(f"no checkpoint in {self.folder} yet, training from the start")
         elif last.exists():
             _say(f"a new run in {self.folder}; {LAST} of the one before becomes {OLD} as it starts")

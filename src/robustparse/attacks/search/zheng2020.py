@@ -22,7 +22,7 @@ from robustparse.types import Floats, Indices, Mask
 class Zheng2020(Search):
     """Rank once, then substitute independently.
 
-    Constraints on sentences judge each candidate in the original sentence alone; the words put
+    Constraints on sentences judge each candidate in the original sentence only; the words put
     together lose those that they do not admit together with the others.
 
     Args:

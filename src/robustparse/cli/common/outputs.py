@@ -58,25 +58,25 @@ class Start:
         return self.path.resolve() != (folder / LAST).resolve()
 
 
-def resolve_checkpoint(command: str, wished: str | None, folder: Path) -> Start | None:
+def resolve_checkpoint(command: str, requested: str | None, folder: Path) -> Start | None:
     """Return the checkpoint a command starts from; None trains from scratch.
 
     Args:
         command: ``fit`` or one of those that need a trained model.
-        wished: a path, ``last``, ``best`` or None.
+        requested: a path, ``last``, ``best`` or None.
         folder: of the run, where ``last.ckpt`` and ``best.ckpt`` lie.
 
     Raises:
         InputError: there is none, or it cannot be used for this.
     """
-    if wished is None:
+    if requested is None:
         if command == "fit":
             return None
         raise InputError(
             f"{command} needs a trained model", remedy="give --ckpt_path best, last or a file"
         )
-    path = folder / f"{wished}.ckpt" if wished in ("best", "last") else Path(wished)
-    if command == "fit" and wished == "last" and not path.exists():
+    path = folder / f"{requested}.ckpt" if requested in ("best", "last") else Path(requested)
+    if command == "fit" and requested == "last" and not path.exists():
         return None
     content = read_checkpoint(path)
     if command == "fit" and not {"loops", "optimizer_states", "lr_schedulers"} <= set(content):
@@ -88,12 +88,12 @@ def resolve_checkpoint(command: str, wished: str | None, folder: Path) -> Start 
     return Start(path, int(content.get("global_step", 0)))
 
 
-def loggers(wished: Any, folder: Path, fits: bool, start: Start | None) -> list[Logger]:
-    """Return the wished loggers, told where they are and whether a run is continued.
+def loggers(requested: Any, folder: Path, fits: bool, start: Start | None) -> list[Logger]:
+    """Return the requested loggers, told where they are and whether a run is continued.
 
     A run that trains (``fits``) gets a ``metrics.csv``; another is only looked at.
     """
-    chosen = [] if wished in (None, True, False) else as_list(wished)
+    chosen = [] if requested in (None, True, False) else as_list(requested)
     chosen += [CsvLogger(str(folder))] if fits else []
     resumed = start is not None or not fits
     before = start.step if fits and start is not None else None
@@ -105,7 +105,7 @@ def loggers(wished: Any, folder: Path, fits: bool, start: Start | None) -> list[
 
 
 def callbacks(
-    wished: Any, last: LastCheckpoint, folder: Path, monitor: str | None
+    requested: Any, last: LastCheckpoint, folder: Path, monitor: str | None
 ) -> list[Callback]:
     """``last.ckpt`` first; ``best.ckpt`` unless the user configured a checkpoint callback.
 
@@ -114,7 +114,7 @@ def callbacks(
 
     ``best.ckpt`` is best in the metric ``monitor``, None where nothing is validated.
     """
-    chosen: list[Callback] = [last, *as_list(wished)]
+    chosen: list[Callback] = [last, *as_list(requested)]
     for saver in (callback for callback in chosen if isinstance(callback, ModelCheckpoint)):
         if saver.dirpath is None and not saver.save_last:
             saver.dirpath = str(folder.resolve())
@@ -130,9 +130,9 @@ def callbacks(
     return chosen
 
 
-def plugins(wished: Any) -> list[Any]:
-    """Return the wished plugins, and checkpoints that are written whole."""
-    chosen = as_list(wished)
+def plugins(requested: Any) -> list[Any]:
+    """Return the requested plugins, and checkpoints that are written whole."""
+    chosen = as_list(requested)
     if any(isinstance(plugin, CheckpointIO) for plugin in chosen):
         return chosen
     return [*chosen, VerifiedCheckpointIO()]
