@@ -12,14 +12,14 @@ from attack_fakes import HashVictim
 from sentence_judges import has_admissible_chain
 
 from robustparse.attacks.constraints.references import ReferenceParsers
-from robustparse.attacks.constraints.sentence_constraint import Edit
+from robustparse.attacks.constraints.sentence_constraint import Edit, SentenceConstraint
 from robustparse.errors import InputError
 from robustparse.models.base import Model
 from robustparse.models.load import load
 from robustparse.models.victim import ModelVictim
 from robustparse.recipes.recipe_files import recipe_digests
 from robustparse.tasks.dependency import DependencyTask
-from robustparse.types import DependencyTree, Example, Sentence
+from robustparse.types import DependencyTree, Example, Mask, Sentence
 from sample_runs import lexicon_attack, save_checkpoint, sentences, trained_parser
 from sample_texts import trained_classifier
 
@@ -156,6 +156,19 @@ def test_outcomes_are_those_that_references_keep_one_by_one(
         for stage in ("judged", "ReferenceParsers"):
             whole = result.candidates["sums"]["all"][stage]
             assert sum(counts[stage] for counts in by_tag) == whole
+
+
+class Nothing(SentenceConstraint):
+    def admits(self, edits: Sequence[Edit]) -> Mask:
+        return np.zeros(len(edits), dtype=np.bool_)
+
+
+def test_nothing_is_judged_where_nothing_is_left(checkpoints: list[str]) -> None:
+    attack = lexicon_attack({"gamma": 0.5})
+    attack.constraints += (Nothing(), ReferenceParsers(checkpoints))
+    results = list(attack.run(sentences(4, "test"), ModelVictim([trained_parser()])))
+    assert not any(result.edited for result in results)
+    assert any(result.candidates["sums"]["all"]["judged"] for result in results)
 
 
 @pytest.mark.parametrize(

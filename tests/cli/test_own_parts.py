@@ -114,6 +114,15 @@ def test_a_candidate_generator(made: Path) -> None:
         assert line["adversarial_tokens"][at].lower() == line["tokens"][at].lower()[::-1]
 
 
+def test_changed_code_is_another_attack(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    attacked(made, PARTS[0])
+    again = [*attack(made, "recipe.yaml"), "--trust", MODULE]
+    main(again)
+    with Path(f"{MODULE}.py").open("a") as code:
+        code.write("# another version\n")
+    assert f"the content of {MODULE} has changed" in mistake(capsys, *again)
+
+
 def test_a_constraint(made: Path) -> None:
     changed = [line for line in attacked(made, PARTS[1]) if line["edited"]]
     assert len(changed) > 2

@@ -86,11 +86,14 @@ class Cli(LightningCLI):
         if command == "fit" or requested is not None or untrained:
             self.start = outputs.resolve_checkpoint(command, requested, self.folder)
         config.ckpt_path = None if self.start is None else str(self.start.path)
-        if command == "fit" and not config.trainer.fast_dev_run:
-            self._announce(requested)
+        self.requested = requested
 
     @rank_zero_only
-    def _announce(self, requested: str | None) -> None:
+    def before_fit(self) -> None:
+        """Say from where the run starts, now that nothing has been refused."""
+        requested = self.requested
+        if self.config[self.subcommand].trainer.fast_dev_run:
+            return
         if self.config[self.subcommand].get("optimizer"):
             _say("--optimizer takes the place of model.init_args.optimization and its schedule")
         last = self.folder / LAST

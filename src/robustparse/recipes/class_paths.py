@@ -245,9 +245,8 @@ def _with_path(name: str, value: str | None) -> list[str]:
     names = sorted(
         str(path.relative_to(_FILES[name]).with_suffix("")) for path in _FILES[name].rglob("*.yaml")
     )
+    near = get_close_matches(value.removesuffix(".yaml"), names, n=3)
+    remedy = f"did you mean {' or '.join(near)}?" if near else "give the path of a file, or one of "
     raise InputError(
-        "no such file",
-        path=value,
-        key=name,
-        remedy=f"give the path of a file, or one of {', '.join(names)}",
+        "no such file", path=value, key=name, remedy=remedy + ("" if near else ", ".join(names))
     )

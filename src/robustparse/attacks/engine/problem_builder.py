@@ -150,12 +150,14 @@ class ProblemBuilder:
     def admits(self, problems: Sequence[Problem], edits: Sequence[Sequence[Edit]]) -> list[Mask]:
         """Judge the edits of each problem: which pass all constraints on sentences, `(edits,)`.
 
-        Each constraint judges the survivors of the one before.
+        Each constraint judges the survivors of the one before, if there are any.
         """
         all_edits = list(chain.from_iterable(edits))
         passed = np.zeros((len(self._on_sentences), len(all_edits)), dtype=np.bool_)
         left = np.arange(len(all_edits))
         for row, one in enumerate(self._on_sentences):
+            if not left.size:
+                break
             with self._timed(one):
                 left = left[one.admits([all_edits[index] for index in left.tolist()])]
             passed[row, left] = True

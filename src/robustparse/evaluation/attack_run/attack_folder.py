@@ -7,6 +7,7 @@ lines of different runs never mix; one process at a time has the folder.
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -178,11 +179,10 @@ def _claim(folder: Path, run: dict[str, Any], started: bool) -> None:
     extends = _limit(there) < _limit(ours)
     for key in sorted({*there, *ours} - ({"limit"} if extends else set())):
         if there.get(key) != ours.get(key):
-            raise InputError(
-                f"holds another run ({key}: {there.get(key)!r} there, {ours.get(key)!r} here)",
-                path=folder,
-                remedy=_OTHER,
-            )
+            how = f"{key}: {there.get(key)!r} there, {ours.get(key)!r} here"
+            if key.startswith("sha256."):
+                how = f"the content of {re.sub('^sha256.((recipe|victim).)?', '', key)} has changed"
+            raise InputError(f"holds another run ({how})", path=folder, remedy=_OTHER)
     if extends:
         (folder / SUMMARY).unlink(missing_ok=True)  # first, as it is of fewer sentences
         write_text(path, text)
