@@ -35,6 +35,10 @@ def read_text(path: Path) -> str:
         content = path.read_bytes()
     except FileNotFoundError:
         raise InputError("no such file", path=path) from None
+    except IsADirectoryError:
+        raise InputError(
+            "a folder", path=path, expected="a file", remedy="name one in it"
+        ) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=path) from None
     if not content.strip():

@@ -185,6 +185,10 @@ def test_what_texts_do_not_have_is_named(made, tmp_path, capsys):
         (["--decoder", "mst"], "has one way to decode"),
         (["--columns", "[a, b]"], "have no names"),
         (["--data", tmp_path / "no.tsv"], "no such file"),
+        (
+            ["--data", tmp_path / "a.conllu"],
+            "the model's task is classification, and a file ending in .conllu is of",
+        ),
     ):
         assert found in mistake(capsys, *command("evaluate", made, *more))
     tags = tmp_path / "tags.yaml"

@@ -1,6 +1,7 @@
 """What a run leaves in its folder, and what the other commands make of it."""
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,22 @@ def test_a_run_leaves_its_files_and_nothing_else(
     assert set(os.listdir(tmp_path / "run")) == OUTPUTS
     assert os.listdir(".") == []
     output = capfd.readouterr()
-    assert output.out + output.err == ""
+    assert output.out == ""
+    assert re.fullmatch(
+        rf"robustparse: trained 37 steps; {tmp_path}/run has last.ckpt and best.ckpt "
+        r"\(val/las \d+\.\d\d\)\n",
+        output.err,
+    )
+
+
+def test_a_run_that_is_never_validated_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = write_config(tmp_path / "run.yaml", max_steps=2, val_check_interval=20)
+    main(fit(config, tmp_path / "run"))
+    said = capsys.readouterr().err
+    assert "trained 2 steps" in said
+    assert "but no best.ckpt: nothing was validated" in said
 
 
 def test_its_configuration_makes_the_same_run(finished: tuple[Path, Path], tmp_path: Path) -> None:
@@ -161,7 +177,7 @@ def test_scoring_changes_no_file(
         (["--data.init_args.min_count", "1"], "another vocabulary"),
         (["--data.init_args.batch_words", "300"], "batch_words"),
         (["--data.init_args.seed", "1"], "another vocabulary"),
-        (["--model.init_args.arc_dim", "9"], "do not fit"),
+        (["--model.init_args.arc_dim", "9"], "was trained with: --model.init_args.arc_dim "),
     ],
 )
 def test_another_run_cannot_be_resumed(

@@ -41,8 +41,8 @@ def test_commands_take_bare_names(tmp_path: Path, monkeypatch, capsys) -> None:
         main(["fit", *files, "--data.init_args.folder", "sample", "--print_config"])
     trainer = yaml.safe_load(capsys.readouterr().out)["trainer"]
     assert trainer["callbacks"][0]["class_path"] == "robustparse.defenses.FGM"
-    assert "one of beam, genetic" in mistake(capsys, "attack", "--attack", "pws")
-    assert "defense/fgm, " in mistake(capsys, "fit", "--config", "defense/fgn")
+    assert "one of beam, genetic" in mistake(capsys, "attack", "--attack", "none/of/these")
+    assert "did you mean defense/fgm?" in mistake(capsys, "fit", "--config", "defense/fgn")
 
 
 @pytest.mark.slow

@@ -136,6 +136,7 @@ def write_files(folder: Path) -> None:
     table = {"review": [row["text"] for row in rows], "stars": [row["label"] for row in rows]}
     splits = dict.fromkeys(("train", "validation", "test"), datasets.Dataset.from_dict(table))
     datasets.DatasetDict(splits).save_to_disk(folder / "my_dataset")
+    (folder / "text.txt").write_text("The house is large .\n")
     (folder / "vectors.txt").write_text("the 1 0\nguests 0 1\n")
     (folder / "lexicon.json").write_text(json.dumps(review_lexicon(0)))
     (folder / "words.yaml").write_text(

@@ -222,7 +222,7 @@ def test_checkpoints_hold_the_choice_and_starts_copy_too(tmp_path: Path):
     assert started.predict(texts) == parser.predict(texts)
     with pytest.raises(InputError) as error:
         TranX(LSTMEncoder(5, 0, 4, 6, 1), **settings)
-    assert error.value.remedy == "give the model the settings that the checkpoint was trained with"
+    assert str(error.value.remedy).endswith("trained with: --model.init_args.copy True")
 
 
 def test_what_cannot_copy_is_refused():

@@ -10,6 +10,7 @@ from typing import cast
 from weakref import finalize
 
 from robustparse.api.attack_run import AttackRun
+from robustparse.api.inputs import system_name
 from robustparse.api.results import AttackResults
 from robustparse.api.sources import (
     Checkpoints,
@@ -91,7 +92,7 @@ def attack(
             unless_kept.callback(rmtree, folder)
         data = data_source(examples, seed, limit)
         AttackRun(folder, described, source, data, seed, device).attacked(chosen)
-        results = AttackResults(folder, Path(source.names[0]).stem)
+        results = AttackResults(folder, system_name(source.names[0]))
         if out is None:
             finalize(results, unless_kept.pop_all().close)
     return results

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from robustparse.api.attack import Examples, Victims, data_source, victim_source
+from robustparse.api.inputs import system_name
 from robustparse.api.results import Scores
 from robustparse.data.datamodule import SAMPLE
 from robustparse.evaluation.clean import predictions, scores_of
@@ -68,7 +69,7 @@ def evaluate(
     found = data_source(examples, 0, limit).examples(opened, punctuation)
     answers = list(predictions(opened, found))
     scores = scores_of(opened.task, answers, found, punctuation)
-    return Scores(Path(source.names[0]).stem, scores, answers)
+    return Scores(system_name(source.names[0]), scores, answers)
 
 
 def _task(task: str | Task) -> Task:

@@ -44,6 +44,12 @@ def load_models(
     return models
 
 
+def system_name(path: str) -> str:
+    """Name the model of a checkpoint in tables: by its file, or by the folder of its run."""
+    file = Path(path)
+    return file.resolve().parent.name if file.stem in ("best", "last") else file.stem
+
+
 def digest(path: str) -> str:
     """SHA-256 of a file or folder; the sample and data that are not on this machine have none."""
     if path == SAMPLE or not Path(path).exists():

@@ -27,7 +27,7 @@ from robustparse.models.scores import Mean
 from robustparse.models.victim import ModelVictim, Precision
 from robustparse.recipes.recipe import made
 from robustparse.recipes.recipe_files import recipe_digests
-from robustparse.tasks.task import Task
+from robustparse.tasks.task import Task, check_ending
 from robustparse.types import Example
 from robustparse.victims.black_box import BlackBox
 
@@ -195,6 +195,7 @@ class DataFile:
         if self.name == SAMPLE:
             whole = task.sample(self.seed, self.split)
         else:
+            check_ending(self.name, task)
             whole = task.read(
                 self.name, self.max_length, limit="--max_length", columns=self.columns
             )

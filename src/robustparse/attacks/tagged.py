@@ -67,8 +67,8 @@ class Part:
             universal = sum(one.tagset == "upos" and bool(one.upos) for one in sentences)
             if universal:
                 yield (
-                    f"{universal} of {len(examples)} sentences have no Penn tags in column 5: the "
-                    "attack reads their universal tags in column 4 (`tagset: upos`)"
+                    f"{universal} of {len(examples)} sentences have no Penn tags in column 5, so "
+                    "that their universal tags in column 4 are read (`tagset: upos`)"
                 )
 
 

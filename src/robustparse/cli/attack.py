@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from robustparse.api.attack_run import AttackRun
-from robustparse.api.inputs import Paths
+from robustparse.api.inputs import Paths, system_name
 from robustparse.api.sources import DataFile, command_source
 from robustparse.api.tables import summary_table, terminal
 from robustparse.attacks.attack import Attack
@@ -88,5 +88,5 @@ def attacked(run: AttackRun, attack: Attack) -> Summary | None:
     """Attack and print the scores; None in a process that another one writes for."""
     summary = run.attacked(attack)
     if summary is not None:
-        terminal().print(summary_table({Path(run.victim.names[0]).stem: summary}))
+        terminal().print(summary_table({system_name(run.victim.names[0]): summary}))
     return summary

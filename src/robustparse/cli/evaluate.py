@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from robustparse import __version__
-from robustparse.api.inputs import Paths
+from robustparse.api.inputs import Paths, system_name
 from robustparse.api.sources import Checkpoints, DataFile, command_source
 from robustparse.api.tables import pairs_table, score_table, terminal
 from robustparse.data.datamodule import MAX_LENGTH
@@ -99,7 +99,7 @@ def evaluate(
         more = source.settings | ({"seed": seed, "perturbed": noisy} if noisy else {})
         more |= {"hypothesis_only": {"checkpoint": hypothesis_only, **blind}} if blind else {}
         write_scores(folder / SCORES, {**about, **_counts(examples), **scores, **more, **reworded})
-    _print({Path(names[0]).stem: scores, "hypothesis only": blind, **noisy}, reworded)
+    _print({system_name(names[0]): scores, "hypothesis only": blind, **noisy}, reworded)
 
 
 def _print(rows: dict[str, Any], pairs: dict[str, Any]) -> None:

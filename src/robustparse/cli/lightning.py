@@ -107,7 +107,16 @@ class Cli(LightningCLI):
         elif requested is not None:
             _say(f"no checkpoint in {self.folder} yet, training from the start")
         elif last.exists():
-            _say(f"a new run in {self.folder}; {LAST} of the one before becomes {OLD} as it starts")
+            _say(
+                f"starting a new run in {self.folder}; the {LAST} there is kept as {OLD} "
+                "(to resume that run instead, add --ckpt_path last)"
+            )
+
+    @rank_zero_only
+    def after_fit(self) -> None:
+        """Say what the run has left."""
+        if not self.config[self.subcommand].trainer.fast_dev_run:
+            _say(outputs.left_by(self.trainer, self.folder))
 
     def instantiate_trainer(self, **kwargs: Any) -> pl.Trainer:
         """Add our loggers, callbacks and plugin to the Trainer's settings."""
@@ -148,6 +157,7 @@ def run(arguments: Sequence[str]) -> None:
                 seed_everything_default=False,
                 trainer_defaults={
                     "use_distributed_sampler": False,
+                    "enable_model_summary": False,
                     "default_root_dir": DEFAULT_FOLDER,
                 },
                 parser_kwargs={**settings, **{command: dict(settings) for command in commands}},

@@ -95,7 +95,7 @@ class Model(pl.LightningModule, ABC):
         Raises:
             InputError: neither is given, or the checkpoint does not fit or holds NaN.
         """
-        start = None if init_from is None else read_checkpoint(init_from)
+        start = None if init_from is None else read_checkpoint(init_from, "init_from")
         if start is not None:
             check_same_class(self, str(init_from), start)
             vocabulary = Vocabulary.from_lists(start[KEY]["vocabulary"])
@@ -112,7 +112,7 @@ class Model(pl.LightningModule, ABC):
             self.encoder.build(vocabulary)
             self.build(vocabulary)
         if start is not None:
-            fill_weights(self, str(init_from), start["state_dict"])
+            fill_weights(self, str(init_from), start)
 
     # What a model is made of
 
@@ -349,7 +349,7 @@ class Model(pl.LightningModule, ABC):
             trainer.precision_plugin.convert_module(self)
         resumes = trainer is not None and trainer.state.fn == TrainerFn.FITTING
         path = "the checkpoint" if trainer is None else str(trainer.ckpt_path)
-        fill_weights(self, path, checkpoint["state_dict"], finite=not resumes)
+        fill_weights(self, path, checkpoint, finite=not resumes)
         if resumes:
             self._loader_states = loader_states(checkpoint)
 

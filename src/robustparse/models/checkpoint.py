@@ -11,7 +11,7 @@ import importlib
 import inspect
 import warnings
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -132,8 +132,12 @@ def describe(
     }
 
 
-def read_checkpoint(path: str | Path) -> dict[str, Any]:
+def read_checkpoint(path: str | Path, key: str | None = None) -> dict[str, Any]:
     """Return a checkpoint's content, on the CPU.
+
+    Args:
+        path: of the file.
+        key: the option that names it.
 
     Raises:
         InputError: the file is missing, truncated, no checkpoint of robustparse, of another
@@ -141,7 +145,9 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
     """
     path = Path(path)
     if not path.is_file():
-        raise InputError("no such checkpoint", path=path)
+        others = ", ".join(sorted(other.name for other in path.parent.glob("*.ckpt")))
+        remedy = f"{path.parent} has {others}" if others else None
+        raise InputError("no such checkpoint", path=path, key=key, remedy=remedy)
     try:
         content = load_plain(path)
     except Exception as error:  # a broken or hostile file may raise anything
@@ -238,13 +244,14 @@ def check_same_files(
 
 
 def fill_weights(
-    model: torch.nn.Module, path: str | Path, weights: Mapping[str, Any], finite: bool = True
+    model: torch.nn.Module, path: str | Path, content: Mapping[str, Any], finite: bool = True
 ) -> None:
-    """Load a checkpoint's weights; with ``finite``, refuse NaN and infinity.
+    """Load the weights of a checkpoint's content; with ``finite``, refuse NaN and infinity.
 
     Raises:
         InputError: names or shapes differ from the model's, or a weight is not finite.
     """
+    weights = content["state_dict"]
     try:
         model.load_state_dict(weights)
     except RuntimeError:
@@ -255,7 +262,8 @@ def fill_weights(
             f"{first} is {held.get(first, 'missing')}",
             path=path,
             expected=f"it to be {own.get(first, 'missing')}",
-            remedy="give the model the settings that the checkpoint was trained with",
+            remedy="give the model the settings that the checkpoint was trained with"
+            + _other_settings(model, content[KEY]["model"]),
         ) from None
     for name, weight in model.named_parameters() if finite else ():
         # NaN and infinity reach the sum, which takes one quick pass; so may large finite numbers.
@@ -266,6 +274,29 @@ def fill_weights(
                 path=path,
                 remedy="take an earlier checkpoint or train the model again",
             )
+
+
+def _other_settings(model: object, held: Mapping[str, Any]) -> str:
+    """Name the numbers in a checkpoint's specification that are not the model's, as options."""
+    own = dict(_leaves(specification(model)["init_args"]))
+    differing = [
+        f" --model.init_args.{name} {value}"
+        for name, value in _leaves(held["init_args"])
+        if isinstance(value, int)
+        and own.get(name, value) != value
+        and name != "seed"
+        and not name.startswith("optimization.")
+    ]
+    return ":" + "".join(differing) if differing else ""
+
+
+def _leaves(settings: Mapping[str, Any], room: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the settings that hold no others, by their whole names."""
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{room}{name}.")
+        else:
+            yield room + name, value
 
 
 def _shapes(weights: Mapping[str, Any]) -> dict[str, str]:

@@ -39,7 +39,7 @@ def load(path: str | Path, decoder: Decoder | None = None, beam: int | None = No
         if beam < 1:
             raise InputError(f"must be >= 1, got {beam}", key="beam")
         _set(model, path, "beam", beam, "no beam")
-    fill_weights(model, path, content["state_dict"])
+    fill_weights(model, path, content)
     model.checkpoint, model.trained_on = str(path), content[KEY].get("trained_on")
     return model.eval()
 

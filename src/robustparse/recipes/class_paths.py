@@ -8,6 +8,7 @@ denied unless allowed.
 
 import os
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from importlib import import_module, resources
 from pathlib import Path
 from typing import Any
@@ -245,8 +246,9 @@ def _with_path(name: str, value: str | None) -> list[str]:
     names = sorted(
         str(path.relative_to(_FILES[name]).with_suffix("")) for path in _FILES[name].rglob("*.yaml")
     )
-    near = get_close_matches(value.removesuffix(".yaml"), names, n=3)
-    remedy = f"did you mean {' or '.join(near)}?" if near else "give the path of a file, or one of "
-    raise InputError(
-        "no such file", path=value, key=name, remedy=remedy + ("" if near else ", ".join(names))
-    )
+    own = value.removesuffix(".yaml")
+    near = [one for one in names if one.startswith(own)] or get_close_matches(own, names, n=1)
+    remedy = f"give the path of a file, or one of {', '.join(names)}"
+    if near:
+        remedy = f"did you mean {' or '.join(near)}?"
+    raise InputError("no such file", path=value, key=name, remedy=remedy)

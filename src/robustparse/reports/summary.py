@@ -77,7 +77,7 @@ def _what_was_done(rows: Sequence[AttackFolder]) -> str:
         return f"{done}."
     low, high = f"{min(edits):.1f}", f"{max(edits):.1f}"
     mean = low if low == high else f"{low} to {high}"
-    return f"{done}, {mean} per sentence on average, chosen so that the answer goes wrong."
+    return f"{done}, {mean} per sentence on average, chosen to make the answer wrong."
 
 
 def _what_it_cost(row: AttackFolder) -> str:
@@ -99,4 +99,8 @@ def _won_back(first: AttackFolder, best: AttackFolder) -> str:
     if lost <= 0:
         return ""
     share = 100 * (best.after - first.after) / lost
-    return f"So “{best.name}” wins back {share:.0f} % of what “{first.name}” loses to the attack."
+    won = f"So “{best.name}” wins back {share:.0f} % of what “{first.name}” loses to the attack"
+    if best.before is None:
+        return f"{won}."
+    gains = ", its gain on the original sentences included," if best.before > first.before else ""
+    return f"{won}{gains} and loses {best.before - best.after:.1f} points instead of {lost:.1f}."

@@ -368,3 +368,22 @@ def task_of(path: str | Path) -> Task:
             return task
     names = ", ".join(task.name for task in all_tasks())
     raise InputError("does not say its task", path=path, remedy=f"give --task, one of {names}")
+
+
+def check_ending(path: str | Path, task: Task) -> None:
+    """Refuse a file that ends as those of another task do, and never as those of this one.
+
+    Raises:
+        InputError: names both tasks.
+    """
+    ending = Path(path).suffix
+    if task.ending(path) == ending:
+        return
+    for other in all_tasks():
+        if other.ending(path) == ending:
+            raise InputError(
+                f"the model's task is {task.name}, and a file ending in {ending} is of the task "
+                f"{other.name}",
+                path=path,
+                remedy="give a checkpoint of that task, or other data",
+            )

@@ -130,6 +130,26 @@ def callbacks(
     return chosen
 
 
+def left_by(trainer: pl.Trainer, folder: Path) -> str:
+    """Say in one line what a run that has ended left in its folder."""
+    savers = [
+        saver
+        for saver in trainer.checkpoint_callbacks
+        if isinstance(saver, ModelCheckpoint) and saver.monitor is not None
+    ]
+    kept = [LAST] if (folder / LAST).exists() else []
+    for saver in savers:
+        if saver.best_model_path and saver.best_model_score is not None:
+            score = f"{saver.monitor} {float(saver.best_model_score):.2f}"
+            kept.append(f"{Path(saver.best_model_path).name} ({score})")
+    text = (
+        f"trained {trainer.global_step} steps; {folder} has {' and '.join(kept) or 'no checkpoint'}"
+    )
+    if savers and not any(saver.best_model_path for saver in savers):
+        text += f", but no {BEST}: nothing was validated (see trainer.val_check_interval)"
+    return text
+
+
 def plugins(requested: Any) -> list[Any]:
     """Return the requested plugins, and checkpoints that are written whole."""
     chosen = as_list(requested)

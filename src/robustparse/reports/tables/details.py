@@ -22,7 +22,7 @@ ARROW = " \N{RIGHTWARDS ARROW} "
 
 EFFORT = (
     *("System", "Edits\nall", "Edits\nsuccess", "Queries\nall", "Queries\nsuccess"),
-    *("Queries\nfailure", "Perplexity", "Words\nalike", "Sentences\nalike"),
+    *("Queries\nfailure", "Perplexity", "Word\nsimilarity", "Sentence\nsimilarity"),
     *("Changed\nwords", "Out of\nvocabulary", "Out of\ntraining"),
 )
 TAGS, RELATIONS = "Parts of speech", "Relations"

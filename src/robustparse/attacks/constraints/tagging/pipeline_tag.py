@@ -37,7 +37,7 @@ class PipelineTag(Constraint):
     """
 
     is_model = True
-    without_tags = "set its `reference: tagger`"
+    without_tags = "set `reference: tagger` for it in the recipe"
 
     def __init__(
         self,

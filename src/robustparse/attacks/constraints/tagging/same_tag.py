@@ -70,7 +70,7 @@ class TaggerTag(Constraint):
     """
 
     is_model = True
-    without_tags = "set its `reference: tagger`"
+    without_tags = "set `reference: tagger` for it in the recipe"
 
     def __init__(
         self,

@@ -41,7 +41,7 @@ class AttackableTags(Constraint):
         InputError: the list is empty or holds a tag that is never attacked.
     """
 
-    without_tags = "set its `tags: any`"
+    without_tags = "set `tags: any` for it in the recipe"
 
     def __init__(
         self, tags: list[str] | Literal["any"] | None = None, *, tagset: Tagset | None = None
