@@ -46,6 +46,10 @@ def parse_yaml(text: str, path: Path | None = None, key: str | None = None) -> y
             raise
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        begin = getattr(error, "context_mark", None)
+        if mark is not None and begin is not None and begin.line < mark.line:
+            context = getattr(error, "context", "")
+            problem += f" {context} from line {begin.line + 1} on"
         line = mark.line + 1 if mark is not None and path is not None else None
         column = "" if mark is None else f" at column {mark.column + 1}"
         raise NotYAMLError(f"not YAML{column}: {problem}", path=path, line=line, key=key) from None
