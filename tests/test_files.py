@@ -68,7 +68,7 @@ def test_json_of_the_kind_wanted(tmp_path):
 def test_missing_files_and_folders_are_named(tmp_path):
     with pytest.raises(InputError, match=r"nothing\.txt: no such file"):
         read_text(tmp_path / "nothing.txt")
-    with pytest.raises(InputError, match="cannot be read: Is a directory"):
+    with pytest.raises(InputError, match="a folder; expected a file"):
         read_text(tmp_path)
 
 

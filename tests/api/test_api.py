@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import robustparse as rp
+from robustparse.api.inputs import system_name
 from robustparse.attacks import AttachmentDrop, Attack, Greedy, LabelFlip, Zheng2020
 from robustparse.cli.main import main
 from robustparse.errors import InputError
@@ -229,3 +230,16 @@ def test_columns_of_texts_are_read_by_their_names(tmp_path):
     with pytest.raises(InputError) as error:
         rp.read(path, "classification")
     assert (error.value.line, error.value.expected) == (1, "one of stars, review")
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("runs/ewt/best.ckpt", "ewt"),
+        ("runs/ewt/last.ckpt", "ewt"),
+        ("runs/ewt/parser.ckpt", "parser"),
+        ("Parser", "Parser"),
+    ],
+)
+def test_a_run_is_named_by_its_folder(path: str, name: str) -> None:
+    assert system_name(path) == name

@@ -117,6 +117,10 @@ def test_a_folder_that_does_not_say_is_compared_by_attack_and_size(tmp_path: Pat
     folders = [attacked(tmp_path / name, 0.15, las) for name, las in (("a", 70.0), ("b", 80.0))]
     (folders[1] / "run.json").unlink()
     assert "“b” wins back 50 %" in summary_of(*folders)
+    better = summary(95.0, 80.0)
+    (folders[1] / "summary.json").write_text(json.dumps(better))
+    gains = ", its gain on the original sentences included, and loses 15.0 points instead of 20.0."
+    assert gains in summary_of(*folders)
     smaller = {**summary(90.0, 80.0), "n_words": 25093}
     (folders[1] / "summary.json").write_text(json.dumps(smaller))
     assert "cannot be compared" in summary_of(*folders)

@@ -39,7 +39,8 @@ def test_page_of_two_systems(tmp_path: Path) -> None:
     ):
         assert value in page.text
     # (75 - 70) / (90 - 70) of the loss is won back
-    assert "“robust” wins back 25 % of what “clean” loses" in page.text
+    won = "“robust” wins back 25 % of what “clean” loses to the attack"
+    assert f"{won} and loses 14.5 points instead of 20.0." in page.text
     assert page.text.count("100.0 [100.0, 100.0]") == 2  # all words of all sentences
     assert "Lost more" in page.text
     assert page.tags.count("table") == 2  # the systems, and the values of one merged plot
