@@ -29,7 +29,7 @@ from robustparse.recipes.recipe import Recipe
 from robustparse.reports.folders import CURVES, read_folder
 from robustparse.reports.tables.evaluated import read_evaluated
 from robustparse.reports.tables.heat_map import FILE as TRANSFER
-from robustparse.reports.tables.heat_map import _short, read_heat_maps
+from robustparse.reports.tables.heat_map import read_heat_maps, short_names
 from robustparse.reports.tables.perturbed import MEASURES, read_scored
 from robustparse.reports.training import read_metrics
 from robustparse.tasks.dependency import DependencyTask
@@ -234,7 +234,7 @@ def _plain_heat_maps(content: bytes) -> Value:
             found["targets"],
             [
                 (source, [_shown(cell) for cell in cells])
-                for source, cells in zip(_short(found["sources"]), rates, strict=True)
+                for source, cells in zip(short_names(found["sources"]), rates, strict=True)
             ],
         )
         for rates in found["rates"].values()

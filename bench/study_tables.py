@@ -172,13 +172,13 @@ def references(rows: Sequence[Figures]) -> Columns:
 def relations(rows: Sequence[Figures]) -> Columns:
     """Show what an attack takes where it may change copulas and auxiliaries, and where it may not.
 
-    The first of two rows leaves them alone; which of the words that the second changes are copulas
+    The first of two rows keeps them; which of the words that the second changes are copulas
     or auxiliaries is shown in percent, of all and by class of tag.
     """
-    alone = {(row["row"], row["attack"]): row for row in rows}
+    kept = {(row["row"], row["attack"]): row for row in rows}
 
     def beyond(row: Figures) -> str:
-        first = alone.get((row["row"], row["attack"].removesuffix("_copulas")))
+        first = kept.get((row["row"], row["attack"].removesuffix("_copulas")))
         if first is None or first is row or not comparable(row, first):
             return "-"
         return shown(counts(row).lost_beyond(counts(first)))
@@ -194,9 +194,9 @@ def relations(rows: Sequence[Figures]) -> Columns:
     return {
         **{"parser": text("title"), "attack": lambda row: row["attack"].removesuffix("_copulas")},
         "copulas and auxiliaries": lambda row: (
-            "changed too" if row["attack"].endswith("_copulas") else "left alone"
+            "changed too" if row["attack"].endswith("_copulas") else "kept"
         ),
-        **{"budget %": budget, **UAS_LAS, **LOST, "lost, over left alone": beyond},
+        **{"budget %": budget, **UAS_LAS, **LOST, "lost, over kept": beyond},
         "copulas and auxiliaries, % of changed words": changed,
     }
 

@@ -226,7 +226,7 @@ def test_a_row_says_what_changing_copulas_adds(tmp_path: Path) -> None:
         result("ewt_relations", study, row, 0.15).write_text(json.dumps(figures))
     rows = [line.strip("| ").split(" | ") for line in table("ewt_relations", study).splitlines()]
     assert [row[1:3] for row in rows[2:]] == [
-        ["zheng2020_blackbox", "left alone"],
+        ["zheng2020_blackbox", "kept"],
         ["zheng2020_blackbox", "changed too"],
     ]
     assert [row[11:] for row in rows[2:]] == [

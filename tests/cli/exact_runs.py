@@ -38,6 +38,8 @@ def exact(path: Path, name: str, steps: int, faults: tuple[Any, ...] = (), **tra
     for callback in config["trainer"]["callbacks"]:
         if callback["class_path"].endswith("PGD"):
             callback["init_args"]["random_start"] = True
+        if name == "substitution":
+            callback["init_args"]["mode"] = "append"  # which no shipped defense has
     path.write_text(yaml.safe_dump(config))
     return path
 

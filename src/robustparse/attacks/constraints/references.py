@@ -1,4 +1,4 @@
-"""Other models judge whether a change left alone what it was to leave alone.
+"""Other models judge whether a change kept what it was to keep.
 
 A changed sentence keeps its gold answer by assumption only. Where models that are not under attack
 change their mind about it too, more likely the right answer has changed than the victim has erred.

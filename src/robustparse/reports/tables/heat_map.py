@@ -97,7 +97,7 @@ def _folded(name: str, width: int) -> str:
 
 
 def _heat_map(score: str, rates: list[list[Json]], found: dict[str, Any]) -> HeatMap:
-    targets, sources = _members(_texts(found["targets"])), _short(_texts(found["sources"]))
+    targets, sources = _members(_texts(found["targets"])), short_names(_texts(found["sources"]))
     rows = [
         (source, [_cell(cell) for _, cell in zip(targets, cells, strict=True)])
         for source, cells in zip(sources, rates, strict=True)
@@ -109,11 +109,11 @@ def _members(targets: list[str]) -> list[str]:
     """Name targets, which are paths of checkpoints, those of an ensemble with commas between."""
     members = [target.split(",") for target in targets]
     every = list(dict.fromkeys(chain.from_iterable(members)))
-    names = dict(zip(every, _short(every), strict=True))
+    names = dict(zip(every, short_names(every), strict=True))
     return [" + ".join(map(names.__getitem__, paths)) for paths in members]
 
 
-def _short(paths: list[str]) -> list[str]:
+def short_names(paths: list[str]) -> list[str]:
     """Name paths by what tells them apart; one path, or one that is given twice, as it is."""
     places = [Path(path) for path in paths]
     differ = len({place.resolve() for place in places}) == len(paths) > 1
