@@ -53,7 +53,7 @@ MONITOR: Settings = {
 }
 
 # No score is so much better than the first: it stops the run at its fourth validation, after step
-# 46, if it remembers that one.
+# 24, if it remembers that one.
 STOPPING: Settings = {
     "class_path": "pytorch_lightning.callbacks.EarlyStopping",
     "init_args": {"monitor": "val/las", "mode": "max", "min_delta": 100.0, "patience": 3},
@@ -64,30 +64,24 @@ SCHEDULED: Settings = {
     "init_args": {"scheduling": {1: 2, 2: 3}},
 }
 
-# Each kind of run that is resumed: callbacks and settings of write_config.
+SHORT = {"max_steps": 18, "limit_train_batches": 14, "limit_val_batches": 2}
+# Each kind of run that is resumed: callbacks and settings of write_config over those of SHORT.
 RUNS: dict[str, dict[str, Any]] = {
     "clean": {},
-    "epochs": {"max_steps": -1, "max_epochs": 2, "limit_train_batches": 20},
+    "epochs": {"max_steps": -1, "max_epochs": 2},
     "accumulation by epoch": {
         "callbacks": [SCHEDULED],
         "max_steps": -1,
         "max_epochs": 5,
         "limit_train_batches": 8,
     },
-    "validation across epochs": {"val_check_interval": 25, "check_val_every_n_epoch": None},
+    "validation across epochs": {"val_check_interval": 9, "check_val_every_n_epoch": None},
     "no validation": {"limit_val_batches": 0},
-    "PGD": {"callbacks": [PGD], "max_steps": 38},
-    "substitution adversaries": {
-        "callbacks": [REPLACEMENT, SUBSTITUTION, MONITOR],
-        "max_steps": 38,
-    },
-    "stack-pointer": {
-        "parser": "StackPointerParser",
-        "callbacks": [FREELB],
-        "max_steps": 38,
-    },
-    "surface noise": {"callbacks": [SUBSTITUTION, NOISE], "max_steps": 38},
-    "early stopping": {"callbacks": [STOPPING], "val_check_interval": 10, "max_steps": 80},
+    "PGD": {"callbacks": [PGD]},
+    "substitution adversaries": {"callbacks": [REPLACEMENT, SUBSTITUTION, MONITOR]},
+    "stack-pointer": {"parser": "StackPointerParser", "callbacks": [FREELB]},
+    "surface noise": {"callbacks": [SUBSTITUTION, NOISE]},
+    "early stopping": {"callbacks": [STOPPING], "val_check_interval": 5, "max_steps": 40},
 }
 
 
@@ -106,7 +100,7 @@ def _position(checkpoint: Path) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_killed_at_random_events(name: str, server: Forks, tmp_path: Path) -> None:
-    config = write_config(tmp_path / "run.yaml", **{"max_steps": 42, **RUNS[name]})
+    config = write_config(tmp_path / "run.yaml", **{**SHORT, **RUNS[name]})
     status, events = server.run(fit(config, tmp_path / "whole"))
     assert status == 0
     dice = random.Random(name)
@@ -139,9 +133,10 @@ def test_killed_between_two_hooks(server: Forks, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_longer_run_resumes_from_the_end_of_a_shorter(server: Forks, tmp_path: Path) -> None:
-    config = write_config(tmp_path / "run.yaml", schedule="constant", max_steps=50)
+    """From within an epoch and from its end."""
+    config = write_config(tmp_path / "run.yaml", schedule="constant", **SHORT)
     server.run(fit(config, tmp_path / "whole"))
-    for steps in ("20", "36", "50"):
+    for steps in ("8", "14", "18"):
         status, _ = server.run(fit(config, tmp_path / "longer", "--trainer.max_steps", steps))
         assert status == 0
     assert differences(tmp_path / "longer", tmp_path / "whole") == []
@@ -151,14 +146,14 @@ def test_a_longer_run_resumes_from_the_end_of_a_shorter(server: Forks, tmp_path:
 def test_a_run_that_was_stopped_early_is_at_its_end(server: Forks, tmp_path: Path) -> None:
     """Started again it trains no further, unless the callback is taken out."""
     run = tmp_path / "run"
-    config = write_config(tmp_path / "run.yaml", **RUNS["early stopping"])
+    config = write_config(tmp_path / "run.yaml", **{**SHORT, **RUNS["early stopping"]})
     server.run(fit(config, run))
     ended, last = metrics(run), (run / "last.ckpt").read_bytes()
     assert server.run(fit(config, run))[0] == 0
     assert metrics(run) == ended
     assert (run / "last.ckpt").read_bytes() == last
-    server.run(fit(write_config(tmp_path / "on.yaml", max_steps=60), run))
-    assert torch.load(run / "last.ckpt", weights_only=True)["global_step"] == 60
+    server.run(fit(write_config(tmp_path / "on.yaml", **{**SHORT, "max_steps": 30}), run))
+    assert torch.load(run / "last.ckpt", weights_only=True)["global_step"] == 30
 
 
 @pytest.mark.slow
@@ -168,17 +163,17 @@ def test_any_checkpoint_is_a_place_to_resume_from(server: Forks, tmp_path: Path)
         "class_path": "pytorch_lightning.callbacks.ModelCheckpoint",
         "init_args": {
             "dirpath": str(tmp_path / "kept"),
-            "every_n_train_steps": 7,
+            "every_n_train_steps": 4,
             "save_top_k": -1,
             "filename": "{step}",
         },
     }
-    whole = write_config(tmp_path / "whole.yaml", callbacks=[every], max_steps=45)
-    plain = write_config(tmp_path / "plain.yaml", max_steps=45)
+    whole = write_config(tmp_path / "whole.yaml", callbacks=[every], **SHORT)
+    plain = write_config(tmp_path / "plain.yaml", **SHORT)
     server.run(fit(whole, tmp_path / "whole"))
     server.run(fit(plain, tmp_path / "plain"))
     kept = sorted((tmp_path / "kept").glob("*.ckpt"))
-    assert len(kept) == 6
+    assert len(kept) == 4
     for path in (*kept[::2], tmp_path / "plain" / "best.ckpt"):
         server.run([*fit(plain, tmp_path / "again"), "--ckpt_path", str(path)])
         ends = [
@@ -208,9 +203,9 @@ def _kill_at_step(arguments: list[str], metrics_file: Path, step: int) -> None:
 @pytest.mark.slow
 def test_train_py_killed_from_outside(server: Forks, tmp_path: Path) -> None:
     """Once in its second epoch; the others are killed more often."""
-    config, killed = write_config(tmp_path / "run.yaml", max_steps=50), tmp_path / "killed"
+    config, killed = write_config(tmp_path / "run.yaml", **SHORT), tmp_path / "killed"
     assert server.run(fit(config, tmp_path / "whole"))[0] == 0
-    _kill_at_step(fit(config, killed), killed / "metrics.csv", 38)
+    _kill_at_step(fit(config, killed), killed / "metrics.csv", 15)
     assert server.run(fit(config, killed))[0] == 0
     assert len(metrics(killed)) == len(set(metrics(killed)))
     assert differences(killed, tmp_path / "whole") == []

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
@@ -166,12 +167,12 @@ def forks(log: Path) -> Iterator[Forks]:
 def _serve(log: Path) -> None:
     import pytorch_lightning.trainer.call as call
 
-    from robustparse.cli import lightning  # noqa: F401 - imported once, for all forks
-    from robustparse.data.sample.treebank import sample_treebank
     from robustparse.tracking.csv import MetricsTable
 
     torch.set_num_threads(1)
-    sample_treebank(0)
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(sys.stderr):
+        # What is imported only when it is needed is not imported anew in each fork.
+        _run(fit(write_config(Path(folder) / "run.yaml", max_steps=1), Path(folder)))
     for line in sys.stdin:
         arguments, kill_at = json.loads(line)
         reader, writer = os.pipe()
