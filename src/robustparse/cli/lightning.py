@@ -143,11 +143,19 @@ def run(arguments: Sequence[str]) -> None:
     Raises:
         InputError: a mistake of the user's.
     """
-    commands = Cli.subcommands()
+    asked, every = arguments[0], Cli.subcommands()
+
+    class Asked(Cli):
+        """Only with the command asked for: a parser takes longer to make than to use."""
+
+        @staticmethod
+        def subcommands() -> dict[str, set[str]]:
+            return {asked: every[asked]}
+
     settings = {"exit_on_error": False, "allow_abbrev": False}
     with quiet():
         try:
-            Cli(
+            Asked(
                 Model,
                 pl.LightningDataModule,
                 save_config_callback=outputs.ConfigFile,
@@ -160,7 +168,7 @@ def run(arguments: Sequence[str]) -> None:
                     "enable_model_summary": False,
                     "default_root_dir": DEFAULT_FOLDER,
                 },
-                parser_kwargs={**settings, **{command: dict(settings) for command in commands}},
+                parser_kwargs={**settings, asked: dict(settings)},
                 args=checked(arguments),
             )
         except Exception as error:
