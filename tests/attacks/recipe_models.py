@@ -220,13 +220,17 @@ def shrunk(spec: Any, folder: Path) -> Any:
     return spec
 
 
+@cache
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_class_arguments(Attack, "attack")
+    return parser
+
+
 def recipe(name: str, folder: Path, **settings: Any) -> Attack:
     """The attack of a recipe in configs/attack, made small."""
     spec = shrunk(yaml.safe_load((FOLDER / f"{name}.yaml").read_text()), folder)
     checked(["--trust", __name__])  # commands of other tests in this process may have named classes
-    parser = ArgumentParser(exit_on_error=False)
-    parser.add_class_arguments(Attack, "attack")
-    attack: Attack = parser.instantiate(
-        parser.parse_object({"attack": {**spec, **settings}})
-    ).attack
+    parsed = _parser().parse_object({"attack": {**spec, **settings}})
+    attack: Attack = _parser().instantiate(parsed).attack
     return attack

@@ -142,7 +142,7 @@ def test_ties_among_many_words_break_by_index(distance: str) -> None:
     problem = problem_of(example("a", "NN"), Lexicon({"a": names}), victim)
     victim.table = np.repeat(rng.normal(size=(20, 67)), 200, axis=0)[rng.permutation(4000)]
     embeddings = Embeddings(victim.embed)
-    for _ in range(20):
+    for _ in range(5):
         gradient, vectors = rng.normal(size=(2, 1, 67))
         gradients = WordGradients(gradient, vectors, np.ones(1), embeddings)
         target = vectors[0] + 1.5 * gradient[0] / np.linalg.norm(gradient[0])

@@ -89,14 +89,11 @@ def test_a_signal_while_the_data_are_read_is_not_taken_for_the_end(
     assert status(fit(config, tmp_path / "run")) == 143
 
 
-@pytest.mark.parametrize("batch", [4, 5])
-def test_a_run_that_ends_amid_a_step_resumes_with_the_whole_step(
-    batch: int, tmp_path: Path
-) -> None:
+def test_a_run_that_ends_amid_a_step_resumes_with_the_whole_step(tmp_path: Path) -> None:
     """No checkpoint holds the gradients that await more batches."""
     settings = {"accumulate_grad_batches": 3, "max_steps": 4, "limit_val_batches": 0}
     whole = write_config(tmp_path / "whole.yaml", [FGM], **settings)
-    ending = write_config(tmp_path / "run.yaml", [FGM, fault("TimeIsUp", batch=batch)], **settings)
+    ending = write_config(tmp_path / "run.yaml", [FGM, fault("TimeIsUp", batch=5)], **settings)
     assert status(fit(whole, tmp_path / "whole")) == 0
     assert status(fit(ending, tmp_path / "run")) == 0
     last = torch.load(tmp_path / "run" / "last.ckpt", weights_only=True)
@@ -111,12 +108,11 @@ def test_signals_are_left_as_they_were_found(tmp_path: Path) -> None:
     assert [signal.getsignal(n) for n in (signal.SIGTERM, signal.SIGUSR1)] == before
 
 
-@pytest.mark.parametrize("loss", ["nan", "inf"])
 def test_a_step_without_a_gradient_is_left_out(
-    loss: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Weights and moments stay; the run is one without that step, but for its count."""
-    bad = fault("NoNumber", steps=[3, 4, 8], loss=float(loss))
+    bad = fault("NoNumber", steps=[3, 4, 8], loss=math.nan)
     config = write_config(tmp_path / "run.yaml", [bad, FGM], schedule="constant", max_steps=3)
     ends = []
     for steps in (3, 5, 9, 10):

@@ -68,7 +68,6 @@ SHORT = {"max_steps": 18, "limit_train_batches": 14, "limit_val_batches": 2}
 # Each kind of run that is resumed: callbacks and settings of write_config over those of SHORT.
 RUNS: dict[str, dict[str, Any]] = {
     "clean": {},
-    "epochs": {"max_steps": -1, "max_epochs": 2},
     "accumulation by epoch": {
         "callbacks": [SCHEDULED],
         "max_steps": -1,
@@ -76,11 +75,10 @@ RUNS: dict[str, dict[str, Any]] = {
         "limit_train_batches": 8,
     },
     "validation across epochs": {"val_check_interval": 9, "check_val_every_n_epoch": None},
-    "no validation": {"limit_val_batches": 0},
     "PGD": {"callbacks": [PGD]},
     "substitution adversaries": {"callbacks": [REPLACEMENT, SUBSTITUTION, MONITOR]},
     "stack-pointer": {"parser": "StackPointerParser", "callbacks": [FREELB]},
-    "surface noise": {"callbacks": [SUBSTITUTION, NOISE]},
+    "surface noise": {"callbacks": [NOISE]},
     "early stopping": {"callbacks": [STOPPING], "val_check_interval": 5, "max_steps": 40},
 }
 

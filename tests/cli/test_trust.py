@@ -60,15 +60,15 @@ def part(content: Any, place: Place) -> Any:
     return content
 
 
-def cases() -> Iterator[tuple[str, Place, bool]]:
-    for file in sorted(CONFIGS.rglob("*.yaml")):
-        for place, names_class in places(yaml.safe_load(file.read_text())):
-            yield str(file.relative_to(CONFIGS)), place, names_class
+CASES: dict[str, list[tuple[Place, bool]]] = {
+    str(file.relative_to(CONFIGS)): list(places(yaml.safe_load(file.read_text())))
+    for file in sorted(CONFIGS.rglob("*.yaml"))
+}
 
 
 def test_there_are_many_places() -> None:
-    assert sum(1 for _ in cases()) >= 200
-    assert sum(named for _, _, named in cases()) >= 100
+    assert sum(map(len, CASES.values())) >= 200
+    assert sum(named for found in CASES.values() for _, named in found) >= 100
 
 
 def refused(error: InputError, name: str) -> None:
@@ -77,12 +77,12 @@ def refused(error: InputError, name: str) -> None:
     assert f"--trust {name.partition('.')[0]}" in error.remedy
 
 
-@pytest.mark.parametrize("name", sorted({file for file, _, _ in cases()}))
+@pytest.mark.parametrize("name", [name for name, found in CASES.items() if found])
 def test_no_place_of_a_file_runs_code(name: str) -> None:
     """Neither the class there, nor one under a further key, nor one by option."""
     content = yaml.safe_load((CONFIGS / name).read_text())
     option = "--attack" if name.startswith("attack") else "--config"
-    for place, names_class in (each[1:] for each in cases() if each[0] == name):
+    for place, names_class in CASES[name]:
         dotted = ".".join(str(key) for key in place if isinstance(key, str))
         for evil, spec in SPECS.items():
             changed = copy.deepcopy(content)

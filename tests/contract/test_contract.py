@@ -16,7 +16,6 @@ import pytest
 import torch
 from jsonargparse import ArgumentParser
 from make import ATTACK
-from pytorch_lightning.cli import LightningCLI
 
 from robustparse import load
 from robustparse.attacks.attack import Attack
