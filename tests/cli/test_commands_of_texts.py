@@ -10,6 +10,7 @@ import torch
 import yaml
 from command_runs import mistake
 from exact_runs import fault
+from forks import FORKS
 from tiny_runs import differences, fit, write_config
 
 from robustparse.cli.main import main
@@ -162,7 +163,8 @@ def test_the_report_shows_both_texts_and_the_table_for_wandb_has_accuracies(made
 
 
 @pytest.mark.slow
-def test_two_processes_write_the_files_of_one(made, tmp_path):
+def test_two_processes_write_the_files_of_one(made, tmp_path, monkeypatch):
+    monkeypatch.setattr("robustparse.evaluation.attack_run.ranks.get_context", lambda _: FORKS)
     main(command("attack", made, "--out", tmp_path / "out", "--devices", "2"))
     for name in ("examples.jsonl", "adversarial.tsv", "run.json"):
         assert (tmp_path / "out" / name).read_bytes() == (made / "whole" / name).read_bytes(), name

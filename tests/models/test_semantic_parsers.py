@@ -49,7 +49,9 @@ def with_gold(parser: SemanticParser, example: Example, gold: LogicalForm | Node
 def test_probabilities_are_those_of_teacher_forcing(kind: str, beam: int):
     # Random parsers seldom end a form: one that is as long as allowed has no end to be forced.
     checked = 0
-    for seed in range(40 if kind != "Coarse2Fine" else 3):
+    for seed in range(40):
+        if checked > 5:
+            break
         parser = make(kind, seed, beam=beam, longest=30)
         batch = batch_of(parser)
         forms, probabilities = answered(parser, batch)
@@ -141,7 +143,7 @@ def test_members_share_each_step(kind: str, mean: str):
 
 @pytest.mark.parametrize("kind", ["Seq2Seq", "TranX", "Coarse2Fine"])
 def test_it_learns_the_sample_and_its_goal_follows_the_gold_forms_loss(kind: str):
-    examples = sample_questions(0).train[:60]
+    examples = sample_questions(0).train[:30]
     vocabulary = Vocabulary.from_examples(examples, min_count=1)
     encoder = LSTMEncoder(24, 0, hidden=24, layers=1, dropout=0.0)
     sizes: dict[str, Any] = {"hidden": 32, "dropout": 0.0, "smoothing": 0.0, "beam": 2}
