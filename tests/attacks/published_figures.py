@@ -22,7 +22,7 @@ WANG_2021: list[tuple[str, Any]] = [
     ("search.length", "words"),
 ]
 YOO_2020: list[tuple[str, Any]] = [
-    ("constraints.TaggerTag.by_part", True),
+    ("constraints.TaggerTag.tagset", "upos"),
     ("constraints.TaggerTag.noun_verb", False),
 ]
 FIGURES: dict[str, list[tuple[str, Any]]] = {
@@ -75,7 +75,7 @@ FIGURES: dict[str, list[tuple[str, Any]]] = {
         ("candidates.k", 50),
         ("constraints.WordVectorCosine.minimum", 0.9),
         ("constraints.WordVectorCosine.unknown", "accept"),
-        ("constraints.TaggerTag.by_part", True),
+        ("constraints.TaggerTag.tagset", "upos"),
         ("constraints.TaggerTag.noun_verb", False),
         ("search.width", 8),
         ("search.members", "unite"),

@@ -5,7 +5,10 @@ import pkgutil
 import re
 from importlib import import_module
 from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
+import pytest
 from jsonargparse import ArgumentParser
 
 from robustparse import attacks
@@ -50,6 +53,49 @@ def test_every_part_is_listed_and_public() -> None:
     assert set(paths) <= set(attacks.__all__)
 
 
+LEXICON = attacks.Lexicon({})
+REQUIRED: dict[str, Any] = {
+    "arcs": {},
+    "characters": 1,
+    "checker": attacks.LinkGrammar(),
+    "checkpoints": ["x"],
+    "dictionary": "x",
+    "generator": LEXICON,
+    "generators": [LEXICON],
+    "language_model": attacks.LanguageModel("x"),
+    "library": "spacy",
+    "model": "x",
+    "path": "x",
+    "positions": {},
+    "ranking": attacks.RandomOrder(),
+    "spans": {},
+    "table": {},
+    "vectors": "x",
+}
+"""Arguments that parts cannot do without."""
+
+
+def choices(annotation: Any) -> list[Any]:
+    """List the texts that an argument can take, and None."""
+    if get_origin(annotation) is Literal:
+        return list(get_args(annotation))
+    if get_origin(annotation) in (Union, UnionType):
+        return [choice for one in get_args(annotation) for choice in choices(one)]
+    return [None] if annotation is NoneType else []
+
+
+@pytest.mark.parametrize("name", listed())
+def test_a_part_keeps_what_it_was_given(name: str) -> None:
+    """Runs are told apart by the attributes; only a default of None may stand for a value."""
+    kind = getattr(attacks, name)
+    parameters = inspect.signature(kind).parameters
+    required = {key: REQUIRED[key] for key, one in parameters.items() if one.default is one.empty}
+    for key, one in parameters.items():
+        for choice in choices(one.annotation):
+            kept = getattr(kind(**required | {key: choice}), key)
+            assert kept == choice or (choice is None and one.default is None), (key, choice, kept)
+
+
 def parsed(kind: type, content: str) -> object:
     parser = ArgumentParser(exit_on_error=False)
     parser.add_argument("--part", type=kind)
@@ -83,4 +129,4 @@ part:
     assert (rise.most, rise.language_model.longest) == (30.0, 64)
     assert similarity.window == 15
     assert grammar.checker.longest == 30
-    assert (listed.tags, listed.any, any_tag.any) == ({"IN", "RP"}, False, True)
+    assert (listed.tags, any_tag.tags) == ({"IN", "RP"}, "any")

@@ -190,9 +190,9 @@ PARTS = {"NN": "NOUN", "NNPS": "NOUN", "VBD": "VERB", "MD": "VERB", "JJR": "ADJ"
     ("settings", "alike"),
     [
         ({}, lambda one, other: one == other),
-        ({"tagset": "universal"}, lambda one, other: PARTS[one] == PARTS[other]),
+        ({"tagset": "upos"}, lambda one, other: PARTS[one] == PARTS[other]),
         (
-            {"tagset": "universal", "noun_verb": True},
+            {"tagset": "upos", "noun_verb": True},
             lambda one, other: (
                 PARTS[one] == PARTS[other] or {PARTS[one], PARTS[other]} == {"NOUN", "VERB"}
             ),

@@ -29,7 +29,7 @@ REFUSAL = r"sentence 4: no tag for every word, .* column 5 \(XPOS\)"
 NEEDY: dict[str, tuple[CandidateGenerator, list[Constraint]]] = {
     "dictionary": (LEXICON, [DictionaryTag()]),
     "tagger": (LEXICON, [TaggerTag()]),
-    "universal tagger": (LEXICON, [TaggerTag(tagset="universal")]),
+    "universal tagger": (LEXICON, [TaggerTag(tagset="upos")]),
     "pipeline": (LEXICON, [PipelineTag("spacy")]),
     "attackable tags": (LEXICON, [AttackableTags()]),
     "forbidden tags": (LEXICON, [ForbiddenTags()]),

@@ -26,7 +26,7 @@ class Part:
         reads_tags: whether sentences need tags: without them the attack would silently leave them
             as they are.
         takes_untagged: whether it has an answer for sentences without any tags, too.
-        tagset: which tags these are; None goes by each sentence's own (`Sentence.tagset`).
+        tagset: the setting of which tags these are; None: each sentence's own (`Sentence.tagset`).
         without_tags: how a recipe does without these tags, as an imperative.
     """
 
@@ -35,6 +35,11 @@ class Part:
     takes_untagged: bool = False
     tagset: Tagset | None = None
     without_tags: str = "leave it out of the recipe"
+
+    @property
+    def looked_at(self) -> Tagset | None:
+        """Which tags of a sentence are read; None reads its own."""
+        return self.tagset
 
     def check(self, examples: Sequence[Example]) -> None:
         """Refuse sentences that lack what the part reads.
@@ -46,14 +51,14 @@ class Part:
             sentence = example.sentence
             if self.takes_untagged and not sentence.tags:
                 continue
-            if len(sentence.tagged(self.tagset)) != len(sentence):
-                kind, expected = _NAMES[self.tagset]
+            if len(sentence.tagged(self.looked_at)) != len(sentence):
+                kind, expected = _NAMES[self.looked_at]
                 raise UntaggedError(
                     f"sentence {example.id + 1}: no {kind} for every word, which "
                     f"{type(self).__name__} needs",
                     expected=expected,
                     without="leave out its `tagset`"
-                    if self.tagset and sentence.tagged()
+                    if self.looked_at and sentence.tagged()
                     else self.without_tags,
                 )
 
@@ -62,7 +67,7 @@ class Part:
 
         Nothing where it is told by `tagset`, and where all sentences have Penn tags.
         """
-        if self.reads_tags and self.tagset is None:
+        if self.reads_tags and self.looked_at is None:
             sentences = [example.sentence for example in examples]
             universal = sum(one.tagset == "upos" and bool(one.upos) for one in sentences)
             if universal:

@@ -60,7 +60,7 @@ class TaggerTag(Constraint):
             2020, Yoo et al. 2020).
         tagset: what must be equal: `xpos`, the Penn tags (Zheng et al. 2020), or `upos`, the parts
             of speech that Penn and universal tags map to (Jin et al. 2020). None compares Penn tags
-            where a sentence has them. `penn` and `universal` are other names of the two.
+            where a sentence has them.
         noun_verb: whether a noun may replace a verb and a verb a noun too, as Jin et al. 2020 have
             it; needs parts of speech.
         view: what the tagger reads of a pair: the text, or both texts joined (as in TextAttack).
@@ -76,25 +76,26 @@ class TaggerTag(Constraint):
         self,
         *,
         reference: Literal["corpus", "tagger"] = "corpus",
-        tagset: Literal["xpos", "upos", "penn", "universal"] | None = None,
+        tagset: Tagset | None = None,
         noun_verb: bool = False,
         view: View = "text",
     ) -> None:
         check_choice("tagger: reference", reference, ("corpus", "tagger"))
-        check_choice("tagger: tagset", tagset or "xpos", ("xpos", "upos", "penn", "universal"))
+        check_tagset("tagger", tagset)
         check_choice("tagger: view", view, get_args(View))
-        self.view = view
-        self.by_part = tagset in ("upos", "universal")
-        if noun_verb and not self.by_part:
+        if noun_verb and tagset != "upos":
             raise InputError(
                 f"compares parts of speech, got tagset: {tagset}",
                 key="tagger: noun_verb",
                 remedy="set `tagset: upos`, or leave noun_verb out",
             )
-        # Parts of speech follow from the tags of either set: a sentence has its own.
-        self.tagset = "xpos" if tagset in ("xpos", "penn") else None
-        self.noun_verb, self.reference = noun_verb, reference
+        self.tagset, self.noun_verb, self.reference, self.view = tagset, noun_verb, reference, view
         self.reads_tags = reference == "corpus"
+
+    @property
+    def looked_at(self) -> Tagset | None:
+        """See `Part.looked_at`: parts of speech follow from the tags of either set."""
+        return None if self.tagset == "upos" else self.tagset
 
     def accept(self, slots: Sequence[Slot], candidates: Words, victim: Victim) -> Masks:
         """See `Constraint.accept`."""
@@ -104,13 +105,13 @@ class TaggerTag(Constraint):
         tags = self._tagger.substituted([(one.sentence.words, one.position) for one in seen], words)
         masks = []
         for slot, (own, *found) in zip(slots, tags, strict=True):
-            tagset, tag = slot.tagged(self.tagset) if self.reads_tags else ("xpos", own)
+            tagset, tag = slot.tagged(self.looked_at) if self.reads_tags else ("xpos", own)
             masks.append(np.array([self._kept(tagset, tag, one) for one in found], dtype=np.bool_))
         return masks
 
     def _kept(self, tagset: Tagset, tag: str, found: str) -> bool:
         """Tell whether a candidate with the Penn tag found may replace a word of this tag."""
-        if not tag or (tagset == "xpos" and not self.by_part):
+        if not tag or (tagset == "xpos" and self.tagset != "upos"):
             return found == tag
         return interchangeable(tag, found, self.noun_verb)
 

@@ -48,16 +48,18 @@ class AttackableTags(Constraint):
     ) -> None:
         check_tagset("attackable tags", tagset)
         self.tagset = tagset
-        self.any = tags == "any"
-        self.reads_tags = not self.any
+        self.reads_tags = tags != "any"
         self._default = tags is None
-        self.tags = frozenset(tags or ()) if tags not in (None, "any") else ZHENG_2020_TAGS
-        if (isinstance(tags, str) and not self.any) or not self.tags:
+        self.tags: frozenset[str] | Literal["any"] = "any"
+        if tags == "any":
+            return
+        if isinstance(tags, str) or tags == []:
             raise InputError(
                 f"got {tags!r}",
                 key="attackable tags: tags",
                 expected="`any`, or a list of at least one tag",
             )
+        self.tags = ZHENG_2020_TAGS if tags is None else frozenset(tags)
         if never := sorted(self.tags & NEVER_ATTACKED):
             raise InputError(
                 f"{', '.join(never)} cannot be attacked, as they tag what is no word of its own",
@@ -68,12 +70,14 @@ class AttackableTags(Constraint):
     def attackable(self, example: Example) -> Mask:
         """See `Constraint.attackable`."""
         self.check([example])
-        return ~never_attacked(example) if self.any else _tagged(example, self.tags, self.tagset)
+        if self.tags == "any":
+            return ~never_attacked(example)
+        return _tagged(example, self.tags, self.tagset)
 
     def warnings(self, examples: Sequence[Example]) -> Iterator[str]:
         """See `Constraint.warnings`."""
         yield from super().warnings(examples)
-        listed = frozenset[str]() if self.any else self.tags
+        listed = frozenset[str]() if self.tags == "any" else self.tags
         yield from absent("attackable tags", listed, _present(examples, self.tagset), self._default)
 
 
