@@ -12,7 +12,12 @@ import pytest
 import torch
 from transformers import BertTokenizer, MarianConfig, MarianMTModel
 
+from robustparse.attacks.candidates.characters import CharacterEdits
+from robustparse.attacks.candidates.generator import CandidateGenerator
 from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.attacks.candidates.sememes import Sememes
+from robustparse.attacks.candidates.training_words import TrainingWords
+from robustparse.attacks.candidates.vocabulary import VocabularyWords
 from robustparse.attacks.constraints.similarity import SentenceSimilarity
 from robustparse.errors import InputError
 from robustparse.perturbations import (
@@ -36,8 +41,8 @@ def examples(*texts: str) -> list[Example]:
 class Measured(SentenceSimilarity):
     """Similarities from a table, 0 where it says nothing."""
 
-    def __init__(self, table: dict[str, float], minimum: float = 0.5) -> None:
-        super().__init__("none", minimum=minimum)
+    def __init__(self, table: dict[str, float], **settings: Any) -> None:
+        super().__init__("none", minimum=0.5, **settings)
         self.table = table
 
     def between(self, texts: Sequence[str], others: Sequence[str]) -> Any:
@@ -64,6 +69,7 @@ LEXICON = Lexicon({"cats": ["Cats", "dogs", "cat-1", "toms", "pets", "queens"]})
         ),
         ({"similarity": Measured({"the pets are": 0.5, "the toms are": 0.4})}, {"the pets are"}),
         ({"similarity": Measured({})}, {"the cats are"}),
+        ({"similarity": Measured({"toms": 0.7}, window=1)}, {"the toms are"}),
     ],
 )
 def test_one_of_the_best_substitutes_is_drawn(settings: dict[str, Any], texts: set[str]) -> None:
@@ -88,6 +94,21 @@ def test_one_of_the_best_substitutes_is_drawn(settings: dict[str, Any], texts: s
     asks = WordSubstitution(Lexicon({word: ["cats"] for word in ("how", "many", "than", "Not")}))
     for found in asks.rewordings(examples("How many", "than", "not many"), 0):
         assert "cats" not in found.words
+
+
+@pytest.mark.parametrize(
+    "candidates",
+    [
+        VocabularyWords(),
+        CharacterEdits(alphabet=None),
+        TrainingWords(),
+        Sememes("unread.json", words="training"),
+    ],
+)
+def test_words_of_a_victim_are_refused_where_there_is_none(candidates: CandidateGenerator) -> None:
+    with pytest.raises(InputError, match="proposes the words of a victim") as error:
+        WordSubstitution(candidates).rewordings(examples("the cats are"), 0)
+    assert error.value.key == type(candidates).__name__
 
 
 def test_english_rules_are_for_english_only() -> None:

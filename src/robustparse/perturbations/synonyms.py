@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+from robustparse.attacks.constraints.sentence_constraint import Edit
 from robustparse.attacks.constraints.similarity import TextSimilarity
 from robustparse.errors import InputError, check_least
 from robustparse.perturbations.function_words import MEANT_WORDS, is_function_word
@@ -111,20 +112,13 @@ class WordSubstitution(Perturbation):
     ) -> list[list[str]]:
         if self.similarity is None:
             return [list(some[: self.best]) for some in options]
-        texts = [
-            " ".join([*slot.sentence.words[: slot.position], word, *slot.sentence.words[after:]])
+        edits = [
+            Edit(slot.sentence, slot.sentence.words, slot.position, word)
             for slot, some in zip(slots, options, strict=True)
             if slot is not None
-            for after in [slot.position + 1]
             for word in some
         ]
-        others = [
-            " ".join(slot.sentence.words)
-            for slot, some in zip(slots, options, strict=True)
-            if slot is not None
-            for _ in some
-        ]
-        measured = iter(self.similarity.between(texts, others).tolist())
+        measured = iter(self.similarity.similarities(edits).tolist())
         found = []
         for some in options:
             ranked = sorted(((next(measured), -at, word) for at, word in enumerate(some)))[::-1]

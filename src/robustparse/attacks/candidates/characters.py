@@ -94,12 +94,14 @@ class CharacterEdits(CandidateGenerator):
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""
-        return [self._draw(slot, seed) for slot in slots]
+        if self.alphabet is None:
+            raise self.without_victim("give it an alphabet")
+        return [self._draw(self.alphabet, slot, seed) for slot in slots]
 
-    def _draw(self, slot: Slot, seed: int) -> list[str]:
+    def _draw(self, alphabet: str, slot: Slot, seed: int) -> list[str]:
         # Different edits may make the same word, such as "aab" of "ab"; it counts once.
         made = dict.fromkeys(
-            word for kind in self.edits for word in _EDITS[kind](slot.word, self.alphabet or "")
+            word for kind in self.edits for word in _EDITS[kind](slot.word, alphabet)
         )
         made.pop(slot.word, None)
         words = list(made)

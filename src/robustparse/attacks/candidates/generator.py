@@ -75,6 +75,12 @@ class CandidateGenerator(Part, ABC):
         """Return the generator to use against a victim, on which the candidates may depend."""
         return self
 
+    def without_victim(self, remedy: str) -> InputError:
+        """Return the error of a generator whose words are a victim's, if it was given none."""
+        return InputError(
+            "proposes the words of a victim, and there is none here", key=self.name(), remedy=remedy
+        )
+
     def fingerprint(self) -> str:
         """Return a text that changes with every setting and file the candidates depend on.
 

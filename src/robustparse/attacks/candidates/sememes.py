@@ -29,9 +29,9 @@ _PARTS = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
 _UNINFLECTED = frozenset(
     ["NN", "NNP", "VB", "VBP", "JJ", "RB", "NOUN", "PROPN", "VERB", "ADJ", "ADV"]
 )
-# In a definition such as {human|人:HostOf={Occupation|职位}} a sememe follows { or a quote.
 _Forms = dict[tuple[str, str], list[tuple[str, str]]]
 _Sets = dict[tuple[str, str], list[frozenset[str]]]
+# In a definition such as {human|人:HostOf={Occupation|职位}} a sememe follows { or a quote.
 _SEMEME = re.compile(r'(?<=[{"])[^{}":|]*\|[^}":]*')
 
 
@@ -96,6 +96,8 @@ class Sememes(CandidateGenerator):
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""
+        if self.words == "training" and self._training is None:
+            raise self.without_victim("set `words: dictionary`")
         keys = [
             (slot.word.lower(), *(slot.tagged(self.tagset) if slot.sentence.tags else ()))
             for slot in slots
@@ -113,10 +115,10 @@ class Sememes(CandidateGenerator):
         part = part_of(tag)
         if not part:
             return []
-        forms = self._forms(tagset).get((part, _inflection(tag)), ())
         base = base_form(load_wordnet(), word, part)
         alike = {other: None for other in self._senses.alike(base, part) if other != base}
         if self.words == "training":
+            forms = self._forms(tagset).get((part, _inflection(tag)), ())
             return [form for form, its_base in forms if its_base in alike]
         return list(alike) if tag in _UNINFLECTED else []
 
@@ -128,10 +130,8 @@ class Sememes(CandidateGenerator):
 
     def _forms(self, tagset: Tagset) -> _Forms:
         """Return training words and their base forms, by part of speech and inflection."""
-        if self._training is None:  # the dictionary's words, or not yet of any victim
-            return {}
         if tagset not in self._by_tagset:
-            training = tags_of(self._training, tagset, self)
+            training = tags_of(self._training or {}, tagset, self)
             forms: _Forms = defaultdict(list)
             wordnet = load_wordnet()
             for word, tag in training.items():

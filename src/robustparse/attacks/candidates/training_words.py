@@ -36,29 +36,31 @@ class TrainingWords(CandidateGenerator):
         check_least("training words", sample=sample)
         check_tagset("training words", tagset)
         self.sample, self.tagset = sample, tagset
-        self._training: TrainingTags = {}
+        self._training: TrainingTags | None = None
         self._by_tag: dict[Tagset, Mapping[str, Sequence[str]]] = {}  # the most frequent word first
         self._log_ranks = np.zeros(0)
 
     def for_victim(self, victim: Victim) -> CandidateGenerator:
         """See `CandidateGenerator.for_victim`."""
         bound = TrainingWords(sample=self.sample, tagset=self.tagset)
-        bound._training = training_tags(victim, self)
-        most = max(map(len, bound._training.values()))
+        bound._training = training = training_tags(victim, self)
+        most = max(map(len, training.values()))
         bound._log_ranks = np.log(np.arange(1, 1 + most))
         return bound
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""
-        words = [self._of_tag(*slot.tagged(self.tagset)) for slot in slots]
+        if self._training is None:
+            raise self.without_victim("take candidates that need no victim")
+        words = [self._of_tag(self._training, *slot.tagged(self.tagset)) for slot in slots]
         return [self._draw(some, slot, seed) for some, slot in zip(words, slots, strict=True)]
 
-    def _of_tag(self, tagset: Tagset, tag: str) -> Sequence[str]:
+    def _of_tag(self, training: TrainingTags, tagset: Tagset, tag: str) -> Sequence[str]:
         if not tag:
             return ()
         if tagset not in self._by_tag:
             by_tag: dict[str, list[str]] = defaultdict(list)
-            for word, its_tag in tags_of(self._training, tagset, self).items():
+            for word, its_tag in tags_of(training, tagset, self).items():
                 by_tag[its_tag].append(word)
             self._by_tag[tagset] = by_tag
         return self._by_tag[tagset].get(tag, ())
@@ -75,5 +77,5 @@ class TrainingWords(CandidateGenerator):
 
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""
-        words = hashlib.sha256(json.dumps(list(map(list, self._training.items()))).encode())
+        words = hashlib.sha256(json.dumps(list(map(list, (self._training or {}).items()))).encode())
         return f"TrainingWords {words.hexdigest()}, sample {self.sample}, tagset {self.tagset}"

@@ -34,7 +34,7 @@ class VocabularyWords(CandidateGenerator):
         self.path = path
         self.sample = sample
         self.draws = sample is not None
-        self._words = [] if path is None else read_words(Path(path).expanduser())
+        self._words = None if path is None else read_words(Path(path).expanduser())
 
     def for_victim(self, victim: Victim) -> CandidateGenerator:
         """See `CandidateGenerator.for_victim`."""
@@ -46,10 +46,11 @@ class VocabularyWords(CandidateGenerator):
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""
-        return [self._draw(slot, seed) for slot in slots]
+        if self._words is None:
+            raise self.without_victim("give it a path")
+        return [self._draw(self._words, slot, seed) for slot in slots]
 
-    def _draw(self, slot: Slot, seed: int) -> list[str]:
-        words = self._words
+    def _draw(self, words: list[str], slot: Slot, seed: int) -> list[str]:
         if self.sample is None:
             return list(words)
         rng = stream(seed, slot.id, 1 + slot.position)
@@ -58,7 +59,7 @@ class VocabularyWords(CandidateGenerator):
 
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""
-        words = hashlib.sha256(json.dumps(self._words).encode()).hexdigest()
+        words = hashlib.sha256(json.dumps(self._words or []).encode()).hexdigest()
         return f"VocabularyWords {words}, sample {self.sample}"
 
 
