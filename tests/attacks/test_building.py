@@ -19,6 +19,7 @@ from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.problem import UNKNOWN, Problem
 from robustparse.attacks.search.zheng2020 import Zheng2020
+from robustparse.errors import InputError
 
 CONFIG = Path(__file__).parents[2] / "configs" / "attack" / "zheng2020_blackbox.yaml"
 
@@ -104,6 +105,13 @@ def test_constraints_apply_in_order_to_the_survivors() -> None:
     ]
     assert (one.words, two.words) == ((), ())
     assert one.eligible.tolist() == [True, False, False, True]
+
+
+def test_more_candidates_than_a_state_can_tell_apart() -> None:
+    many = Lexicon({"cats": [f"w{number}" for number in range(1 << 15)]})
+    builder = ProblemBuilder(HashVictim(), many, [], AttachmentDrop(), 0, Statistics())
+    with pytest.raises(InputError, match="32768 candidates for one word of sentence 3"):
+        builder.extend(builder.build([TWO]), [np.array([1])])
 
 
 def test_models_report_their_seconds() -> None:

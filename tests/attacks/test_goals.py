@@ -171,7 +171,7 @@ def test_trees_are_asked_of_a_goal_for_trees() -> None:
     with pytest.raises(InputError) as error:
         problem_of(Labelled(3, example("a", "NN").sentence))
     assert (error.value.key, error.value.expected) == ("goal: AttachmentDrop", "a DependencyTree")
-    assert error.value.found == "sentence 3: its gold answer is a str"
+    assert error.value.found == "sentence 4: its gold answer is a str"
 
 
 def test_an_attack_without_a_goal_takes_the_usual_one() -> None:

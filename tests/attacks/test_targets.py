@@ -159,12 +159,12 @@ def test_label_flip(target: str | None, scores: list[float], success: list[bool]
         (
             lambda: problem_of(LabelFlip()),
             "LabelFlip",
-            "sentence 7: its gold answer is a DependencyTree",
+            "sentence 8: its gold answer is a DependencyTree",
         ),
         (
             lambda: problem_of(LabelFlip(), Labelled(2, CHAIN.sentence, "dep2")),
             "LabelFlip",
-            "sentence 2: label 'dep2'",
+            "sentence 3: label 'dep2'",
         ),
     ],
 )

@@ -209,7 +209,7 @@ def _check_sizes(slots: Sequence[Slot], added: Indices) -> None:
     if added.max(initial=0) > most:
         slot = slots[int(added.argmax())]
         raise InputError(
-            f"{added.max()} candidates for one word of sentence {slot.id}",
+            f"{added.max()} candidates for one word of sentence {slot.id + 1}",
             key="attack",
             expected=f"at most {most}",
             remedy="draw some with the generator's option sample",

@@ -87,8 +87,9 @@ class Goal(ABC):
         """Refuse gold answers of another kind."""
         for example in examples:
             if not isinstance(example.gold, kind):
+                given = type(example.gold).__name__
                 raise InputError(
-                    f"sentence {example.id}: its gold answer is a {type(example.gold).__name__}",
+                    f"sentence {example.id + 1}: its gold answer is a {given}",
                     key=f"goal: {type(self).__name__}",
                     expected=f"a {kind.__name__}",
                     remedy="choose another goal",

@@ -42,7 +42,7 @@ class LabelFlip(Goal):
         for example, name, number in zip(examples, names, ids, strict=True):
             if number < 0:
                 raise InputError(
-                    f"sentence {example.id}: label {name!r}",
+                    f"sentence {example.id + 1}: label {name!r}",
                     key="goal: LabelFlip",
                     expected="a label that the classifier was trained with",
                 )
