@@ -159,6 +159,16 @@ def with_phrases(example: Example) -> Example:
     return replace(example, gold=replace(example.gold, heads=tuple(heads)))
 
 
+def test_wang_2021_ends_where_a_constraint_lets_fewer_words_differ() -> None:
+    def refused(budget: EditBudget) -> int:
+        attack = Attack(
+            Lexicon(LEXICON), Wang2021(gamma=0.9), [budget], goal=AttachmentDrop(least=99)
+        )
+        return refusals(by_id(attack, EXAMPLES).values())
+
+    assert refused(EditBudget(0.1)) == 0 < refused(Unannounced(0.1))
+
+
 @pytest.mark.parametrize("name", WHITE_BOXES)
 def test_white_boxes_pass_words_over_once_the_budget_is_spent(name: str) -> None:
     """They ask about no change that would be refused, where one by one all of a word's would be."""

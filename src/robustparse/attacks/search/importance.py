@@ -76,7 +76,7 @@ class GreedyByImportance(Search):
         ranked = yield from self.ranking.rank(problem, clean, rng)
         if ranked.over:
             return state
-        most = self.most_edits(problem)
+        most = min(self.most_edits(problem), problem.most_edits)
         for place, position in enumerate(ranked.positions[:, None]):
             if np.count_nonzero(state) == most:
                 break
@@ -120,8 +120,8 @@ class GreedyByImportance(Search):
         return answer.rows(rows)
 
     def most_edits(self, problem: Problem) -> int:
-        """Return how many words may be changed: as many as constraints let differ."""
-        return problem.most_edits
+        """Return how many words the search itself may change; constraints may let fewer differ."""
+        return len(problem)
 
 
 def _most_similar(state: State, answer: Answer) -> Searching[int]:
