@@ -1,7 +1,7 @@
 from .attack import Attack
 from .candidates.cache import CachedCandidates
 from .candidates.characters import CharacterEdits, CharacterVariant
-from .candidates.generator import CandidateGenerator
+from .candidates.generator import CandidateGenerator, Slot
 from .candidates.lexicon import Lexicon
 from .candidates.masked_lm import MaskedLM
 from .candidates.neighbours import EmbeddingNeighbours
@@ -17,7 +17,7 @@ from .constraints.grammar import GrammarChecker, GrammarErrors, LanguageTool
 from .constraints.language_model import LanguageModel, PerplexityRise
 from .constraints.link_grammar import LinkGrammar
 from .constraints.references import ReferenceParsers
-from .constraints.sentence_constraint import SentenceConstraint
+from .constraints.sentence_constraint import Edit, SentenceConstraint
 from .constraints.similarity import SentenceSimilarity, TextSimilarity, VectorSimilarity
 from .constraints.tagging.current_tag import CurrentTag
 from .constraints.tagging.perceptron import PerceptronTags
@@ -47,10 +47,27 @@ from .search.importance import PWWS, GreedyByImportance
 from .search.population.genetic import Genetic
 from .search.population.particle_swarm import ParticleSwarm
 from .search.random_substitution import RandomSubstitution
-from .search.rankings import DeletedWord, GradientNorm, RandomOrder, UnknownWord, WeightedSaliency
-from .search.requests import Answer, Compare, Expand, Gradient, Propose, Score, Search, Searching
+from .search.rankings import (
+    DeletedWord,
+    GradientNorm,
+    RandomOrder,
+    Ranking,
+    UnknownWord,
+    WeightedSaliency,
+)
+from .search.requests import (
+    Answer,
+    Check,
+    Compare,
+    Expand,
+    Gradient,
+    Propose,
+    Score,
+    Search,
+    Searching,
+)
 from .search.wang2021 import Wang2021
-from .search.white_box.substitutions import NearestCharacter, NearestWord
+from .search.white_box.substitutions import NearestCharacter, NearestWord, Substitution
 from .search.white_box.zheng2020_whitebox import Zheng2020WhiteBox
 from .search.zheng2020 import Zheng2020
 from .search.zheng2020_phrase import PhraseBlackBox, PhraseWhiteBox
@@ -69,11 +86,13 @@ __all__ = [
     "CandidateGenerator",
     "CharacterEdits",
     "CharacterVariant",
+    "Check",
     "Compare",
     "Constraint",
     "CurrentTag",
     "DeletedWord",
     "DictionaryTag",
+    "Edit",
     "EditBudget",
     "EmbeddingNeighbours",
     "Expand",
@@ -109,6 +128,7 @@ __all__ = [
     "ProtectedSpans",
     "RandomOrder",
     "RandomSubstitution",
+    "Ranking",
     "ReferenceParsers",
     "Repeat",
     "Score",
@@ -118,8 +138,10 @@ __all__ = [
     "Sememes",
     "SentenceConstraint",
     "SentenceSimilarity",
+    "Slot",
     "Slots",
     "StopWords",
+    "Substitution",
     "TaggerTag",
     "TargetedArc",
     "TargetedSubtree",
