@@ -32,11 +32,15 @@ _Link = tuple[bytes, bytes]  # a state and the changed state
 
 
 class AdmissibleStates:
-    """The judgements on one sentence so far; no change is judged twice."""
+    """The judgements on one sentence so far; no change is judged twice.
 
-    def __init__(self) -> None:
+    Args:
+        start: the sentence as it is.
+    """
+
+    def __init__(self, start: State) -> None:
         self._judged: dict[_Link, bool] = {}
-        self._reached: set[bytes] = set()
+        self._reached = {start.tobytes()}
 
     def asked(self, problem: Problem, request: Expand | Score) -> Judging[tuple[States, Indices]]:
         """Yield what a request asks about among the admissible changes, and the places."""
@@ -61,7 +65,7 @@ class AdmissibleStates:
 
     def admissible(self, state: State) -> bool:
         """Whether a chain of admissible changes is known to lead to the state."""
-        return not state.any() or state.tobytes() in self._reached
+        return state.tobytes() in self._reached
 
     def rebuilt(self, problem: Problem, outcome: State) -> Judging[State]:
         """Make the outcome again, one change after the other, without those that do not pass."""
@@ -81,7 +85,6 @@ class AdmissibleStates:
 
     def _passed(self, problem: Problem, bases: States, states: States) -> Judging[Mask]:
         """Which changes of one word each, between states `(n, words)`, are admissible, `(n,)`."""
-        self._reached.add(problem.start().tobytes())
         positions = (states != bases).argmax(axis=1).tolist()
         whole: Mask = bases >= 0
         spelt: list[bool] = np.all(whole, axis=1).tolist()

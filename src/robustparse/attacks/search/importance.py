@@ -82,14 +82,17 @@ class GreedyByImportance(Search):
                 break
             yield Propose(position, soon=ranked.positions[place:])
             answer = yield Expand(state, position, judged=self.judged == "before")
+            if not self.to_success:
+                # No success ends this search or comes before a higher score.
+                answer.success = np.zeros_like(answer.success)
             if self.judged == "after":
                 answer = yield from self._admitted(state, answer, score)
             if not len(answer.scores):
                 if answer.over:
                     break
                 continue
-            best = answer.best() if self.to_success else int(answer.scores.argmax())
-            reached = self.to_success and answer.success[best]
+            best = answer.best()
+            reached = answer.success[best]
             if reached and self.winner == "similar":
                 best = yield from _most_similar(state, answer)
             if reached or answer.scores[best] > score:
@@ -106,12 +109,11 @@ class GreedyByImportance(Search):
         Returns:
             Those that pass, one or several of which the most similar is wanted; none otherwise.
         """
-        wanted = answer.scores > score
-        rows = np.flatnonzero(wanted | answer.success if self.to_success else wanted)
+        rows = np.flatnonzero((answer.scores > score) | answer.success)
         while len(rows):
             some = answer.rows(rows)
-            first = np.array([some.best() if self.to_success else some.scores.argmax()])
-            if self.to_success and self.winner == "similar" and some.success.any():
+            first = np.array([some.best()])
+            if self.winner == "similar" and some.success.any():
                 first = np.flatnonzero(some.success)
             passed = (yield Check(state, some.states[first])).places
             if len(passed):

@@ -109,6 +109,5 @@ class Zheng2020(Search):
 
 def _by_errors(asked: Indices, scores: Floats, eligible: Mask, rng: np.random.Generator) -> Indices:
     """Attackable positions by falling score, ties in uniformly random order."""
-    asked = asked[: len(scores)]
     order = asked[np.lexsort((rng.random(len(asked)), -scores))]
     return order[eligible[order]]

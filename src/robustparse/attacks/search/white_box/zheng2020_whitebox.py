@@ -101,12 +101,9 @@ class Zheng2020WhiteBox(Search):
             request = Gradient(state, self.loss, characters=self.substitution.characters)
             gradients = (yield request).gradients
             ranked = by_norm(gradients, problem.eligible)
-            allowed = within_budget(ranked, state, kappa, once=problem.once)
             if self.beyond == "end":
-                allowed = allowed[np.isin(allowed, before_budget(ranked, state, kappa))]
-                if not len(allowed):
-                    break
-            chosen = allowed[: self.positions]
+                ranked = before_budget(ranked, state, kappa)
+            chosen = within_budget(ranked, state, kappa, once=problem.once)[: self.positions]
             answer = yield from replaced(problem, state, chosen, gradients, substitutes)
             if answer is None:
                 break
