@@ -43,13 +43,13 @@ class AdmissibleStates:
         self._reached = {start.tobytes()}
 
     def asked(self, problem: Problem, request: Expand | Score) -> Judging[tuple[States, Indices]]:
-        """Yield what a request asks about among the admissible changes, and the places."""
-        if isinstance(request, Expand):
+        """Yield what a request asks about, and the places: if judged, among admissible changes."""
+        if isinstance(request, Expand) and request.judged:
             changed, states, places = request.changes(problem)
             bases = np.atleast_2d(request.state)[changed]
             passed = yield from self._passed(problem, bases, states)
             return request.first(states[passed], places[passed])
-        if request.base is None:
+        if isinstance(request, Expand) or request.base is None:
             return request.asked(problem)
         states = request.states.copy()
         # What a search has put together anew may be known already, from another chain.

@@ -158,7 +158,7 @@ class SearchRun:
     def _answered(self, request: Request) -> Waiting:
         """Answer one request."""
         if isinstance(request, Expand | Score):
-            if self._builder.constrained and (isinstance(request, Score) or request.judged):
+            if self._builder.constrained:
                 asked = yield from self._admission.asked(self.problem, request)
             else:
                 asked = request.asked(self.problem)
