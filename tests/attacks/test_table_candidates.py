@@ -77,7 +77,6 @@ def test_words_of_the_training_data_keep_tag_and_sememes(tmp_path) -> None:
         [],
         [],
     ]
-    assert Sememes(dictionary(tmp_path)).propose(slots("dog/NN"), 0) == [[]]
 
 
 @pytest.mark.usefixtures("fake_wordnet")
@@ -125,7 +124,6 @@ def test_a_dictionary_is_read_once_for_all_victims(tmp_path, monkeypatch) -> Non
         for victim, word in ((first, "hound"), (first, "hound"), (second, "cow")):
             assert generator.for_victim(victim).propose(slots("dog/NN"), 0) == [[word]]
     assert len(read) == 1
-    assert generator.propose(slots("dog/NN"), 0) == [[]]
 
 
 @pytest.mark.usefixtures("fake_wordnet")
