@@ -8,7 +8,7 @@ from attack_fakes import HashVictim, example
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.engine.problem_builder import ProblemBuilder
 from robustparse.attacks.engine.statistics import Statistics
-from robustparse.attacks.engine.texts import read
+from robustparse.attacks.engine.texts import texts_of
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.problem import DELETED, UNKNOWN, Problem
 from robustparse.attacks.search.requests import Expand
@@ -26,7 +26,7 @@ def test_every_state_reads_as_its_words() -> None:
         {0: "c", 1: "z", UNKNOWN: "<unk>"},
     ]
     states = np.array(list(product(*[[*form, DELETED] for form in forms])), dtype=np.int16)
-    texts = read([(problem, states)])
+    texts = texts_of([(problem, states)], victim.unknown)
     tags = victim.intern_tags(["DT", "NN", "VB"]).tolist()
     for row, state in enumerate(states.tolist()):
         kept = [at for at, code in enumerate(state) if code != DELETED]
@@ -40,7 +40,8 @@ def test_every_state_reads_as_its_words() -> None:
     (other,) = builder.build([example("b a b a b", "NN DT NN DT NN", number=1)])
     (longer,) = builder.extend([other], [np.array([1, 3])])
     changed = np.array([[0, 2, DELETED, UNKNOWN, 0], [0, 0, 0, 1, 0]], dtype=np.int16)
-    together = read([(longer, changed), (problem, states), (longer, changed)])
+    parts = [(longer, changed), (problem, states), (longer, changed)]
+    together = texts_of(parts, victim.unknown)
     names = [
         " ".join(victim.names[number] for number in row[:length])
         for row, length in zip(together.words.tolist(), together.lengths.tolist(), strict=True)
@@ -58,7 +59,6 @@ def test_expand_lists_one_change_each() -> None:
         example=example("x y z", "NN NN NN"),
         original=np.array([5, 6, 7], dtype=np.int32),
         tags=np.zeros(3, dtype=np.int32),
-        unknown=9,
         eligible=np.ones(3, dtype=np.bool_),
         ptr=np.array([0, 2, 2, 5]),
         rows=np.array([10, 11, 20, 21, 22], dtype=np.int32),
@@ -74,4 +74,4 @@ def test_expand_lists_one_change_each() -> None:
     assert limited.tolist() == [[0, 0, 1], [1, 0, 2]]
     assert Expand(state, np.array([1])).asked(problem)[0].shape == (0, 3)
     states = np.array([[1, UNKNOWN, 3], [2, 0, 0]], dtype=np.int16)
-    assert read([(problem, states)]).words.tolist() == [[10, 9, 22], [11, 6, 7]]
+    assert texts_of([(problem, states)], 9).words.tolist() == [[10, 9, 22], [11, 6, 7]]

@@ -29,7 +29,6 @@ class Problem:
         example: the original sentence; random choices follow from (seed, its id).
         original: the victim's rows of the original words, `int32 (words,)`.
         tags: the victim's ids of the original tags, `int32 (words,)`.
-        unknown: the victim's row of the unknown word.
         eligible: which words may be changed, `bool (words,)`.
         ptr: candidates proposed for word i are `ptr[i]:ptr[i + 1]`, `int64 (words + 1,)`.
         rows: the victim's rows of all candidates, `int32 (candidates,)`.
@@ -43,7 +42,6 @@ class Problem:
     example: Example
     original: Ids
     tags: Ids
-    unknown: int
     eligible: Mask
     ptr: Indices
     rows: Ids

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from robustparse.attacks.engine.texts import read
+from robustparse.attacks.engine.texts import texts_of
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.requests import Gradient
 from robustparse.attacks.search.white_box.gradients import (
@@ -60,7 +60,8 @@ def _gradients(
     embeddings: Embeddings,
 ) -> list[WordGradients]:
     """Make one pass over requests of one kind."""
-    texts = read([(problem, request.state[None]) for problem, request in asked])
+    states = [(problem, request.state[None]) for problem, request in asked]
+    texts = texts_of(states, victim.unknown)
     gold = [problem.gold for problem, _ in asked]
     among = [
         np.ones(len(problem), dtype=np.bool_) if request.among is None else request.among

@@ -82,7 +82,6 @@ class ProblemBuilder:
                 example=example,
                 original=originals[end - length : end],
                 tags=tags[end - length : end],
-                unknown=victim.unknown,
                 eligible=eligible,
                 ptr=np.zeros(length + 1, dtype=np.int64),
                 rows=np.zeros(0, dtype=np.int32),

@@ -18,7 +18,7 @@ from robustparse.attacks.engine.admissible_states import Admit
 from robustparse.attacks.engine.gradients import GradientPasses
 from robustparse.attacks.engine.problem_builder import ProblemBuilder
 from robustparse.attacks.engine.search_run import Candidates, Measure, Predict, SearchRun
-from robustparse.attacks.engine.texts import read
+from robustparse.attacks.engine.texts import texts_of
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.requests import Gradient, Search
 from robustparse.attacks.victim import Predictions, joined
@@ -147,8 +147,9 @@ class Scheduler:
 
     def _predicted(self, batch: Sequence[_Piece]) -> Iterator[Predictions]:
         """Make one forward pass; yield the predictions of each piece."""
-        texts = read([(sentence.problem, states) for sentence, states in batch])
-        predictions = self._builder.victim.predict(texts.words, texts.tags, texts.lengths)
+        victim = self._builder.victim
+        texts = texts_of([(one.problem, states) for one, states in batch], victim.unknown)
+        predictions = victim.predict(texts.words, texts.tags, texts.lengths)
         closing = sum(sentence.length for sentence, _ in batch if sentence.closing)
         self._statistics.count_pass(texts.lengths, closing)
         at = 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from robustparse.attacks.engine.texts import Asked, read
+from robustparse.attacks.engine.texts import Asked, texts_of
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.victim import Victim
 from robustparse.types import Ids, States
@@ -77,7 +77,7 @@ def victim_seconds_alone(victim: Victim, statistics: Statistics) -> float:
         victim: the model that was attacked.
         statistics: of the run.
     """
-    batches = _full_batches(statistics.sample, victim.batch_words)
+    batches = _full_batches(statistics.sample, victim)
     sampled = sum(int(lengths.sum()) for _, _, lengths in batches)
     if not sampled:
         return 0.0
@@ -88,16 +88,16 @@ def victim_seconds_alone(victim: Victim, statistics: Statistics) -> float:
     return (time.perf_counter() - begin) * statistics.unique_words / sampled
 
 
-def _full_batches(sample: list[Asked], batch_words: int) -> list[tuple[Ids, Ids, Ids]]:
+def _full_batches(sample: list[Asked], victim: Victim) -> list[tuple[Ids, Ids, Ids]]:
     """Words, tags `(n, length)` and lengths `(n,)` of each batch, longest first."""
     if not any(len(states) for _, states in sample):
         return []
-    texts = read(sample)
+    texts = texts_of(sample, victim.unknown)
     order = np.argsort(-texts.lengths, kind="stable")
     batches = []
     while len(order):
         longest = texts.lengths[order[0]]
-        rows, order = np.split(order, [max(1, batch_words // longest)])
+        rows, order = np.split(order, [max(1, victim.batch_words // longest)])
         part = (texts.words[rows, :longest], texts.tags[rows, :longest], texts.lengths[rows])
         batches.append(part)
     return batches

@@ -32,10 +32,14 @@ class Texts:
     lengths: Ids
 
 
-def read(parts: Sequence[Asked]) -> Texts:
+def texts_of(parts: Sequence[Asked], unknown: int) -> Texts:
     """Return the texts of states of several sentences, one state at least, in their order.
 
     All are made at once: what is done sentence by sentence costs more than it reads.
+
+    Args:
+        parts: the states, with their sentences.
+        unknown: the victim's row of the unknown word.
     """
     problems = [problem for problem, _ in parts]
     widths = np.array([len(problem.original) for problem in problems])
@@ -49,7 +53,7 @@ def read(parts: Sequence[Asked]) -> Texts:
     choice, ends = flat[changed], np.cumsum(lengths)
     row = np.searchsorted(ends, changed, side="right")
     column = changed - (ends - lengths)[row]
-    words[row, column] = _rows(problems, widths, part[row], column, choice)
+    words[row, column] = _rows(problems, unknown, widths, part[row], column, choice)
     deleted = choice == DELETED
     if deleted.any():
         kept = np.arange(words.shape[1]) < lengths[:, None]
@@ -59,7 +63,7 @@ def read(parts: Sequence[Asked]) -> Texts:
     empty = lengths == 0
     if empty.any():
         tags[empty, 0] = np.array([problem.tags[0] for problem in problems])[part[empty]]
-        words[empty, 0] = np.array([problem.unknown for problem in problems])[part[empty]]
+        words[empty, 0] = unknown
         lengths = np.maximum(lengths, 1)
     longest = int(lengths.max())  # all texts may have lost words
     return Texts(words[:, :longest], tags[:, :longest], lengths.astype(np.int32))
@@ -76,15 +80,19 @@ def _originals(problems: Sequence[Problem], widths: Indices) -> tuple[Ids, Ids]:
 
 
 def _rows(
-    problems: Sequence[Problem], widths: Indices, part: Indices, position: Indices, choice: States
+    problems: Sequence[Problem],
+    unknown: int,
+    widths: Indices,
+    part: Indices,
+    position: Indices,
+    choice: States,
 ) -> Ids:
     """Return the victim's rows of choices other than the original, `(choices,)`; 0 for a deleted
     word.
 
     Each choice is made at a position of one of the problems, `part`, which rises.
     """
-    unknown = np.array([problem.unknown for problem in problems], dtype=np.int32)
-    rows = np.where(choice == UNKNOWN, unknown[part], np.int32(0))
+    rows = np.where(choice == UNKNOWN, np.int32(unknown), np.int32(0))
     put = choice > 0
     if put.any():
         part, position = part[put], position[put]
