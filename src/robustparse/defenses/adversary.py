@@ -79,7 +79,8 @@ class EmbeddingAdversary(pl.Callback, ABC):
         self.ball = ball(norm, per)
         self.start_step, self.every = start_step, every
         self.epsilon_warmup_steps = epsilon_warmup_steps
-        self._batch: PerturbedBatch | None = None
+        self._batch: PerturbedBatch | None = None  # until its first backward pass ends
+        self._further: Tensor | None = None
 
     # The method, and what its steps are made of
 
@@ -151,15 +152,16 @@ class EmbeddingAdversary(pl.Callback, ABC):
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, loss: Tensor
     ) -> None:
         """Weight the first pass."""
-        if self._batch is not None and not self._batch.running:
+        if self._batch is not None:
             weight = self._batch.weight
             if weight != 1.0:
                 loss.register_hook(lambda gradient: gradient * weight)  # type: ignore[no-untyped-call]
 
     def on_after_backward(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Run the passes after the first."""
-        if self._batch is not None and not self._batch.running:
-            self._batch.finish()
+        """Run the passes after the first, which call these hooks too, and find no batch."""
+        batch, self._batch = self._batch, None
+        if batch is not None:
+            self._further = batch.finish()
 
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, *_: Any, **__: Any
@@ -167,9 +169,8 @@ class EmbeddingAdversary(pl.Callback, ABC):
         """Log the loss of the last pass, leave the model as it was."""
         # Without further passes it is the trainer's own, which Lightning has divided by the batches
         # of an optimizer step; if nothing were logged, an earlier batch's would appear again.
-        further = None if self._batch is None else self._batch.loss
         own = outputs["loss"] * trainer.accumulate_grad_batches
-        pl_module.log("train/adversarial_loss", own if further is None else further)
+        pl_module.log("train/adversarial_loss", own if self._further is None else self._further)
         self._release(pl_module)
 
     def on_exception(
@@ -181,7 +182,7 @@ class EmbeddingAdversary(pl.Callback, ABC):
     def _release(self, module: pl.LightningModule) -> None:
         if isinstance(module, Model):
             module.delta_source = None
-        self._batch = None
+        self._batch = self._further = None
 
 
 def check_positive(**settings: float) -> None:

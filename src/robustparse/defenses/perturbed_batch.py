@@ -48,10 +48,6 @@ class PerturbedBatch:
         epsilon: norm of a delta in this optimizer step.
         step_size: norm of one ascent step in this optimizer step.
         same_dropout: draw the first pass's dropout masks in every pass, or fresh ones.
-
-    Attributes:
-        loss: of the latest training pass after the first.
-        running: a training pass after the first is running.
     """
 
     def __init__(
@@ -66,8 +62,6 @@ class PerturbedBatch:
     ) -> None:
         self.trainer, self.model, self.batch, self.index = trainer, model, batch, index
         self.epsilon, self.step_size, self.same_dropout = epsilon, step_size, same_dropout
-        self.loss: Tensor | None = None
-        self.running = False
         self._pass: TrainingPass | None = None
         self._passes: Iterator[TrainingPass] = iter(())
 
@@ -114,15 +108,13 @@ class PerturbedBatch:
         """Of the pass that runs, or ran last."""
         return 1.0 if self._pass is None else self._pass.weight
 
-    def finish(self) -> None:
-        """Run the passes after the first."""
-        self.running = True
-        try:
-            for coming in self._passes:
-                self._pass = _ready(coming)
-                self._accumulate_gradients(coming.weight)
-        finally:
-            self.running = False
+    def finish(self) -> Tensor | None:
+        """Run the passes after the first; return the loss of the last one, if there are any."""
+        loss = None
+        for coming in self._passes:
+            self._pass = _ready(coming)
+            loss = self._accumulate_gradients(coming.weight)
+        return loss
 
     def _delta_of(self, _: Batch) -> Tensor:
         """Return the delta of the training pass that the model begins."""
@@ -134,11 +126,12 @@ class PerturbedBatch:
         self._seed_dropout()
         return self._pass.delta
 
-    def _accumulate_gradients(self, weight: float) -> None:
+    def _accumulate_gradients(self, weight: float) -> Tensor:
         loss: Any = self.trainer.strategy.training_step(self.batch, self.index)
-        self.loss = loss.detach()
         weight = weight / self.trainer.accumulate_grad_batches
         self.trainer.strategy.backward(loss * weight, None)
+        found: Tensor = loss.detach()
+        return found
 
     def _seed_dropout(self) -> None:
         """Back to the start of the step: the model seeds every batch on its own."""
