@@ -3,6 +3,7 @@
 import json
 import os
 import sqlite3
+from zlib import crc32
 
 import pytest
 from attack_fakes import example
@@ -128,7 +129,10 @@ def test_nothing_asked_touches_no_file(tmp_path) -> None:
         *('{"a": 1}', "null", "", '["a"', '["a0", "a", "s"] 00000000', b"\xff", 3),
     ],
 )
-def test_a_row_that_holds_no_candidates_is_named(tmp_path, row: object) -> None:
+@pytest.mark.parametrize("signed", [True, False])
+def test_a_row_that_holds_no_candidates_is_named(tmp_path, row: object, signed: bool) -> None:
+    if signed and isinstance(row, str):
+        row = f"{row} {crc32(row.encode()):08x}"
     path = tmp_path / "cache.sqlite"
     cached = CachedCandidates(Echo(), str(path))
     cached.propose(SLOTS[:1], seed=0)
@@ -140,10 +144,11 @@ def test_a_row_that_holds_no_candidates_is_named(tmp_path, row: object) -> None:
     assert (error.value.path, error.value.key) == (str(path), f"key X'{key.hex()}'")
 
 
-def test_rows_of_before_there_were_checksums_are_read(tmp_path) -> None:
+def test_a_row_without_its_checksum_is_damaged(tmp_path) -> None:
     path = tmp_path / "cache.sqlite"
     cached = CachedCandidates(Echo(), str(path))
     cached.propose(SLOTS[:1], seed=0)
     with sqlite3.connect(path) as database:
         database.execute("UPDATE candidates SET words = ?", ('["x", "y"]',))
-    assert cached.propose(SLOTS[:1], seed=0) == [["x", "y"]]
+    with pytest.raises(InputError, match="damaged"):
+        cached.propose(SLOTS[:1], seed=0)

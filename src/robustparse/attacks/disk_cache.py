@@ -70,10 +70,8 @@ class DiskCache:
         """Read a row, which may come from anywhere."""
         if not isinstance(text, str):
             raise self.refused(key, "no text")
-        content, blank, checksum = text.rpartition(" ")
-        if not blank or checksum.endswith("]"):
-            content = text  # of an older version, which wrote no checksums
-        elif _with_checksum(content) != text:
+        content = text.rpartition(" ")[0]
+        if _with_checksum(content) != text:
             raise self.refused(key, "damaged")
         try:
             return decode_json(content, list, path=self.path, remedy=_REMEDY)
