@@ -49,7 +49,10 @@ class Stage:
             else PerturbationAdversary(operations, **settings)
         )
         self.trainer: Any = SimpleNamespace(
-            current_epoch=0, precision_plugin=pl.plugins.Precision(), datamodule=data
+            current_epoch=0,
+            precision_plugin=pl.plugins.Precision(),
+            datamodule=data,
+            callbacks=[self.adversary],
         )
         self.numbered = self.parser.encode(data.train_examples)
         self.adversary.on_fit_start(self.trainer, self.parser)

@@ -91,7 +91,10 @@ def test_a_word_that_lengthens_a_sentence_beyond_the_limit_is_trained_on(folder,
     adversary.attack.sentences = lengthened
     parser.log = lambda *_, **__: None
     stage = SimpleNamespace(
-        current_epoch=0, precision_plugin=pl.plugins.Precision(), datamodule=data
+        current_epoch=0,
+        precision_plugin=pl.plugins.Precision(),
+        datamodule=data,
+        callbacks=[adversary],
     )
     batch = parser.encode(data.train_examples).batch(range(len(TEXTS)), 13.0)
     adversary.on_fit_start(stage, parser)

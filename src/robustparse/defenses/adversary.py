@@ -18,7 +18,7 @@ from torch import Tensor
 
 from robustparse.defenses.norms import Norm, Per, ball
 from robustparse.defenses.perturbed_batch import PerturbedBatch, TrainingPass
-from robustparse.defenses.requirements import model_of
+from robustparse.defenses.requirements import callbacks_of, model_of
 from robustparse.errors import InputError, check_least, check_seed
 from robustparse.models.base import Model
 
@@ -126,7 +126,7 @@ class EmbeddingAdversary(pl.Callback, ABC):
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Refuse another model than ours, and another adversary that wants its delta too."""
         model_of(pl_module, OWNER)
-        found = [c for c in trainer.callbacks if isinstance(c, EmbeddingAdversary)]  # type: ignore[attr-defined]
+        found = callbacks_of(trainer, EmbeddingAdversary)
         if len(found) > 1:
             names = " and ".join(type(callback).__name__ for callback in found)
             raise InputError(

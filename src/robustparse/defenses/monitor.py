@@ -10,7 +10,7 @@ import torch
 
 from robustparse.attacks.attack import Attack
 from robustparse.data.datamodule import SAMPLE
-from robustparse.defenses.requirements import data_of, model_of, warn, warn_unmatched
+from robustparse.defenses.requirements import callbacks_of, data_of, model_of, warn, warn_unmatched
 from robustparse.devices import gathered
 from robustparse.errors import InputError, check_least, check_seed
 from robustparse.evaluation.reach import Reach
@@ -74,7 +74,7 @@ class RobustnessEvaluation(pl.Callback):
                 values; or a sentence of the sample cannot be read, or lacks what the attack needs.
         """
         model = model_of(pl_module, OWNER)
-        found = [c for c in trainer.callbacks if isinstance(c, RobustnessEvaluation)]  # type: ignore[attr-defined]
+        found = callbacks_of(trainer, RobustnessEvaluation)
         if len(found) > 1:
             raise InputError(
                 f"has {len(found)} robustness evaluations, whose values have the same names",

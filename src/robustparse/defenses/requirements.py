@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from typing import TypeVar
 
 import pytorch_lightning as pl
 from pytorch_lightning.utilities import rank_zero_only
@@ -11,6 +12,8 @@ from robustparse.data.datamodule import DataModule
 from robustparse.errors import InputError
 from robustparse.models.base import Model
 from robustparse.types import Example
+
+C = TypeVar("C", bound=pl.Callback)
 
 warn = rank_zero_only(logging.getLogger(__name__).warning)  # not in every process
 
@@ -30,6 +33,12 @@ def data_of(trainer: pl.Trainer, owner: str) -> DataModule:
         name = type(data).__name__
         raise InputError(f"must be a {DataModule.__name__}, got {name}", key=f"{owner}: data")
     return data
+
+
+def callbacks_of(trainer: pl.Trainer, kind: type[C]) -> list[C]:
+    """Return the trainer's callbacks of one kind, in their order."""
+    callbacks: list[pl.Callback] = trainer.callbacks  # type: ignore[attr-defined]
+    return [one for one in callbacks if isinstance(one, kind)]
 
 
 def warn_unmatched(examples: Sequence[Example], attack: Attack) -> None:

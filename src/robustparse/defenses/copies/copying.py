@@ -8,7 +8,7 @@ import pytorch_lightning as pl
 
 from robustparse.data.batch import Batch, join, select
 from robustparse.data.fractions import check_fraction
-from robustparse.defenses.requirements import data_of, model_of
+from robustparse.defenses.requirements import callbacks_of, data_of, model_of
 from robustparse.errors import InputError, check_choice, check_least, check_seed
 from robustparse.models.base import Model
 from robustparse.randomness import mixed_seed, stream
@@ -69,11 +69,6 @@ class CopyingAdversary(pl.Callback):
             In any order, one at most of each, with its id and with gold answers.
         """
 
-    def together(self, trainer: pl.Trainer) -> list["CopyingAdversary"]:
-        """Return all adversaries of the trainer that make copies, this one too."""
-        callbacks: list[pl.Callback] = getattr(trainer, "callbacks", [self])
-        return [one for one in callbacks if isinstance(one, CopyingAdversary)]
-
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Look up the sentences of the batches' ids.
 
@@ -83,7 +78,8 @@ class CopyingAdversary(pl.Callback):
         """
         model_of(pl_module, self.owner)
         data = data_of(trainer, self.owner)
-        if sum(adversary.mode == "replace" for adversary in self.together(trainer)) > 1:
+        copying = callbacks_of(trainer, CopyingAdversary)
+        if sum(adversary.mode == "replace" for adversary in copying) > 1:
             raise InputError(
                 "has several adversaries with mode: replace, of which the last one would undo the "
                 "others' work",

@@ -18,7 +18,7 @@ import pytorch_lightning as pl
 from robustparse.attacks.attack import Attack
 from robustparse.data.datamodule import SAMPLE
 from robustparse.defenses.copies.copying import CopyingAdversary, Mode
-from robustparse.defenses.requirements import data_of, model_of, warn, warn_unmatched
+from robustparse.defenses.requirements import callbacks_of, data_of, model_of, warn, warn_unmatched
 from robustparse.errors import InputError, check_least
 from robustparse.models.base import Model
 from robustparse.models.victim import ModelVictim
@@ -91,7 +91,7 @@ class SubstitutionAdversary(CopyingAdversary):
             InputError: see `CopyingAdversary.on_fit_start`; or a sentence lacks it.
         """
         super().on_fit_start(trainer, pl_module)
-        adversaries = (c for c in self.together(trainer) if isinstance(c, SubstitutionAdversary))
+        adversaries = callbacks_of(trainer, SubstitutionAdversary)
         self._earlier = list(takewhile(lambda other: other is not self, adversaries))
         task, data = model_of(pl_module, self.owner).task, data_of(trainer, self.owner)
         path = data.path("train") or SAMPLE
