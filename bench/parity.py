@@ -80,8 +80,8 @@ def attacked(
     lexicon = Lexicon({word: sorted(words) for word, words in table.items()})
     stop = StopWords(str(args.stopwords), fold=False)
     attack = Attack(lexicon, search, [stop], goal=LabelFlip(), seed=seed)
-    sentences = attack.sentences(texts, victim)
-    return sorted(map(line, sentences), key=lambda one: int(one["index"]))
+    runs = attack.search_runs(texts, victim)
+    return sorted(map(line, runs), key=lambda one: int(one["index"]))
 
 
 def line(sentence: SearchRun) -> dict[str, Any]:

@@ -71,10 +71,10 @@ def attacked(
     victim.reset()
     # The processor's clock can take a fifth of a millisecond to read: never within the wall's time.
     begin_cpu, begin = time.process_time(), time.perf_counter()
-    sentences = list(attack.sentences(texts, victim))
+    runs = list(attack.search_runs(texts, victim))
     seconds, cpu = time.perf_counter() - begin, time.process_time() - begin_cpu
     spent = {"seconds": seconds, "cpu_seconds": cpu, "victim_seconds": victim.seconds}
-    return sorted(map(outcome, sentences), key=lambda one: int(one["index"])), spent
+    return sorted(map(outcome, runs), key=lambda one: int(one["index"])), spent
 
 
 def measured(

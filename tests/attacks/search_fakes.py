@@ -171,14 +171,14 @@ def trace(
         Lexicon(lexicon), traced, list(constraints), goal=LabelFlip(), budget=budget, seed=seed
     )
     example: Any = Labelled(0, Sentence(tuple(text.split())))
-    (sentence,) = attack.sentences([example], victim, Statistics())
+    (run,) = attack.search_runs([example], victim, Statistics())
     assert rng is None or not rng.draws, f"not drawn: {rng.draws}"
     return Trace(
         traced.requests,
-        " ".join(sentence.problem.text(sentence.outcome)),
-        "skipped" if sentence.skipped else "succeeded" if sentence.success else "failed",
-        sentence.queries.charged,
-        sentence.queries.unique,
+        " ".join(run.problem.text(run.outcome)),
+        "skipped" if run.skipped else "succeeded" if run.success else "failed",
+        run.queries.charged,
+        run.queries.unique,
         victim.texts,
     )
 

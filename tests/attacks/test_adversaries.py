@@ -32,7 +32,7 @@ def attack(search: Search, budget: int | None = None) -> Attack:
 def test_they_are_what_the_attack_returns(search: Search, budget: int | None) -> None:
     reporting, training = HashVictim(), HashVictim()
     results = {one.id: one for one in attack(search, budget).run(EXAMPLES, reporting)}
-    made = list(attack(search, budget).sentences(EXAMPLES, training, reported=False))
+    made = list(attack(search, budget).search_runs(EXAMPLES, training, reported=False))
     assert {one.problem.id: one.words for one in made} == {
         id_: one.words for id_, one in results.items()
     }
@@ -50,5 +50,5 @@ def test_they_are_what_the_attack_returns(search: Search, budget: int | None) ->
 
 def test_the_victim_is_left_as_it_was_found() -> None:
     victim = HashVictim()
-    list(attack(SEARCHES["one_trial"]).sentences(EXAMPLES, victim, reported=False))
+    list(attack(SEARCHES["one_trial"]).search_runs(EXAMPLES, victim, reported=False))
     assert victim.modes == ["on", "off"]

@@ -90,7 +90,7 @@ def test_it_is_the_equation_on_random_texts(ranking, put, words) -> None:
         search = Traced(GreedyByImportance(ranking(words=words, flip=True)))
         attack = Attack(Lexicon({}), search, [ProtectedPositions([0])], goal=LabelFlip())
         example: Any = Labelled(number, Sentence(tuple(text)), gold)
-        list(attack.sentences([example], victim))
+        list(attack.search_runs([example], victim))
         visited = [int(one.split()[1]) for one in search.requests if one.startswith("Propose")]
         weights = {at: equation(victim, text, at, put) for at in range(1, len(text))}
         assert visited == sorted(weights, key=lambda at: -weights[at])
@@ -105,7 +105,7 @@ def test_where_it_leaves_the_order_as_it_is() -> None:
         found = []
         for one in examples:
             search = Traced(GreedyByImportance(DeletedWord(flip=flip)))
-            list(Attack(Lexicon({}), search, goal=goal).sentences([one], victim))
+            list(Attack(Lexicon({}), search, goal=goal).search_runs([one], victim))
             found.append(search.requests)
         return found
 

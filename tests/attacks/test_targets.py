@@ -92,8 +92,8 @@ def test_a_goal_does_not_apply_to_sentences_without_a_target(goal: Goal) -> None
 
 def test_an_arc_that_is_there_as_it_is_is_skipped() -> None:
     attack = Attack(Lexicon({"a": ["x"]}), Greedy(), goal=TargetedArc({7: (3, 2)}))
-    (sentence,) = attack.sentences([CHAIN], TableVictim((0, 1, 2, 3), {}), Statistics())
-    assert (sentence.skipped, sentence.queries.charged) == (True, 1)
+    (run,) = attack.search_runs([CHAIN], TableVictim((0, 1, 2, 3), {}), Statistics())
+    assert (run.skipped, run.queries.charged) == (True, 1)
     (result,) = attack.run([CHAIN], TableVictim((0, 1, 2, 3), {}))
     assert (result.skipped, result.success) == (True, False)
 
@@ -116,7 +116,7 @@ def test_a_sentence_without_a_target_is_left_alone_in_training() -> None:
     search = RandomSubstitution(gamma=1.0, trials=1)  # asks nothing, not even for the clean parse
     attack = Attack(Lexicon({"a": ["x"]}), search, goal=TargetedArc({7: (3, 1)}))
     both = [CHAIN, dataclasses.replace(CHAIN, id=8)]
-    made = attack.sentences(both, TableVictim((), {}), reported=False)
+    made = attack.search_runs(both, TableVictim((), {}), reported=False)
     found = {one.problem.id: (" ".join(one.words), one.queries.charged) for one in made}
     assert found == {7: ("x b c d", 0), 8: ("a b c d", 0)}
 

@@ -183,7 +183,7 @@ def found(options: Options, victim: Callable[[], Probabilities]) -> dict[int, An
         examples.append(one)
     return {
         each.problem.id: (" ".join(each.words), each.success, each.queries.charged)
-        for each in options.attack().sentences(examples, asked)
+        for each in options.attack().search_runs(examples, asked)
     }
 
 

@@ -90,7 +90,7 @@ def spy(stage: Stage) -> list[tuple[list[int], int, int | None]]:
         asked.append(([example.id for example in examples], attack.seed, attack.budget))
         return []
 
-    attack.sentences = run
+    attack.search_runs = run
     return asked
 
 

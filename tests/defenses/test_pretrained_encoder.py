@@ -88,7 +88,7 @@ def test_a_word_that_lengthens_a_sentence_beyond_the_limit_is_trained_on(folder,
             queries = SimpleNamespace(charged=1)
             yield SimpleNamespace(problem=problem, outcome=outcome, words=longer, queries=queries)
 
-    adversary.attack.sentences = lengthened
+    adversary.attack.search_runs = lengthened
     parser.log = lambda *_, **__: None
     stage = SimpleNamespace(
         current_epoch=0,

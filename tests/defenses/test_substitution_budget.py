@@ -43,14 +43,14 @@ def test_all_sentences_are_attacked_at_fraction_one(data):
 def test_the_budget_is_respected(data, budget):
     stage = Stage(data, fraction=1.0, budget=budget)
     charged: list[int] = []
-    run = stage.adversary.attack.sentences
+    run = stage.adversary.attack.search_runs
 
     def counting(*arguments: Any, **named: Any) -> list[Any]:
         results = list(run(*arguments, **named))
         charged.extend(result.queries.charged for result in results)
         return results
 
-    stage.adversary.attack.sentences = counting
+    stage.adversary.attack.search_runs = counting
     batch = stage.attacked()
     assert len(charged) == SENTENCES
     assert max(charged) == budget

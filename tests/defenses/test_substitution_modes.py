@@ -112,14 +112,14 @@ def test_the_costs_of_several_are_added_up(data, order):
     asked: dict[SubstitutionAdversary, list[int]] = {}
 
     def listen(adversary: SubstitutionAdversary) -> None:
-        make = adversary.attack.sentences
+        make = adversary.attack.search_runs
 
         def counting(*arguments: Any, **named: Any) -> list[Any]:
             made = list(make(*arguments, **named))
             asked[adversary] = [one.queries.charged for one in made]
             return made
 
-        adversary.attack.sentences = counting
+        adversary.attack.search_runs = counting
 
     for adversary in adversaries:
         listen(adversary)

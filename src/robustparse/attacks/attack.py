@@ -113,9 +113,9 @@ class Attack:
             ValueError: two sentences have the same id (raised when the second one is reached).
         """
         statistics = Statistics() if statistics is None else statistics
-        return _results(self.sentences(examples, victim, statistics), victim, statistics)
+        return _results(self.search_runs(examples, victim, statistics), victim, statistics)
 
-    def sentences(
+    def search_runs(
         self,
         examples: Iterable[Example],
         victim: Victim,
@@ -139,9 +139,9 @@ class Attack:
             batch_queries=self.batch_queries,
         )
         check_seed("attack: seed", self.seed)
-        return self._sentences(iter(examples), victim, statistics or Statistics(), reported)
+        return self._search_runs(iter(examples), victim, statistics or Statistics(), reported)
 
-    def _sentences(
+    def _search_runs(
         self, examples: Iterator[Example], victim: Victim, statistics: Statistics, reported: bool
     ) -> Generator[SearchRun, None, None]:
         first = next(examples, None)
@@ -176,35 +176,35 @@ class Attack:
 
 
 def _results(
-    sentences: Generator[SearchRun, None, None], victim: Victim, statistics: Statistics
+    runs: Generator[SearchRun, None, None], victim: Victim, statistics: Statistics
 ) -> Generator[AttackResult, None, None]:
-    """Yield the results of sentences; what their consumer does in between takes no time."""
+    """Yield the results of searches; what their consumer does in between takes no time."""
     begin = time.perf_counter()
-    with closing(sentences):
-        for sentence in sentences:
-            result = _result(sentence, victim)
+    with closing(runs):
+        for run in runs:
+            result = _result(run, victim)
             statistics.seconds += time.perf_counter() - begin
             yield result
             begin = time.perf_counter()
     statistics.seconds += time.perf_counter() - begin
 
 
-def _result(sentence: SearchRun, victim: Victim) -> AttackResult:
-    edited = tuple(np.flatnonzero(sentence.outcome).tolist())
-    words, original = sentence.words, sentence.problem.sentence.words
-    clean, attacked = victim.answers(joined([sentence.clean, sentence.attacked]), [len(words)] * 2)
+def _result(run: SearchRun, victim: Victim) -> AttackResult:
+    edited = tuple(np.flatnonzero(run.outcome).tolist())
+    words, original = run.words, run.problem.sentence.words
+    clean, attacked = victim.answers(joined([run.clean, run.attacked]), [len(words)] * 2)
     return AttackResult(
-        example=sentence.problem.example,
+        example=run.problem.example,
         words=words,
         edited=edited,
         clean=clean,
         attacked=attacked,
-        counted=tuple(sentence.problem.counted.tolist()),
-        targeted=sentence.targeted,
-        skipped=sentence.skipped,
-        success=sentence.success,
-        charged=sentence.queries.charged,
-        unique=sentence.queries.unique,
-        candidates=sentence.counts,
+        counted=tuple(run.problem.counted.tolist()),
+        targeted=run.targeted,
+        skipped=run.skipped,
+        success=run.success,
+        charged=run.queries.charged,
+        unique=run.queries.unique,
+        candidates=run.counts,
         unseen=unseen_words(victim, [original[at] for at in edited], [words[at] for at in edited]),
     )

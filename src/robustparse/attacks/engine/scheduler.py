@@ -63,43 +63,43 @@ class Scheduler:
         self._gradients = GradientPasses(builder.victim, self._capacity)
 
     def run(self, problems: Iterable[Problem]) -> Iterator[SearchRun]:
-        """Attack all problems; sentences come as they finish."""
+        """Attack all problems; runs come as they finish."""
         rest = iter(problems)
-        sentences: list[SearchRun] = []
+        runs: list[SearchRun] = []
         while True:
             # Closing predictions leave room for the clean ones of the sentences that follow.
-            searching = sum(not sentence.closing for sentence in sentences)
-            sentences += map(self._open, islice(rest, self._live - searching))
-            if not sentences:
+            searching = sum(not run.closing for run in runs)
+            runs += map(self._open, islice(rest, self._live - searching))
+            if not runs:
                 return
             # Predictions come last, when nobody waits for anything else: their batches are full.
-            while sum(self._serve(sentences, kind) for kind in _BEFORE_PREDICTIONS):
+            while sum(self._serve(runs, kind) for kind in _BEFORE_PREDICTIONS):
                 pass
-            self._serve(sentences, Predict)
-            for sentence in sentences:
-                if sentence.need is None:
-                    self._record(sentence)
-                    yield sentence
-            sentences = [sentence for sentence in sentences if sentence.need is not None]
+            self._serve(runs, Predict)
+            for run in runs:
+                if run.need is None:
+                    self._record(run)
+                    yield run
+            runs = [run for run in runs if run.need is not None]
 
     def _open(self, problem: Problem) -> SearchRun:
         return SearchRun(problem, self._builder, self._search, self._budget, self._reported)
 
-    def _serve(self, sentences: Sequence[SearchRun], kind: type) -> int:
+    def _serve(self, runs: Sequence[SearchRun], kind: type) -> int:
         """Gather one kind of need, answer all in one go, and hand back the answers; how many."""
-        waiting = [sentence for sentence in sentences if type(sentence.need) is kind]
+        waiting = [run for run in runs if type(run.need) is kind]
         if waiting:
             answers = self._answers(kind, waiting)
-            for sentence, answer in zip(waiting, answers, strict=True):
-                sentence.answer(answer)
+            for run, answer in zip(waiting, answers, strict=True):
+                run.answer(answer)
         return len(waiting)
 
     def _answers(self, kind: type, waiting: Sequence[SearchRun]) -> Sequence[Any]:
         """Answer the needs of sentences that all wait for one kind of thing."""
         if kind is Predict:
             return self._predictions(waiting)
-        problems: list[Problem] = [sentence.problem for sentence in waiting]
-        needs: list[Any] = [sentence.need for sentence in waiting]
+        problems: list[Problem] = [run.problem for run in waiting]
+        needs: list[Any] = [run.need for run in waiting]
         if kind is Candidates:
             return self._builder.extend(problems, [need.positions for need in needs])
         if kind is Admit:
@@ -110,10 +110,10 @@ class Scheduler:
 
     def _predictions(self, waiting: Sequence[SearchRun]) -> list[Predictions]:
         """Predict all states that sentences wait for."""
-        parts: dict[int, list[Predictions]] = {id(sentence): [] for sentence in waiting}
+        parts: dict[int, list[Predictions]] = {id(run): [] for run in waiting}
         for batch in self._batches(waiting):
-            for (sentence, _), part in zip(batch, self._predicted(batch), strict=True):
-                parts[id(sentence)].append(part)
+            for (run, _), part in zip(batch, self._predicted(batch), strict=True):
+                parts[id(run)].append(part)
         return [joined(some) for some in parts.values()]
 
     def _capacity(self, longest: int) -> int:
@@ -125,10 +125,10 @@ class Scheduler:
         allowed_padding = self._batch_words // _FORWARD_SHARE
         batch: list[_Piece] = []
         longest = room = padding = 0
-        for sentence in sorted(waiting, key=attrgetter("length"), reverse=True):
-            length, begin = sentence.length, 0
-            assert isinstance(sentence.need, Predict)
-            states = sentence.need.states
+        for run in sorted(waiting, key=attrgetter("length"), reverse=True):
+            length, begin = run.length, 0
+            assert isinstance(run.need, Predict)
+            states = run.need.states
             rows = len(states)
             while begin < rows:
                 padding += (longest - length) * min(rows - begin, room)
@@ -139,7 +139,7 @@ class Scheduler:
                     longest, padding = max(1, length), 0
                     room = self._capacity(longest)
                 end = min(rows, begin + room)
-                batch.append((sentence, states[begin:end]))
+                batch.append((run, states[begin:end]))
                 room -= end - begin
                 begin = end
         if batch:
@@ -150,20 +150,20 @@ class Scheduler:
         victim = self._builder.victim
         texts = texts_of([(one.problem, states) for one, states in batch], victim.unknown)
         predictions = victim.predict(texts.words, texts.tags, texts.lengths)
-        closing = sum(sentence.length for sentence, _ in batch if sentence.closing)
+        closing = sum(run.length for run, _ in batch if run.closing)
         self._statistics.count_pass(texts.lengths, closing)
         at = 0
-        for sentence, states in batch:
+        for run, states in batch:
             rows = slice(at, at + len(states))
             part = tuple([array[rows] for array in predictions])
             if self._builder.goal.per_word:
-                part = tuple(_with_columns(array, sentence.length) for array in part)
+                part = tuple(_with_columns(array, run.length) for array in part)
             yield part
             at = rows.stop
 
-    def _record(self, sentence: SearchRun) -> None:
-        sentence.counts = self._builder.funnel.finished(sentence.problem.id)
-        self._statistics.add_sentence(sentence.problem, sentence.queries.asked)
+    def _record(self, run: SearchRun) -> None:
+        run.counts = self._builder.funnel.finished(run.problem.id)
+        self._statistics.add_sentence(run.problem, run.queries.asked)
 
 
 _BEFORE_PREDICTIONS = (Candidates, Admit, Measure, Gradient)

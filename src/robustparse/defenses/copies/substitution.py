@@ -119,7 +119,7 @@ class SubstitutionAdversary(CopyingAdversary):
         """Attack the chosen sentences; see `CopyingAdversary.copies`."""
         self.attack.seed = seed
         with trainer.precision_plugin.forward_context():
-            found = list(self.attack.sentences(chosen, ModelVictim([model]), reported=False))
+            found = list(self.attack.search_runs(chosen, ModelVictim([model]), reported=False))
         changed = [
             replace(example, sentence=replace(example.sentence, words=one.words), block="")
             for one in found
