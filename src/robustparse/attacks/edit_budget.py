@@ -28,6 +28,6 @@ def edit_budget(gamma: float, length: int, *, up: bool = False) -> int:
     return max(1, floor_of(gamma, length))
 
 
-def floor_of(share: float, length: int) -> int:
-    """Compute floor(share * length), as exact arithmetic would."""
-    return math.floor(share * length + _ROUNDING)
+def floor_of(fraction: float, length: int) -> int:
+    """Compute floor(fraction * length), as exact arithmetic would."""
+    return math.floor(fraction * length + _ROUNDING)

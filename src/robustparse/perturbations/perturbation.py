@@ -65,17 +65,17 @@ class Perturbation(ABC):
         """What tables call it: its class and the settings that differ from the defaults."""
         kind = plain_name(type(self))
         settings = [
-            f"{name}={_told(value)}"
+            f"{name}={_written(value)}"
             for name, parameter in inspect.signature(type(self)).parameters.items()
             if (value := getattr(self, name, parameter.default)) != parameter.default
         ]
         return f"{kind}({', '.join(settings)})" if settings else kind
 
 
-def _told(value: object) -> str:
-    """Write a setting; a part, or one in a list, is told by its class."""
+def _written(value: object) -> str:
+    """Write a setting; of a part, or of one in a list, the class."""
     if isinstance(value, list):
-        return f"[{', '.join(repr(one) if _is_plain(one) else _told(one) for one in value)}]"
+        return f"[{', '.join(repr(one) if _is_plain(one) else _written(one) for one in value)}]"
     return str(value) if _is_plain(value) else type(value).__name__
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from robustparse.errors import InputError, check_choice
 from robustparse.perturbations.perturbation import WordPerturbation
 
-Edit = Literal["swap", "drop", "insert"]
+Slip = Literal["swap", "drop", "insert"]
 Layout = Literal["qwerty", "qwertz", "azerty"]
 
 _ROWS: dict[str, tuple[str, str, str]] = {
@@ -36,9 +36,9 @@ class Typos(WordPerturbation):
         InputError: an unknown kind, or none; or see `WordPerturbation`.
     """
 
-    def __init__(self, *, edits: list[Edit] | None = None, fraction: float = 0.15) -> None:
-        for edit in get_args(Edit) if edits is None else edits:
-            check_choice("typos: edits", edit, get_args(Edit))
+    def __init__(self, *, edits: list[Slip] | None = None, fraction: float = 0.15) -> None:
+        for edit in get_args(Slip) if edits is None else edits:
+            check_choice("typos: edits", edit, get_args(Slip))
         if edits == []:
             raise InputError("names none", key="typos: edits", expected="at least one kind")
         self.edits = edits
@@ -46,7 +46,7 @@ class Typos(WordPerturbation):
 
     def change(self, word: str, rng: np.random.Generator) -> str:
         """See `WordPerturbation.change`; a word of one repeated letter cannot be swapped."""
-        made = [_EDITS[edit](word, rng) for edit in self.edits or get_args(Edit)]
+        made = [_EDITS[edit](word, rng) for edit in self.edits or get_args(Slip)]
         changed = [one for one in made if one != word]
         return changed[int(rng.integers(len(changed)))] if changed else word
 

@@ -32,11 +32,6 @@ class Slot:
         return self.sentence.words[self.position]
 
     @property
-    def tag(self) -> str:
-        """The corpus' tag of the word by the sentence's own tagset, empty where there is none."""
-        return self.tagged(None)[1]
-
-    @property
     def joined(self) -> "Slot":
         """The same word in both texts of a pair as one (`Sentence.joined`)."""
         return Slot(self.id, self.sentence.joined, len(self.sentence.context) + self.position)

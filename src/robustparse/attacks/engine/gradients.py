@@ -24,7 +24,7 @@ class GradientPasses:
         self._victim, self._capacity = victim, capacity
         self._embeddings: Embeddings | None = None
 
-    def take(
+    def answers(
         self, problems: Sequence[Problem], requests: Sequence[Gradient]
     ) -> list[WordGradients]:
         """Answer one request for each problem.

@@ -54,12 +54,11 @@ class QueryCounter:
         before = len(numbers)
         content, size = states.tobytes(), states[0].nbytes
         keys = [content[begin : begin + size] for begin in range(0, len(content), size)]
-        told = [numbers.setdefault(key, len(numbers)) for key in keys]
+        found = np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
         new = len(numbers) - before
         if new == len(keys):
             self.asked.append(states)
             return states, None
-        found = np.array(told, dtype=np.int64)
         if not new:
             return states[:0], found
         # Numbers rise in order of first appearance: a state is new where they reach a new height.

@@ -106,7 +106,7 @@ class Scheduler:
             return self._builder.admits(problems, [need.edits for need in needs])
         if kind is Measure:
             return self._builder.similarities([need.edits for need in needs])
-        return self._gradients.take(problems, needs)
+        return self._gradients.answers(problems, needs)
 
     def _predictions(self, waiting: Sequence[SearchRun]) -> list[Predictions]:
         """Predict all states that sentences wait for."""

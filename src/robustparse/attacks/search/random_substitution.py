@@ -20,7 +20,7 @@ class RandomSubstitution(Search):
     """Changes random words, all at once, as far as constraints on sentences admit each change.
 
     Args:
-        gamma: share of the words that are changed; kappa = max(1, floor(gamma * words)).
+        gamma: fraction of the words that are changed; kappa = max(1, floor(gamma * words)).
         trials: random states, which differ in their candidates; the one with the highest score is
             taken, the first on ties. With 1 nothing is asked.
     """

@@ -30,7 +30,7 @@ from robustparse.attacks.search.requests import (
 from robustparse.errors import InputError, check_choice
 from robustparse.types import Indices
 
-Asked = Literal["eligible", "all"]
+AskedWords = Literal["eligible", "all"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +69,8 @@ class UnknownWord(Ranking):
             (Jin et al. 2020, equation 2). No effect if the goal is one class, or not classes.
     """
 
-    def __init__(self, *, words: Asked = "eligible", flip: bool = False) -> None:
-        check_choice("ranking: words", words, get_args(Asked))
+    def __init__(self, *, words: AskedWords = "eligible", flip: bool = False) -> None:
+        check_choice("ranking: words", words, get_args(AskedWords))
         self.words, self.flip = words, flip
 
     def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Ranked]:
@@ -86,8 +86,8 @@ class DeletedWord(Ranking):
         flip: see `UnknownWord`.
     """
 
-    def __init__(self, *, words: Asked = "eligible", flip: bool = False) -> None:
-        check_choice("ranking: words", words, get_args(Asked))
+    def __init__(self, *, words: AskedWords = "eligible", flip: bool = False) -> None:
+        check_choice("ranking: words", words, get_args(AskedWords))
         self.words, self.flip = words, flip
 
     def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Ranked]:
@@ -160,8 +160,8 @@ class RandomOrder(Ranking):
 
     Args:
         fraction: of a text's W words, floor(fraction W) are visited at most, for an ablation at the
-            share of words that another attack changes (Jin et al. 2020, Table 8: 0.167 on MR, 0.22
-            on AG, 0.185 on SNLI, stop words among them). 1 visits every eligible word.
+            fraction that another attack changes (Jin et al. 2020, Table 8: 0.167 on MR, 0.22 on AG,
+            0.185 on SNLI, stop words among them). 1 visits every eligible word.
 
     Raises:
         InputError: the fraction is not in (0, 1].
@@ -179,7 +179,7 @@ class RandomOrder(Ranking):
         return Ranked(rng.permutation(np.flatnonzero(problem.eligible))[:most], clean.over)
 
 
-def _by_score(problem: Problem, choice: int, words: Asked, flip: bool) -> Searching[Ranked]:
+def _by_score(problem: Problem, choice: int, words: AskedWords, flip: bool) -> Searching[Ranked]:
     """Rank by the score with one choice at the position."""
     every = np.arange(len(problem))
     positions = every if words == "all" else every[problem.eligible]

@@ -24,7 +24,7 @@ class Wang2021(GreedyByImportance):
     The search does not stop at the first success. Ties break by position, then by candidate index.
 
     Args:
-        gamma: share of the words that may be changed (0.15).
+        gamma: fraction of the words that may be changed (0.15).
         length: how many of n words that are: `words`, ceil(gamma * n), as the paper continues until
             gamma * n are changed; or `rooted`, max(1, floor(gamma * (n + 1))), as the released code
             counts ROOT too.

@@ -26,8 +26,8 @@ class Zheng2020(Search):
     together lose those that they do not admit together with the others.
 
     Args:
-        gamma: share of the words that may be changed; kappa = max(1, floor(gamma * L)). The paper
-            uses 0.05, 0.10 and 0.15.
+        gamma: fraction of the words that may be changed; kappa = max(1, floor(gamma * L)). The
+            paper uses 0.05, 0.10 and 0.15.
         psi: candidates evaluated a word, of those that pass the constraints (released code: 51).
             The paper's 50 are taken before tags are compared: `top_k` of the recipe's `MaskedLM`.
         length: what L is: `words`, all words (paper), or `counted`, those that enter the scores

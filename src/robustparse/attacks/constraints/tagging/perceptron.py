@@ -9,12 +9,9 @@ whole changed sentence, exactly, as weights are added in NLTK's order.
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robustparse.errors import nltk_data
-from robustparse.types import Sentence
-
-Ids = NDArray[np.int64]
+from robustparse.types import Indices, Sentence
 
 _CONTEXT = ("-START-", "-START2-", "-END-", "-END2-")
 _DATA = "averaged_perceptron_tagger_eng"
@@ -99,7 +96,7 @@ class PerceptronTags:
         ends = np.cumsum(counts).tolist()
         return [names[end - count : end] for count, end in zip(counts, ends, strict=True)]
 
-    def _tag_all(self, text: "_Text") -> Ids:
+    def _tag_all(self, text: "_Text") -> Indices:
         """Tag the unchanged sentences, one position of all sentences at a time."""
         tags = np.full(len(text.words), -1, dtype=np.int64)
         first = np.array(text.offsets, dtype=np.int64)
@@ -112,7 +109,9 @@ class PerceptronTags:
             tags[at] = self._predict(text, window, tags[at - 1], tags[at - 2])
         return tags
 
-    def _tag_centres(self, text: "_Text", tags: Ids, centre: Ids, candidate: Ids) -> Ids:
+    def _tag_centres(
+        self, text: "_Text", tags: Indices, centre: Indices, candidate: Indices
+    ) -> Indices:
         """Tag candidates `(rows,)` put at `centre (rows,)`."""
         before2, before = tags[centre - 4], tags[centre - 3]
         for step in (-2, -1, 0):
@@ -127,7 +126,9 @@ class PerceptronTags:
             before2, before = before, tag
         return before
 
-    def _predict(self, text: "_Text", window: Sequence[Ids], before: Ids, before2: Ids) -> Ids:
+    def _predict(
+        self, text: "_Text", window: Sequence[Indices], before: Indices, before2: Indices
+    ) -> Indices:
         """Tag words, given two neighbours on either side and the two tags before, `(rows,)`."""
         word = window[2]
         features = (
@@ -148,7 +149,7 @@ class PerceptronTags:
         certain = text.certain[word]
         return np.where(certain >= 0, certain, last_best)
 
-    def _rows(self, features: Sequence[str]) -> Ids:
+    def _rows(self, features: Sequence[str]) -> Indices:
         missing = len(self._row)
         return np.array([self._row.get(feature, missing) for feature in features], dtype=np.int64)
 
@@ -185,11 +186,11 @@ class _Text:
             flat += [0, 1, *(self._number[word] for word in words), 2, 3]
         self.words = np.array(flat, dtype=np.int64)
 
-    def ids(self, words: Sequence[str]) -> Ids:
+    def ids(self, words: Sequence[str]) -> Indices:
         """Return the numbers of words, `(words,)`."""
         return np.array([self._number[word] for word in words], dtype=np.int64)
 
-    def tag_word_rows(self, before: Ids, word: Ids) -> Ids:
+    def tag_word_rows(self, before: Indices, word: Indices) -> Indices:
         """Find the weight rows of the feature that joins the tag before with the word."""
         pairs, inverse = np.unique(before * len(self._normal) + word, return_inverse=True)
         names, normal = self._tagger._tag_names, self._normal

@@ -45,8 +45,8 @@ class Zheng2020WhiteBox(Search):
     constraints on sentences judge one candidate after the other, the nearest first.
 
     Args:
-        gamma: share of the words that may be changed; kappa = max(1, floor(gamma * L)). The paper
-            uses 0.05, 0.10 and 0.15.
+        gamma: fraction of the words that may be changed; kappa = max(1, floor(gamma * L)). The
+            paper uses 0.05, 0.10 and 0.15.
         trials: how many (40).
         count: what they are: `fruitless`, trials since the score last rose above all before
             (paper), or `all` (released code).
