@@ -20,12 +20,12 @@ EDIT = Edit(PAIR, ("x", "y", "W"), 1, "V")
 
 
 def test_both_texts_are_one() -> None:
-    joined = EDIT.joined
+    joined = EDIT.seen("joined")
     assert joined.sentence == Sentence(tuple("abcdefxyz"))
     assert (joined.current, joined.changed) == (tuple("abcdefxyW"), tuple("abcdefxVW"))
     alone = Edit(SINGLE, SINGLE.words, 1, "V")
-    assert alone.joined == alone
-    assert Slot(4, PAIR, 2).joined == Slot(4, Sentence(tuple("abcdefxyz")), 8)
+    assert alone.seen("joined") == alone
+    assert Slot(4, PAIR, 2).seen("joined") == Slot(4, Sentence(tuple("abcdefxyz")), 8)
 
 
 @pytest.mark.parametrize(

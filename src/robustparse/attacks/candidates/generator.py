@@ -9,7 +9,7 @@ from robustparse.attacks.tagged import Part
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError
 from robustparse.tagsets import Tagset
-from robustparse.types import Sentence
+from robustparse.types import Sentence, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,10 @@ class Slot:
         """The original word."""
         return self.sentence.words[self.position]
 
-    @property
-    def joined(self) -> "Slot":
-        """The same word in both texts of a pair as one (`Sentence.joined`)."""
+    def seen(self, view: View) -> "Slot":
+        """Return the same word in what a part sees of a pair: its text, or both as one."""
+        if view == "text":
+            return self
         return Slot(self.id, self.sentence.joined, len(self.sentence.context) + self.position)
 
     def tagged(self, tagset: Tagset | None) -> tuple[Tagset, str]:

@@ -115,16 +115,15 @@ class BERTScore(SentenceConstraint):
 
     def admits(self, edits: Sequence[Edit]) -> Mask:
         """See `SentenceConstraint.admits`."""
-        edits = self._seen(edits)
-        read = self._read(edits)
+        read = self._read([edit.seen(self.view) for edit in edits])
         admitted = np.full(len(edits), self.unread == "accept")
-        some = [edit for edit, seen in zip(edits, read.tolist(), strict=True) if seen]
+        some = [edit for edit, whole in zip(edits, read.tolist(), strict=True) if whole]
         admitted[read] = self.similarities(some) >= self.minimum
         return admitted
 
     def similarities(self, edits: Sequence[Edit]) -> Floats:
         """Compute the F1 of each changed sentence and the original, `(edits,)`."""
-        edits = self._seen(edits)
+        edits = [edit.seen(self.view) for edit in edits]
         return self.between(
             [edit.changed for edit in edits], [edit.sentence.words for edit in edits]
         )
@@ -134,9 +133,6 @@ class BERTScore(SentenceConstraint):
     ) -> Floats:
         """Compute the F1 of each text and its reference, lists of words, `(texts,)`."""
         return np.array(self._known.of(list(zip(texts, references, strict=True)), self._scores))
-
-    def _seen(self, edits: Sequence[Edit]) -> Sequence[Edit]:
-        return [edit.joined for edit in edits] if self.view == "joined" else edits
 
     def _read(self, edits: Sequence[Edit]) -> Mask:
         """Tell which changed words are among the pieces that the model reads, `(edits,)`."""

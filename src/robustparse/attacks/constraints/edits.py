@@ -36,10 +36,9 @@ class EditBudget(SentenceConstraint):
 
     def admits(self, edits: Sequence[Edit]) -> Mask:
         """See `SentenceConstraint.admits`."""
-        joined = self.view == "joined"
         changed = [
             sum(map(str.__ne__, edit.sentence.words, edit.changed))
-            <= edit_budget(self.gamma, len(edit.joined.current if joined else edit.current))
+            <= edit_budget(self.gamma, len(edit.seen(self.view).current))
             for edit in edits
         ]
         return np.array(changed, dtype=np.bool_)

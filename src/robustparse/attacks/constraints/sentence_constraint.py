@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Generic, TypeVar
 
 from robustparse.attacks.constraints.constraint import Constraint
-from robustparse.types import Floats, Mask, Sentence
+from robustparse.types import Floats, Mask, Sentence, View
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -44,9 +44,10 @@ class Edit:
         """The words after the change."""
         return (*self.current[: self.position], self.word, *self.current[self.position + 1 :])
 
-    @property
-    def joined(self) -> "Edit":
-        """The same change in both texts of a pair as one (`Sentence.joined`)."""
+    def seen(self, view: View) -> "Edit":
+        """Return the same change in what a constraint sees of a pair: its text, or both as one."""
+        if view == "text":
+            return self
         context = self.sentence.context
         return replace(
             self,

@@ -84,8 +84,8 @@ class TextSimilarity(SentenceConstraint):
 
     def admits(self, edits: Sequence[Edit]) -> Mask:
         """See `SentenceConstraint.admits`."""
-        seen = map(self._seen, edits)
-        short = np.array([len(edit.current) < (self.window or 0) for edit in seen], dtype=np.bool_)
+        sizes = [len(edit.seen(self.view).current) for edit in edits]
+        short = np.array([size < (self.window or 0) for size in sizes], dtype=np.bool_)
         passed = short & (self.short == "pass")
         checked = [edit for edit, free in zip(edits, passed.tolist(), strict=True) if not free]
         least = self.minimum if isinstance(self.short, str) else self.short
@@ -99,7 +99,7 @@ class TextSimilarity(SentenceConstraint):
         Short sentences that pass unchecked are measured too, whole.
         """
         by_original = self.reference == "original"
-        edits = list(map(self._seen, edits))
+        edits = [edit.seen(self.view) for edit in edits]
         return self.between(
             [self._text(edit, edit.changed) for edit in edits],
             [
@@ -118,9 +118,6 @@ class TextSimilarity(SentenceConstraint):
             return cosines
         theta: Floats = np.arccos(np.clip(cosines, -1.0, 1.0))
         return 1.0 - (theta / np.pi if self.measure == "angular" else theta)
-
-    def _seen(self, edit: Edit) -> Edit:
-        return edit.joined if self.view == "joined" else edit
 
     def _text(self, edit: Edit, words: Sequence[str]) -> str:
         """Cut the window out of the words; at the ends it keeps its size."""

@@ -101,7 +101,7 @@ class TaggerTag(Constraint):
         """See `Constraint.accept`."""
         # The word itself comes first: with it the sentence is the original.
         words = [[slot.word, *some] for slot, some in zip(slots, candidates, strict=True)]
-        seen = [slot.joined for slot in slots] if self.view == "joined" else slots
+        seen = [slot.seen(self.view) for slot in slots]
         tags = self._tagger.substituted([(one.sentence.words, one.position) for one in seen], words)
         masks = []
         for slot, (own, *found) in zip(slots, tags, strict=True):
