@@ -152,6 +152,7 @@ SPOKEN = {
     "attacks/constraints/tagging/pipeline_tag.py": READING,
     # References are called as the papers call them; it is the victim that opens and compares them.
     "attacks/constraints/references.py": ONE_TASK,
+    "attacks/constraints/words.py": ONE_TASK,  # a relation in the gold tree may protect a word
     "attacks/constraints/tagging/tags.py": {"treebank"},  # a corpus by its name
     "tracking/examples.py": {"label"},  # of a plot's axis
     "perturbations/reordering.py": ONE_TASK,  # by a parser's trees, whatever the task

@@ -24,10 +24,10 @@ from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.edits import Repeat
 from robustparse.attacks.constraints.sentence_constraint import Edit
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
+from robustparse.attacks.constraints.words import ForbiddenRelations
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.goals.goal import Goal
 from robustparse.attacks.goals.phrases import PhraseDrop
-from robustparse.attacks.goals.relations import ForbiddenRelations
 from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.beam import Beam, Greedy
 from robustparse.attacks.search.importance import PWWS, GreedyByImportance

@@ -24,7 +24,7 @@ from robustparse.attacks.constraints.tagging.tags import (
     AttackableTags,
     ForbiddenTags,
 )
-from robustparse.attacks.goals.relations import ForbiddenRelations
+from robustparse.attacks.constraints.words import ForbiddenRelations
 from robustparse.errors import InputError
 from robustparse.types import Example, Sentence
 

@@ -11,8 +11,8 @@ from search_fakes import Scripted, Traced
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates import characters
 from robustparse.attacks.candidates.characters import CharacterEdits, CharacterVariant
+from robustparse.attacks.constraints.words import ForbiddenRelations
 from robustparse.attacks.goals.attachment import AttachmentDrop
-from robustparse.attacks.goals.relations import ForbiddenRelations
 from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.white_box.substitutions import NearestCharacter
 from robustparse.attacks.search.white_box.zheng2020_whitebox import Zheng2020WhiteBox

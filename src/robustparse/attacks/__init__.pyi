@@ -26,6 +26,7 @@ from .constraints.tagging.same_tag import DictionaryTag, TaggerTag
 from .constraints.tagging.tags import AttackableTags, ForbiddenTags
 from .constraints.vector_cosine import WordVectorCosine
 from .constraints.words import (
+    ForbiddenRelations,
     MinimumLength,
     ProtectedPositions,
     ProtectedSpans,
@@ -37,7 +38,6 @@ from .goals.attachment import AttachmentDrop, TreeGoal
 from .goals.goal import Goal, Verdict
 from .goals.label_flip import LabelFlip
 from .goals.phrases import PhraseDrop
-from .goals.relations import ForbiddenRelations
 from .goals.targets import TargetedArc, TargetedSubtree
 from .goals.wrong_form import WrongForm
 from .problem import Problem

@@ -1,6 +1,6 @@
-"""Constraints on the words themselves: stop words, length, position, and words seen in training."""
+"""Constraints on single words: what they are, where they stand, how the gold answer holds them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
@@ -10,10 +10,12 @@ import numpy as np
 
 from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.candidates.vocabulary import read_words
-from robustparse.attacks.constraints.constraint import Constraint, Masks, Words
+from robustparse.attacks.constraints.constraint import Constraint, Masks, Words, absent
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice, check_least, nltk_data
-from robustparse.types import Example, LogicalForm, Mask
+from robustparse.types import DependencyTree, Example, LogicalForm, Mask
+
+_FUNCTION_VERBS = ("cop", "aux")
 
 
 class StopWords(Constraint):
@@ -80,6 +82,48 @@ class Slots(Constraint):
         """See `Constraint.attackable`."""
         tokens = set(example.gold.split()) if isinstance(example.gold, LogicalForm) else set()
         return np.array([word not in tokens for word in example.sentence.words], dtype=np.bool_)
+
+
+class ForbiddenRelations(Constraint):
+    """Words attached by one of these relations in the gold tree may not be changed.
+
+    Zheng et al. 2020 convert their treebank with the copula as head (footnote 4), so that another
+    verb in its place keeps the tree. In Universal Dependencies a copula or an auxiliary depends on
+    the predicate: with "serves" in the place of "is" the gold tree is no longer right, and a parser
+    that sees this would count as wrong.
+
+    Args:
+        relations: dependency labels, with their subtypes (`aux` stands for `aux:pass` too); by
+            default `cop` and `aux`. The released code of Zheng et al. 2020 forbids `punct` where it
+            does not go by tags (phrases, characters).
+    """
+
+    def __init__(self, relations: list[str] | None = None) -> None:
+        self.relations = frozenset(_FUNCTION_VERBS if relations is None else relations)
+        self._default = relations is None
+
+    def check(self, examples: Sequence[Example]) -> None:
+        """See `Constraint.check`."""
+        for example in examples:
+            if not isinstance(example.gold, DependencyTree):
+                raise InputError(
+                    f"the gold answer of sentence {example.id + 1} is no dependency tree",
+                    key="forbidden relations",
+                    remedy="leave the constraint out",
+                )
+
+    def attackable(self, example: Example) -> Mask:
+        """See `Constraint.attackable`."""
+        forbidden = [
+            not self.relations.isdisjoint(_universal(each)) for each in example.gold.labels
+        ]
+        return ~np.array(forbidden, dtype=np.bool_)
+
+    def warnings(self, examples: Sequence[Example]) -> Iterator[str]:
+        """See `Constraint.warnings`."""
+        labels = {label for example in examples for label in example.gold.labels}
+        present = {name for label in labels for name in _universal(label)}
+        return absent("forbidden relations", self.relations, present, self._default)
 
 
 class MinimumLength(Constraint):
@@ -179,3 +223,8 @@ class SeenInTraining(Constraint):
             np.array([word in seen or word.lower() in seen for word in words], dtype=np.bool_)
             for words in candidates
         ]
+
+
+def _universal(label: str) -> set[str]:
+    """Return a label, and what it is a subtype of."""
+    return {label, label.partition(":")[0]}
