@@ -1,4 +1,4 @@
-"""Constraints on single words: what they are, where they stand, how the gold answer holds them."""
+"""Constraints on single words: their form, length, position, and part in the gold answer."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
