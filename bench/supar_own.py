@@ -27,6 +27,7 @@ from robustparse.evaluation.clean import predictions
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.load import load
+from robustparse.models.victim import ModelVictim
 
 CLIP = 5.0
 
@@ -147,7 +148,7 @@ def parse(options: argparse.Namespace) -> dict[str, Any]:
         begin, begin_cpu = time.perf_counter(), time.process_time()
         examples = read_treebank(source)
         middle = time.perf_counter()
-        parses = predictions([parser], examples, precision=options.precision)
+        parses = predictions(ModelVictim([parser], options.precision), examples)
         trees = {each.id: each.answer for each in parses}
         inner = time.perf_counter() - middle
         write_treebank(target, (with_parse(each.block, trees[each.id]) for each in examples))

@@ -11,9 +11,10 @@ from robustparse.api.inputs import system_name
 from robustparse.attacks import AttachmentDrop, Attack, Greedy, LabelFlip, Zheng2020
 from robustparse.cli.main import main
 from robustparse.errors import InputError
-from robustparse.evaluation.clean import evaluate
+from robustparse.evaluation.clean import predictions, scores_of
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.load import load
+from robustparse.models.victim import ModelVictim
 from robustparse.tasks.dependency import DependencyTask
 from robustparse.types import Example
 from robustparse.victims import FunctionVictim
@@ -131,7 +132,9 @@ def test_scores_are_those_of_the_command(
     made: Path, model: BiaffineParser, examples: list[Example]
 ) -> None:
     scores = rp.evaluate(model, examples)
-    assert scores == evaluate([model], examples) == rp.evaluate(made / "tiny.ckpt", examples)
+    found = predictions(ModelVictim([model]), examples)
+    assert scores == scores_of(model.task, found, examples, "none")
+    assert scores == rp.evaluate(made / "tiny.ckpt", examples)
     assert scores == rp.evaluate(model, made / "test.conllu")
     assert {p.id: p.answer for p in scores.predictions} == dict(
         enumerate(model.predict([example.sentence for example in examples]))

@@ -10,11 +10,11 @@ from command_runs import checkpoint, mistake, table
 
 from robustparse import __version__
 from robustparse.api import sources
+from robustparse.api.evaluate import evaluate
 from robustparse.api.inputs import Paths, as_list
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.errors import InputError
-from robustparse.evaluation.clean import evaluate
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.load import load
 from sample_runs import sentences, write_sample
@@ -33,7 +33,7 @@ def test_scores_are_printed_and_written_and_the_parses_give_them(made, tmp_path,
     path, data = made / "tiny.ckpt", made / "test.conllu"
     main(["evaluate", f"--checkpoint={path}", f"--data={data}", f"--out={tmp_path}"])
     report = json.loads((tmp_path / "scores.json").read_text())
-    expected = evaluate([load(path)], read_treebank(data))
+    expected = evaluate(load(path), read_treebank(data))
     assert {name: report[name] for name in expected} == pytest.approx(expected)
     assert report["task"] == "dependency"
     assert (report["checkpoints"], report["data"]) == ([str(path)], str(data))
@@ -90,7 +90,7 @@ def test_options_change_what_is_scored(made, tmp_path, capsys):
     out = tmp_path / "out"
     main(["evaluate", "--config", str(config), "--limit", "4", "--out", str(out)])
     report = json.loads((out / "scores.json").read_text())
-    expected = evaluate([load(made / "tiny.ckpt")], read_treebank(data)[:4], "penn")
+    expected = evaluate(load(made / "tiny.ckpt"), read_treebank(data)[:4], punctuation="penn")
     assert {name: report[name] for name in expected} == pytest.approx(expected)
     assert report["n_sentences"] == 4
     assert capsys.readouterr().err == ""
@@ -118,7 +118,7 @@ def test_the_sample_is_data_too(made, tmp_path):
     options = ["--data", "sample", "--limit", "30", "--out", str(tmp_path)]
     main(["evaluate", "--checkpoint", str(path), *options])
     report = json.loads((tmp_path / "scores.json").read_text())
-    assert report["las"] == pytest.approx(evaluate([load(path)], sentences(30, "test"))["las"])
+    assert report["las"] == pytest.approx(evaluate(load(path), sentences(30, "test"))["las"])
 
 
 def test_a_value_that_does_not_exist_is_null(made, tmp_path, capsys):

@@ -17,6 +17,7 @@ from robustparse.cli import predict as command
 from robustparse.cli.main import main
 from robustparse.data.conllu import block_of, read_treebank, write_treebank
 from robustparse.evaluation.clean import predictions
+from robustparse.models.victim import ModelVictim
 from robustparse.types import Example
 from sample_runs import save_checkpoint, sentences, trained_parser, trained_pointer, write_sample
 from sample_texts import texts, trained_classifier
@@ -100,7 +101,7 @@ def test_an_ensemble_predicts_and_is_scored_and_attacked_by_the_mean_that_is_ask
         main(["attack", *recipe, *given, "--out", str(tmp_path / f"attacked_{mean}")])
         models = [load(path) for path in paths]
         models[0].mean = mean
-        found = {one.id: one.answer for one in predictions(models, gold)}
+        found = {one.id: one.answer for one in predictions(ModelVictim(models), gold)}
         answers.append([found[one.id] for one in gold])
         assert [one.gold for one in read_treebank(out)] == answers[-1]
         scores = json.loads((tmp_path / mean / "scores.json").read_text())

@@ -9,6 +9,7 @@ import pytest
 import torch
 from command_runs import mistake, table
 
+from robustparse.api.evaluate import evaluate
 from robustparse.cli import quickstart
 from robustparse.cli.main import main
 from robustparse.cli.stories import attacked
@@ -16,7 +17,6 @@ from robustparse.cli.stories.attacked import AttackStory
 from robustparse.data.sample import generator, questions, reviews
 from robustparse.data.sample import treebank as sample
 from robustparse.data.utterances.forms import read_forms
-from robustparse.evaluation.clean import evaluate
 from robustparse.evaluation.lines import read_lines
 from robustparse.models.load import load
 from robustparse.reports.tables.details import MISSING
@@ -74,7 +74,7 @@ def test_every_value_printed_is_in_the_files(tmp_path: Path, capsys):
             assert [*tree.heads] == line["gold"]["heads"]
             assert [*tree.labels] == line["gold"]["labels"]
         assert [line["tokens"] for line in lines] == [list(e.sentence.words) for e in test]
-        las = evaluate([load(folder / "parser.ckpt")], test)["las"]
+        las = evaluate(load(folder / "parser.ckpt"), test)["las"]
         assert summary["clean"]["las"] == pytest.approx(las, abs=0.5)
         curves.append(json.loads((folder / "curves.json").read_text()))
         first = [line["attacked"]["correct_labels"] for line in lines[:25]]
@@ -104,7 +104,7 @@ def test_a_second_run_in_the_same_folder_reports_its_own_parsers(tmp_path, monke
         found.append({name: parser.arc_attn.weight for name, parser in parsers.items()})
         for name, parser in parsers.items():
             summary = json.loads((tmp_path / name / "summary.json").read_text())
-            las = evaluate([parser], sample.sample_treebank(0).test)["las"]
+            las = evaluate(parser, sample.sample_treebank(0).test)["las"]
             assert summary["clean"]["las"] == pytest.approx(las, abs=0.5)
     assert torch.equal(found[0]["clean"], found[1]["clean"])
     assert not torch.equal(found[0]["robust"], found[1]["robust"])
@@ -157,7 +157,7 @@ def test_the_story_of_perturbations(defense: str, tmp_path: Path, capsys, monkey
         expected = ["-" if value is None else f"{value:.1f}" for value in (before, after)]
         assert row.split() == [*expected, f"{after - before:+.1f}" if both else "-"]
     for name, one in zip(("clean", other), scores, strict=True):
-        match = evaluate([load(tmp_path / name / "parser.ckpt")], test)["exact_match"]
+        match = evaluate(load(tmp_path / name / "parser.ckpt"), test)["exact_match"]
         assert one["exact_match"] == pytest.approx(match)
     copies = [read_forms(tmp_path / "copies" / f"{name}.tsv") for name in operations]
     assert all(10 <= len(some) <= 30 for some in copies)  # 20 % of 150, but for those without one

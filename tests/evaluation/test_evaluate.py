@@ -6,14 +6,20 @@ import pytorch_lightning as pl
 import torch
 
 from robustparse.data.treebank import TreebankDataModule
-from robustparse.evaluation.clean import evaluate, predictions
+from robustparse.evaluation.clean import predictions, scores_of
 from robustparse.metrics import counted_words
+from robustparse.models.victim import ModelVictim
 from robustparse.types import DependencyTree, Example, Sentence
 from sample_runs import sentences, trained_parser
 
 UNKNOWN_LABEL = Example(
     1, Sentence(("the", "cats"), xpos=("DT", "NNS")), DependencyTree((2, 0), ("never", "root"))
 )
+
+
+def scored(parser, examples, punctuation="none", batch_words=None) -> dict[str, float | None]:
+    found = predictions(ModelVictim([parser]), examples, batch_words)
+    return scores_of(parser.task, found, examples, punctuation)
 
 
 def by_hand(parser, examples, punctuation: str) -> dict[str, float]:
@@ -39,7 +45,7 @@ def by_hand(parser, examples, punctuation: str) -> dict[str, float]:
 )
 def test_scores_equal_a_count_word_by_word(punctuation, batch_words):
     parser, examples = trained_parser(), sentences(40, "test")
-    scores = evaluate([parser], examples, punctuation, batch_words)
+    scores = scored(parser, examples, punctuation, batch_words)
     assert scores == pytest.approx(by_hand(parser, examples, punctuation))
     assert 20 < scores["las"] < scores["uas"] < 95
 
@@ -47,20 +53,20 @@ def test_scores_equal_a_count_word_by_word(punctuation, batch_words):
 def test_a_label_never_seen_is_a_wrong_one(parser):
     tree = parser.predict_step(parser.encode([UNKNOWN_LABEL]).batch([0], 1.0), 0)[0].answer
     gold = DependencyTree(tree.heads, ("never", tree.labels[1]))
-    scores = evaluate([parser], [Example(1, UNKNOWN_LABEL.sentence, gold)])
+    scores = scored(parser, [Example(1, UNKNOWN_LABEL.sentence, gold)])
     assert scores == {"uas": 100.0, "las": 50.0, "ucm": 100.0, "lcm": 0.0}
 
 
 def test_nothing_counted_gives_no_score(parser):
     only = Example(0, Sentence(("!", "?")), DependencyTree((0, 1), ("root", "punct")))
-    scores = evaluate([parser], [only], "unicode")
+    scores = scored(parser, [only], "unicode")
     assert scores == dict.fromkeys(("uas", "las", "ucm", "lcm"))
-    assert evaluate([parser], []) == scores
+    assert scored(parser, []) == scores
 
 
 def test_predictions_are_each_sentences_own():
     parser, examples = trained_parser(), sentences(30, "test")
-    found = {prediction.id: prediction.answer for prediction in predictions([parser], examples, 50)}
+    found = {one.id: one.answer for one in predictions(ModelVictim([parser]), examples, 50)}
     assert len(found) == 30
     for example in examples:
         alone = parser.predict_step(parser.encode([example]).batch([0], 1.0), 0)[0]
@@ -81,7 +87,7 @@ def test_a_trainer_returns_the_same_predictions(precision):
     )
     batches = trainer.predict(parser, datamodule=data)
     found = [prediction for batch in batches for prediction in batch]
-    assert found == list(predictions([parser], data.examples("test"), precision=precision))
+    assert found == list(predictions(ModelVictim([parser], precision), data.examples("test")))
 
 
 def test_the_parser_is_left_as_it_was_found(make_parser, examples):
@@ -90,9 +96,9 @@ def test_the_parser_is_left_as_it_was_found(make_parser, examples):
     parser.arc_attn.weight.grad = torch.ones_like(parser.arc_attn.weight)
     modes = {name: module.training for name, module in parser.named_modules()}
     state = torch.get_rng_state()
-    first = evaluate([parser], examples)
-    list(predictions([parser], examples))
-    assert evaluate([parser], examples) == first
+    first = scored(parser, examples)
+    list(predictions(ModelVictim([parser]), examples))
+    assert scored(parser, examples) == first
     assert {name: module.training for name, module in parser.named_modules()} == modes
     assert torch.equal(torch.get_rng_state(), state)
     assert torch.is_grad_enabled()

@@ -11,7 +11,7 @@ from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.data.conllu import read_treebank
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_run.attack_folder import attack_into
-from robustparse.evaluation.clean import evaluate
+from robustparse.evaluation.clean import predictions, scores_of
 from robustparse.evaluation.lines import read_lines
 from robustparse.evaluation.tally import Tally
 from robustparse.models.victim import ModelVictim
@@ -108,7 +108,8 @@ def test_reported_scores_are_those_of_the_files_parsed_again(tmp_path, punctuati
     summary = attack_into(tmp_path, TASK, chosen, examples, ModelVictim([parser]), dict(RUN))
     adversarial = read_treebank(tmp_path / "adversarial.conllu")
     for which, those in (("clean", examples), ("attacked", adversarial)):
-        scores = evaluate([parser], those, punctuation, batch_words=77)
+        found = predictions(ModelVictim([parser]), those, batch_words=77)
+        scores = scores_of(TASK, found, those, punctuation)
         assert summary[which] == pytest.approx({name: scores[name] for name in ("uas", "las")})
     assert summary["attacked"]["uas"] < summary["clean"]["uas"] - 5
     lines = read_lines(tmp_path / "examples.jsonl")

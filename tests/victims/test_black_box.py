@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from robustparse.api.evaluate import evaluate
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.candidates.training_words import TrainingWords
@@ -17,7 +18,6 @@ from robustparse.attacks.search.white_box.zheng2020_whitebox import Zheng2020Whi
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
-from robustparse.evaluation.clean import evaluate
 from robustparse.evaluation.tally import result_lines
 from robustparse.models import InferSent, WordEmbeddings
 from robustparse.models.victim import ModelVictim
@@ -53,7 +53,7 @@ def test_a_function_falls_as_its_model(search: Any) -> None:
 def test_it_is_scored_as_its_model() -> None:
     parser, examples = trained_parser(), sentences(20, "test")
     found = evaluate(FunctionVictim(parser.predict), examples)
-    assert found == evaluate([parser], examples)
+    assert found == evaluate(parser, examples)
 
 
 def test_it_is_asked_no_more_than_it_is_charged_for() -> None:

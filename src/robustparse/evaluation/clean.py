@@ -1,4 +1,4 @@
-"""Clean scores of a model, or of any other victim, on examples."""
+"""Clean scores of a victim on examples."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,8 +13,6 @@ from robustparse.data.sampler import EvaluationLoader
 from robustparse.errors import check_least
 from robustparse.files import written
 from robustparse.metrics import PunctuationPolicy
-from robustparse.models.base import Model
-from robustparse.models.victim import ModelVictim, Precision
 from robustparse.tasks.task import MOST_LISTED, Task
 from robustparse.types import Example, Prediction
 
@@ -43,18 +41,6 @@ class AnsweringVictim(Victim, Protocol):
         """Yield what scores on a file suffer from; see `Task.warnings`."""
 
 
-def evaluate(
-    models: Sequence[Model] | AnsweringVictim,
-    examples: Sequence[Example],
-    punctuation: PunctuationPolicy = "none",
-    batch_words: int | None = None,
-) -> dict[str, float | None]:
-    """Compute all scores of the models' task in percent; see `predictions` and `scores_of`."""
-    found = predictions(models, examples, batch_words)
-    task = models[0].task if isinstance(models, Sequence) else models.task
-    return scores_of(task, found, examples, punctuation)
-
-
 def scores_of(
     task: Task,
     predictions: Iterable[Prediction],
@@ -64,7 +50,7 @@ def scores_of(
     """Compute all scores of predictions that are there or come as they are asked for.
 
     Args:
-        task: of the model.
+        task: of the victim.
         predictions: for the examples, in any order.
         examples: sentences with gold answers and distinct ids.
         punctuation: which words count; ``unicode`` looks at the forms of these sentences.
@@ -85,39 +71,30 @@ def scores_of(
 
 def write_answers(
     path: Path, task: Task, examples: Sequence[Example], predictions: Iterable[Prediction]
-) -> int:
-    """Write examples with their predicted answers in the format of a file; leave out those without.
-
-    Returns:
-        How many were left out.
-    """
+) -> None:
+    """Write examples with their predicted answers in the format of a file."""
     answers = {each.id: each.answer for each in predictions}
-    kept = [each for each in examples if each.id in answers]
     with written(path) as file:
-        file.writelines(task.write(each, answer=answers[each.id]) for each in kept)
-    return len(examples) - len(kept)
+        file.writelines(task.write(each, answer=answers[each.id]) for each in examples)
 
 
 def predictions(
-    models: Sequence[Model] | AnsweringVictim,
+    victim: AnsweringVictim,
     examples: Sequence[Example],
     batch_words: int | None = None,
-    precision: Precision = "32-true",
     checked: bool = True,
 ) -> Iterator[Prediction]:
-    """Yield the answer for each example, shortest first; models are then left as they were found.
+    """Yield the answer for each example, shortest first; the victim is left as it was found.
 
     Args:
-        models: answer together; one is an ensemble of one. Or any victim.
+        victim: answers.
         examples: sentences with distinct ids.
         batch_words: padded words of a forward pass; None leaves them to the victim.
-        precision: of the models' passes, see `ModelVictim`.
         checked: refuse sentences that the victim cannot read.
 
     Raises:
-        InputError: see `ModelVictim`, or the victim cannot read the examples.
+        InputError: the victim cannot read the examples.
     """
-    victim = ModelVictim(models, precision) if isinstance(models, Sequence) else models
     check_least("predictions", batch_words=batch_words)
     if checked:
         victim.check(examples)

@@ -96,7 +96,7 @@ def perturbed_scores(
             copies[copy.example.id] = copy.example
             affected += copy.affected
         # Nobody wrote them: one over an encoder's limit is read in windows, as under attack.
-        new = predictions(victim, [*copies.values()], checked=False) if copies else ()
+        new = predictions(victim, [*copies.values()], checked=False)
         answers = {each.id: each for each in (*clean, *new)}
         now = [copies.get(example.id, example) for example in examples]
         found[operation.name] = {

@@ -163,7 +163,7 @@ def _correct(
     """Count what a target answers rightly, ``(examples, sums)``; ``counted`` goes by their ids."""
     task, rows = victim.task, {each.id: row for row, each in enumerate(examples)}
     found = np.zeros((len(examples), len(task.sums)), dtype=np.int64)
-    for one in predictions(victim, examples, checked=checked) if examples else ():
+    for one in predictions(victim, examples, checked=checked):
         row = rows[one.id]
         sums = task.correct(one.answer, examples[row], counted[one.id])
         found[row] = [sums[name] for name in task.sums]

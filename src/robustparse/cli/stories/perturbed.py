@@ -20,7 +20,7 @@ from robustparse.cli.evaluate import write_scores
 from robustparse.cli.stories.subject import Subject
 from robustparse.data.datamodule import SAMPLE
 from robustparse.data.fractions import draw_fraction
-from robustparse.evaluation.clean import evaluate
+from robustparse.evaluation.clean import predictions, scores_of
 from robustparse.evaluation.lines import SCORES
 from robustparse.evaluation.pairs import checked_pairs, pairs_report
 from robustparse.evaluation.perturbed import perturbed
@@ -152,7 +152,7 @@ def _score(checkpoint: Path, pairs: Path, seed: int) -> None:
     about = {"task": task.name, "checkpoints": [checkpoint.name], "data": SAMPLE, "seed": seed}
     victim = ModelVictim([model])
     reworded = pairs_report(victim, checked_pairs(victim, pairs, test))
-    scores = {**evaluate([model], test), **reworded}
+    scores = scores_of(task, predictions(victim, test), test, "none") | reworded
     write_scores(checkpoint.parent / SCORES, {**about, "n_sentences": len(test), **scores})
 
 
