@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from robustparse.api.results import AttackResults
+from robustparse.evaluation.comparison import Difference
 from robustparse.reports.export import export as export_report
 from robustparse.reports.page import build_report
 
@@ -36,7 +37,32 @@ def report(
     folders = [each.folder if isinstance(each, AttackResults) else Path(each) for each in found]
     names = [each.name if isinstance(each, AttackResults) else "" for each in found]
     named = all(names) and len(set(names)) == len(names)
-    shown = build_report(folders, Path(out), names if named else None)
+    return write_report(folders, out, names if named else None, export=export)
+
+
+def write_report(
+    folders: Sequence[Path],
+    out: str | Path,
+    names: Sequence[str] | None = None,
+    differences: Sequence[Difference] = (),
+    export: str | Path | None = None,
+) -> Path:
+    """Write a page and its exports; say on standard error what could not be read.
+
+    Args:
+        folders: see `build_report`.
+        out: the page.
+        names: see `build_report`.
+        differences: see `build_report`.
+        export: see `report`.
+
+    Returns:
+        The path of the page.
+
+    Raises:
+        InputError: see `report`.
+    """
+    shown = build_report(folders, Path(out), names, differences)
     for warning in shown.unread:
         print(f"robustparse: warning: {warning}", file=sys.stderr)
     if export is not None:

@@ -1,19 +1,17 @@
 """``robustparse report``: one HTML page from output folders."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from rich import box
 from rich.table import Table
 
+from robustparse.api.report import write_report
 from robustparse.api.tables import heading, terminal
 from robustparse.errors import InputError
 from robustparse.evaluation.comparison import Difference
 from robustparse.evaluation.comparison import compare as compared
-from robustparse.reports.export import export as export_report
 from robustparse.reports.folders import names_of
-from robustparse.reports.page import build_report
 
 
 def report(
@@ -37,11 +35,7 @@ def report(
     differences = compared([Path(folder) for folder in several]) if several else []
     paths = [Path(folder) for folder in [*several, *folders]]
     names = names_of(paths)
-    shown = build_report(paths, Path(out), names, differences)
-    for warning in shown.unread:
-        print(f"robustparse: warning: {warning}", file=sys.stderr)
-    if export is not None:
-        export_report(shown, Path(export))
+    write_report(paths, out, names, differences, export)
     if differences:
         terminal().print(_table(names, differences))
     print(out)
