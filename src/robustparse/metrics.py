@@ -211,3 +211,14 @@ class Accuracy(Metric):
 def percent(part: Tensor | int, whole: Tensor | int) -> float:
     """Divide, times 100; not a number where the whole is 0."""
     return 100.0 * float(part) / float(whole) if whole else float("nan")
+
+
+def score_name(score: str) -> str:
+    """Write a score's name for readers, within a line: ``las`` as LAS, ``exact_match`` in words."""
+    return score.upper() if len(score) <= 3 else score.replace("_", " ")
+
+
+def score_label(score: str) -> str:
+    """Write a score's name as a line of its own: ``las`` as LAS, ``exact_match`` as Exact match."""
+    name = score_name(score)
+    return name[:1].upper() + name[1:]

@@ -8,8 +8,9 @@ from functools import partial
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from robustparse.api.tables import heading, terminal
+from robustparse.api.tables import terminal
 from robustparse.evaluation.tally import WHEN, Tally
+from robustparse.metrics import score_name
 
 
 @contextmanager
@@ -22,7 +23,7 @@ def attack_progress(total: int, name: str) -> Iterator[Callable[[Tally], None]]:
                 scores = tally.scores()
                 clean, robust = (scores[when][tally.task.headline] for when in WHEN)
                 note = "" if clean is None else f"clean {clean:.1f}, attacked {robust:.1f}"
-                name = heading(tally.task.headline)
+                name = score_name(tally.task.headline)
                 update(completed=scores["n_sentences"], note=f"{name} {note}")
 
         yield show

@@ -4,9 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
-from robustparse.api.tables import as_text, heading, score_table, summary_table
+from robustparse.api.tables import as_text, score_table, shown, summary_table
 from robustparse.errors import optional_library
 from robustparse.evaluation.lines import EXAMPLES, read_lines, read_summary
+from robustparse.evaluation.tally import WHEN
+from robustparse.metrics import score_name
 from robustparse.reports.notebook import example_html, results_html, scores_html
 from robustparse.tasks.task import Task, named
 from robustparse.types import Prediction
@@ -71,9 +73,9 @@ class AttackedExample:
         ]
         scores = []
         for score in self.task.scores:
-            values = [self.line[when][score] for when in ("clean", "attacked")]
-            before, now = ("-" if value is None else f"{value:.1f}" for value in values)
-            scores.append(f"{heading(score)} {before} -> {now}")
+            values = [self.line[when][score] for when in WHEN]
+            before, now = map(shown, values)
+            scores.append(f"{score_name(score)} {before} -> {now}")
         return f"{self.id}: {' '.join(after)} ({', '.join(scores)})"
 
     def _repr_html_(self) -> str:
@@ -134,7 +136,7 @@ class AttackResults(Sequence[AttackedExample]):
             InputError: pandas is not installed.
         """
         pandas = optional_library("pandas", "to_pandas", "run `pip install pandas`")
-        scored = [(when, score) for when in ("clean", "attacked") for score in self.task.scores]
+        scored = [(when, score) for when in WHEN for score in self.task.scores]
         rows = [
             {
                 "original": " ".join(line["tokens"]),
@@ -179,4 +181,4 @@ class Scores(dict[str, float | None]):
         return as_text(score_table({self.name: self}))
 
     def _repr_html_(self) -> str:
-        return scores_html(self.name, {heading(name): value for name, value in self.items()})
+        return scores_html(self.name, {score_name(name): value for name, value in self.items()})

@@ -8,6 +8,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from robustparse.evaluation.tally import WHEN
+from robustparse.metrics import score_name
+
 Value = Callable[[Mapping[str, Any]], float | None]
 
 COLUMNS: tuple[tuple[str, Value], ...] = (
@@ -21,8 +24,8 @@ def summary_table(summaries: Mapping[str, Mapping[str, Any]], title: str = "") -
     rows = {}
     for name, summary in summaries.items():
         scores = {
-            f"{when} {heading(score)}": value
-            for when in ("clean", "attacked")
+            f"{when} {score_name(score)}": value
+            for when in WHEN
             for score, value in summary[when].items()
         }
         # Of the strict rates the first: that of the paper, which looks at fewer parts.
@@ -30,7 +33,7 @@ def summary_table(summaries: Mapping[str, Mapping[str, Any]], title: str = "") -
         rows[name] = {
             **scores,
             "success": summary["success_rate"],
-            **{f"strict {heading(score)}": value for score, value in strict},
+            **{f"strict {score_name(score)}": value for score, value in strict},
             **{column: value(summary) for column, value in COLUMNS},
         }
     # Headings stand on two lines, so that the table fits into 80 columns.
@@ -49,7 +52,7 @@ def summary_table(summaries: Mapping[str, Mapping[str, Any]], title: str = "") -
 def score_table(scores: Mapping[str, Mapping[str, float | None]], title: str = "") -> Table:
     """One row a system, its scores in percent."""
     rows = {
-        name: {heading(score): value for score, value in values.items()}
+        name: {score_name(score): value for score, value in values.items()}
         for name, values in scores.items()
     }
     return _table(rows, title, "\n", 2)
@@ -74,11 +77,6 @@ def pairs_table(perturbed_files: Mapping[str, Mapping[str, Any]], worst_case: fl
     return table
 
 
-def heading(score: str) -> str:
-    """Return what a table calls a score: short names in capitals."""
-    return score.upper() if len(score) <= 3 else score.replace("_", " ")
-
-
 def _table(
     rows: Mapping[str, Mapping[str, float | None]], title: str, blank: str, digits: int
 ) -> Table:
@@ -88,9 +86,13 @@ def _table(
     for column in columns:
         table.add_column(column.replace(" ", blank), justify="right", no_wrap=True)
     for name, row in rows.items():
-        values = [row.get(column) for column in columns]
-        table.add_row(name, *("-" if value is None else f"{value:.{digits}f}" for value in values))
+        table.add_row(name, *(shown(row.get(column), digits) for column in columns))
     return table
+
+
+def shown(value: float | None, digits: int = 1) -> str:
+    """Write a value as text; a hyphen where there is none."""
+    return "-" if value is None else f"{value:.{digits}f}"
 
 
 def as_text(table: Table) -> str:

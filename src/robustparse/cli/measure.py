@@ -6,13 +6,14 @@ from typing import Any
 from rich.table import Table
 
 from robustparse.api.progress import reading_progress
-from robustparse.api.tables import terminal
+from robustparse.api.tables import shown, terminal
 from robustparse.attacks.constraints.language_model import LanguageModel
 from robustparse.attacks.constraints.similarity import SentenceSimilarity
 from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError
 from robustparse.evaluation.measure import measure as measure_folder
+from robustparse.evaluation.tally import WHEN
 from robustparse.pretrained import Kind
 
 GROUPS = {"all": "all sentences", "changed": "changed", "success": "successful"}
@@ -67,7 +68,7 @@ def _table(found: dict[str, Any]) -> Table:
     perplexity = found.get("perplexity", {})
     name = "pseudo-perplexity" if perplexity.get("kind") == "masked" else "perplexity"
     for group, of in GROUPS.items():
-        for when in ("clean", "attacked"):
+        for when in WHEN:
             if group in perplexity:
                 part = perplexity[group]
                 _row(table, f"{name}, {when}", of, part["sentences"], part[when], 1)
@@ -87,5 +88,5 @@ def _row(
     table: Table, name: str, of: str, number: int, part: dict[str, float | None], digits: int
 ) -> None:
     values = (part["mean"], part["median"])
-    cells = ("-" if value is None else f"{value:.{digits}f}" for value in values)
+    cells = (shown(value, digits) for value in values)
     table.add_row(name, of, str(number), *cells)

@@ -7,10 +7,11 @@ from rich import box
 from rich.table import Table
 
 from robustparse.api.report import write_report
-from robustparse.api.tables import heading, terminal
+from robustparse.api.tables import terminal
 from robustparse.errors import InputError
 from robustparse.evaluation.comparison import Difference
 from robustparse.evaluation.comparison import compare as compared
+from robustparse.metrics import score_name
 from robustparse.reports.folders import names_of
 
 
@@ -50,7 +51,7 @@ def _table(names: Sequence[str], differences: Sequence[Difference]) -> Table:
     for one in differences:
         table.add_row(
             names[1 + one.system],
-            f"{one.measure} {heading(one.score)}",
+            f"{one.measure} {score_name(one.score)}",
             f"{one.points.estimate:+.2f}",
             f"{one.points.lower:+.2f} to {one.points.upper:+.2f}",
             f"{one.p:.4f}",

@@ -10,11 +10,12 @@ from rich.table import Table
 
 from robustparse import __version__
 from robustparse.api.sources import Checkpoints
-from robustparse.api.tables import heading, terminal
+from robustparse.api.tables import terminal
 from robustparse.errors import InputError
 from robustparse.evaluation.transfer import Source, Transfer, check_same, read_source
 from robustparse.evaluation.transfer import transfer as transferred
 from robustparse.files import make_folder, write_text
+from robustparse.metrics import score_name
 from robustparse.models.load import Decoder
 from robustparse.models.scores import Mean
 from robustparse.models.victim import Precision
@@ -90,7 +91,7 @@ def _table(
     targets: Sequence[str],
     columns: Sequence[Sequence[Transfer]],
 ) -> Table:
-    title = f"lower {heading(score)}, % of all sentences (of those that fooled the source)"
+    title = f"lower {score_name(score)}, % of all sentences (of those that fooled the source)"
     table = Table(title=title, box=box.SIMPLE, collapse_padding=True, pad_edge=False)
     table.add_column("made against")
     for place, _ in enumerate(targets, start=1):

@@ -21,6 +21,7 @@ from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
 from robustparse.errors import InputError
 from robustparse.evaluation.breakdown import NOT_MEASURED
 from robustparse.evaluation.lines import EXAMPLES, SUMMARY, Pair, read_pairs, read_summary
+from robustparse.evaluation.tally import WHEN
 from robustparse.files import read_json, write_text
 
 QUALITY = "quality.json"
@@ -133,7 +134,7 @@ def in_summary(measures: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """
     short: dict[str, Any] = {}
     if found := measures.get("perplexity"):
-        means = {when: found["all"][when]["mean"] for when in ("clean", "attacked")}
+        means = {when: found["all"][when]["mean"] for when in WHEN}
         short["perplexity"] = {**means, "model": found["model"], "kind": found["kind"]}
     for name, source in (("word_similarity", "vectors"), ("sentence_similarity", "model")):
         if found := measures.get(name):

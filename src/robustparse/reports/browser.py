@@ -18,8 +18,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from robustparse.metrics import score_label
 from robustparse.reports.folders import OUTCOMES, AttackedSentence, AttackFolder
-from robustparse.reports.plots import score_label
 
 SHEET = 20  # pictures that are deflated together
 

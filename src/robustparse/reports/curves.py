@@ -14,8 +14,9 @@ from typing import Any
 
 from robustparse.evaluation.lines import RUN, SUMMARY
 from robustparse.files import as_written
+from robustparse.metrics import score_label
 from robustparse.reports.folders import AttackFolder, number
-from robustparse.reports.plots import BUDGET, SERIES, Curve, Plot, score_label
+from robustparse.reports.plots import BUDGET, SERIES, Curve, Plot
 from robustparse.reports.training import over_epochs
 
 WITHIN = "Success within a number of queries"

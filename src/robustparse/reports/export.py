@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+from robustparse.evaluation.tally import WHEN
 from robustparse.files import write_bytes, write_text
+from robustparse.metrics import score_label
 from robustparse.reports.page import Contents, losses_of, plot_values
-from robustparse.reports.plots import KINDS, Kind, Plot, picture, score_label
-from robustparse.reports.tables.details import ARROW, MISSING, Table
+from robustparse.reports.plots import KINDS, Kind, Plot, picture
+from robustparse.reports.tables.details import ARROW, MISSING, Table, shown
 from robustparse.reports.tables.evaluated import evaluated_tables
 from robustparse.reports.tables.heat_map import HeatMap, heat_map_picture
 from robustparse.reports.tables.perturbed import perturbed_tables
@@ -128,10 +130,10 @@ def _systems(part: Contents) -> Table:
     cells = []
     for row, (lost, more) in zip(rows, losses_of(rows), strict=True):
         one = row.summary
-        values = [one[when][score] for score in task.scores for when in ("clean", "attacked")]
+        values = [one[when][score] for score in task.scores for when in WHEN]
         rates = [one["success_rate"], *(one["strict_success_rate"].get(name) for name in strict)]
-        found = [*map(_score, values), lost, *([more] if several else []), *map(_score, rates)]
-        found += [_score(one["edits_per_sentence"]), f"{one['n_sentences']:,}", str(one["attack"])]
+        found = [*map(shown, values), lost, *([more] if several else []), *map(shown, rates)]
+        found += [shown(one["edits_per_sentence"]), f"{one['n_sentences']:,}", str(one["attack"])]
         cells.append((row.name, found))
     return Table("Systems", ("System", *heads), cells)
 
@@ -150,7 +152,3 @@ def _heat_map(one: HeatMap) -> Table:
 def _values(plot: Plot) -> Table:
     heads, points = plot_values(plot)
     return Table("Values", ("Line", *heads), points, plot.title)
-
-
-def _score(value: float | None) -> str:
-    return MISSING if value is None else f"{value:.1f}"

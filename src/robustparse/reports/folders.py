@@ -302,12 +302,11 @@ def _sentences(
 
 def _checked(summary: Json, task: Task) -> Json:
     """Return what the report computes with, of the right types."""
-    sides = ("clean", "attacked")
     strict = summary.get("strict_success_rate") or {}
     return {
         "attack": summary["attack"],
         "strict_success_rate": {score: number(rate) for score, rate in strict.items()},
-        **{side: {score: number(summary[side][score]) for score in task.scores} for side in sides},
+        **{when: {score: number(summary[when][score]) for score in task.scores} for when in WHEN},
         **{key: operator.index(summary[key]) for key in ("n_sentences", "n_words")},
         **{key: number(summary[key]) for key in ("success_rate", "edits_per_sentence")},
     }

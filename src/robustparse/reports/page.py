@@ -22,6 +22,7 @@ from robustparse.evaluation.comparison import Difference
 from robustparse.evaluation.lines import EXAMPLES, SCORES, SUMMARY
 from robustparse.evaluation.significance import Interval
 from robustparse.files import write_text
+from robustparse.metrics import score_label
 from robustparse.reports.browser import browse, script, script_hash
 from robustparse.reports.curves import (
     WITHIN,
@@ -38,9 +39,9 @@ from robustparse.reports.folders import (
     noting,
     read_partly,
 )
-from robustparse.reports.plots import EPOCH, Plot, draw_plot, score_label
+from robustparse.reports.plots import EPOCH, Plot, draw_plot
 from robustparse.reports.summary import comparable, summarize
-from robustparse.reports.tables.details import MISSING, Section, compared, details
+from robustparse.reports.tables.details import MISSING, Section, compared, details, shown
 from robustparse.reports.tables.evaluated import Evaluated, evaluated_tables, read_evaluated
 from robustparse.reports.tables.heat_map import FILE as TRANSFER
 from robustparse.reports.tables.heat_map import HeatMap, read_heat_maps
@@ -152,12 +153,12 @@ def read_contents(
         if trained:
             with noting(unread):
                 runs.append((name, read_training(folder, name)))
-    shown = [system for system in systems if system is not None]
-    if unread and not (shown or runs or heat_maps or scored or evaluated):
+    known = [system for system in systems if system is not None]
+    if unread and not (known or runs or heat_maps or scored or evaluated):
         raise unread[0]
     with noting(unread):
-        shown = with_budget_curves(shown)
-    parts = (shown, runs, heat_maps, scored, evaluated, differences)
+        known = with_budget_curves(known)
+    parts = (known, runs, heat_maps, scored, evaluated, differences)
     return Contents(*parts, [str(error) for error in unread])
 
 
@@ -249,7 +250,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "score": lambda value: MISSING if value is None else f"{value:.1f}",
+        "score": shown,
         "label": score_label,
     }
     style = Path(__file__).with_name("style.css").read_text("utf-8")
@@ -288,8 +289,8 @@ def losses_of(rows: Sequence[AttackFolder]) -> list[tuple[str, str]]:
         (MISSING, MISSING)
         if row.before is None or row.after is None or not row.counts.counted
         else (
-            _shown(row.counts.lost()),
-            _shown(row.counts.lost_beyond(rows[0].counts))
+            _lost(row.counts.lost()),
+            _lost(row.counts.lost_beyond(rows[0].counts))
             if same and row is not rows[0]
             else MISSING,
         )
@@ -297,7 +298,7 @@ def losses_of(rows: Sequence[AttackFolder]) -> list[tuple[str, str]]:
     ]
 
 
-def _shown(interval: Interval) -> str:
+def _lost(interval: Interval) -> str:
     return f"{interval.estimate:.1f} [{interval.lower:.1f}, {interval.upper:.1f}]"
 
 

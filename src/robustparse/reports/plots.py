@@ -78,11 +78,6 @@ class Plot:
     logarithmic: bool = False
 
 
-def score_label(name: str) -> str:
-    """Write a score's name for readers: ``las`` as LAS, ``exact_match`` as Exact match."""
-    return name.upper() if len(name) <= 3 else name.replace("_", " ").capitalize()
-
-
 def epoch_ends(curves: Sequence[Curve]) -> list[tuple[float, float]]:
     """List steps and the epochs that they end.
 

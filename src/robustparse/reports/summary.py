@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from robustparse.metrics import score_label
 from robustparse.reports.folders import AttackFolder
-from robustparse.reports.plots import score_label
 
 _FEW = ("One model", "Two models", "Three models", "Four models", "Five models")
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from robustparse.errors import InputError
 from robustparse.files import read_text
-from robustparse.reports.plots import BUDGET, EPOCH, SERIES, Curve, Plot, epoch_ends, score_label
+from robustparse.metrics import score_label
+from robustparse.reports.plots import BUDGET, EPOCH, SERIES, Curve, Plot, epoch_ends
 
 FILE = "metrics.csv"
 HEADER = "step,name,value"

@@ -9,8 +9,9 @@ from typing import Any
 
 from robustparse.evaluation.tally import Line, RobustnessRecord
 from robustparse.files import write_text
+from robustparse.metrics import score_label
 from robustparse.reports.page import render_example, render_examples
-from robustparse.reports.plots import BUDGET, score_label
+from robustparse.reports.plots import BUDGET
 from robustparse.tasks.task import Task
 
 FOLDER = "adversarial_examples"

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytorch_lightning as pl
 
 from robustparse.api.progress import attack_progress
-from robustparse.api.tables import heading, summary_table, terminal
+from robustparse.api.tables import summary_table, terminal
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.constraint import Constraint
@@ -25,10 +25,10 @@ from robustparse.evaluation.attack_run.attack_folder import Summary, attack_into
 from robustparse.evaluation.lines import EXAMPLES, RUN, SUMMARY, read_lines
 from robustparse.evaluation.tally import Tally, result_lines
 from robustparse.files import write_text
+from robustparse.metrics import score_label, score_name
 from robustparse.models.load import load
 from robustparse.models.victim import ModelVictim
 from robustparse.reports.page import build_report
-from robustparse.reports.plots import score_label
 
 CURVE_SENTENCES = 200
 
@@ -136,5 +136,5 @@ class AttackStory(NamedTuple):
         training = "adversarial training" if defended else "training on without an adversary"
         return (
             f"The attack costs the clean {self.subject.model} {lost:.1f} points of "
-            f"{heading(score)}; {training} wins back {back:.1f}{share}."
+            f"{score_name(score)}; {training} wins back {back:.1f}{share}."
         )

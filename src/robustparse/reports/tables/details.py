@@ -11,9 +11,9 @@ from typing import Any
 from robustparse.evaluation.comparison import Difference
 from robustparse.evaluation.lines import SUMMARY
 from robustparse.files import as_written
+from robustparse.metrics import score_label
 from robustparse.reports.curves import WITHIN, success_within
 from robustparse.reports.folders import AttackFolder, Json, number
-from robustparse.reports.plots import score_label
 
 # A summary holds one of them if there is anything to show; `robustparse measure` adds the second.
 MEASURED = ("edits_per_success", "word_similarity")
@@ -27,6 +27,11 @@ EFFORT = (
 )
 TAGS, RELATIONS = "Parts of speech", "Relations"
 DIFFERENCES = ("System", "Score", "First", "Points [95 %]", "p", "p, Holm")
+
+
+def shown(value: float | None, form: str = ".1f") -> str:
+    """Write a value in a format; a dash where there is none."""
+    return MISSING if value is None else format(value, form)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,21 +174,20 @@ def _candidates(system: AttackFolder, named: bool) -> Table:
     generators = list(means)
     stages = [stage for each in generators[:1] for stage in means[each]]
     # A single generator's row would repeat that of all.
-    shown = generators[1:] if len(generators) == 2 else generators
-    rows = [(each, [_cell(means, ".2f", each, stage) for stage in stages]) for each in shown]
+    listed = generators[1:] if len(generators) == 2 else generators
+    rows = [(each, [_cell(means, ".2f", each, stage) for stage in stages]) for each in listed]
     slots = f"{counts.get('slots', 0):,} words tried"
     title = f"{system.name}: {slots}" if named else slots
     return Table("Candidates per word", ("Generator", *stages), rows, title)
 
 
 def _change(record: Json, form: str, before: Sequence[str], after: Sequence[str]) -> str:
-    shown = [_cell(record, form, *keys) for keys in (before, after)]
-    return MISSING if shown == [MISSING] * 2 else ARROW.join(shown)
+    cells = [_cell(record, form, *keys) for keys in (before, after)]
+    return MISSING if cells == [MISSING] * 2 else ARROW.join(cells)
 
 
 def _cell(record: Json, form: str, *keys: str) -> str:
     found: Any = record
     for key in keys:
         found = None if found is None else found.get(key)
-    value = number(found)
-    return MISSING if value is None else format(value, form)
+    return shown(number(found), form)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from robustparse.evaluation.lines import SCORES
 from robustparse.files import as_written, read_json
+from robustparse.metrics import score_label
 from robustparse.reports.folders import number
-from robustparse.reports.plots import score_label
-from robustparse.reports.tables.details import MISSING, Table
+from robustparse.reports.tables.details import Table, shown
 from robustparse.reports.tables.perturbed import REMEDY
 from robustparse.tasks.task import Task, named
 
@@ -61,5 +61,5 @@ def evaluated_tables(systems: Sequence[Evaluated]) -> list[Table]:
 def _rows(systems: Sequence[Evaluated]) -> Iterator[tuple[str, list[str]]]:
     for one in systems:
         for operation, scores in one.rows.items():
-            cells = [MISSING if value is None else f"{value:.1f}" for value in scores.values()]
-            yield ", ".join(filter(None, (one.name, operation))), cells
+            name = ", ".join(filter(None, (one.name, operation)))
+            yield name, [*map(shown, scores.values())]

@@ -10,8 +10,9 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from robustparse.files import as_written, read_json
+from robustparse.metrics import score_label
 from robustparse.reports.folders import Json, names_of, number
-from robustparse.reports.plots import DPI, INK, SERIES, Kind, drawing, saved, score_label
+from robustparse.reports.plots import DPI, INK, SERIES, Kind, drawing, saved
 
 FILE = "transfer.json"
 REMEDY = "give a folder that `robustparse transfer --out` wrote, or run it again"

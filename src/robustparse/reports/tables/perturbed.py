@@ -10,7 +10,7 @@ from pathlib import Path
 from robustparse.evaluation.lines import SCORES
 from robustparse.files import as_written, read_json
 from robustparse.reports.folders import Json, number
-from robustparse.reports.tables.details import MISSING, Section, Table
+from robustparse.reports.tables.details import MISSING, Section, Table, shown
 from robustparse.tasks.task import named
 
 REMEDY = "give a folder that `robustparse evaluate --out` wrote, or run it again"
@@ -91,7 +91,7 @@ def _table(systems: Sequence[Scored], measure: str, title: str) -> Table:
     operations = dict.fromkeys(name for one in systems for name in one.measures[measure])
     rows = []
     for operation in operations:
-        cells = [_cell(one.measures[measure].get(operation)) for one in systems]
+        cells = [shown(one.measures[measure].get(operation)) for one in systems]
         cells += [_difference(first, one, measure, operation) for one in others]
         rows.append((_called(operation, systems), cells))
     heads = ("Operation", *(one.name for one in systems), *differences)
@@ -103,10 +103,6 @@ def _called(operation: str, systems: Sequence[Scored]) -> str:
     count, *more = {one.rows.get(operation) for one in systems}
     known = count is not None and not more and operation != MACRO
     return f"{operation} ({count})" if known else operation
-
-
-def _cell(value: float | None) -> str:
-    return MISSING if value is None else f"{value:.1f}"
 
 
 def _difference(first: Scored, other: Scored, measure: str, operation: str) -> str:
