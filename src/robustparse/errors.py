@@ -52,6 +52,22 @@ class InputError(ValueError):
         return message + (f"; {self.remedy}" if self.remedy else "")
 
 
+@contextmanager
+def located(path: str | PathLike[str] | None = None, line: int | None = None) -> Iterator[None]:
+    """Give an `InputError` that is raised within the place that is known here.
+
+    Args:
+        path: the file; None leaves the error's own.
+        line: in it, from 1; None leaves the error's own.
+    """
+    try:
+        yield
+    except InputError as error:
+        error.path = error.path if path is None else str(path)
+        error.line = error.line if line is None else line
+        raise
+
+
 class UntaggedError(InputError):
     """A sentence without the tags that a part of an attack reads.
 

@@ -212,9 +212,8 @@ def make_folder(path: Path) -> Path:
         with tempfile.TemporaryFile(dir=path):
             return path
     except OSError as error:
-        raise InputError(
-            f"{path}: the output folder is not writable ({error.strerror}); choose another"
-        ) from None
+        found = f"the output folder is not writable ({error.strerror})"
+        raise InputError(found, path=path, remedy="choose another") from None
 
 
 def write_text(path: Path, content: str) -> None:
@@ -248,7 +247,7 @@ def written(path: Path) -> Iterator[TextIO]:
 def _replaced(path: Path) -> Iterator[Path]:
     """Give the name of a file to write, which then takes the place of another; see `written`."""
     if path.is_dir():
-        raise InputError(f"{path}: a folder; expected the name of a file to write")
+        raise InputError("a folder", path=path, expected="the name of a file to write")
     if path.exists() and not path.is_file():
         raise InputError("not a regular file", path=path, expected="the name of a file to write")
     make_folder(path.parent)

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from robustparse.errors import InputError, optional_library, reason
+from robustparse.errors import InputError, located, optional_library, reason
 from robustparse.files import decode_json, read_lines
 from robustparse.types import Example, Sentence
 
@@ -77,12 +77,9 @@ def examples_of(
     """Return the examples of a file's rows; for arguments and errors see `read_texts`."""
     examples = []
     for line, row in enumerate(rows, start=1):
-        try:
+        with located(path, line):
             example = _example(line - 1, row, labelled)
             _check_length(example.sentence, max_length, limit)
-        except InputError as error:
-            error.path, error.line = str(path), line
-            raise
         examples.append(example)
     if not examples:
         raise InputError("the file holds no text", path=path)

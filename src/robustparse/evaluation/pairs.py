@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robustparse.attacks.victim import LexicalVictim
-from robustparse.errors import InputError
+from robustparse.errors import InputError, located
 from robustparse.evaluation.clean import AnsweringVictim, predictions
 from robustparse.files import read_lines
 from robustparse.metrics import percent
@@ -92,11 +92,8 @@ def _read(path: Path, task: Task) -> list[Pair]:
             expected = f"{what}a perturbed text, its original and the answer, separated by tabs"
             found = f"{len(columns)} columns in {line[:60]!r}"
             raise InputError(found, path=path, line=number, expected=expected)
-        try:
+        with located(path, number):
             gold = task.gold(columns[-1])
-        except InputError as error:
-            error.path, error.line = str(path), number
-            raise
         context = tuple(columns[0].split()) if len(columns) == 4 else ()
         texts = (Sentence(tuple(one.split()), context=context) for one in columns[-3:-1])
         pairs.append(Pair(*(Example(number - 1, text, gold) for text in texts)))
@@ -222,11 +219,8 @@ def _with_losses(victim: AnsweringVictim) -> ModelVictim | None:
 
 def _check_answers(model: Model, pairs: Mapping[str, Sequence[Pair]], folder: str | Path) -> None:
     for name, rows in pairs.items():
-        try:
+        with located(Path(folder) / f"{name}.tsv"):
             model.gold_columns([row.perturbed for row in rows], "none")
-        except InputError as error:
-            error.path = str(Path(folder) / f"{name}.tsv")
-            raise
 
 
 def _right(task: Task, answer: object, example: Example) -> bool:

@@ -17,7 +17,7 @@ from robustparse.data.text_files import (
     read_texts,
 )
 from robustparse.data.utterances.raw import check_raw
-from robustparse.errors import InputError
+from robustparse.errors import InputError, located
 from robustparse.files import read_lines
 from robustparse.grammars import language_named, language_of, with_sorted_children
 from robustparse.types import Example, LogicalForm
@@ -64,13 +64,10 @@ def read_forms(
     found = []
     for example in examples:
         form: str = example.gold
-        try:
+        with located(path, example.id + 1):
             tree = read_as.read(form) if form else ""
             if form and sort_children is not None:
                 form = read_as.print(with_sorted_children(tree, sort_children))
-        except InputError as error:
-            error.path, error.line = str(path), example.id + 1
-            raise
         found.append(replace(example, gold=LogicalForm(form, read_as.name)))
     return found
 

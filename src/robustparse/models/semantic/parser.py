@@ -18,7 +18,7 @@ from torchmetrics import Metric
 
 from robustparse.data.batch import Batch, Column
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import InputError, check_least
+from robustparse.errors import InputError, check_least, located
 from robustparse.grammars import (
     NEXT_FORM,
     Language,
@@ -182,11 +182,8 @@ class SemanticParser(Model):
     ) -> None:
         """Refuse utterances and forms of a file that the parser could not learn, by its lines."""
         super().check_readable(examples, path, punctuation)
-        try:
+        with located(path):
             self.gold_columns(examples, punctuation)
-        except InputError as error:
-            error.path = str(path)
-            raise
 
     def gold_columns(
         self, examples: Sequence[Example], punctuation: PunctuationPolicy
@@ -198,11 +195,8 @@ class SemanticParser(Model):
         """
         found = []
         for example in examples:
-            try:
+            with located(line=example.id + 1):
                 found.append(self.columns_of_all(example.gold))
-            except InputError as error:
-                error.line = example.id + 1
-                raise
         return {name: _column([one[name] for one in found]) for name in self.columns}
 
     def restricted_gold(
