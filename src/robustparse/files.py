@@ -201,6 +201,16 @@ def folder_digest(path: Path) -> str:
     return whole.hexdigest()
 
 
+def path_digest(path: Path) -> str:
+    """SHA-256 of a file's content, or of a folder's as by `folder_digest`.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    # No pipe or device is read: what is read of one is gone, or has no end.
+    return file_digest(path) if path.is_file() else folder_digest(path)
+
+
 def make_folder(path: Path) -> Path:
     """Create an output folder and make sure that it can be written to.
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from robustparse.data.datamodule import SAMPLE
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError
-from robustparse.files import file_digest, folder_digest
+from robustparse.files import path_digest
 from robustparse.models.base import Model
 from robustparse.models.load import Decoder, load
 from robustparse.models.scores import Mean
@@ -52,6 +52,5 @@ def system_name(path: str) -> str:
 
 def digest(path: str) -> str:
     """SHA-256 of a file or folder; the sample and data that are not on this machine have none."""
-    if path == SAMPLE or not Path(path).exists():
-        return ""
-    return folder_digest(Path(path)) if Path(path).is_dir() else file_digest(Path(path))
+    known = path != SAMPLE and Path(path).exists()
+    return path_digest(Path(path)) if known else ""

@@ -4,7 +4,6 @@ Perplexity before and after (Wang et al. 2021, Table 3; Yoo et al. 2020), the si
 words to those they replaced, and of whole sentences (Jin et al. 2020, Table 3).
 """
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -22,7 +21,7 @@ from robustparse.errors import InputError
 from robustparse.evaluation.breakdown import NOT_MEASURED
 from robustparse.evaluation.lines import EXAMPLES, SUMMARY, Pair, read_pairs, read_summary
 from robustparse.evaluation.tally import WHEN
-from robustparse.files import read_json, write_text
+from robustparse.files import file_digest, read_json, write_text
 
 QUALITY = "quality.json"
 _TEXTS_AT_ONCE = 256
@@ -69,7 +68,7 @@ def measure(
         measures[name] = taken()
         kept = {name: measures[name] for name in NOT_MEASURED if name in measures}
         versions = {"robustparse": __version__}
-        quality = {"examples": _digest(folder), **kept, "versions": versions}
+        quality = {"examples": file_digest(folder / EXAMPLES), **kept, "versions": versions}
         write_text(folder / QUALITY, json.dumps(quality, indent=2) + "\n")
         written = {**summary, **NOT_MEASURED, **in_summary(measures)}
         write_text(folder / SUMMARY, json.dumps(written, indent=2) + "\n")
@@ -162,7 +161,7 @@ def _held(folder: Path) -> Measures:
         return {}
     remedy = "delete the file"
     held = read_json(path, dict, remedy)
-    if held.get("examples") != _digest(folder):
+    if held.get("examples") != file_digest(folder / EXAMPLES):
         return {}
     measures = {name: held[name] for name in NOT_MEASURED if name in held}
     try:
@@ -170,7 +169,3 @@ def _held(folder: Path) -> Measures:
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(f"not what `measure` writes: {error}", path=path, remedy=remedy) from None
     return measures
-
-
-def _digest(folder: Path) -> str:
-    return hashlib.sha256((folder / EXAMPLES).read_bytes()).hexdigest()

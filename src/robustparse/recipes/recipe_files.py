@@ -13,7 +13,7 @@ from pydoc import locate
 from typing import Any, get_args, get_type_hints
 
 from robustparse.errors import InputError
-from robustparse.files import file_digest, folder_digest
+from robustparse.files import path_digest
 from robustparse.trust import PACKAGE
 
 
@@ -81,7 +81,7 @@ def _is_text(hint: Any) -> bool:
 
 def _digest(path: Path) -> str:
     try:
-        return file_digest(path) if path.is_file() else folder_digest(path)
+        return path_digest(path)
     except OSError as error:
         raise InputError(
             f"the recipe names it, and it cannot be read ({error.strerror})", path=path
