@@ -27,10 +27,10 @@ from robustparse.evaluation.lines import EXAMPLES, RUN, SCORES, SUMMARY, pair_of
 from robustparse.models.checkpoint import read_checkpoint
 from robustparse.recipes.recipe import Recipe
 from robustparse.reports.folders import CURVES, read_folder
-from robustparse.reports.tables.evaluated import read_evaluated
+from robustparse.reports.tables.evaluated import read_scores
 from robustparse.reports.tables.heat_map import FILE as TRANSFER
 from robustparse.reports.tables.heat_map import read_heat_maps, short_names
-from robustparse.reports.tables.perturbed import MEASURES, read_scored
+from robustparse.reports.tables.pairs import MEASURES
 from robustparse.reports.training import read_metrics
 from robustparse.tasks.dependency import DependencyTask
 from robustparse.types import Example, Sentence
@@ -249,7 +249,7 @@ def _shown(cell: Value) -> tuple[str, str, str]:
 
 
 def _scored(path: Path) -> Value:
-    found = read_evaluated(path.parent, "a")
+    _, found = read_scores(path.parent, "a")
     return None if found is None else found.rows
 
 
@@ -262,7 +262,7 @@ def _plain_scored(content: bytes) -> Value:
 
 
 def _reworded(path: Path) -> Value:
-    found = read_scored(path.parent, "a")
+    found, _ = read_scores(path.parent, "a")
     return None if found is None else (found.rows, found.measures)
 
 

@@ -10,8 +10,8 @@ from report_pages import Json, curves, example, parse, summary, write
 from robustparse.errors import InputError
 from robustparse.reports.export import export
 from robustparse.reports.page import build_report, read_contents
-from robustparse.reports.tables.evaluated import evaluated_tables
-from robustparse.reports.tables.perturbed import perturbed_tables, read_scored, summarize_perturbed
+from robustparse.reports.tables.evaluated import evaluated_tables, read_scores
+from robustparse.reports.tables.pairs import pair_scores, pairs_tables, summarize_pairs
 
 MEASURES = ("standard_accuracy", "perturbation_accuracy", "robust_accuracy")
 
@@ -51,8 +51,8 @@ def write_scores(folder: Path, found: Any) -> Path:
 
 def test_rows_of_both_systems_and_what_differs(tmp_path: Path) -> None:
     folders = [write_scores(tmp_path / "a", CLEAN), write_scores(tmp_path / "b", OTHER)]
-    systems = [read_scored(folder, folder.name) for folder in folders]
-    standard, perturbed, robust = perturbed_tables([each for each in systems if each])
+    systems = [read_scores(folder, folder.name)[0] for folder in folders]
+    standard, perturbed, robust = pairs_tables([each for each in systems if each])
     assert [table.title for table in (standard, perturbed, robust)] == [
         *("Standard accuracy", "Perturbation accuracy", "Robust accuracy"),
     ]
@@ -85,7 +85,7 @@ def test_scores_of_data_as_they_are_and_under_operations(tmp_path: Path) -> None
     both = write_scores(tmp_path / "both", {**CLEAN, **THREE, "perturbed": {"typos": THREE}})
     contents = build_report([parser, other, forms, both], tmp_path / "r.html")
     assert contents.unread == []
-    assert [one.name for one in contents.scored] == ["forms", "both"]
+    assert [one.name for one in contents.pairs] == ["forms", "both"]
     trees, of_forms = evaluated_tables(contents.evaluated)
     assert trees.heads == ("Scored", "UAS", "LAS")
     assert trees.rows == [
@@ -106,7 +106,7 @@ def test_beside_an_attack(tmp_path: Path) -> None:
     both = write(tmp_path / "both", summary(90, 80), [*map(example, range(4))], curves("both"))
     (both / "scores.json").write_text(json.dumps(CLEAN))
     plain = write_scores(tmp_path / "plain", {"task": "semantic", **THREE})
-    assert read_scored(plain, "plain") is None
+    assert read_scores(plain, "plain")[0] is None
     build_report([both, plain], tmp_path / "r.html")
     text = parse(tmp_path / "r.html").text
     assert "Perturbed texts" in text
@@ -153,9 +153,9 @@ def test_a_damaged_file_has_one_message(tmp_path: Path) -> None:
     ],
 )
 def test_what_perturbing_costs_is_said_where_both_scores_are_known(
-    tmp_path: Path, standard: float | None, perturbed: float | None, said: str
+    standard: float | None, perturbed: float | None, said: str
 ) -> None:
     found = scores(90.0, macro=one(30, standard, perturbed, None))
-    system = read_scored(write_scores(tmp_path / "a", found), "a")
+    system = pair_scores("a", found)
     assert system is not None
-    assert summarize_perturbed([system]).removeprefix("On average over operations, ") == said
+    assert summarize_pairs([system]).removeprefix("On average over operations, ") == said

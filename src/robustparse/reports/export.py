@@ -19,7 +19,7 @@ from robustparse.reports.plots import KINDS, Kind, Plot, picture
 from robustparse.reports.tables.details import ARROW, MISSING, Table, shown
 from robustparse.reports.tables.evaluated import evaluated_tables
 from robustparse.reports.tables.heat_map import HeatMap, heat_map_picture
-from robustparse.reports.tables.perturbed import perturbed_tables
+from robustparse.reports.tables.pairs import pairs_tables
 
 _LATEX = str.maketrans(
     {
@@ -106,7 +106,7 @@ def _tables(contents: Contents) -> Iterator[tuple[str, Table]]:
         for section in part.sections:
             for table in section.tables:
                 yield of + section.title, table
-    for table in perturbed_tables(contents.scored) if contents.scored else ():
+    for table in pairs_tables(contents.pairs) if contents.pairs else ():
         yield f"{table.label} {table.title}", table
     for table in evaluated_tables(contents.evaluated):
         yield table.label, table

@@ -42,15 +42,10 @@ from robustparse.reports.folders import (
 from robustparse.reports.plots import EPOCH, Plot, draw_plot
 from robustparse.reports.summary import comparable, summarize
 from robustparse.reports.tables.details import MISSING, Section, compared, details, shown
-from robustparse.reports.tables.evaluated import Evaluated, evaluated_tables, read_evaluated
+from robustparse.reports.tables.evaluated import Evaluated, evaluated_tables, read_scores
 from robustparse.reports.tables.heat_map import FILE as TRANSFER
 from robustparse.reports.tables.heat_map import HeatMap, read_heat_maps
-from robustparse.reports.tables.perturbed import (
-    Scored,
-    perturbed_section,
-    read_scored,
-    summarize_perturbed,
-)
+from robustparse.reports.tables.pairs import PairScores, pairs_section, summarize_pairs
 from robustparse.reports.tables.recipes import recipes
 from robustparse.reports.training import FILE as METRICS
 from robustparse.reports.training import read_training
@@ -67,7 +62,7 @@ class Contents:
         systems: attacked ones; the first of each task is the one compared with.
         runs: plots of training runs.
         heat_maps: of transfers.
-        scored: systems scored on perturbed texts.
+        pairs: systems scored on perturbed texts.
         evaluated: systems scored otherwise.
         differences: of the first systems, as `compare` computed them.
         unread: what could not be read of the folders, and is left out.
@@ -76,7 +71,7 @@ class Contents:
     systems: Sequence[AttackFolder]
     runs: Sequence[NamedPlots] = ()
     heat_maps: Sequence[HeatMap] = ()
-    scored: Sequence[Scored] = ()
+    pairs: Sequence[PairScores] = ()
     evaluated: Sequence[Evaluated] = ()
     differences: Sequence[Difference] = ()
     unread: Sequence[str] = ()
@@ -90,7 +85,7 @@ class Contents:
     @property
     def names(self) -> list[str]:
         """The names of systems and runs, each once."""
-        every = [*(one.name for one in self.systems), *(one.name for one in self.scored)]
+        every = [*(one.name for one in self.systems), *(one.name for one in self.pairs)]
         every += [*(one.name for one in self.evaluated), *(name for name, _ in self.runs)]
         return list(dict.fromkeys(every))
 
@@ -133,7 +128,7 @@ def read_contents(
     if not folders:
         raise InputError("no folders given", expected="one at least that `attack` or `fit` wrote")
     systems, runs, heat_maps = [], [], []
-    scored: list[Scored] = []
+    pairs: list[PairScores] = []
     evaluated: list[Evaluated] = []
     unread: list[InputError] = []
     for folder, name in zip(folders, names or names_of(folders), strict=True):
@@ -144,8 +139,9 @@ def read_contents(
                 heat_maps += read_heat_maps(folder)
         if scores:
             with noting(unread):
-                scored += filter(None, [read_scored(folder, name)])
-                evaluated += filter(None, [read_evaluated(folder, name)])
+                reworded, others = read_scores(folder, name)
+                pairs += filter(None, [reworded])
+                evaluated += filter(None, [others])
         attacked = (folder / SUMMARY).exists() or (folder / EXAMPLES).exists()
         # Where something else is, no attack need be there too.
         if attacked or not (trained or transferred or scores):
@@ -154,11 +150,11 @@ def read_contents(
             with noting(unread):
                 runs.append((name, read_training(folder, name)))
     known = [system for system in systems if system is not None]
-    if unread and not (known or runs or heat_maps or scored or evaluated):
+    if unread and not (known or runs or heat_maps or pairs or evaluated):
         raise unread[0]
     with noting(unread):
         known = with_budget_curves(known)
-    parts = (known, runs, heat_maps, scored, evaluated, differences)
+    parts = (known, runs, heat_maps, pairs, evaluated, differences)
     return Contents(*parts, [str(error) for error in unread])
 
 
@@ -198,8 +194,8 @@ def render_report(contents: Contents) -> str:
         parts=[_part(part) for part in contents.parts],
         plots=[(plot, _points(plot)) for plot in contents.plots],
         heat_maps=contents.heat_maps,
-        perturbed=perturbed_section(contents.scored) if contents.scored else None,
-        perturbed_lead=summarize_perturbed(contents.scored),
+        pairs=pairs_section(contents.pairs) if contents.pairs else None,
+        pairs_lead=summarize_pairs(contents.pairs),
         evaluated=evaluated_tables(contents.evaluated),
         browser=browse(contents.systems),
         unread=contents.unread,

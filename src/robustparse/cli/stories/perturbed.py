@@ -32,12 +32,8 @@ from robustparse.perturbations.perturbation import Perturbation, plain_name
 from robustparse.perturbations.synonyms import WordSubstitution
 from robustparse.randomness import mixed_seed
 from robustparse.reports.page import build_report
-from robustparse.reports.tables.perturbed import (
-    Scored,
-    perturbed_tables,
-    read_scored,
-    summarize_perturbed,
-)
+from robustparse.reports.tables.evaluated import read_scores
+from robustparse.reports.tables.pairs import PairScores, pairs_tables, summarize_pairs
 from robustparse.tasks.task import Task
 from robustparse.types import Example
 
@@ -93,9 +89,10 @@ class PerturbationStory(NamedTuple):
         _score(other, pairs, seed)
         folders = [clean.parent, other.parent]
         build_report(folders, folder / "report.html")
-        found = [one for each in folders if (one := read_scored(each, each.name)) is not None]
+        scores = (read_scores(each, each.name)[0] for each in folders)
+        found = [one for one in scores if one is not None]
         console.print(_table(found, f"sample {subject.sample}, test split"))
-        console.print(summarize_perturbed(found))
+        console.print(summarize_pairs(found))
         console.print(f"Report: {folder / 'report.html'}")
 
     def _operations(self, seed: int) -> list[Perturbation]:
@@ -156,9 +153,9 @@ def _score(checkpoint: Path, pairs: Path, seed: int) -> None:
     write_scores(checkpoint.parent / SCORES, {**about, "n_sentences": len(test), **scores})
 
 
-def _table(systems: Sequence[Scored], title: str) -> Table:
+def _table(systems: Sequence[PairScores], title: str) -> Table:
     """Put the tables of the report below each other, the title of each above its rows."""
-    tables = perturbed_tables(systems)
+    tables = pairs_tables(systems)
     whole = Table(title=title, box=box.SIMPLE, collapse_padding=True, pad_edge=False)
     first, *others = tables[0].heads
     whole.add_column(first.lower(), overflow="fold")

@@ -5,15 +5,11 @@ The measures are those of Huang et al. (2021), see `evaluation.pairs`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from robustparse.evaluation.lines import SCORES
-from robustparse.files import as_written, read_json
 from robustparse.reports.folders import Json, number
 from robustparse.reports.tables.details import MISSING, Section, Table, shown
 from robustparse.tasks.task import named
 
-REMEDY = "give a folder that `robustparse evaluate --out` wrote, or run it again"
 STANDARD, PERTURBED = "standard_accuracy", "perturbation_accuracy"
 MEASURES = {
     STANDARD: "Standard accuracy",
@@ -27,7 +23,7 @@ Values = dict[str, float | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class PairScores:
     """What one system scores.
 
     Args:
@@ -42,18 +38,8 @@ class Scored:
     measures: dict[str, Values]
 
 
-def read_scored(folder: Path, name: str) -> Scored | None:
-    """Read the scores on perturbed texts of a folder; None where none were computed.
-
-    Raises:
-        InputError: there is no ``scores.json``, or it is not as `evaluate` writes it.
-    """
-    found = read_json(folder / SCORES, dict, REMEDY)
-    with as_written(folder / SCORES, "evaluate"):
-        return _scored(name, found)
-
-
-def _scored(name: str, found: Json) -> Scored | None:
+def pair_scores(name: str, found: Json) -> PairScores | None:
+    """Take a system's scores on perturbed texts from ``scores.json``; None where there are none."""
     files = found.get("perturbed_files")
     if not files:
         return None
@@ -64,20 +50,20 @@ def _scored(name: str, found: Json) -> Scored | None:
     }
     whole = {WHOLE: number(found[named(found["task"]).headline])}
     measures[STANDARD] = whole | measures[STANDARD]
-    return Scored(name, rows, measures)
+    return PairScores(name, rows, measures)
 
 
-def perturbed_section(systems: Sequence[Scored]) -> Section:
+def pairs_section(systems: Sequence[PairScores]) -> Section:
     """Make the section about perturbed texts: a table a measure, a row an operation.
 
     All but the first system also have a column of differences to the first, where both were scored
     on as many texts.
     """
-    return Section("Perturbed texts", "perturbed", perturbed_tables(systems))
+    return Section("Perturbed texts", "pairs", pairs_tables(systems))
 
 
-def perturbed_tables(systems: Sequence[Scored]) -> list[Table]:
-    """Make the tables of `perturbed_section`, one for each measure that any system has."""
+def pairs_tables(systems: Sequence[PairScores]) -> list[Table]:
+    """Make the tables of `pairs_section`, one for each measure that any system has."""
     return [
         _table(systems, measure, title)
         for measure, title in MEASURES.items()
@@ -85,7 +71,7 @@ def perturbed_tables(systems: Sequence[Scored]) -> list[Table]:
     ]
 
 
-def _table(systems: Sequence[Scored], measure: str, title: str) -> Table:
+def _table(systems: Sequence[PairScores], measure: str, title: str) -> Table:
     first, *others = systems
     differences = ["Difference"] if len(others) == 1 else [f"{one.name}\nmore" for one in others]
     operations = dict.fromkeys(name for one in systems for name in one.measures[measure])
@@ -98,21 +84,21 @@ def _table(systems: Sequence[Scored], measure: str, title: str) -> Table:
     return Table("Perturbed texts", heads, rows, title)
 
 
-def _called(operation: str, systems: Sequence[Scored]) -> str:
+def _called(operation: str, systems: Sequence[PairScores]) -> str:
     """Return an operation's name with the number of its texts, if that is the same for all."""
     count, *more = {one.rows.get(operation) for one in systems}
     known = count is not None and not more and operation != MACRO
     return f"{operation} ({count})" if known else operation
 
 
-def _difference(first: Scored, other: Scored, measure: str, operation: str) -> str:
+def _difference(first: PairScores, other: PairScores, measure: str, operation: str) -> str:
     before, after = (one.measures[measure].get(operation) for one in (first, other))
     if None in (before, after) or first.rows.get(operation) != other.rows.get(operation):
         return MISSING
     return f"{(after or 0.0) - (before or 0.0):+.1f}"
 
 
-def summarize_perturbed(systems: Sequence[Scored]) -> str:
+def summarize_pairs(systems: Sequence[PairScores]) -> str:
     """Write what perturbing the texts costs each system, a mean of operations; empty if unknown."""
     costs = [
         f"“{one.name}” {before - after:.1f} points ({before:.1f} to {after:.1f})"
