@@ -116,11 +116,11 @@ def test_masks_are_the_actions_that_some_tree_continues_with():
 def test_parents_and_their_steps():
     known = language_named("lambda")
     derivation = Derivation(known.grammar)
-    assert (derivation.parent, derivation.parent_step) == (None, -1)
+    assert derivation.parent_step == -1
     seen = []
     for action in actions_of(known.to_ast(known.read("( and ( a $0 ) ( b c0 ) )"))):
-        parent = derivation.parent
-        seen.append((parent and parent.name, derivation.parent_step, derivation.field.name))
+        parent = derivation.open_nodes[-1].constructor.name if derivation.open_nodes else None
+        seen.append((parent, derivation.parent_step, derivation.field.name))
         derivation = derivation.apply(action)
     apply, last = "Apply", "arguments"
     assert seen == [

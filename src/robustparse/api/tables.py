@@ -1,6 +1,6 @@
 """The tables that commands print, and notebooks without pictures."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from io import StringIO
 from typing import Any
 
@@ -10,13 +10,6 @@ from rich.table import Table
 
 from robustparse.evaluation.tally import WHEN
 from robustparse.metrics import score_name
-
-Value = Callable[[Mapping[str, Any]], float | None]
-
-COLUMNS: tuple[tuple[str, Value], ...] = (
-    ("edits", lambda s: s["edits_per_sentence"]),
-    ("queries", lambda s: s["queries_per_sentence"]["charged"]),
-)
 
 
 def summary_table(summaries: Mapping[str, Mapping[str, Any]], title: str = "") -> Table:
@@ -34,10 +27,10 @@ def summary_table(summaries: Mapping[str, Mapping[str, Any]], title: str = "") -
             **scores,
             "success": summary["success_rate"],
             **{f"strict {score_name(score)}": value for score, value in strict},
-            **{column: value(summary) for column, value in COLUMNS},
+            "edits": summary["edits_per_sentence"],
+            "queries": summary["queries_per_sentence"]["charged"],
         }
-    # Headings stand on two lines, so that the table fits into 80 columns.
-    table = _table(rows, title, "\n", 1)
+    table = _table(rows, 1, title)
     skipped = {name: summary.get("n_skipped", 0) for name, summary in summaries.items()}
     notes = []
     if any(skipped.values()):
@@ -49,13 +42,13 @@ def summary_table(summaries: Mapping[str, Mapping[str, Any]], title: str = "") -
     return table
 
 
-def score_table(scores: Mapping[str, Mapping[str, float | None]], title: str = "") -> Table:
+def score_table(scores: Mapping[str, Mapping[str, float | None]]) -> Table:
     """One row a system, its scores in percent."""
     rows = {
         name: {score_name(score): value for score, value in values.items()}
         for name, values in scores.items()
     }
-    return _table(rows, title, "\n", 2)
+    return _table(rows, 2)
 
 
 def pairs_table(perturbed_files: Mapping[str, Mapping[str, Any]], worst_case: float) -> Table:
@@ -71,20 +64,19 @@ def pairs_table(perturbed_files: Mapping[str, Mapping[str, Any]], worst_case: fl
         f"{name}, {one['rows']} rows": {column: one[field] for column, field in columns.items()}
         for name, one in perturbed_files.items()
     }
-    table = _table(rows, "", "\n", 2)
+    table = _table(rows, 2)
     table.columns[0].header = "operation"
     table.caption = f"all perturbed texts of an original right: {worst_case:.2f} % of originals"
     return table
 
 
-def _table(
-    rows: Mapping[str, Mapping[str, float | None]], title: str, blank: str, digits: int
-) -> Table:
+def _table(rows: Mapping[str, Mapping[str, float | None]], digits: int, title: str = "") -> Table:
     table = Table(title=title or None, box=box.SIMPLE, collapse_padding=True, pad_edge=False)
     table.add_column("system", overflow="fold")
     columns = list(dict.fromkeys(column for row in rows.values() for column in row))
     for column in columns:
-        table.add_column(column.replace(" ", blank), justify="right", no_wrap=True)
+        # One word a line, so that the table fits into 80 columns.
+        table.add_column(column.replace(" ", "\n"), justify="right", no_wrap=True)
     for name, row in rows.items():
         table.add_row(name, *(shown(row.get(column), digits) for column in columns))
     return table

@@ -67,13 +67,11 @@ class Derivation:
         return self.tree is not None
 
     @property
-    def parent(self) -> Constructor | None:
-        """The constructor whose field is filled; None at the root and when finished."""
-        return self.open_nodes[-1].constructor if self.open_nodes else None
-
-    @property
     def parent_step(self) -> int:
-        """The step at which `parent` was applied, from 0; -1 if there is none."""
+        """The step that applied the constructor whose field is filled, from 0.
+
+        -1 at the root and when finished.
+        """
         return self.open_nodes[-1].step if self.open_nodes else -1
 
     @property
