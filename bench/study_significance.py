@@ -7,17 +7,21 @@ The first table compares each finished row with the first one under the same rec
 difference in points with a 95 % interval of the paired bootstrap, and in brackets the p-value of
 the paired permutation test after Holm's correction for all differences of the table. The second
 one is about rows that were trained from several seeds, in one folder or in several: the mean over
-the seeds with Student's 95 % interval. Both go by the study's last score (LAS, accuracy); *fooled*
-are the sentences of which it falls.
+the seeds with Student's 95 % interval (Student 1908), which holds for a way of training, as an
+interval over sentences holds for a trained system. Both go by the study's last score (LAS,
+accuracy); *fooled* are the sentences of which it falls.
 """
 
 import argparse
 import json
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from robustparse.evaluation.comparison import MEASURES, Tested, compare_counts
-from robustparse.evaluation.significance import Interval, mean_over_seeds
+from robustparse.evaluation.significance import Interval
 from robustparse.tasks import task as tasks
 from studies import STUDIES
 from study_cells import Columns, budget, counts, shown, text
@@ -100,6 +104,42 @@ def means(group: Sequence[Figures]) -> dict[str, Interval]:
         fooled = one.fooled()
         found.append((clean, attacked, clean - attacked, 100 * sum(fooled) / len(fooled)))
     return dict(zip(MEASURES, map(mean_over_seeds, zip(*found, strict=True)), strict=True))
+
+
+def mean_over_seeds(values: Sequence[float], *, level: float = 0.95) -> Interval:
+    """Estimate the mean score of systems that differ only by their seed, by Student's interval.
+
+    Args:
+        values: a score of each system, two at least. With two, the 95 % interval reaches 6.4 times
+            their distance to either side.
+        level: probability inside the interval.
+
+    Raises:
+        ValueError: there are fewer than two values, or the level is not in (0, 1).
+    """
+    if len(values) < 2 or not 0 < level < 1:
+        raise ValueError(f"expected two seeds or more and a level in (0, 1), got {values}, {level}")
+    mean, degrees = float(np.mean(values)), len(values) - 1
+    error = float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    lower, upper = 0.0, math.pi / 2
+    while lower < (angle := (lower + upper) / 2) < upper:
+        inside = _within(angle, degrees) < level
+        lower, upper = (angle, upper) if inside else (lower, angle)
+    reach = error * math.sqrt(degrees) * math.tan(lower)
+    return Interval(mean, mean - reach, mean + reach)
+
+
+def _within(angle: float, degrees: int) -> float:
+    """Compute the probability that Student's t lies within +-sqrt(degrees) tan(angle).
+
+    Abramowitz and Stegun (1964), 26.7.3 and 26.7.4.
+    """
+    sine, cosine, odd = math.sin(angle), math.cos(angle), degrees % 2
+    term, total = (cosine if odd else 1.0), 0.0
+    for power in range(odd, degrees - 1, 2):
+        total += term
+        term *= cosine**2 * (power + 1) / (power + 2)
+    return 2 / math.pi * (angle + sine * total) if odd else sine * total
 
 
 ATTACKED: Columns = {"attack": text("attack"), "budget %": budget}

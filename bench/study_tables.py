@@ -6,6 +6,7 @@ A table is a mapping from the heads of its columns to what they show of a row's 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from recovery import harm_left, won_back, won_back_beyond
 from robustparse.evaluation.significance import AttackedCounts
 from robustparse.tasks import task as tasks
 from study_cells import (
@@ -155,16 +156,16 @@ def references(rows: Sequence[Figures]) -> Columns:
     """
     free = {(row["row"], recipe(row), row["gamma"]): row for row in rows if demand(row) == "none"}
 
-    def harm_left(row: Figures) -> str:
+    def left(row: Figures) -> str:
         first = free.get((row["row"], recipe(row), row["gamma"]))
         if first is None or first is row or not comparable(row, first):
             return "-"
-        return shown(counts(row).kept(counts(first)))
+        return shown(harm_left(counts(row), counts(first)))
 
     return {
         **{"parser": text("title"), "attack": recipe, "demand": demand, "budget %": budget},
         **UAS_LAS,
-        **{**LOST, "harm left %": harm_left},
+        **{**LOST, "harm left %": left},
         **{"vetoed %": lambda row: vetoed(row).get("all", "-"), "vetoed % by class": by_class},
     }
 
@@ -295,7 +296,7 @@ def defenses(
         second = finished.get((control, row["attack"]))
         if second is None or row is second or not comparable(row, second):
             return "-"
-        return shown(counts(row).won_back_beyond(counts(first), counts(second)))
+        return shown(won_back_beyond(counts(row), counts(first), counts(second)))
 
     def trained(cell: Cell) -> Cell:
         return lambda row: "-" if row["row"] == clean else cell(row)
@@ -309,7 +310,7 @@ def defenses(
         "lost, over clean training": over(
             clean, lambda row, first: shown(counts(row).lost_beyond(counts(first)))
         ),
-        "won back %": over(clean, lambda row, first: shown(counts(row).won_back(counts(first)))),
+        "won back %": over(clean, lambda row, first: shown(won_back(counts(row), counts(first)))),
         "won back, over control": over(clean, over_control),
         **{"steps": trained(text("steps")), "minutes": trained(minutes)},
         "words/s, of the control's": over(control, relative_speed),

@@ -1,14 +1,17 @@
 """Tables of differences and of seeds, worked out by hand from made-up figures."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
 
 import study_significance
 import study_transfer
+from robustparse.evaluation.significance import Interval
 from study_figures import result
 from study_rows import Row, Study
+from study_significance import mean_over_seeds
 
 COUNTS = {
     "parser": ([9, 9, 9], [5, 5, 5]),
@@ -119,3 +122,33 @@ def test_transfer_is_between_the_models_of_finished_attacks(
     with pytest.raises(SystemExit):
         study_transfer.main()
     assert "no score ucm: choose from uas, las" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("count", "level", "quantile"),
+    [
+        (2, 0.95, 12.7062),
+        (3, 0.95, 4.3027),
+        (4, 0.99, 5.8409),
+        (5, 0.95, 2.7764),
+        (6, 0.90, 2.0150),
+        (31, 0.95, 2.0423),
+    ],
+)
+def test_seeds_by_the_printed_quantiles_of_students_distribution(
+    count: int, level: float, quantile: float
+) -> None:
+    values = [80.0 + seed**2 / count for seed in range(count)]
+    mean = sum(values) / count
+    variance = sum((value - mean) ** 2 for value in values) / (count - 1)
+    found = mean_over_seeds(values, level=level)
+    assert found.estimate == pytest.approx(mean)
+    assert found.upper - mean == pytest.approx(quantile * math.sqrt(variance / count), rel=1e-4)
+    assert mean - found.lower == pytest.approx(found.upper - mean)
+    assert mean_over_seeds([7.0] * count, level=level) == Interval(7.0, 7.0, 7.0)
+
+
+@pytest.mark.parametrize(("values", "level"), [([], 0.95), ([80.0], 0.95), ([80.0, 81.0], 1.0)])
+def test_one_seed_has_no_interval(values: list[float], level: float) -> None:
+    with pytest.raises(ValueError, match="two seeds"):
+        mean_over_seeds(values, level=level)

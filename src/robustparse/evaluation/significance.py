@@ -6,19 +6,9 @@ goes into the statistic; an interval lies between percentiles of its values. Sta
 the sentences only through their counts, so sentences with equal counts are drawn together and in a
 fixed order: neither the order of the sentences nor the packing of the draws changes a digit.
 
-The recovered share is (A_adv - A_clean) / (C_clean - A_clean): A_clean and C_clean are the clean
-model's scores under attack and without, A_adv is the defended model's score under attack. 100 %
-means that under attack the defended model scores what the clean one scores without.
-
-What a system loses to an attack is C - A. A defense is judged by both: the recovered share also
-counts what the defended model gains or loses without an attack, the difference of the two losses
-does not.
-
-An interval over sentences holds for the trained system. Where a system is trained from several
-seeds, Student's interval around their mean holds for its way of training (Student 1908).
+An interval holds for the trained system, not for its way of training.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -29,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 Scores: TypeAlias = NDArray[np.float64]
 Statistic: TypeAlias = Callable[[Scores], Scores]
 
+LEVEL = 0.95  # probability inside an interval
 CHUNK = 1_000  # draws held in memory at once
 
 
@@ -47,17 +38,6 @@ class Interval:
     upper: float
 
 
-def recovered_share(scores: Scores) -> Scores:
-    """Compute the share in percent from rows A_clean, C_clean, A_adv; NaN where nothing was lost.
-
-    A statistic of `paired_bootstrap`: how much of the clean model's loss a defense wins back.
-    """
-    a_clean, c_clean, a_adv = scores
-    lost = np.where(c_clean > a_clean, c_clean - a_clean, np.nan)
-    share: Scores = 100 * (a_adv - a_clean) / lost
-    return share
-
-
 def paired_bootstrap(
     statistic: Statistic,
     correct: Sequence[ArrayLike],
@@ -65,9 +45,8 @@ def paired_bootstrap(
     *,
     seed: int,
     draws: int = 10_000,
-    level: float = 0.95,
 ) -> Interval:
-    """Estimate a statistic of several systems' scores, and a percentile interval around it.
+    """Estimate a statistic of several systems' scores, and a 95 % percentile interval around it.
 
     Args:
         statistic: from scores in percent, shape `(systems, draws)`, to one value a draw, shape
@@ -77,7 +56,6 @@ def paired_bootstrap(
         counted: shape `(sentences,)`, counted parts, the same for all systems.
         seed: of the draws.
         draws: resampled corpora; 10,000 leaves a bound uncertain by about 2 % of the interval.
-        level: probability inside the interval.
 
     Returns:
         The estimate on the sentences as they are, and its bounds.
@@ -86,8 +64,8 @@ def paired_bootstrap(
         ValueError: counts are not integers in 0..counted of one shape, nothing is counted, or the
             statistic of the sentences as they are is undefined.
     """
-    if draws < 1 or not 0 < level < 1:
-        raise ValueError(f"draws must be >= 1 and level in (0, 1), got {draws} and {level}")
+    if draws < 1:
+        raise ValueError(f"draws must be >= 1, got {draws}")
     counts = _checked(correct, counted)
     kinds, multiplicity = np.unique(counts, axis=1, return_counts=True)
     estimate = float(statistic(_scores(kinds @ multiplicity[:, None]))[0])
@@ -97,7 +75,7 @@ def paired_bootstrap(
         )
     found = _draw(statistic, kinds, multiplicity, seed, draws)
     undefined = np.isnan(found)
-    rank = int((1 - level) / 2 * draws)
+    rank = int((1 - LEVEL) / 2 * draws)
     lower = np.sort(np.where(undefined, -np.inf, found))[rank]
     upper = np.sort(np.where(undefined, np.inf, found))[draws - 1 - rank]
     return Interval(estimate, float(lower), float(upper))
@@ -146,42 +124,6 @@ def holm(values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def mean_over_seeds(values: Sequence[float], *, level: float = 0.95) -> Interval:
-    """Estimate the mean score of systems that differ only by their seed, by Student's interval.
-
-    Args:
-        values: a score of each system, two at least. With two, the 95 % interval reaches 6.4 times
-            their distance to either side.
-        level: probability inside the interval.
-
-    Raises:
-        ValueError: there are fewer than two values, or the level is not in (0, 1).
-    """
-    if len(values) < 2 or not 0 < level < 1:
-        raise ValueError(f"expected two seeds or more and a level in (0, 1), got {values}, {level}")
-    mean, degrees = float(np.mean(values)), len(values) - 1
-    error = float(np.std(values, ddof=1)) / math.sqrt(len(values))
-    lower, upper = 0.0, math.pi / 2
-    while lower < (angle := (lower + upper) / 2) < upper:
-        inside = _within(angle, degrees) < level
-        lower, upper = (angle, upper) if inside else (lower, angle)
-    reach = error * math.sqrt(degrees) * math.tan(lower)
-    return Interval(mean, mean - reach, mean + reach)
-
-
-def _within(angle: float, degrees: int) -> float:
-    """Compute the probability that Student's t lies within +-sqrt(degrees) tan(angle).
-
-    Abramowitz and Stegun (1964), 26.7.3 and 26.7.4.
-    """
-    sine, cosine, odd = math.sin(angle), math.cos(angle), degrees % 2
-    term, total = (cosine if odd else 1.0), 0.0
-    for power in range(odd, degrees - 1, 2):
-        total += term
-        term *= cosine**2 * (power + 1) / (power + 2)
-    return 2 / math.pi * (angle + sine * total) if odd else sine * total
-
-
 @dataclass(frozen=True, slots=True)
 class AttackedCounts:
     """Correct parts of a system's answers to each sentence, before and after an attack.
@@ -211,7 +153,7 @@ class AttackedCounts:
             points: Scores = c - a
             return points
 
-        return self._estimate(lost, self.clean, self.attacked)
+        return self.estimate(lost, self.clean, self.attacked)
 
     def lost_beyond(self, first: "AttackedCounts") -> Interval:
         """Estimate how many points more than another system this one loses to the attack."""
@@ -222,7 +164,7 @@ class AttackedCounts:
             return points
 
         both = (first.clean, first.attacked, self.clean, self.attacked)
-        return self._estimate(difference, *both, others=(first,))
+        return self.estimate(difference, *both, others=(first,))
 
     def gained(self, first: "AttackedCounts") -> Interval:
         """Estimate how many points more than another system this one scores under attack."""
@@ -232,45 +174,19 @@ class AttackedCounts:
             points: Scores = a - a_first
             return points
 
-        return self._estimate(difference, first.attacked, self.attacked, others=(first,))
+        return self.estimate(difference, first.attacked, self.attacked, others=(first,))
 
-    def won_back(self, first: "AttackedCounts") -> Interval:
-        """Estimate the percentage of what the clean model loses that this one wins back.
-
-        Raises:
-            ValueError: the clean model loses nothing.
-        """
-        correct = (first.attacked, first.clean, self.attacked)
-        return self._estimate(recovered_share, *correct, others=(first,))
-
-    def kept(self, first: "AttackedCounts") -> Interval:
-        """Estimate the percentage of what a first attack takes that this one of the model takes.
-
-        Raises:
-            ValueError: the first attack takes nothing.
-        """
-
-        def kept(scores: Scores) -> Scores:
-            return 100 - recovered_share(scores)
-
-        correct = (first.attacked, first.clean, self.attacked)
-        return self._estimate(kept, *correct, others=(first,))
-
-    def won_back_beyond(self, first: "AttackedCounts", control: "AttackedCounts") -> Interval:
-        """Estimate how many points more than a control this model wins back; see `won_back`."""
-
-        def difference(scores: Scores) -> Scores:
-            return recovered_share(scores[[0, 1, 2]]) - recovered_share(scores[[0, 1, 3]])
-
-        correct = (first.attacked, first.clean, self.attacked, control.attacked)
-        return self._estimate(difference, *correct, others=(first, control))
-
-    def _estimate(
+    def estimate(
         self,
         statistic: Statistic,
         *correct: Sequence[int],
         others: Sequence["AttackedCounts"] = (),
     ) -> Interval:
+        """Estimate a statistic of this system's scores and others'; see `paired_bootstrap`.
+
+        Raises:
+            ValueError: the others were not scored on the same sentences.
+        """
         if any([*other.counted] != [*self.counted] for other in others):
             raise ValueError("the systems were not scored on the same sentences")
         return paired_bootstrap(statistic, correct, self.counted, seed=0)
