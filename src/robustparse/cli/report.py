@@ -49,12 +49,13 @@ def _table(names: Sequence[str], differences: Sequence[Difference]) -> Table:
     for name in ("score", "points", "95 %", "p", "Holm"):
         table.add_column(name, justify="left" if name == "score" else "right", no_wrap=True)
     for one in differences:
+        points = one.tested.points
         table.add_row(
             names[1 + one.system],
             f"{one.measure} {score_name(one.score)}",
-            f"{one.points.estimate:+.2f}",
-            f"{one.points.lower:+.2f} to {one.points.upper:+.2f}",
-            f"{one.p:.4f}",
-            f"{one.adjusted:.4f}",
+            f"{points.estimate:+.2f}",
+            f"{points.lower:+.2f} to {points.upper:+.2f}",
+            f"{one.tested.p:.4f}",
+            f"{one.tested.adjusted:.4f}",
         )
     return table

@@ -28,29 +28,6 @@ MEASURES = ("clean", "attacked", "lost", "fooled")
 
 
 @dataclass(frozen=True)
-class Difference:
-    """What a system differs in from the first one.
-
-    Args:
-        system: its place among the others, from 0.
-        measure: one of `MEASURES`.
-        score: that it is of, by its name.
-        first: the first system's, in percent.
-        points: the other's minus the first one's.
-        p: probability of such a difference, or a larger one, if systems did not differ.
-        adjusted: the same after Holm's correction for all differences that were computed.
-    """
-
-    system: int
-    measure: str
-    score: str
-    first: float
-    points: Interval
-    p: float
-    adjusted: float
-
-
-@dataclass(frozen=True)
 class Tested:
     """The difference of one score between two systems.
 
@@ -63,6 +40,25 @@ class Tested:
     points: Interval
     p: float
     adjusted: float
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What a system differs in from the first one.
+
+    Args:
+        system: its place among the others, from 0.
+        measure: one of `MEASURES`.
+        score: that it is of, by its name.
+        first: the first system's, in percent.
+        tested: the other's minus the first one's.
+    """
+
+    system: int
+    measure: str
+    score: str
+    first: float
+    tested: Tested
 
 
 def compare_counts(
@@ -141,15 +137,7 @@ def compare(folders: Sequence[Path]) -> list[Difference]:
     rows = [(place, *score) for place in range(len(others)) for score in scores]
     tested = compare_counts([(first.of(part), others[place].of(part)) for place, _, part in rows])
     return [
-        Difference(
-            place,
-            measure,
-            score,
-            _percent(first.of(part), measure),
-            one.points,
-            one.p,
-            one.adjusted,
-        )
+        Difference(place, measure, score, _percent(first.of(part), measure), one)
         for (place, score, part), found in zip(rows, tested, strict=True)
         for measure, one in found.items()
     ]

@@ -98,12 +98,13 @@ def compared(systems: Sequence[AttackFolder], differences: Sequence[Difference])
             [
                 f"{one.measure} {score_label(one.score)}",
                 f"{one.first:.2f}",
-                f"{one.points.estimate:+.2f} [{one.points.lower:+.2f}, {one.points.upper:+.2f}]",
-                f"{one.p:.4f}",
-                f"{one.adjusted:.4f}",
+                f"{points.estimate:+.2f} [{points.lower:+.2f}, {points.upper:+.2f}]",
+                f"{one.tested.p:.4f}",
+                f"{one.tested.adjusted:.4f}",
             ],
         )
         for one in differences
+        for points in [one.tested.points]
     ]
     title = f"Differences from {systems[0].name}"
     return [Section(title, "differences", [Table(title, DIFFERENCES, rows)])]
