@@ -137,7 +137,7 @@ class Tally:
 
     @staticmethod
     def names(task: Task) -> tuple[str, ...]:
-        """Name the sums, in a fixed order."""
+        """Name the sums, in an order in which processes may add them up."""
         answers = (f"{when}_{name}" for when in WHEN for name in task.sums)
         sentences = ("sentences", "words", "counted", *answers)
         return (*sentences, "skipped", "targeted", "success", "edits", "charged", "unique")
@@ -145,20 +145,20 @@ class Tally:
     def add(self, line: Line) -> None:
         """Add a sentence."""
         tried = not line["skipped"]
-        amounts = (
-            1,
-            len(line["tokens"]),
-            line["counted"],
-            *(line[when][name] for when in WHEN for name in self.task.sums),
-            int(not tried),
-            int(tried and line["targeted"]),
-            int(line["success"]),
-            len(line["edited"]),
-            line["queries"]["charged"] * tried,
-            line["queries"]["unique"] * tried,
-        )
-        for name, amount in zip(self.sums, amounts, strict=True):
-            self.sums[name] += amount
+        amounts = {
+            "sentences": 1,
+            "words": len(line["tokens"]),
+            "counted": line["counted"],
+            **{f"{when}_{name}": line[when][name] for when in WHEN for name in self.task.sums},
+            "skipped": not tried,
+            "targeted": tried and line["targeted"],
+            "success": line["success"],
+            "edits": len(line["edited"]),
+            "charged": line["queries"]["charged"] * tried,
+            "unique": line["queries"]["unique"] * tried,
+        }
+        for name in self.sums:
+            self.sums[name] += amounts[name]
 
     def scores(self) -> dict[str, Any]:
         """Compute the keys of ``summary.json`` that follow from the lines, rates in percent."""
