@@ -12,7 +12,7 @@ from robustparse.tagsets import PENN_TAGS, Tagset
 Mask = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
-Ids = NDArray[np.int32]  # rows and tags of a victim
+Ids = NDArray[np.int32]  # rows and marks of a victim
 States = NDArray[np.int16]  # of searches, (n, words)
 View = Literal["text", "joined"]  # what of a pair a constraint sees: the text, or both as one
 Heads = NDArray[np.int16]  # of parses, (n, words), 0 is ROOT

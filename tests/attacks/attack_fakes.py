@@ -36,8 +36,8 @@ class FakeVictim:
                 self.names.append(word)
         return np.array([self.rows[word] for word in words], dtype=np.int32)
 
-    def intern_tags(self, tags: Sequence[str]) -> NDArray[np.int32]:
-        return np.array([zlib.crc32(tag.encode()) % 1000 for tag in tags], dtype=np.int32)
+    def intern_marks(self, marks: Sequence[str]) -> NDArray[np.int32]:
+        return np.array([zlib.crc32(mark.encode()) % 1000 for mark in marks], dtype=np.int32)
 
     def name_ids(self, names: Sequence[str]) -> NDArray[np.int32]:
         known = {"dep": 0, "punct": 1}
@@ -53,9 +53,9 @@ class FakeVictim:
         ]
 
     def predict(
-        self, words: NDArray[np.int32], tags: NDArray[np.int32], lengths: NDArray[np.int32]
+        self, words: NDArray[np.int32], marks: NDArray[np.int32], lengths: NDArray[np.int32]
     ) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
-        assert words.shape == tags.shape == (len(lengths), lengths.max())
+        assert words.shape == marks.shape == (len(lengths), lengths.max())
         heads = np.full(words.shape, 99, dtype=np.int16)  # undefined beyond a text's length
         labels = np.full(words.shape, 99, dtype=np.int16)
         self.batches.append([])
@@ -105,7 +105,7 @@ class HashVictim(FakeVictim):
     def gradient(
         self,
         words: NDArray[np.int32],
-        tags: NDArray[np.int32],
+        marks: NDArray[np.int32],
         lengths: NDArray[np.int32],
         gold: Sequence[Any],
         loss: str,
@@ -187,7 +187,7 @@ class GradientVictim(TableVictim):
     def gradient(
         self,
         words: NDArray[np.int32],
-        tags: NDArray[np.int32],
+        marks: NDArray[np.int32],
         lengths: NDArray[np.int32],
         gold: Sequence[Any],
         loss: str,

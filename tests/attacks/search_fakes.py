@@ -43,9 +43,9 @@ class TableClassifier(FakeVictim):
         return np.array([("y", "n").index(name) for name in names], dtype=np.int32)
 
     def predict(
-        self, words: NDArray[np.int32], tags: NDArray[np.int32], lengths: NDArray[np.int32]
+        self, words: NDArray[np.int32], marks: NDArray[np.int32], lengths: NDArray[np.int32]
     ) -> tuple[NDArray[Any], ...]:
-        assert words.shape == tags.shape == (len(lengths), lengths.max())
+        assert words.shape == marks.shape == (len(lengths), lengths.max())
         texts = [
             " ".join(self.names[number] for number in row[:length])
             for row, length in zip(words.tolist(), lengths.tolist(), strict=True)
@@ -57,7 +57,7 @@ class TableClassifier(FakeVictim):
     def gradient(
         self,
         words: NDArray[np.int32],
-        tags: NDArray[np.int32],
+        marks: NDArray[np.int32],
         lengths: NDArray[np.int32],
         gold: Sequence[Any],
         loss: str,

@@ -45,7 +45,7 @@ class Probabilities(FakeVictim):
         return row / row.sum()
 
     def predict(
-        self, words: NDArray[np.int32], tags: NDArray[np.int32], lengths: NDArray[np.int32]
+        self, words: NDArray[np.int32], marks: NDArray[np.int32], lengths: NDArray[np.int32]
     ) -> tuple[NDArray[Any], ...]:
         texts = [
             [self.names[row] for row in some[:length]]

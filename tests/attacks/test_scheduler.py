@@ -67,11 +67,11 @@ def test_batches_hold_similar_lengths_within_the_limits(given: dict[str, int]) -
     class Watchful(HashVictim):
         batch_words = 16384 if given else 600
 
-        def predict(self, words, tags, lengths):
+        def predict(self, words, marks, lengths):
             padding = words.size - lengths.sum()
             assert len(lengths) == 1 or (words.size <= 600 and padding <= 600 // 16)
             assert len(lengths) <= 30
-            return super().predict(words, tags, lengths)
+            return super().predict(words, marks, lengths)
 
     statistics = Statistics()
     results = list(engine(**given, batch_queries=30).run(EXAMPLES, Watchful(), statistics))

@@ -27,7 +27,7 @@ def test_every_state_reads_as_its_words() -> None:
     ]
     states = np.array(list(product(*[[*form, DELETED] for form in forms])), dtype=np.int16)
     texts = texts_of([(problem, states)], victim.unknown)
-    tags = victim.intern_tags(["DT", "NN", "VB"]).tolist()
+    marks = victim.intern_marks(["DT", "NN", "VB"]).tolist()
     for row, state in enumerate(states.tolist()):
         kept = [at for at, code in enumerate(state) if code != DELETED]
         words = [forms[at][state[at]] for at in kept] or ["<unk>"]
@@ -35,7 +35,7 @@ def test_every_state_reads_as_its_words() -> None:
         assert [victim.names[number] for number in texts.words[row, :length]] == words
         assert not texts.words[row, length:].any()
         # The mark of a text without words is its first word's: of a pair it brings the premise.
-        assert texts.tags[row, :length].tolist() == [tags[at] for at in kept or [0]]
+        assert texts.marks[row, :length].tolist() == [marks[at] for at in kept or [0]]
     # Read together, states of sentences of other lengths are the same texts.
     (other,) = builder.build([example("b a b a b", "NN DT NN DT NN", number=1)])
     (longer,) = builder.extend([other], [np.array([1, 3])])
@@ -47,8 +47,8 @@ def test_every_state_reads_as_its_words() -> None:
         for row, length in zip(together.words.tolist(), together.lengths.tolist(), strict=True)
     ]
     assert names[:2] == names[-2:] == ["b y <unk> b", "b a b x b"]
-    kept = victim.intern_tags(["NN", "DT", "DT", "NN"]).tolist()
-    assert together.tags[0].tolist() == [*kept, 0]
+    kept = victim.intern_marks(["NN", "DT", "DT", "NN"]).tolist()
+    assert together.marks[0].tolist() == [*kept, 0]
     alone = together.words[2:-2, : texts.words.shape[1]]
     assert (alone == texts.words).all()
     assert (together.lengths[2:-2] == texts.lengths).all()
@@ -58,7 +58,7 @@ def test_expand_lists_one_change_each() -> None:
     problem = Problem(
         example=example("x y z", "NN NN NN"),
         original=np.array([5, 6, 7], dtype=np.int32),
-        tags=np.zeros(3, dtype=np.int32),
+        marks=np.zeros(3, dtype=np.int32),
         eligible=np.ones(3, dtype=np.bool_),
         ptr=np.array([0, 2, 2, 5]),
         rows=np.array([10, 11, 20, 21, 22], dtype=np.int32),

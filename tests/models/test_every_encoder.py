@@ -168,10 +168,10 @@ def test_attacks_see_the_same_parser(parser):
     words = [word for one in made for word in one.sentence.words]
     assert parser.encoder.words_of(parser.encoder.intern(words).tolist()) == words
     rows = victim.intern(words)
-    tags = victim.intern_tags([tag for one in made for tag in one.sentence.tags])
+    ids = victim.intern_marks([mark for one in made for mark in one.sentence.marks])
     shape, lengths = batch.words.shape, batch.lengths.numpy().astype(np.int32)
     texts, marks = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
-    texts[batch.mask.numpy()], marks[batch.mask.numpy()] = rows, tags
+    texts[batch.mask.numpy()], marks[batch.mask.numpy()] = rows, ids
     with victim.evaluating():
         predictions = victim.predict(texts, marks, lengths)
         unknown = np.where(texts > 0, victim.unknown, 0).astype(np.int32)

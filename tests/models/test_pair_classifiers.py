@@ -146,7 +146,7 @@ def test_a_victim_sees_hypotheses_only(model: PairClassifier) -> None:
     """Rows and gradients are of the hypothesis; the mark of each word brings its premise."""
     victim = ModelVictim([model])
     text = EXAMPLES[0].sentence
-    words, marks = victim.intern(text.words)[None], victim.intern_tags(text.marks)[None]
+    words, marks = victim.intern(text.words)[None], victim.intern_marks(text.marks)[None]
     lengths = np.array([len(text)], np.int32)
     with victim.evaluating():
         (found,) = victim.predict(words, marks, lengths)

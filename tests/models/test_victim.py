@@ -142,7 +142,7 @@ def test_words_tags_and_the_training_dictionary(parser):
     first, other, again = victim.intern(["cats", "Cats", "cats"]).tolist()
     assert first == again != other
     assert min(first, other) > victim.unknown
-    assert victim.intern_tags(["NN", "DT"]).shape == (2,)
+    assert victim.intern_marks(["NN", "DT"]).shape == (2,)
     assert victim.training_tags["xpos"] == {"cats": "NNS", "the": "DT"}
     assert list(victim.training_words) == list(victim.training_tags["xpos"])
 

@@ -53,7 +53,7 @@ class Asked:
         mask, shape = self.batch.mask.numpy(), self.batch.words.shape
         words, marks = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
         words[mask] = victim.intern([word for one in examples() for word in one.sentence.words])
-        marks[mask] = victim.intern_tags([tag for one in examples() for tag in one.sentence.tags])
+        marks[mask] = victim.intern_marks([tag for one in examples() for tag in one.sentence.tags])
         self.arguments = (words, marks, np.array(self.lengths, np.int32), gold)
 
     def score(self, parser: BiaffineParser, row: int, delta: torch.Tensor) -> float:

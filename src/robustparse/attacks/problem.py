@@ -28,7 +28,7 @@ class Problem:
     Args:
         example: the original sentence; random choices follow from (seed, its id).
         original: the victim's rows of the original words, `int32 (words,)`.
-        tags: the victim's ids of the original tags, `int32 (words,)`.
+        marks: the victim's ids of the original's marks, `int32 (words,)`.
         eligible: which words may be changed, `bool (words,)`.
         ptr: candidates proposed for word i are `ptr[i]:ptr[i + 1]`, `int64 (words + 1,)`.
         rows: the victim's rows of all candidates, `int32 (candidates,)`.
@@ -41,7 +41,7 @@ class Problem:
 
     example: Example
     original: Ids
-    tags: Ids
+    marks: Ids
     eligible: Mask
     ptr: Indices
     rows: Ids

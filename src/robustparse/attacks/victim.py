@@ -56,8 +56,8 @@ class Victim(Protocol):
     def intern(self, words: Sequence[str]) -> Ids:
         """Rows of the words, `(len(words),)`."""
 
-    def intern_tags(self, tags: Sequence[str]) -> Ids:
-        """Ids of marks (`Sentence.marks`), `(len(tags),)`: tags of the original sentence, or
+    def intern_marks(self, marks: Sequence[str]) -> Ids:
+        """Ids of marks (`Sentence.marks`), `(len(marks),)`: tags of the original sentence, or
         contexts.
         """
 
@@ -72,12 +72,12 @@ class Victim(Protocol):
             lengths: words of each text, `(n,)`.
         """
 
-    def predict(self, words: Ids, tags: Ids, lengths: Ids) -> Predictions:
+    def predict(self, words: Ids, marks: Ids, lengths: Ids) -> Predictions:
         """Read n texts in one forward pass.
 
         Args:
             words: rows, `(n, length)`, 0 beyond a text's length.
-            tags: tag ids, `(n, length)`, 0 beyond a text's length.
+            marks: ids of marks, `(n, length)`, 0 beyond a text's length.
             lengths: words of each text, `(n,)`.
 
         Returns:
@@ -145,17 +145,17 @@ class DifferentiableVictim(Victim, Protocol):
     def gradient(
         self,
         words: Ids,
-        tags: Ids,
+        marks: Ids,
         lengths: Ids,
         gold: Sequence[Any],
         loss: Loss,
         among: Sequence[Mask],
     ) -> tuple[Floats, Floats, Floats]:
-        """Gradients of n texts' losses towards the embeddings of their words, tags left out.
+        """Gradients of n texts' losses towards the embeddings of their words, marks left out.
 
         Args:
             words: rows, `(n, length)`, 0 beyond a text's length.
-            tags: tag ids, `(n, length)`.
+            marks: ids of marks, `(n, length)`.
             lengths: words of each text, `(n,)`.
             gold: what the goal compares the predictions with, one a text (`Goal.gold`).
             loss: which loss.

@@ -114,10 +114,10 @@ def _encoded(victim: AnsweringVictim, examples: Sequence[Example]) -> EncodedCor
     sentences = [example.sentence for example in examples]
     lengths = [len(sentence) for sentence in sentences]
     words = [word for sentence in sentences for word in sentence.words]
-    tags = [mark for sentence in sentences for mark in sentence.marks]
+    marks = [mark for sentence in sentences for mark in sentence.marks]
     return EncodedCorpus(
         ids=np.array([example.id for example in examples], np.int64),
         words=Column.of(lengths, victim.intern(words).astype(np.int64)),
-        marks=Column.of(lengths, victim.intern_tags(tags).astype(np.int64)),
+        marks=Column.of(lengths, victim.intern_marks(marks).astype(np.int64)),
         gold={},
     )

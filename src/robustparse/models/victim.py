@@ -105,9 +105,9 @@ class ModelVictim:
         """Return the victim's rows of words, ``(words,)``."""
         return self._words.intern(words)
 
-    def intern_tags(self, tags: Sequence[str]) -> Tokens:
-        """Return the victim's ids of tags, ``(tags,)``."""
-        return self._marks.intern(tags)
+    def intern_marks(self, marks: Sequence[str]) -> Tokens:
+        """Return the victim's ids of marks, ``(marks,)``."""
+        return self._marks.intern(marks)
 
     def name_ids(self, names: Sequence[str]) -> Tokens:
         """See ``Model.name_ids``, of the first model."""
@@ -131,17 +131,17 @@ class ModelVictim:
         held = self.model.vocabulary.held
         return np.array([word.lower() in held for word in words], dtype=np.bool_)
 
-    def predict(self, words: Tokens, tags: Tokens, lengths: Tokens) -> Predictions:
+    def predict(self, words: Tokens, marks: Tokens, lengths: Tokens) -> Predictions:
         """See ``Victim.predict``; one forward pass of each model."""
         members = range(len(self.models))
-        batches = [self._batch(member, words, tags, lengths, {}) for member in members]
+        batches = [self._batch(member, words, marks, lengths, {}) for member in members]
         states = [model(batch) for model, batch in zip(self.models, batches, strict=True)]
         return self.model.decode(self.models, states, batches)
 
     def gradient(
         self,
         words: Tokens,
-        tags: Tokens,
+        marks: Tokens,
         lengths: Tokens,
         gold: Sequence[Any],
         loss: str,
@@ -149,7 +149,7 @@ class ModelVictim:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """See ``DifferentiableVictim.gradient``; there is one model only."""
         model = self._only("gradients of")
-        batch = self._batch(0, words, tags, lengths, model.restricted_gold(gold, among))
+        batch = self._batch(0, words, marks, lengths, model.restricted_gold(gold, among))
         embedded = model.embed(batch).detach()
         # The backward pass of cuDNN's LSTM exists in training mode only.
         with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
@@ -227,7 +227,7 @@ class ModelVictim:
         self,
         member: int,
         words: Tokens,
-        tags: Tokens,
+        marks: Tokens,
         lengths: Tokens,
         gold: Mapping[str, NDArray[np.int64]],
     ) -> Batch:
@@ -235,20 +235,20 @@ class ModelVictim:
         parts = (
             np.arange(len(words)),
             self._words.of_member(member, words),
-            self._marks.of_member(member, tags),
+            self._marks.of_member(member, marks),
             lengths,
         )
-        ids, rows, marks, sizes = (torch.from_numpy(part.astype(np.int64)) for part in parts)
+        ids, rows, own, sizes = (torch.from_numpy(part.astype(np.int64)) for part in parts)
         columns = {name: torch.from_numpy(column) for name, column in gold.items()}
-        batch = Batch(ids, rows, marks, sizes, columns, weight=torch.tensor(1.0))
+        batch = Batch(ids, rows, own, sizes, columns, weight=torch.tensor(1.0))
         return batch.to(self.models[member].device)
 
 
 class _JointTable:
-    """One numbering of words or tags over several models.
+    """One numbering of words or marks over several models.
 
     Args:
-        interns: of each model, what gives the ids of words or tags.
+        interns: of each model, what gives the ids of words or marks.
         reserved: ids from 0 that mean the same in every model.
     """
 

@@ -98,12 +98,12 @@ class BlackBox(ABC):
                 self._words.append(word)
         return np.array([self._rows[word] for word in words], np.int32)
 
-    def intern_tags(self, tags: Sequence[str]) -> Ids:
+    def intern_marks(self, marks: Sequence[str]) -> Ids:
         """Return zeros, since a black box reads no tags; of pairs the number of each premise."""
         if not self.pairs:
-            return np.zeros(len(tags), np.int32)
+            return np.zeros(len(marks), np.int32)
         known = self._contexts
-        return np.array([known.setdefault(tag, len(known)) for tag in tags], np.int32)
+        return np.array([known.setdefault(mark, len(known)) for mark in marks], np.int32)
 
     def name_ids(self, names: Sequence[str]) -> Ids:
         """See ``Victim``."""
@@ -113,7 +113,7 @@ class BlackBox(ABC):
         """See ``Victim``."""
         return self._code.answers(predictions, lengths)
 
-    def predict(self, words: Ids, tags: Ids, lengths: Ids) -> Predictions:
+    def predict(self, words: Ids, marks: Ids, lengths: Ids) -> Predictions:
         """See ``Victim``; one call for at most ``batch_texts`` texts.
 
         Raises:
@@ -122,7 +122,7 @@ class BlackBox(ABC):
         sized = zip(words.tolist(), lengths.tolist(), strict=True)
         texts = [[self._words[row] for row in rows[:length]] for rows, length in sized]
         contexts = list(self._contexts)
-        asked = [contexts[number].split() for number in tags[:, 0].tolist()] if self.pairs else None
+        asked = [contexts[at].split() for at in marks[:, 0].tolist()] if self.pairs else None
         found: list[Any] = []
         for begin in range(0, len(texts), self.batch_texts):
             some = slice(begin, begin + self.batch_texts)

@@ -69,7 +69,7 @@ def _gradients(
     ]
     request = asked[0][1]
     at_words, vectors, norms = victim.gradient(
-        texts.words, texts.tags, texts.lengths, gold, request.loss, among
+        texts.words, texts.marks, texts.lengths, gold, request.loss, among
     )
     plain = [
         (at_words[row, :size], vectors[row, :size], norms[row, :size], embeddings)

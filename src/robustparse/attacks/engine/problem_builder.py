@@ -74,14 +74,14 @@ class ProblemBuilder:
         lengths = [len(example.sentence) for example in examples]
         ends = np.cumsum(lengths).tolist()
         originals = _rows(victim, list(chain.from_iterable(e.sentence.words for e in examples)))
-        tags = victim.intern_tags([mark for each in examples for mark in each.sentence.marks])
+        marks = victim.intern_marks([mark for each in examples for mark in each.sentence.marks])
         golds = self.goal.gold(examples, victim)
         once = any(one.once for one in self._on_sentences)
         return [
             Problem(
                 example=example,
                 original=originals[end - length : end],
-                tags=tags[end - length : end],
+                marks=marks[end - length : end],
                 eligible=eligible,
                 ptr=np.zeros(length + 1, dtype=np.int64),
                 rows=np.zeros(0, dtype=np.int32),

@@ -149,7 +149,7 @@ class Scheduler:
         """Make one forward pass; yield the predictions of each piece."""
         victim = self._builder.victim
         texts = texts_of([(one.problem, states) for one, states in batch], victim.unknown)
-        predictions = victim.predict(texts.words, texts.tags, texts.lengths)
+        predictions = victim.predict(texts.words, texts.marks, texts.lengths)
         closing = sum(run.length for run, _ in batch if run.closing)
         self._statistics.count_pass(texts.lengths, closing)
         at = 0

@@ -89,7 +89,7 @@ def victim_seconds_alone(victim: Victim, statistics: Statistics) -> float:
 
 
 def _full_batches(sample: list[Asked], victim: Victim) -> list[tuple[Ids, Ids, Ids]]:
-    """Words, tags `(n, length)` and lengths `(n,)` of each batch, longest first."""
+    """Words, marks `(n, length)` and lengths `(n,)` of each batch, longest first."""
     if not any(len(states) for _, states in sample):
         return []
     texts = texts_of(sample, victim.unknown)
@@ -98,6 +98,6 @@ def _full_batches(sample: list[Asked], victim: Victim) -> list[tuple[Ids, Ids, I
     while len(order):
         longest = texts.lengths[order[0]]
         rows, order = np.split(order, [max(1, victim.batch_words // longest)])
-        part = (texts.words[rows, :longest], texts.tags[rows, :longest], texts.lengths[rows])
+        part = (texts.words[rows, :longest], texts.marks[rows, :longest], texts.lengths[rows])
         batches.append(part)
     return batches

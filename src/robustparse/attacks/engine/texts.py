@@ -23,12 +23,12 @@ class Texts:
 
     Args:
         words: the victim's rows, `int32 (n, words)`, 0 beyond a text's length.
-        tags: the victim's tag ids, `int32 (n, words)`.
+        marks: the victim's ids of marks, `int32 (n, words)`.
         lengths: words of each text, `int32 (n,)`.
     """
 
     words: Ids
-    tags: Ids
+    marks: Ids
     lengths: Ids
 
 
@@ -45,8 +45,8 @@ def texts_of(parts: Sequence[Asked], unknown: int) -> Texts:
     widths = np.array([len(problem.original) for problem in problems])
     part = np.repeat(np.arange(len(parts)), [len(states) for _, states in parts])
     lengths = widths[part]
-    words, tags = _originals(problems, widths)
-    words, tags = words[part], tags[part]
+    words, marks = _originals(problems, widths)
+    words, marks = words[part], marks[part]
     # Few words of a state are changed: only they are looked up.
     flat = np.concatenate([states.ravel() for _, states in parts])
     changed = np.flatnonzero(flat)
@@ -59,24 +59,24 @@ def texts_of(parts: Sequence[Asked], unknown: int) -> Texts:
         kept = np.arange(words.shape[1]) < lengths[:, None]
         kept[row[deleted], column[deleted]] = False
         lengths = kept.sum(axis=1)
-        words, tags = _moved_up(words, kept, lengths), _moved_up(tags, kept, lengths)
+        words, marks = _moved_up(words, kept, lengths), _moved_up(marks, kept, lengths)
     empty = lengths == 0
     if empty.any():
-        tags[empty, 0] = np.array([problem.tags[0] for problem in problems])[part[empty]]
+        marks[empty, 0] = np.array([problem.marks[0] for problem in problems])[part[empty]]
         words[empty, 0] = unknown
         lengths = np.maximum(lengths, 1)
     longest = int(lengths.max())  # all texts may have lost words
-    return Texts(words[:, :longest], tags[:, :longest], lengths.astype(np.int32))
+    return Texts(words[:, :longest], marks[:, :longest], lengths.astype(np.int32))
 
 
 def _originals(problems: Sequence[Problem], widths: Indices) -> tuple[Ids, Ids]:
-    """Words and tags of the sentences as they are, `(problems, longest)`."""
+    """Words and marks of the sentences as they are, `(problems, longest)`."""
     words = np.zeros((len(problems), max(1, int(widths.max()))), dtype=np.int32)
-    tags = np.zeros_like(words)
+    marks = np.zeros_like(words)
     inside = np.arange(words.shape[1]) < widths[:, None]
     words[inside] = np.concatenate([problem.original for problem in problems])
-    tags[inside] = np.concatenate([problem.tags for problem in problems])
-    return words, tags
+    marks[inside] = np.concatenate([problem.marks for problem in problems])
+    return words, marks
 
 
 def _rows(
