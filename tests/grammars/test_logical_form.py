@@ -7,6 +7,8 @@ import pytest
 
 from robustparse.errors import InputError
 from robustparse.grammars import (
+    LambdaCalculus,
+    Prolog,
     Tree,
     canonical,
     exact_match,
@@ -237,3 +239,9 @@ def test_what_is_no_language_is_refused(name: str, key: str):
     assert error.value.key == key
     with pytest.raises(InputError):  # and makes no form wrong
         exact_match("a", "a", name)
+
+
+def test_a_language_of_a_users_own_is_not_taken_for_the_shipped_one_of_its_name():
+    for shipped, name in ((LambdaCalculus, "lambda"), (Prolog, "prolog")):
+        own = type(shipped.__name__, (shipped,), {"__module__": "mine"})()
+        assert (shipped().name, own.name) == (name, f"mine.{shipped.__name__}")

@@ -25,8 +25,8 @@ NEXT_FORM = "</s>"
 (Jia and Liang 2016, who write the token that ends an answer)."""
 
 _SHIPPED = {
-    "lambda": "robustparse.grammars.LambdaCalculus",
-    "prolog": "robustparse.grammars.Prolog",
+    "lambda": "robustparse.grammars.lambda_calculus.LambdaCalculus",
+    "prolog": "robustparse.grammars.prolog.Prolog",
 }
 
 
@@ -85,8 +85,7 @@ class Language(ABC):
     def name(self) -> str:
         """The name by which settings, records and checkpoints know the language."""
         path = f"{type(self).__module__}.{type(self).__qualname__}"
-        public = f"robustparse.grammars.{type(self).__name__}"
-        return {shipped: name for name, shipped in _SHIPPED.items()}.get(public, path)
+        return {shipped: name for name, shipped in _SHIPPED.items()}.get(path, path)
 
     @cached_property
     def grammar(self) -> Grammar:
