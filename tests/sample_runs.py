@@ -50,7 +50,7 @@ search: {class_path: robustparse.attacks.Zheng2020}
 
 def sentences(count: int, split: str = "train") -> list[Example]:
     """The first sentences of a split of the sample treebank."""
-    return getattr(sample_treebank(0), split)[:count]
+    return sample_treebank(0).split(split)[:count]
 
 
 def fitted(model: TrainedModel, data: list[Example]) -> TrainedModel:

@@ -19,7 +19,7 @@ from sample_runs import fitted
 
 def texts(count: int, split: str = "train") -> list[Example]:
     """The first texts of a split of the sample."""
-    return getattr(sample_reviews(0), split)[:count]
+    return sample_reviews(0).split(split)[:count]
 
 
 @lru_cache(maxsize=1)

@@ -246,3 +246,9 @@ def test_columns_of_texts_are_read_by_their_names(tmp_path):
 )
 def test_a_run_is_named_by_its_folder(path: str, name: str) -> None:
     assert system_name(path) == name
+
+
+@pytest.mark.parametrize("task", ["dependency", "classification", "semantic"])
+def test_a_split_that_there_is_not_is_refused(task: str) -> None:
+    with pytest.raises(InputError, match="split must be one of train, dev, test, got 'tset'"):
+        rp.sample(task, "tset")

@@ -123,7 +123,7 @@ def write_files(folder: Path) -> None:
         (folder / f"snli/{split}.tsv").write_text("".join(f"we were there\t{one}" for one in lines))
     (folder / "geo").mkdir()
     for split in ("train", "test"):
-        questions = getattr(sample_questions(0), split)[:60]
+        questions = sample_questions(0).split(split)[:60]
         lines = list(map(SemanticTask().write, questions))
         (folder / f"geo/{split}.tsv").write_text("".join(lines))
     (folder / "perturbed/geo").mkdir(parents=True)

@@ -82,9 +82,11 @@ def test_unparsed_files_need_no_gold_answers(tmp_path):
 
 def test_the_embedded_data_are_the_seeds(monkeypatch):
     for split in ("train", "dev", "test"):
-        assert TASK.sample(0, split) == getattr(sample_treebank(0), split)
-    monkeypatch.setattr(dependency, "sample_treebank", lambda seed: SimpleNamespace(dev=[seed]))
-    assert TASK.sample(4, "dev") == [4]
+        assert TASK.sample(0, split) == sample_treebank(0).split(split)
+    monkeypatch.setattr(
+        dependency, "sample_treebank", lambda seed: SimpleNamespace(split=lambda name: [seed, name])
+    )
+    assert TASK.sample(4, "dev") == [4, "dev"]
 
 
 def test_sums_and_scores_by_hand():

@@ -24,7 +24,7 @@ class TreebankDataModule(DataModule):
         """Return a split of the sample treebank that the seed gives."""
         from robustparse.data.sample.treebank import sample_treebank
 
-        return getattr(sample_treebank(self.seed), split)  # type: ignore[no-any-return]
+        return sample_treebank(self.seed).split(split)
 
     def find(self, folder: str, split: str) -> Path:
         """See ``find_split``."""

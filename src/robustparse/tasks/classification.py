@@ -47,8 +47,7 @@ class ClassificationTask(TextTask):
         """See `Task.sample`."""
         from robustparse.data.sample.reviews import sample_reviews
 
-        examples: list[Example] = getattr(sample_reviews(seed), split)
-        return examples
+        return sample_reviews(seed).split(split)
 
     def gold(self, text: str) -> str:
         """Return the label."""

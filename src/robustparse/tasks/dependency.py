@@ -60,8 +60,7 @@ class DependencyTask(Task):
 
     def sample(self, seed: int, split: str) -> list[Example]:
         """See `Task.sample`."""
-        examples: list[Example] = getattr(sample_treebank(seed), split)
-        return examples
+        return sample_treebank(seed).split(split)
 
     def ending(self, path: str | Path) -> str:
         """Return ``.conllx`` or ``.conllu``."""

@@ -62,8 +62,7 @@ class SemanticTask(TextTask):
         """See `Task.sample`."""
         from robustparse.data.sample.questions import sample_questions
 
-        examples: list[Example] = getattr(sample_questions(seed), split)
-        return examples
+        return sample_questions(seed).split(split)
 
     def surface(self, example: Example) -> Sentence:
         """Return the raw text where the data hold it."""

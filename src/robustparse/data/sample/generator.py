@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robustparse.data.sample.words import WordClass
+from robustparse.errors import check_choice
 from robustparse.types import Example
 
 SPLITS = {"train": 1400, "dev": 200, "test": 400}
@@ -99,6 +100,15 @@ class Sample:
                     examples.append(example)
             splits[split] = examples
         return cls(**splits)
+
+    def split(self, name: str) -> list[Example]:
+        """Return the examples of ``train``, ``dev`` or ``test``.
+
+        Raises:
+            InputError: there is no split of this name.
+        """
+        check_choice("split", name, SPLITS)
+        return {"train": self.train, "dev": self.dev, "test": self.test}[name]
 
 
 class Lexicon:
