@@ -104,3 +104,17 @@ def test_a_fraction_out_of_range(files, fraction):
     with pytest.raises(InputError) as caught:
         TreebankDataModule(**files, augmented_fraction=fraction)
     assert caught.value.key == "augmented_fraction"
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "allowed"),
+    [
+        ("augmented_unit", "words", "sentences, tokens"),
+        ("vocabulary_of", "dev", "train, merged"),
+        ("punctuation", "all", "none, penn, unicode, upos"),
+    ],
+)
+def test_a_value_that_a_setting_does_not_have(setting: str, value: str, allowed: str):
+    with pytest.raises(InputError) as caught:
+        TreebankDataModule("sample", **{setting: value})
+    assert str(caught.value) == f"data: {setting} must be one of {allowed}, got {value!r}"

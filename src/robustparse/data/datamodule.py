@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pytorch_lightning as pl
@@ -18,7 +18,7 @@ from torch import nn
 from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
 from robustparse.data.sampler import EvaluationLoader, TrainingLoader, forward_words
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import InputError, check_least, check_seed
+from robustparse.errors import InputError, check_choice, check_least, check_seed
 from robustparse.metrics import PunctuationPolicy
 from robustparse.types import Example
 
@@ -26,7 +26,7 @@ from robustparse.types import Example
 MAX_LENGTH = 250
 SAMPLE = "sample"  # stands for a path where the embedded sample is meant
 
-Source = Literal["train", "merged"]
+VocabularyOf = Literal["train", "merged"]
 
 log = logging.getLogger(__name__)
 warn = rank_zero_only(log.warning)  # not in every process
@@ -79,7 +79,7 @@ class DataModule(pl.LightningDataModule):
         seed: int = 0,
         augmented_fraction: float = 1.0,
         augmented_unit: FractionOf = "sentences",
-        vocabulary_of: Source = "train",
+        vocabulary_of: VocabularyOf = "train",
         allow_world_size_change: bool = False,
         batch_texts: int | None = None,
     ) -> None:
@@ -88,6 +88,9 @@ class DataModule(pl.LightningDataModule):
         check_least("data", batch_texts=batch_texts, max_length=max_length, min_count=min_count)
         check_seed("data: seed", seed)
         check_fraction("augmented_fraction", augmented_fraction)
+        check_choice("data: augmented_unit", augmented_unit, get_args(FractionOf))
+        check_choice("data: vocabulary_of", vocabulary_of, get_args(VocabularyOf))
+        check_choice("data: punctuation", punctuation, get_args(PunctuationPolicy))
         self.folder = folder
         self.files = {"train": train_file, "dev": dev_file, "test": test_file}
         self.augmented_files = augmented_files
