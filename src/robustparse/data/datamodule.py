@@ -2,7 +2,7 @@
 
 import hashlib
 import logging
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 warn = rank_zero_only(log.warning)  # not in every process
 
 
-class DataModule(pl.LightningDataModule):
+class DataModule(pl.LightningDataModule, ABC):
     """Splits of a corpus, perturbed copies, and the batches of both; subclasses read files.
 
     Args:

@@ -3,10 +3,11 @@
 Commands, evaluation, defenses, tracking and the report ask a task and know none by name.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ ANSWERS = ("gold", "clean", "attacked")
 """Of a line of ``examples.jsonl``: the gold answer, those before and after the attack."""
 
 
-class Task(Protocol):
+class Task(ABC):
     """One kind of answers.
 
     Attributes:
@@ -48,6 +49,7 @@ class Task(Protocol):
     multiline: bool
     legend: str
 
+    @abstractmethod
     def read(
         self,
         path: str | Path,
@@ -69,16 +71,16 @@ class Task(Protocol):
         Raises:
             InputError: names file and line of what cannot be used.
         """
-        ...
 
+    @abstractmethod
     def sample(self, seed: int, split: str) -> list[Example]:
         """Make the examples of a split (``train``, ``dev``, ``test``) of the embedded data."""
-        ...
 
+    @abstractmethod
     def ending(self, path: str | Path) -> str:
         """Return what a file made from this one ends in, its dot included."""
-        ...
 
+    @abstractmethod
     def write(
         self, example: Example, words: Sequence[str] | None = None, answer: Any = None
     ) -> str:
@@ -89,7 +91,6 @@ class Task(Protocol):
             words: other words, as many; the gold answer stays, unless another is given.
             answer: instead of the gold one.
         """
-        ...
 
     def surface(self, example: Example) -> Sentence:
         """Return the sentence that operations reword: by default the example's own."""
@@ -146,6 +147,7 @@ class Task(Protocol):
         found = f"answers of the task {self.name} cannot be joined"
         raise InputError(found, key="task", expected="semantic parsing")
 
+    @abstractmethod
     def check(
         self,
         examples: Sequence[Example],
@@ -164,8 +166,8 @@ class Task(Protocol):
         Raises:
             InputError: names file and line.
         """
-        ...
 
+    @abstractmethod
     def warnings(
         self,
         examples: Sequence[Example],
@@ -185,16 +187,16 @@ class Task(Protocol):
             training: the examples are trained on, not scored.
             most: lines that a warning lists at most; None lists all.
         """
-        ...
 
+    @abstractmethod
     def counted(self, sentence: Sentence, punctuation: PunctuationPolicy) -> NDArray[np.bool_]:
         """Find which parts of an answer enter the scores, ``(words,)``, or ``(1,)`` of one answer.
 
         Raises:
             InputError: the policy needs what the sentence lacks.
         """
-        ...
 
+    @abstractmethod
     def correct(self, answer: Any, example: Example, counted: NDArray[np.bool_]) -> dict[str, int]:
         """Count what is right in an answer; adding up the counts of examples, in any order, and
         `score` gives the scores of them all.
@@ -202,11 +204,10 @@ class Task(Protocol):
         Returns:
             ``counted``, `sums`, and what other scores need.
         """
-        ...
 
+    @abstractmethod
     def score(self, sums: Mapping[str, int]) -> dict[str, float | None]:
         """Compute the scores whose sums are there, in percent; None where nothing was counted."""
-        ...
 
     def gold(self, text: str) -> Any:
         """Return the gold answer that a column of a file holds.
@@ -217,18 +218,19 @@ class Task(Protocol):
         found = f"answers of the task {self.name} are not written in a column"
         raise InputError(found, expected="a task with one answer a text")
 
+    @abstractmethod
     def to_record(self, answer: Any) -> dict[str, Any]:
         """Return an answer as JSON, as a line of ``examples.jsonl`` holds it."""
-        ...
 
+    @abstractmethod
     def from_record(self, record: Record) -> Any:
         """Return the answer of a record, which may hold other keys too.
 
         Raises:
             InputError: it is no record of an answer.
         """
-        ...
 
+    @abstractmethod
     def draw(self, record: Record) -> str:
         """Draw the answers before and after an attack.
 
@@ -241,14 +243,13 @@ class Task(Protocol):
         Raises:
             InputError: see `from_record`.
         """
-        ...
 
+    @abstractmethod
     def difference(self, one: Any, other: Any, apart: Collection[int] = ()) -> int:
         """Count the parts in which two answers differ, those of the words ``apart`` left out.
 
         Words count from 0, and the answers are to as many.
         """
-        ...
 
     def answers(self, record: Record) -> list[Any]:
         """Return the `ANSWERS` of a line.
