@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
-from robustparse.models.encoders.word_table import SEPARATOR
+from robustparse.models.encoders.word_table import SEPARATOR, FormTable
 from robustparse.types import Sentence
 
 
@@ -138,6 +138,20 @@ class Encoder(nn.Module, ABC):
     def pretrained_parameters(self) -> list[nn.Parameter]:
         """Return the parameters that learn at the ``pretrained_learning_rate``."""
         return []
+
+
+class TableEncoder(Encoder):
+    """An encoder whose rows are those of a ``table`` of word forms, which ``build`` makes."""
+
+    table: FormTable
+
+    def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
+        """See ``Encoder.intern``."""
+        return self.table.intern(words)
+
+    def words_of(self, rows: Sequence[int]) -> list[str]:
+        """See ``Encoder.words_of``."""
+        return self.table.words_of(rows)
 
 
 def ends(states: Tensor, lengths: Tensor) -> Tensor:

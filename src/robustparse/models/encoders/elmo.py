@@ -53,6 +53,7 @@ class ELMoEncoder(PretrainedEncoder):
     """
 
     network: BiLM
+    table: "ByteTable"
 
     def __init__(
         self,
@@ -88,14 +89,6 @@ class ELMoEncoder(PretrainedEncoder):
         """Name other options."""
         same = saved.get("stored") == self.stored
         return [] if same else [f"the options of its language model (options: {self.options})"]
-
-    def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
-        """Return rows of the table of bytes."""
-        return self.table.intern(words)
-
-    def words_of(self, rows: Sequence[int]) -> list[str]:
-        """See ``Encoder.words_of``."""
-        return self.table.words_of(rows)
 
     def embed(self, words: Tensor, tags: Tensor) -> Tensor:
         """Spell each different word once; tags are not read."""

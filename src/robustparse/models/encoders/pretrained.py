@@ -6,12 +6,12 @@ from typing import Any, Self
 from torch import Tensor, nn
 
 from robustparse.errors import check_least, check_rates
-from robustparse.models.encoders.base import Encoder
+from robustparse.models.encoders.base import TableEncoder
 from robustparse.models.encoders.dropout import shared_dropout
 from robustparse.models.encoders.lstm import BiLSTM
 
 
-class PretrainedEncoder(Encoder):
+class PretrainedEncoder(TableEncoder):
     """A ``network`` that is tuned or stays as it is, and a BiLSTM over its vectors if asked for.
 
     Args:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_least, check_rates
-from robustparse.models.encoders.base import Encoder
+from robustparse.models.encoders.base import TableEncoder
 from robustparse.models.encoders.word_table import (
     PADDING,
     RESERVED,
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 _SPREAD = 0.25  # of random embeddings, uniform on both sides of 0 (Kim 2014)
 
 
-class WordEncoder(Encoder):
+class WordEncoder(TableEncoder):
     """What encoders share that know each word as a row of their own ``table`` and may read vectors.
 
     Args:
@@ -48,8 +48,6 @@ class WordEncoder(Encoder):
     Raises:
         InputError: ``max_vectors`` is below 1, or given without vectors.
     """
-
-    table: FormTable
 
     def __init__(
         self,
@@ -113,14 +111,6 @@ class WordEncoder(Encoder):
         """Name vectors of other words, or in another order."""
         same = saved.get("vector_words") == self.vector_words
         return [] if same else [f"the words of its vectors (vectors: {self.vectors})"]
-
-    def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
-        """See ``Encoder.intern``."""
-        return self.table.intern(words)
-
-    def words_of(self, rows: Sequence[int]) -> list[str]:
-        """See ``Encoder.words_of``."""
-        return self.table.words_of(rows)
 
 
 class WordEmbeddings(WordEncoder):

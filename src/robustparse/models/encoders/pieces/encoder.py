@@ -4,12 +4,10 @@ What a piece is, and how a network reads a batch of them, is a subclass's to say
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from robustparse.errors import InputError, check_choice
@@ -42,6 +40,7 @@ class PieceEncoder(PretrainedEncoder):
         InputError: a setting is out of range.
     """
 
+    table: PieceTable
     limit: int
 
     def __init__(
@@ -82,14 +81,6 @@ class PieceEncoder(PretrainedEncoder):
         """Name another tokenizer and another configuration."""
         names = differing(self.stored or {}, saved.get("stored") or {})
         return [f"its {name} (model: {self.model})" for name in names]
-
-    def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
-        """Return rows of the table of pieces."""
-        return self.table.intern(words)
-
-    def words_of(self, rows: Sequence[int]) -> list[str]:
-        """See ``Encoder.words_of``."""
-        return self.table.words_of(rows)
 
     def check(self, sentence: Sentence) -> None:
         """Refuse a sentence over the limit, unless a policy was chosen."""
