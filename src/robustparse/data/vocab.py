@@ -133,6 +133,10 @@ class Vocabulary:
         """Label -> id."""
         return {label: index for index, label in enumerate(self.labels)}
 
+    def places_of(self, labels: Iterable[str]) -> list[int]:
+        """Return the ids of known labels, such as those of another model in its order."""
+        return [self.label_ids[label] for label in labels]
+
 
 def _ranked(counts: Counter[str]) -> list[tuple[str, int]]:
     """By falling count, ties in alphabetical order, so that no ranking depends on reading order."""

@@ -6,7 +6,6 @@ other texts of a batch: ROOT is left out, and padding after a text is masked.
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +102,7 @@ class TextClassifier(Model):
         """Return the members' probabilities together, labels numbered as this classifier does."""
         found = []
         for one, scores in zip(members, states, strict=True):
-            order = _order(self.vocabulary.labels, one.vocabulary.labels)
+            order = one.vocabulary.places_of(self.vocabulary.labels)
             found.append(scores.detach().double()[:, order])
         return (mean_scores(found, self.mean).softmax(1).cpu().numpy(),)
 
@@ -144,12 +143,6 @@ class TextClassifier(Model):
         """Count right labels."""
         found = torch.from_numpy(predictions[0].argmax(1)).to(self.device)
         metric.update(found == batch.gold["label"][:, 0])
-
-
-@lru_cache
-def _order(labels: tuple[str, ...], of_member: tuple[str, ...]) -> list[int]:
-    """Return where a member of an ensemble has each label, ``(labels,)``."""
-    return [of_member.index(label) for label in labels]
 
 
 def maximum(states: Tensor, lengths: Tensor) -> Tensor:

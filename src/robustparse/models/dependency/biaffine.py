@@ -232,7 +232,7 @@ class BiaffineParser(DependencyParser):
         """Return a parser's scores of labels, ``(..., labels)``, in this one's order of labels."""
         if one is self:
             return scores
-        return scores[..., [one.vocabulary.label_ids[label] for label in self.vocabulary.labels]]
+        return scores[..., one.vocabulary.places_of(self.vocabulary.labels)]
 
 
 def _with_one(inputs: Tensor) -> Tensor:

@@ -366,8 +366,7 @@ class _Member:
     ) -> None:
         self.parser, self.encoding = parser, encoding
         self.state = (encoding.start[0][sentences], encoding.start[1][sentences])
-        ids = parser.vocabulary.label_ids
-        order = [ids[label] for label in first.vocabulary.labels]
+        order = parser.vocabulary.places_of(first.vocabulary.labels)
         self._order = None if parser is first else [*order, parser.pop_label]
 
     def step(self, tops: Tensor, siblings: Tensor, grandparents: Tensor) -> Tensor:

@@ -224,8 +224,7 @@ class _Member:
         self.parser, self.memory = parser, reading.memory
         hidden, cell, attended = (part[rows] for part in reading.start)
         self.state: State = (hidden, cell, attended)
-        ids = parser.vocabulary.label_ids
-        order = [ids[label] for label in first.vocabulary.labels]
+        order = parser.vocabulary.places_of(first.vocabulary.labels)
         extra = range(parser.end, parser.end + 3)
         self._ids = torch.tensor([*order, *extra], device=rows.device)
 

@@ -146,8 +146,8 @@ class LeafStepper(_Stepper):
         self._given_brackets = _padded(brackets, 0, device)[rows]
         self._no_leaves = _brackets(["", *labels], device) != 0
         self._encoded = [_encoded(one, sketches, device)[rows] for one in parsers]
-        ids = [one.vocabulary.label_ids for one in parsers]
-        numbers = [[0, *(1 + own[label] for label in labels)] for own in ids]
+        orders = [one.vocabulary.places_of(labels) for one in parsers]
+        numbers = [[0, *(1 + place for place in own)] for own in orders]
         self._numbers = [torch.tensor(one, device=device) for one in numbers]
         self.inputs = [one.leaves.weight[:1].expand(len(rows), -1) for one in parsers]
         self._texts = rows
