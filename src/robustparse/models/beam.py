@@ -4,7 +4,8 @@ A *stepper* knows the actions; the search keeps the best hypotheses of every tex
 model once for all texts whose answer is not yet certain. Greedy search is a beam of one.
 """
 
-from typing import Protocol, TypeVar
+from collections.abc import Sequence
+from typing import Generic, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -148,6 +149,51 @@ class _Beams:
     def keep(self, texts: Tensor) -> None:
         """Drop all texts but these."""
         self.total, self.ended = self.total[texts], self.ended[texts]
+
+
+class Member(Protocol):
+    """One model's part of the hypotheses that several models extend together."""
+
+    def select(self, rows: Tensor) -> None:
+        """Continue with the hypotheses of these rows, ``(texts * width,)``."""
+
+    def keep(self, texts: Tensor) -> None:
+        """Drop what belongs to texts, not to hypotheses, of all texts but these."""
+
+
+OneMember = TypeVar("OneMember", bound=Member)
+
+
+class JointStepper(Generic[OneMember]):
+    """What steppers share whose models choose each action together; see `Stepper`.
+
+    Args:
+        texts: how many.
+        width: hypotheses a text.
+        device: of all tensors.
+
+    Attributes:
+        members: one of each model.
+        texts: which text each hypothesis is of, among those that are left, ``(texts * width,)``.
+    """
+
+    members: Sequence[OneMember]
+
+    def __init__(self, texts: int, width: int, device: torch.device) -> None:
+        self.width = width
+        self.texts = torch.arange(texts, device=device).repeat_interleave(width)
+
+    def select(self, rows: Tensor) -> None:
+        """See `Stepper`."""
+        for one in self.members:
+            one.select(rows)
+
+    def keep(self, texts: Tensor) -> None:
+        """See `Stepper`."""
+        self.select(rows_of(texts, self.width))
+        self.texts = self.texts[: self.width * len(texts)]
+        for one in self.members:
+            one.keep(texts)
 
 
 def rows_of(texts: Tensor, width: int) -> Tensor:

@@ -20,7 +20,7 @@ from robustparse.data.batch import Batch, Column
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import check_least, check_rates
 from robustparse.metrics import PunctuationPolicy
-from robustparse.models.beam import beam_search, rows_of
+from robustparse.models.beam import JointStepper, beam_search
 from robustparse.models.dependency.biaffine import MLP, Biaffine
 from robustparse.models.dependency.parser import DependencyParser
 from robustparse.models.dependency.pointing import (
@@ -283,7 +283,7 @@ class StackPointerParser(DependencyParser):
         return single_precision(torch.einsum("ale,ae->al", self.rel_attn.left(rel_h), rel_d))
 
 
-class PointerStepper:
+class PointerStepper(JointStepper["_Member"]):
     """Extends trees by pointing, for `beam_search`; all parsers point together.
 
     Args:
@@ -300,13 +300,12 @@ class PointerStepper:
         encodings: Sequence[Encoding],
         lengths: Tensor,
     ) -> None:
-        self.width, self.mean = first.beam, first.mean
-        rows = lengths.repeat_interleave(self.width)
+        super().__init__(len(lengths), first.beam, lengths.device)
+        self.mean, rows = first.mean, lengths[self.texts]
         size = encodings[0].padded.shape[1]
         self.trees = PartialTrees(rows, size, first.order, first.single_root)
-        self.sentences = torch.arange(len(rows), device=rows.device) // self.width
         self.members = [
-            _Member(one, encoding, first, self.sentences)
+            _Member(one, encoding, first, self.texts)
             for one, encoding in zip(parsers, encodings, strict=True)
         ]
 
@@ -327,27 +326,19 @@ class PointerStepper:
 
     def select(self, rows: Tensor) -> None:
         """See `Stepper`."""
+        super().select(rows)
         self.trees.select(rows)
-        for one in self.members:
-            one.state = (one.state[0][rows], one.state[1][rows])
 
     def take(self, actions: Tensor) -> Tensor:
         """See `Stepper`; an arc gets its best label."""
         trees = self.trees
-        found = [one.labels(self.sentences, actions) for one in self.members]
+        found = [one.labels(self.texts, actions) for one in self.members]
         scores = mean_scores(found, self.mean).log_softmax(-1)
         best, labels = scores[:, :-1].max(1)
         added = torch.where(actions == trees.top, scores[:, -1], best)
         added = added.masked_fill(trees.finished, 0.0)
         trees.take(actions, labels)
         return added
-
-    def keep(self, texts: Tensor) -> None:
-        """See `Stepper`."""
-        self.select(rows_of(texts, self.width))
-        self.sentences = self.sentences[: len(texts) * self.width]
-        for one in self.members:
-            one.encoding = one.encoding.of(texts)
 
     def answer(self, row: int) -> tuple[Tensor, Tensor]:
         """Return heads and labels, each ``(1 + length,)``."""
@@ -395,3 +386,11 @@ class _Member:
         rel_h = parser.rel_mlp_h(self.state[0][:, None]).squeeze(1)
         found = parser._label_scores(rel_h, self.encoding.rel_d[sentences, positions])
         return found if self._order is None else found[:, self._order]
+
+    def select(self, rows: Tensor) -> None:
+        """See `Member`."""
+        self.state = (self.state[0][rows], self.state[1][rows])
+
+    def keep(self, texts: Tensor) -> None:
+        """See `Member`."""
+        self.encoding = self.encoding.of(texts)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from robustparse.grammars import Derivation, Node
-from robustparse.models.beam import rows_of
+from robustparse.models.beam import JointStepper
 from robustparse.models.scores import mean_scores
 from robustparse.models.semantic.actions import Frontier
 from robustparse.models.semantic.attention import Memory
@@ -38,7 +38,7 @@ class Reading:
         return Reading(self.memory.of(texts), self.start[texts], self.words[texts])
 
 
-class ActionStepper:
+class ActionStepper(JointStepper["_Member"]):
     """Extends derivations action by action, for `beam_search`; all parsers choose together.
 
     Args:
@@ -50,9 +50,8 @@ class ActionStepper:
     def __init__(
         self, first: "TranX", parsers: Sequence["TranX"], readings: Sequence[Reading]
     ) -> None:
-        self.first, self.width = first, first.beam
-        texts = torch.arange(len(readings[0].start), device=first.device)
-        rows = texts.repeat_interleave(self.width)
+        super().__init__(len(readings[0].start), first.beam, first.device)
+        self.first, rows = first, self.texts
         self.members = [
             _Member(one, reading, first, rows)
             for one, reading in zip(parsers, readings, strict=True)
@@ -62,7 +61,7 @@ class ActionStepper:
         words = readings[0].words
         known = torch.arange(first.numbers.unknown, device=rows.device)
         # The numbers of the actions that columns of scores stand for, [texts, columns].
-        self.texts, self.actions = rows, torch.cat([known.expand(len(words), -1), words], dim=1)
+        self.actions = torch.cat([known.expand(len(words), -1), words], dim=1)
         masks = first.numbers.masks.to(rows.device)
         # Where a token fits, so does a word that is copied.
         copied = first.numbers.for_tokens.to(rows.device)
@@ -89,11 +88,10 @@ class ActionStepper:
 
     def select(self, rows: Tensor) -> None:
         """See `Stepper`."""
+        super().select(rows)
         self.derivations = [self.derivations[row] for row in rows.tolist()]
         self.before, self.kinds = self.before[rows], self.kinds[rows]
         self.frontier = Frontier(*(column[rows] for column in self.frontier))
-        for one in self.members:
-            one.select(rows)
 
     def take(self, actions: Tensor) -> Tensor:
         """See `Stepper`; an action has no details, and 0 is that of a finished hypothesis.
@@ -115,10 +113,8 @@ class ActionStepper:
 
     def keep(self, texts: Tensor) -> None:
         """See `Stepper`."""
-        self.select(rows_of(texts, self.width))
-        self.texts, self.actions = self.texts[: len(self.before)], self.actions[texts]
-        for one in self.members:
-            one.reading = one.reading.of(texts)
+        super().keep(texts)
+        self.actions = self.actions[texts]
 
     def answer(self, row: int) -> Node | None:
         """Return the tree of a hypothesis; None of one that is not finished."""
@@ -160,8 +156,12 @@ class _Member:
         return self.parser.scores(attended, self.reading).flatten(0, 1)[:, self._numbers]
 
     def select(self, rows: Tensor) -> None:
-        """Continue with the hypotheses of these rows."""
+        """See `Member`."""
         hidden, cell, attended = self.state
         self.state = (hidden[rows], cell[rows], attended[rows])
         if self.history is not None:
             self.history.select(rows)
+
+    def keep(self, texts: Tensor) -> None:
+        """See `Member`."""
+        self.reading = self.reading.of(texts)

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import check_least, check_rates
-from robustparse.models.beam import beam_search, rows_of
+from robustparse.models.beam import JointStepper, beam_search
 from robustparse.models.encoders.base import Encoder, ends
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.optimization import Optimization
@@ -157,7 +157,7 @@ class Seq2Seq(SemanticParser):
         return forms, found.double().exp().cpu().numpy()
 
 
-class TokenStepper:
+class TokenStepper(JointStepper["_Member"]):
     """Extends forms token by token, for `beam_search`; all parsers choose together.
 
     Args:
@@ -169,15 +169,13 @@ class TokenStepper:
     def __init__(
         self, first: Seq2Seq, parsers: Sequence[Seq2Seq], readings: Sequence[Reading]
     ) -> None:
-        self.width, self.end, self.labels = first.beam, first.end, first.vocabulary.labels
-        self.mean = first.mean
-        texts = torch.arange(len(readings[0].start[0]), device=first.device)
-        rows = texts.repeat_interleave(self.width)
+        super().__init__(len(readings[0].start[0]), first.beam, first.device)
+        self.mean, self.end, self.labels = first.mean, first.end, first.vocabulary.labels
         self.members = [
-            _Member(one, reading, first, rows)
+            _Member(one, reading, first, self.texts)
             for one, reading in zip(parsers, readings, strict=True)
         ]
-        self.tokens = rows.new_full((len(rows), 1), self.end + 1)
+        self.tokens = self.texts.new_full((len(self.texts), 1), self.end + 1)
 
     @property
     def finished(self) -> Tensor:
@@ -195,21 +193,13 @@ class TokenStepper:
 
     def select(self, rows: Tensor) -> None:
         """See `Stepper`."""
+        super().select(rows)
         self.tokens = self.tokens[rows]
-        for one in self.members:
-            hidden, cell, attended = one.state
-            one.state = (hidden[rows], cell[rows], attended[rows])
 
     def take(self, actions: Tensor) -> Tensor:
         """See `Stepper`; a token has no details."""
         self.tokens = torch.cat([self.tokens, actions[:, None]], dim=1)
         return torch.zeros(len(actions), device=actions.device)
-
-    def keep(self, texts: Tensor) -> None:
-        """See `Stepper`."""
-        self.select(rows_of(texts, self.width))
-        for one in self.members:
-            one.memory = one.memory.of(texts)
 
     def answer(self, row: int) -> str:
         """Return the form of a hypothesis."""
@@ -233,3 +223,12 @@ class _Member:
         embedded = self.parser.tokens(self._ids[tokens])
         self.state = self.parser.step(embedded, self.state, self.memory)
         return self.parser.scores(self.state[2])[:, self._ids[:-2]]
+
+    def select(self, rows: Tensor) -> None:
+        """See `Member`."""
+        hidden, cell, attended = self.state
+        self.state = (hidden[rows], cell[rows], attended[rows])
+
+    def keep(self, texts: Tensor) -> None:
+        """See `Member`."""
+        self.memory = self.memory.of(texts)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from robustparse.grammars.sketches import CLOSE, Place
-from robustparse.models.beam import rows_of
+from robustparse.models.beam import JointStepper, rows_of
 from robustparse.models.scores import Mean, mean_scores
 from robustparse.models.semantic.history import History
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from robustparse.models.semantic.coarse2fine import BracketDecoder, Coarse2Fine, Reading
 
 
-class _Stepper:
+class _Stepper(JointStepper["_Decoding"]):
     """What both searches share; see `Stepper` for the methods.
 
     Args:
@@ -30,31 +30,23 @@ class _Stepper:
         decoders: Sequence["BracketDecoder"],
         readings: Sequence["Reading"],
     ) -> None:
-        self.first, self.width = first, first.beam
-        texts = torch.arange(len(readings[0].start[0]), device=first.device)
-        rows = texts.repeat_interleave(self.width)
-        self.chosen = rows.new_empty(len(rows), 0)
-        self.brackets = Brackets(rows)
+        super().__init__(len(readings[0].start[0]), first.beam, first.device)
+        self.first = first
+        self.chosen = self.texts.new_empty(len(self.texts), 0)
+        self.brackets = Brackets(self.texts)
         pairs = zip(decoders, readings, strict=True)
-        self.decoding = [_Decoding(*pair, rows) for pair in pairs]
+        self.members = [_Decoding(*pair, self.texts) for pair in pairs]
 
     def read(self, inputs: Sequence[Tensor]) -> list[Tensor]:
         """Read inputs ``(rows, input_dim)``, one a parser; return the scores of each."""
-        pairs = zip(self.decoding, inputs, strict=True)
+        pairs = zip(self.members, inputs, strict=True)
         return [one.step(own, self.brackets.innermost) for one, own in pairs]
 
     def select(self, rows: Tensor) -> None:
         """See `Stepper`."""
+        super().select(rows)
         self.chosen = self.chosen[rows]
         self.brackets.select(rows)
-        for one in self.decoding:
-            one.select(rows)
-
-    def keep(self, texts: Tensor) -> None:
-        """See `Stepper`."""
-        self.select(rows_of(texts, self.width))
-        for one in self.decoding:
-            one.memory = one.memory.of(texts)
 
 
 class SketchStepper(_Stepper):
@@ -134,8 +126,7 @@ class LeafStepper(_Stepper):
     ) -> None:
         super().__init__(first, [one.fine for one in parsers], readings)
         self.parsers, self.places, self.step = parsers, places, 0
-        device, labels = self.chosen.device, first.vocabulary.labels
-        rows = torch.arange(len(places), device=device).repeat_interleave(self.width)
+        device, labels, rows = self.chosen.device, first.vocabulary.labels, self.texts
         self._lengths = torch.tensor([len(one) for one in places], device=device)[rows]
         given = [[place.token is not None for place in one] for one in places]
         sources = [[place.source for place in one] for one in places]
@@ -150,7 +141,6 @@ class LeafStepper(_Stepper):
         numbers = [[0, *(1 + place for place in own)] for own in orders]
         self._numbers = [torch.tensor(one, device=device) for one in numbers]
         self.inputs = [one.leaves.weight[:1].expand(len(rows), -1) for one in parsers]
-        self._texts = rows
 
     @property
     def finished(self) -> Tensor:
@@ -189,14 +179,15 @@ class LeafStepper(_Stepper):
     def keep(self, texts: Tensor) -> None:
         """See `Stepper`."""
         super().keep(texts)
+        self.places = [self.places[text] for text in texts.tolist()]
         rows = rows_of(texts, self.width)
-        for name in ("_lengths", "_given", "_sources", "_given_brackets", "_texts"):
+        for name in ("_lengths", "_given", "_sources", "_given_brackets"):
             setattr(self, name, getattr(self, name)[rows])
         self._encoded = [one[rows] for one in self._encoded]
 
     def answer(self, row: int) -> list[str]:
         """Return the tokens of a form."""
-        places, labels = self.places[int(self._texts[row])], self.first.vocabulary.labels
+        places, labels = self.places[row // self.width], self.first.vocabulary.labels
         pairs = zip(places, self.chosen[row].tolist(), strict=False)
         return [place.token or labels[number - 1] for place, number in pairs]
 
@@ -247,9 +238,13 @@ class _Decoding:
         return self.decoder.scores(states.view(shape), opened, self.memory).flatten(0, 1)
 
     def select(self, rows: Tensor) -> None:
-        """Continue with the hypotheses of these rows."""
+        """See `Member`."""
         self.state = (self.state[0][:, rows], self.state[1][:, rows])
         self.history.select(rows)
+
+    def keep(self, texts: Tensor) -> None:
+        """See `Member`."""
+        self.memory = self.memory.of(texts)
 
 
 def _chosen(found: Sequence[Tensor], numbers: Sequence[Tensor], mean: Mean) -> Tensor:
