@@ -1,8 +1,8 @@
 """One base for every model: embed, forward, loss, decode, and the only training step.
 
 The *delta* is added to the embeddings after look-up and before dropout, one row a word or sub-word
-piece (what belongs to no word, as ROOT and padding, must get zeros). White-box attacks and gradient
-defenses use nothing else of a model's inside.
+piece (what belongs to no word, as ROOT and padding, must get zeros). Gradient defenses use nothing
+else of a model's inside; white-box attacks use `embed` and `read`, what comes before and after it.
 """
 
 from abc import ABC, abstractmethod
@@ -121,7 +121,7 @@ class Model(pl.LightningModule, ABC):
         """Make the layers above the encoder."""
 
     @abstractmethod
-    def score(self, embeddings: Tensor, batch: Batch) -> States:
+    def read(self, embeddings: Tensor, batch: Batch) -> States:
         """Return what ``forward`` does, of texts that embed so, ``(batch, units, dim)``."""
 
     @abstractmethod
@@ -190,7 +190,7 @@ class Model(pl.LightningModule, ABC):
     def forward(self, batch: Batch, delta: Tensor | None = None) -> States:
         """Read a batch, a delta ``(batch, units, dim)`` added to its embeddings."""
         embeddings = self.embed(batch)
-        return self.score(embeddings if delta is None else embeddings + delta, batch)
+        return self.read(embeddings if delta is None else embeddings + delta, batch)
 
     def zero_delta(self, batch: Batch) -> Tensor:
         """Return ``(batch, units, dim)`` zeros, of the embeddings' shape."""

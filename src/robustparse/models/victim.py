@@ -153,7 +153,7 @@ class ModelVictim:
         embedded = model.embed(batch).detach()
         # The backward pass of cuDNN's LSTM exists in training mode only.
         with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
-            states = model.score(embedded.requires_grad_(), batch)
+            states = model.read(embedded.requires_grad_(), batch)
             losses = (model.margin if loss == "margin" else model.loss)(states, batch)
             (gradient,) = torch.autograd.grad(losses.sum(), embedded)
         return tuple(map(_numpy, by_word(model, batch, gradient, embedded.detach())))  # type: ignore[return-value]

@@ -70,7 +70,7 @@ class TextClassifier(Model):
         """Make the linear layer."""
         self.output = nn.Linear(self.pooled_dim, len(vocabulary.labels))
 
-    def score(self, embeddings: Tensor, batch: Batch) -> Tensor:
+    def read(self, embeddings: Tensor, batch: Batch) -> Tensor:
         """``(batch, units, dim)`` -> scores of labels, ``(batch, labels)``."""
         vectors = self.vectors(embeddings, batch)
         scores: Tensor = self.output(nn.functional.dropout(vectors, self.dropout, self.training))

@@ -139,7 +139,7 @@ class BiaffineParser(DependencyParser):
         self.arc_attn = Biaffine(self.arc_dim, bias_y=False)
         self.rel_attn = Biaffine(self.label_dim, len(vocabulary.labels))
 
-    def score(self, embeddings: Tensor, batch: Batch) -> Scores:
+    def read(self, embeddings: Tensor, batch: Batch) -> Scores:
         """``(batch, units, dim)`` -> scores."""
         states = self.encoder(embeddings, batch.words, batch.lengths)
         # [batch, 1 + length, 1 + length]

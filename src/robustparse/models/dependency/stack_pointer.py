@@ -167,7 +167,7 @@ class StackPointerParser(DependencyParser):
 
     # Network
 
-    def score(self, embeddings: Tensor, batch: Batch) -> Encoding:
+    def read(self, embeddings: Tensor, batch: Batch) -> Encoding:
         """``(batch, units, dim)`` -> what the decoder looks at."""
         states = self.encoder(embeddings, batch.words, batch.lengths)
         cell = self.first_cell(ends(states, batch.lengths))

@@ -208,7 +208,7 @@ class Coarse2Fine(SemanticParser):
 
     # Network
 
-    def score(self, embeddings: Tensor, batch: Batch) -> Reading:
+    def read(self, embeddings: Tensor, batch: Batch) -> Reading:
         """``(batch, units, dim)`` -> what the decoders look at."""
         states = self.encoder(embeddings, batch.words, batch.lengths)
         cell = self.first_cell(ends(states, batch.lengths))

@@ -95,7 +95,7 @@ class Seq2Seq(SemanticParser):
         self.output = nn.Linear(self.hidden, self.end + 1, bias=False)
         self.reset_matrices()
 
-    def score(self, embeddings: Tensor, batch: Batch) -> Reading:
+    def read(self, embeddings: Tensor, batch: Batch) -> Reading:
         """``(batch, units, dim)`` -> what the decoder looks at."""
         states = self.encoder(embeddings, batch.words, batch.lengths)
         cell = self.first_cell(ends(states, batch.lengths))

@@ -150,7 +150,7 @@ class TranX(SemanticParser):
 
     # Network
 
-    def score(self, embeddings: Tensor, batch: Batch) -> Reading:
+    def read(self, embeddings: Tensor, batch: Batch) -> Reading:
         """``(batch, units, dim)`` -> what the decoder looks at."""
         states = self.encoder(embeddings, batch.words, batch.lengths)
         start = self.first_hidden(ends(states, batch.lengths)).tanh()
