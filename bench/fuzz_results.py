@@ -23,7 +23,7 @@ from robustparse.data.conllu import read_treebank
 from robustparse.evaluation import measure
 from robustparse.evaluation.attack_run.attack_folder import collect_into
 from robustparse.evaluation.attack_run.shards import Lines, Speed
-from robustparse.evaluation.lines import EXAMPLES, RUN, SCORES, SUMMARY, pair_of, read_lines
+from robustparse.evaluation.lines import EXAMPLES, RUN, SCORES, SUMMARY, each_line, pair_of
 from robustparse.models.checkpoint import read_checkpoint
 from robustparse.recipes.recipe import Recipe
 from robustparse.reports.folders import CURVES, read_folder
@@ -113,7 +113,7 @@ def _checkpoint(path: Path) -> Value:
 
 TASK = DependencyTask()
 ATTACK = Recipe.read(CONTRACT / "words.yaml").attack()
-LINES = {line["id"]: line for line in read_lines(CONTRACT / "attacked" / EXAMPLES)}
+LINES = {line["id"]: line for line in each_line(CONTRACT / "attacked" / EXAMPLES)}
 SETTINGS = json.loads((CONTRACT / "attacked" / RUN).read_text("utf-8"))
 
 
@@ -138,7 +138,7 @@ def _resumed(path: Path) -> Value:
 
 def _lines(path: Path) -> list[Value]:
     """Read what is known of each sentence; keys of another name are nobody's."""
-    return [{key: line.get(key) for key in LINES[line["id"]]} for line in read_lines(path)]
+    return [{key: line.get(key) for key in LINES[line["id"]]} for line in each_line(path)]
 
 
 def _plain_lines(content: bytes) -> Value:

@@ -7,7 +7,7 @@ from pathlib import Path
 from fuzz_readers import Reader, Value, rows_of
 from robustparse.data.utterances.forms import read_forms
 from robustparse.data.utterances.raw import raw_utterance
-from robustparse.evaluation.pairs import read_pairs
+from robustparse.evaluation.pairs import read_perturbed_pairs
 from robustparse.tasks.semantic import SemanticTask
 
 FORMS = (
@@ -58,7 +58,7 @@ def _plain_form(columns: Sequence[str]) -> Value:
 
 
 def _perturbed(path: Path) -> Value:
-    (pairs,) = read_pairs(path.parent, SemanticTask()).values()
+    (pairs,) = read_perturbed_pairs(path.parent, SemanticTask()).values()
     return [
         (pair.perturbed.sentence.words, pair.original.sentence.words, str(pair.original.gold))
         for pair in pairs

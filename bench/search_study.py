@@ -28,7 +28,7 @@ from robustparse.attacks import (
     LanguageModel,
     SentenceSimilarity,
 )
-from robustparse.evaluation.lines import EXAMPLES, read_lines
+from robustparse.evaluation.lines import EXAMPLES, each_line
 from robustparse.files import write_text
 from robustparse.randomness import stream
 from search_tables import Quality, Searched, beaten_by_all, tables
@@ -84,7 +84,7 @@ def searched(home: Path) -> dict[str, list[Searched]]:
                 success=line["success"],
                 queries=line["queries"]["charged"],
             )
-            for line in read_lines(home / name / EXAMPLES)
+            for line in each_line(home / name / EXAMPLES)
             if not line["skipped"]
         ]
         for name in finished

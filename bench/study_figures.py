@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from robustparse.evaluation.lines import read_lines
+from robustparse.evaluation.lines import each_line
 from robustparse.evaluation.measure import QUALITY
 from robustparse.files import make_folder, write_text
 from robustparse.tagsets import class_of
@@ -48,7 +48,7 @@ def keep(name: str, study: Study, row: Row, gamma: float | None, origin: Mapping
     attacked = study.attacked(row, gamma)
     summary = json.loads((attacked / "summary.json").read_text("utf-8"))
     run = json.loads((attacked / "run.json").read_text("utf-8"))
-    lines = read_lines(attacked / "examples.jsonl")
+    lines = list(each_line(attacked / "examples.jsonl"))
     static = static_folder(row, gamma) / "scores.json"
     scores = json.loads(static.read_text("utf-8")) if static.exists() else None
     task = tasks.named(row.task)

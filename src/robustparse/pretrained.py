@@ -31,7 +31,7 @@ from robustparse.errors import InputError, reason
 MASKED_LM, CAUSAL_LM = "masked language model", "causal language model"
 ENCODER, TRANSLATOR = "pretrained encoder", "translation model"
 
-Precision = Literal["float32", "bfloat16", "float64"]
+WeightPrecision = Literal["float32", "bfloat16", "float64"]
 Kind = Literal["masked", "causal"]
 
 _KINDS: dict[Kind | Literal["encoder"], tuple[Any, str]] = {
@@ -61,7 +61,7 @@ class LoadedModel:
         self,
         model: str,
         kind: Kind | Literal["encoder"],
-        precision: Precision,
+        precision: WeightPrecision,
         device: str,
         download: bool,
     ) -> None:

@@ -16,6 +16,7 @@ Ids = NDArray[np.int32]  # rows and marks of a victim
 States = NDArray[np.int16]  # of searches, (n, words)
 View = Literal["text", "joined"]  # what of a pair a constraint sees: the text, or both as one
 Heads = NDArray[np.int16]  # of parses, (n, words), 0 is ROOT
+Predictions = tuple[NDArray[Any], ...]  # of n texts, arrays of n rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import page_load
-from robustparse.evaluation.lines import read_lines
+from robustparse.evaluation.lines import each_line
 
 ATTACKED = Path(__file__).parents[1] / "contract" / "attacked"
 
@@ -21,7 +21,7 @@ def test_a_page_says_when_it_was_loaded(monkeypatch, capsys) -> None:
     monkeypatch.setattr(sys, "argv", ["page_load.py", str(ATTACKED), "--rounds", "2", "--json"])
     page_load.main()
     found = json.loads(capsys.readouterr().out.splitlines()[-1])
-    count = len(read_lines(ATTACKED / "examples.jsonl"))
+    count = len(list(each_line(ATTACKED / "examples.jsonl")))
     assert found["listed"].startswith(f"{count} of {count} examples")
     assert 0 < found["median_s"] <= found["longest_s"]
     assert found["bytes"] > 10_000

@@ -13,7 +13,7 @@ from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
-from robustparse.evaluation.lines import read_lines
+from robustparse.evaluation.lines import each_line
 from robustparse.evaluation.tally import Tally, result_lines
 from robustparse.models.load import load
 from robustparse.models.victim import ModelVictim, Precision
@@ -41,13 +41,13 @@ def expected_lines(
 def test_precision_is_the_victims(made, tmp_path):
     main(attack_arguments(made, tmp_path / "out", "--precision", "bf16-mixed"))
     expected = expected_lines(made, 0, "bf16-mixed")
-    assert read_lines(tmp_path / "out" / "examples.jsonl") == expected
+    assert list(each_line(tmp_path / "out" / "examples.jsonl")) == expected
     assert json.loads((tmp_path / "out" / "run.json").read_text())["precision"] == "bf16-mixed"
 
 
 def test_files_and_table_are_those_of_the_attack_run_by_itself(made, tmp_path, capsys):
     main(attack_arguments(made, tmp_path / "out", "--seed", 5))
-    lines = read_lines(tmp_path / "out" / "examples.jsonl")
+    lines = list(each_line(tmp_path / "out" / "examples.jsonl"))
     assert lines == expected_lines(made, 5)
     assert any(line["success"] for line in lines)
     found, tally = summary(tmp_path / "out"), Tally(DependencyTask())
@@ -85,7 +85,7 @@ def test_its_scores_are_those_of_evaluate(made, tmp_path):
 def test_options_over_the_recipe(made, tmp_path):
     options = ["--limit", 7, "--attack.search.init_args.gamma", 0.4]
     main(attack_arguments(made, tmp_path, *options))
-    assert read_lines(tmp_path / "examples.jsonl") == expected_lines(made, 0, gamma=0.4)[:7]
+    assert list(each_line(tmp_path / "examples.jsonl")) == expected_lines(made, 0, gamma=0.4)[:7]
     assert summary(tmp_path)["n_sentences"] == 7
     run = json.loads((tmp_path / "run.json").read_text())
     assert run["settings"]["init_args"]["search"]["init_args"]["gamma"] == 0.4
@@ -103,7 +103,7 @@ def test_the_seed_is_the_recipes_unless_given(made, tmp_path):
     ):
         out = tmp_path / name
         main(attack_arguments(made, out, *options))
-        assert read_lines(out / "examples.jsonl") == expected_lines(made, seed)
+        assert list(each_line(out / "examples.jsonl")) == expected_lines(made, seed)
         run = json.loads((out / "run.json").read_text())
         assert summary(out)["seed"] == run["seed"] == run["settings"]["init_args"]["seed"] == seed
 
@@ -117,7 +117,7 @@ def test_everything_in_one_configuration_file(made, tmp_path):
     main(["attack", "--config", str(tmp_path / "all.yaml")])
     found = summary(tmp_path / "out")
     assert (found["attack"], found["n_sentences"], found["seed"]) == ("zheng2020", 3, 1)
-    tokens = [line["tokens"] for line in read_lines(tmp_path / "out" / "examples.jsonl")]
+    tokens = [line["tokens"] for line in each_line(tmp_path / "out" / "examples.jsonl")]
     # The seed is that of the sample's grammar too.
     assert tokens != [list(example.sentence.words) for example in sentences(3, "test")]
 

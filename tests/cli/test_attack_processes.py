@@ -26,7 +26,7 @@ from robustparse.cli.main import main
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_run.ranks import Rank
 from robustparse.evaluation.attack_run.shards import shard
-from robustparse.evaluation.lines import held_lines, read_lines
+from robustparse.evaluation.lines import each_line, held_lines
 from robustparse.files import locked
 from sample_runs import SPEED, save_checkpoint, sentences, trained_parser, write_sample
 
@@ -91,7 +91,7 @@ def by_one_and_by_two(made: Path, folder: Path, recipe: str) -> list[dict[str, A
     for name in FILES:
         one, other = ((folder / run / name).read_bytes() for run in "12")
         assert one == other, name
-    return read_lines(folder / "2" / "examples.jsonl")
+    return list(each_line(folder / "2" / "examples.jsonl"))
 
 
 @pytest.fixture

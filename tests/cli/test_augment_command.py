@@ -12,7 +12,7 @@ from tiny_runs import fit, write_config
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.data.fractions import draw_fraction
-from robustparse.evaluation.lines import read_lines
+from robustparse.evaluation.lines import each_line
 from sample_runs import SPEED, sentences, write_sample
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -54,7 +54,7 @@ def test_copies_are_those_of_the_attack_with_gold_trees(made, tmp_path, capsys):
     captured = capsys.readouterr()
     assert table(captured.out) == shown
     assert path.read_bytes() == (tmp_path / "attacked" / "adversarial.conllu").read_bytes()
-    lines = read_lines(tmp_path / "attacked" / "examples.jsonl")
+    lines = list(each_line(tmp_path / "attacked" / "examples.jsonl"))
     for copy, original, line in zip(read_treebank(path), sentences(SENTENCES), lines, strict=True):
         assert copy.gold == original.gold
         assert copy.sentence.xpos == original.sentence.xpos
@@ -69,7 +69,7 @@ def test_only_what_changed_is_kept_unless_all_is(made, tmp_path):
     budget = ["--attack.search.init_args.harmless", "skip", "--attack.budget", 8]
     path = tmp_path / "copies.conllu"
     main(arguments(made, path, *budget))
-    lines = read_lines(tmp_path / "copies.attack" / "examples.jsonl")
+    lines = list(each_line(tmp_path / "copies.attack" / "examples.jsonl"))
     changed = [line["adversarial_tokens"] for line in lines if line["edited"]]
     assert 0 < len(changed) < SENTENCES
     assert [list(words) for words in words_of(path)] == changed
@@ -97,7 +97,7 @@ def test_a_share_of_the_sentences_is_attacked(made, tmp_path, option, unit):
     main(arguments(made, path, option, 0.5, "--seed", 2, "--keep", "all"))
     whole = sentences(SENTENCES)
     drawn = draw_fraction([len(example.sentence) for example in whole], 0.5, unit, 2)
-    lines = read_lines(tmp_path / "copies.attack" / "examples.jsonl")
+    lines = list(each_line(tmp_path / "copies.attack" / "examples.jsonl"))
     assert [line["id"] for line in lines] == drawn
     assert [len(words) for words in words_of(path)] == [len(whole[i].sentence) for i in drawn]
     found = summary(path)

@@ -16,8 +16,8 @@ from tiny_runs import fit, write_config
 from robustparse.cli.main import main
 from robustparse.data.sample.reviews import sample_reviews
 from robustparse.data.text_files import read_texts
-from robustparse.evaluation.lines import read_lines
-from robustparse.evaluation.pairs import Pair, pair_scores
+from robustparse.evaluation.lines import each_line
+from robustparse.evaluation.pairs import PerturbedPair, pair_scores
 from robustparse.models import ModelVictim
 from robustparse.models.load import load
 from robustparse.types import Example, Sentence
@@ -81,7 +81,7 @@ def test_every_command_takes_pairs(attacked: Path, capsys: pytest.CaptureFixture
     data, checkpoint = str(folder / "test.tsv"), str(folder / "run/last.ckpt")
     main(["evaluate", "--checkpoint", checkpoint, "--data", data])
     assert "accuracy" in capsys.readouterr().out
-    gold, lines = read_texts(data), read_lines(folder / "out/examples.jsonl")
+    gold, lines = read_texts(data), list(each_line(folder / "out/examples.jsonl"))
     assert sum(line["success"] for line in lines) > 5
     for line, example in zip(lines, gold, strict=True):
         assert line["context"] == list(example.sentence.context)
@@ -133,7 +133,9 @@ def test_a_hypothesis_of_two_premises_is_two_texts(folder: Path) -> None:
     both = [Sentence((*hypothesis,), context=(*premise.split(),)) for premise, _ in rows]
     answers = model.predict(both)
     other = next(at for at, answer in enumerate(answers) if answer != answers[0])
-    pairs = [Pair(*[Example(0, text, str(answers[0]))] * 2) for text in (both[0], both[other])]
+    pairs = [
+        PerturbedPair(*[Example(0, text, str(answers[0]))] * 2) for text in (both[0], both[other])
+    ]
     scores, worst = pair_scores(ModelVictim([model]), {"none": pairs})
     assert scores["none"].perturbation_accuracy == worst == 50.0
 
@@ -143,7 +145,7 @@ def test_an_attack_on_pairs_is_transferred_measured_and_judged_by_people(
 ) -> None:
     checkpoint = str(attacked / "run/last.ckpt")
     save_checkpoint(load(checkpoint), tmp_path / "same.ckpt")
-    lines = [line for line in read_lines(attacked / "out/examples.jsonl") if line["success"]]
+    lines = [line for line in each_line(attacked / "out/examples.jsonl") if line["success"]]
     main(["transfer", str(attacked / "out"), "--checkpoint", str(tmp_path / "same.ckpt")])
     assert "100.0" in capsys.readouterr().out  # its own successes
     words = {word.lower() for line in lines for word in line["tokens"] + line["adversarial_tokens"]}

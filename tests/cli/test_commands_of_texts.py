@@ -16,7 +16,7 @@ from tiny_runs import differences, fit, write_config
 from robustparse.cli.main import main
 from robustparse.data.sample.reviews import review_lexicon
 from robustparse.data.text_files import read_texts
-from robustparse.evaluation.lines import read_lines
+from robustparse.evaluation.lines import each_line
 from robustparse.models.load import load
 from robustparse.tracking.examples import example_rows
 from sample_runs import SPEED, save_checkpoint
@@ -139,7 +139,7 @@ def test_scores_of_the_attack_are_those_of_the_texts_it_wrote(made, tmp_path, ca
     assert summary["attacked"]["accuracy"] < summary["clean"]["accuracy"] - 20
     assert f"{scores['accuracy']:.2f}" in capsys.readouterr().out
     predicted = read_texts(tmp_path / "predictions.tsv")
-    lines = read_lines(made / "whole/examples.jsonl")
+    lines = list(each_line(made / "whole/examples.jsonl"))
     assert [one.gold for one in predicted] == [line["attacked"]["label"] for line in lines]
     for line, original in zip(lines, texts(24, "test"), strict=True):
         assert line["gold"] == {"label": original.gold}
@@ -150,7 +150,7 @@ def test_scores_of_the_attack_are_those_of_the_texts_it_wrote(made, tmp_path, ca
 def test_the_report_shows_both_texts_and_the_table_for_wandb_has_accuracies(made, tmp_path):
     main(["report", str(made / "whole"), "--out", str(tmp_path / "report.html")])
     page = (tmp_path / "report.html").read_text()
-    lines = [one for one in read_lines(made / "whole/examples.jsonl") if one["success"]]
+    lines = [one for one in each_line(made / "whole/examples.jsonl") if one["success"]]
     text = " ".join(re.sub("<[^>]*>", "", page).split())
     assert "Accuracy: texts with the right label" in text
     assert any(" ".join(line["adversarial_tokens"]) in text for line in lines)

@@ -16,7 +16,7 @@ from tiny_runs import fit, write_config
 
 from robustparse import errors
 from robustparse.cli.main import main
-from robustparse.evaluation.lines import read_lines
+from robustparse.evaluation.lines import each_line
 
 PARTS = "docs/reference/parts.md lists the classes"
 LEXICON = RECIPE.replace("TrainingWords", "Lexicon").replace("{sample: 5}", "{table: table.json}")
@@ -165,7 +165,7 @@ def test_a_wrong_recipe(recipe, says, made, tmp_path, capsys):
     error = mistake(capsys, *attack_by(made, tmp_path, recipe))
     assert re.search(says, error), error
     assert (PARTS in error) == (PARTS in says)
-    assert read_lines(tmp_path / "out" / "examples.jsonl") == []
+    assert list(each_line(tmp_path / "out" / "examples.jsonl")) == []
 
 
 def test_a_table_of_synonyms_that_is_none(made, tmp_path, capsys):
@@ -227,7 +227,7 @@ def test_an_attack_that_can_change_nothing(made, tmp_path, capsys):
         main(attack_by(made, tmp_path, constrained("AttackableTags", "{tags: [UH]}")))
     error = capsys.readouterr().err
     assert "no word of 12 sentences could be attacked (XPOS tags of the data: " in error
-    lines = read_lines(tmp_path / "out" / "examples.jsonl")
+    lines = list(each_line(tmp_path / "out" / "examples.jsonl"))
     assert [line["id"] for line in lines] == list(range(12))
     for line in lines:
         assert line["adversarial_tokens"] == line["tokens"]

@@ -15,7 +15,7 @@ from own_parts import MODULE, TITLES, block, write_module
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
-from robustparse.evaluation.lines import read_lines
+from robustparse.evaluation.lines import each_line
 from robustparse.grammars import Derivation, actions_of, language_named
 from robustparse.models.checkpoint import KEY, read_checkpoint
 from robustparse.trust import trust
@@ -52,7 +52,7 @@ def attack(made: Path, name: str, *more: str) -> list[str]:
 def attacked(made: Path, *titles: str) -> list[dict[str, Any]]:
     """The lines of an attack with some of the parts."""
     main([*attack(made, recipe(*titles)), "--trust", MODULE])
-    return read_lines(Path("out/examples.jsonl"))
+    return list(each_line(Path("out/examples.jsonl")))
 
 
 @pytest.mark.parametrize("title", TITLES)
@@ -67,8 +67,8 @@ def test_a_search(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert f"--trust {MODULE}" in mistake(capsys, *options)
     main([*options, "--trust", MODULE])
     main([*options, "--trust", MODULE, "--out", "one", "--attack.live", "1"])
-    lines = read_lines(Path("out/examples.jsonl"))
-    assert lines == read_lines(Path("one/examples.jsonl"))
+    lines = list(each_line(Path("out/examples.jsonl")))
+    assert lines == list(each_line(Path("one/examples.jsonl")))
     assert sum(bool(line["edited"]) for line in lines) > 3
     for line, example in zip(lines, read_treebank(made / "test.conllu"), strict=True):
         last = np.flatnonzero(AttackableTags().attackable(example))[-3:].tolist()
@@ -147,7 +147,7 @@ def test_a_victim(made: Path) -> None:
     at = options.index("--checkpoint")
     options = [*options[:at], *options[at + 2 :], "--trust", MODULE, "--victim.label", "x"]
     main(options)
-    lines = read_lines(Path("out/examples.jsonl"))
+    lines = list(each_line(Path("out/examples.jsonl")))
     assert {label for line in lines for label in line["clean"]["labels"]} == {"root", "x"}
     for line in lines:
         longest = max(map(len, line["adversarial_tokens"]))
@@ -191,7 +191,7 @@ def test_a_defense_and_an_encoder(made: Path, capsys: pytest.CaptureFixture[str]
     options = attack(made, recipe(), "--checkpoint", "run/last.ckpt", "--limit", "2")
     sys.modules.pop(MODULE)
     main([*options, "--trust", MODULE])
-    assert len(read_lines(Path("out/examples.jsonl"))) == 2
+    assert len(list(each_line(Path("out/examples.jsonl")))) == 2
 
 
 CALLS = (

@@ -17,7 +17,7 @@ from robustparse.cli.stories.attacked import AttackStory
 from robustparse.data.sample import generator, questions, reviews
 from robustparse.data.sample import treebank as sample
 from robustparse.data.utterances.forms import read_forms
-from robustparse.evaluation.lines import read_lines
+from robustparse.evaluation.lines import each_line
 from robustparse.models.load import load
 from robustparse.reports.tables.details import MISSING
 from sample_grammar import read
@@ -67,7 +67,7 @@ def test_every_value_printed_is_in_the_files(tmp_path: Path, capsys):
         figures.append(summary["queries_per_sentence"]["charged"])
         assert rows[name] == [f"{figure:.1f}" for figure in figures]
         assert summary["n_sentences"] == 40
-        lines = read_lines(folder / "examples.jsonl")
+        lines = list(each_line(folder / "examples.jsonl"))
         test = sample.sample_treebank(2).test
         for line in lines:  # the grammar still derives the gold tree of every changed sentence
             tree = read(line["adversarial_tokens"]).tree

@@ -10,7 +10,7 @@ from command_runs import mistake
 
 from robustparse.cli.main import main
 from robustparse.evaluation.attack_run.attack_folder import attack_into
-from robustparse.evaluation.lines import read_lines
+from robustparse.evaluation.lines import each_line
 from robustparse.models.victim import ModelVictim
 from robustparse.tasks.dependency import DependencyTask
 from sample_runs import lexicon_attack, sentences, trained_parser
@@ -144,7 +144,7 @@ def test_differences_are_told_with_how_sure_they_are(folders, tmp_path, capsys):
         for score in ("UAS", "LAS")
         for measure in ("clean", "attacked", "lost", "fooled")
     ]
-    both = [read_lines(folder / "examples.jsonl") for folder in folders]
+    both = [list(each_line(folder / "examples.jsonl")) for folder in folders]
     for measure, score, points, p, adjusted in rows:
         values = [one(measure, score.lower(), lines) for lines in both]
         assert float(points) == pytest.approx(values[1] - values[0], abs=0.011)

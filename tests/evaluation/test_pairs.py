@@ -9,7 +9,12 @@ import torch
 
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
-from robustparse.evaluation.pairs import check_originals, checked_pairs, pair_scores, read_pairs
+from robustparse.evaluation.pairs import (
+    check_originals,
+    checked_pairs,
+    pair_scores,
+    read_perturbed_pairs,
+)
 from robustparse.models import LSTMEncoder, ModelVictim, Seq2Seq, TranX
 from robustparse.tasks.classification import ClassificationTask
 from robustparse.tasks.dependency import DependencyTask
@@ -49,7 +54,7 @@ def write(folder: Path, rows: dict[str, list[tuple[str, str, str]]] = ROWS) -> P
 
 
 def test_measures_by_hand(tmp_path: Path):
-    pairs = read_pairs(write(tmp_path), ClassificationTask())
+    pairs = read_perturbed_pairs(write(tmp_path), ClassificationTask())
     scores, worst = pair_scores(Honest(), pairs)
     found = {
         name: [*[*asdict(one).values()][:4], one.changed, one.answerable, one.deduplicated]
@@ -85,7 +90,7 @@ def test_a_row_that_lost_what_its_answer_needs(tmp_path: Path):
         *("right a\tright a", "wrong s0\twrong s0", "right s0\twrong s0"),
     )
     rows = [(*text.split("\t"), "x") for text in texts]
-    pairs = read_pairs(write(tmp_path, {"deletion": rows}), ClassificationTask())
+    pairs = read_perturbed_pairs(write(tmp_path, {"deletion": rows}), ClassificationTask())
     victim = Honest()
     victim.task = Slotted()
     scores = pair_scores(victim, pairs)[0]["deletion"]
@@ -97,7 +102,7 @@ def test_a_form_outside_the_grammar_is_named_by_its_file_and_line(tmp_path: Path
     nested = "job ( ANS ) , loc ( ANS , loc ( ANS , s0 ) )"
     rows = [("a s0", "a", FORM), ("a s0 b", "a", FORM), ("b", "a", nested)]
     folder = write(tmp_path, {"insertion": rows})
-    original = read_pairs(folder, SemanticTask())["insertion"][0].original
+    original = read_perturbed_pairs(folder, SemanticTask())["insertion"][0].original
     known = Vocabulary.from_examples([original], min_count=1)
     parser = TranX(LSTMEncoder(5, 0, 4, 6, 1), vocabulary=known)
     with pytest.raises(InputError) as error:
@@ -107,7 +112,7 @@ def test_a_form_outside_the_grammar_is_named_by_its_file_and_line(tmp_path: Path
 
 def test_unknown_words_are_those_without_a_vector_of_their_own(tmp_path: Path):
     rows = {"deletion": [("a zebra s0", "a s0", FORM)], "insertion": [("a s0", "a s0", FORM)] * 2}
-    pairs = read_pairs(write(tmp_path, rows), SemanticTask())
+    pairs = read_perturbed_pairs(write(tmp_path, rows), SemanticTask())
     known = Vocabulary.from_examples([pairs["deletion"][0].original], min_count=1)
     parser = Seq2Seq(LSTMEncoder(5, 0, 4, 6, 1), token_dim=4, hidden=5, vocabulary=known)
     scores, _ = pair_scores(ModelVictim([parser]), pairs)
@@ -129,7 +134,7 @@ def test_success_counts_rows_whose_gold_loss_has_grown(tmp_path: Path):
         (" ".join(rng.choice(words, 3)), " ".join(rng.choice(words, 4)), forms[number % 3])
         for number in range(40)
     ]
-    pairs = read_pairs(write(tmp_path, {"insertion": rows}), SemanticTask())
+    pairs = read_perturbed_pairs(write(tmp_path, {"insertion": rows}), SemanticTask())
     originals = [pair.original for pair in pairs["insertion"]]
     settings = {"token_dim": 4, "hidden": 5, "beam": 2, "longest": 12}
     known = Vocabulary.from_examples(originals, min_count=1)
@@ -164,19 +169,19 @@ def test_success_counts_rows_whose_gold_loss_has_grown(tmp_path: Path):
 def test_what_is_no_row_is_named(tmp_path: Path, line: str, expected: str):
     (tmp_path / "insertion.tsv").write_text(f"a\tb\t( a )\n{line}\n", encoding="utf-8")
     with pytest.raises(InputError) as error:
-        read_pairs(tmp_path, SemanticTask())
+        read_perturbed_pairs(tmp_path, SemanticTask())
     assert error.value.line == 2
     assert expected in str(error.value.expected)
 
 
 def test_folders_and_originals_that_do_not_fit(tmp_path: Path):
     with pytest.raises(InputError) as error:
-        read_pairs(tmp_path, SemanticTask())
+        read_perturbed_pairs(tmp_path, SemanticTask())
     assert error.value.path == str(tmp_path)
     write(tmp_path)
     with pytest.raises(InputError):
-        read_pairs(tmp_path, DependencyTask())
-    pairs = read_pairs(tmp_path, ClassificationTask())
+        read_perturbed_pairs(tmp_path, DependencyTask())
+    pairs = read_perturbed_pairs(tmp_path, ClassificationTask())
     texts = ["right b", "wrong b", "right x b", "right"]
     examples = [Example(i, Sentence(tuple(text.split())), "x") for i, text in enumerate(texts)]
     with pytest.raises(InputError) as error:

@@ -21,7 +21,7 @@ from robustparse.evaluation.attack_run import ranks as module
 from robustparse.evaluation.attack_run.attack_folder import collect_into
 from robustparse.evaluation.attack_run.ranks import Rank, Ranks, lines_of_processes
 from robustparse.evaluation.attack_run.shards import Lines, Speed, attacked_lines, drain, shard
-from robustparse.evaluation.lines import GrowingFile, held_lines, json_line, part_file, read_lines
+from robustparse.evaluation.lines import GrowingFile, each_line, held_lines, json_line, part_file
 from robustparse.models.victim import ModelVictim
 from robustparse.types import Example
 from sample_runs import lexicon_attack, trained_parser
@@ -127,7 +127,7 @@ def test_a_rank_ends_when_its_launcher_has_died_and_keeps_what_is_finished(
     with pytest.raises(RuntimeError, match="rank 1: the launcher has ended"):
         rank.follow(source, EXAMPLES)
     path = part_file(tmp_path, 1)  # which may be the next run's, if it was not begun
-    assert (len(read_lines(path)) if path.exists() else None) == (
+    assert (len(list(each_line(path))) if path.exists() else None) == (
         1 if dies == "at the first line" else None
     )
 

@@ -11,7 +11,7 @@ from attack_folders import FILES, RUN, TASK, attack, contents, some
 
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_run.attack_folder import attack_into
-from robustparse.evaluation.lines import json_line, read_lines
+from robustparse.evaluation.lines import each_line, json_line
 from robustparse.evaluation.tally import Tally
 from robustparse.models.victim import ModelVictim
 from sample_runs import SPEED, lexicon_attack, trained_parser
@@ -34,7 +34,7 @@ def test_a_run_stopped_anywhere_and_run_again_writes_the_same_files(tmp_path, wh
         folder, stopping = tmp_path / str(stop), Stopping(stop)
         with pytest.raises((KeyboardInterrupt, RuntimeError)):
             attack(folder, some(12), stopping)
-        assert len(read_lines(folder / "examples.jsonl")) == stop
+        assert len(list(each_line(folder / "examples.jsonl"))) == stop
         assert not (folder / "summary.json").exists()
         attack(folder, some(12), stopping)
         assert stopping.calls == 12  # no sentence is attacked twice
@@ -59,7 +59,7 @@ def test_a_killed_process_leaves_every_finished_sentence(tmp_path, whole):
     process.start()
     process.join()
     assert process.exitcode == 9
-    assert len(read_lines(tmp_path / "examples.jsonl")) == 5
+    assert len(list(each_line(tmp_path / "examples.jsonl"))) == 5
     attack(tmp_path, some(12))
     for name in FILES:
         assert (tmp_path / name).read_bytes() == (whole / name).read_bytes()
@@ -95,7 +95,7 @@ def test_a_last_line_torn_at_any_byte_is_attacked_again(tmp_path, whole):
 def test_zeros_after_a_power_cut_are_a_torn_line_too(tmp_path):
     path = tmp_path / "examples.jsonl"
     path.write_bytes(b'{"id": 1}\n\0\0\0\0')
-    assert read_lines(path) == [{"id": 1}]
+    assert list(each_line(path)) == [{"id": 1}]
 
 
 def test_a_run_killed_before_its_summary_reports_no_speed(tmp_path, whole):
@@ -226,7 +226,7 @@ def test_a_line_of_another_sentence_is_refused(tmp_path, whole, change, says):
     """Line 2, written with a checksum that holds."""
     for file, text in contents(whole).items():
         (tmp_path / file).write_bytes(text)
-    first, second, *others = read_lines(whole / "examples.jsonl")
+    first, second, *others = list(each_line(whole / "examples.jsonl"))
     rows = [{**first, "id": 0}, {**second, **change}, *others]
     if change == {"id": 1}:
         rows = [second, second]
@@ -264,6 +264,6 @@ def test_lines_that_are_lost_during_an_attack_end_it(tmp_path, whole, kept):
         attack(tmp_path, some(12), lose)
     assert error.value.path == str(path)
     assert not (tmp_path / "summary.json").exists()
-    assert 6 <= len(read_lines(path)) < 12
+    assert 6 <= len(list(each_line(path))) < 12
     attack(tmp_path, some(12))
     assert contents(tmp_path)["examples.jsonl"] == contents(whole)["examples.jsonl"]

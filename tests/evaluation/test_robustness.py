@@ -12,7 +12,7 @@ from robustparse.data.conllu import read_treebank
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_run.attack_folder import attack_into
 from robustparse.evaluation.clean import predictions, scores_of
-from robustparse.evaluation.lines import read_lines
+from robustparse.evaluation.lines import each_line
 from robustparse.evaluation.tally import Tally
 from robustparse.models.victim import ModelVictim
 from sample_runs import SPEED, lexicon_attack, trained_parser
@@ -90,7 +90,7 @@ def test_lines_are_sorted_by_id_whatever_order_sentences_finish_in(tmp_path):
     order: list[int] = []
     examples = some(30)[::-1]
     attack(tmp_path, examples, lambda tally: order.append(tally.sums["words"]), live=3)
-    lines = read_lines(tmp_path / "examples.jsonl")
+    lines = list(each_line(tmp_path / "examples.jsonl"))
     assert [line["id"] for line in lines] == list(range(30))
     lengths = [len(line["tokens"]) for line in lines]
     assert np.diff([0, *order]).tolist() != lengths
@@ -112,7 +112,7 @@ def test_reported_scores_are_those_of_the_files_parsed_again(tmp_path, punctuati
         scores = scores_of(TASK, found, those, punctuation)
         assert summary[which] == pytest.approx({name: scores[name] for name in ("uas", "las")})
     assert summary["attacked"]["uas"] < summary["clean"]["uas"] - 5
-    lines = read_lines(tmp_path / "examples.jsonl")
+    lines = list(each_line(tmp_path / "examples.jsonl"))
     worse = [line["attacked"]["correct_heads"] < line["clean"]["correct_heads"] for line in lines]
     assert [line["success"] for line in lines] == worse
     assert summary["success_rate"] == pytest.approx(100 * sum(worse) / 50)
@@ -141,9 +141,9 @@ def test_the_sentences_of_two_processes_are_those_of_one(tmp_path):
     examples = some(20)
     for name, mine in (("all", examples), ("0", examples[0::2]), ("1", examples[1::2])):
         attack(tmp_path / name, mine)
-    parts = [line for name in "01" for line in read_lines(tmp_path / name / "examples.jsonl")]
+    parts = [line for name in "01" for line in each_line(tmp_path / name / "examples.jsonl")]
     parts.sort(key=lambda line: line["id"])
-    assert parts == read_lines(tmp_path / "all" / "examples.jsonl")
+    assert parts == list(each_line(tmp_path / "all" / "examples.jsonl"))
 
 
 @pytest.mark.parametrize("stops", [False, True])

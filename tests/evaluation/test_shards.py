@@ -10,7 +10,7 @@ from attack_folders import FILES, RUN, TASK, attack, contents, some
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_run.attack_folder import collect_into
 from robustparse.evaluation.attack_run.shards import Lines, Speed, attacked_lines, drain, shard
-from robustparse.evaluation.lines import held_lines, part_file, read_lines, tidy
+from robustparse.evaluation.lines import each_line, held_lines, part_file, tidy
 from robustparse.models.victim import ModelVictim
 from robustparse.types import Example
 from sample_runs import SPEED, lexicon_attack, trained_parser
@@ -82,7 +82,7 @@ def test_tidying_keeps_lines_as_they_are(tmp_path, whole):
     (tmp_path / "examples.jsonl").write_bytes(b"".join(rows[::-1]) + b"\n")
     tidy(tmp_path)
     assert (tmp_path / "examples.jsonl").read_bytes() == text
-    assert read_lines(tmp_path / "examples.jsonl") == [
+    assert list(each_line(tmp_path / "examples.jsonl")) == [
         {key: value for key, value in json.loads(row).items() if key != "crc32"} for row in rows
     ]
 

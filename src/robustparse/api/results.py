@@ -6,7 +6,7 @@ from typing import Any, overload
 
 from robustparse.api.tables import as_text, score_table, shown, summary_table
 from robustparse.errors import optional_library
-from robustparse.evaluation.lines import EXAMPLES, read_lines, read_summary
+from robustparse.evaluation.lines import EXAMPLES, each_line, read_summary
 from robustparse.evaluation.tally import WHEN
 from robustparse.metrics import score_name
 from robustparse.reports.notebook import example_html, results_html, scores_html
@@ -104,7 +104,7 @@ class AttackResults(Sequence[AttackedExample]):
         self.folder = Path(folder)
         self.name = name or self.folder.resolve().name
         self.summary: dict[str, Any] = read_summary(self.folder)
-        self.lines = read_lines(self.folder / EXAMPLES)
+        self.lines = list(each_line(self.folder / EXAMPLES))
         self.task = named(self.summary["task"])
 
     def __len__(self) -> int:

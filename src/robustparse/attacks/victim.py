@@ -10,12 +10,8 @@ from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from robustparse.types import Example, Floats, Ids, Mask, Sentence
-
-Predictions = tuple[NDArray[Any], ...]
-"""What a victim says about n texts: arrays of n rows."""
+from robustparse.types import Example, Floats, Ids, Mask, Predictions, Sentence
 
 Loss = Literal["margin", "cross_entropy"]
 """What white-box attacks raise: `margin` is -F of Zheng et al. 2020, equation 4, on the scores of

@@ -68,10 +68,10 @@ def read_texts(
         )
     else:
         rows = _tab_rows(path)
-    return examples_of(rows, path, max_length, labelled, limit)
+    return examples_of_rows(rows, path, max_length, labelled, limit)
 
 
-def examples_of(
+def examples_of_rows(
     rows: Iterable[Row], path: Path, max_length: int | None, labelled: bool, limit: str
 ) -> list[Example]:
     """Return the examples of a file's rows; for arguments and errors see `read_texts`."""

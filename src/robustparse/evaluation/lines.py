@@ -66,7 +66,7 @@ def held_lines(folder: Path) -> Iterator[dict[str, Any]]:
     """Yield the lines of a folder, those in parts included, each sentence once.
 
     Raises:
-        InputError: see `read_lines`.
+        InputError: see `each_line`.
     """
     for _, line in placed_lines(folder):
         yield line
@@ -86,7 +86,7 @@ def tidy(folder: Path) -> None:
     """Put the lines of a folder into ``examples.jsonl``, by id; nothing is left in parts.
 
     Raises:
-        InputError: see `read_lines`; the folder is not writable.
+        InputError: see `each_line`; the folder is not writable.
     """
     places = {line["id"]: place for place, line in placed_lines(folder)}
     with ExitStack() as stack:
@@ -104,18 +104,13 @@ def _parts(folder: Path) -> list[Path]:
     return sorted(folder.glob("examples.[0-9]*.jsonl"))
 
 
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Read the whole lines of an ``examples.jsonl``; a last line torn by a kill is left out.
+def each_line(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the whole lines of an ``examples.jsonl``; a last line torn by a kill is left out.
 
     Raises:
         InputError: a whole line is damaged, is no JSON object with an id, or has the id of one
             before.
     """
-    return list(each_line(path))
-
-
-def each_line(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the same, one at a time."""
     for _, line in _lines_at(path):
         yield line
 

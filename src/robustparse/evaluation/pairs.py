@@ -32,7 +32,7 @@ from robustparse.types import Example, Sentence
 Words = tuple[str, ...]
 
 
-class Pair(NamedTuple):
+class PerturbedPair(NamedTuple):
     """A row of a file: two texts with one gold answer."""
 
     perturbed: Example
@@ -69,7 +69,7 @@ class PairScores:
     unknown_words: float | None
 
 
-def read_pairs(folder: str | Path, task: Task) -> dict[str, list[Pair]]:
+def read_perturbed_pairs(folder: str | Path, task: Task) -> dict[str, list[PerturbedPair]]:
     """Read every ``.tsv`` file of a folder, by the names of the operations.
 
     Raises:
@@ -81,8 +81,8 @@ def read_pairs(folder: str | Path, task: Task) -> dict[str, list[Pair]]:
     return {path.stem: _read(path, task) for path in paths}
 
 
-def _read(path: Path, task: Task) -> list[Pair]:
-    pairs: list[Pair] = []
+def _read(path: Path, task: Task) -> list[PerturbedPair]:
+    pairs: list[PerturbedPair] = []
     width = 0  # of the first line
     for number, line in read_lines(path):
         columns = line.split("\t")
@@ -96,14 +96,14 @@ def _read(path: Path, task: Task) -> list[Pair]:
             gold = task.gold(columns[-1])
         context = tuple(columns[0].split()) if len(columns) == 4 else ()
         texts = (Sentence(tuple(one.split()), context=context) for one in columns[-3:-1])
-        pairs.append(Pair(*(Example(number - 1, text, gold) for text in texts)))
+        pairs.append(PerturbedPair(*(Example(number - 1, text, gold) for text in texts)))
     if not pairs:
         raise InputError("the file holds no row", path=path)
     return pairs
 
 
 def check_originals(
-    pairs: Mapping[str, Sequence[Pair]], folder: str | Path, examples: Sequence[Example]
+    pairs: Mapping[str, Sequence[PerturbedPair]], folder: str | Path, examples: Sequence[Example]
 ) -> None:
     """Refuse rows whose originals are not among the examples.
 
@@ -130,7 +130,7 @@ class _Outcome(NamedTuple):
     of its words the victim has no vector of their own for.
     """
 
-    pair: Pair
+    pair: PerturbedPair
     answerable: bool
     before: bool
     after: bool
@@ -139,7 +139,7 @@ class _Outcome(NamedTuple):
 
 
 def pair_scores(
-    victim: AnsweringVictim, pairs: Mapping[str, Sequence[Pair]]
+    victim: AnsweringVictim, pairs: Mapping[str, Sequence[PerturbedPair]]
 ) -> tuple[dict[str, PairScores], float]:
     """Compute the measures of each file, and as ``micro`` and ``macro`` those of all.
 
@@ -158,7 +158,7 @@ def pair_scores(
     rows_of = dict(zip(different, range(len(numbered)), strict=True))
     right = [_right(victim.task, answers[each.id], each) for each in numbered]
 
-    def outcome(pair: Pair) -> _Outcome:
+    def outcome(pair: PerturbedPair) -> _Outcome:
         after, before = (rows_of[_text(each), str(each.gold)] for each in pair)
         grown = None if losses is None else bool(losses[after] > losses[before])
         words = _words(pair.perturbed)
@@ -180,26 +180,28 @@ def pair_scores(
 
 def checked_pairs(
     victim: AnsweringVictim, folder: str | Path, examples: Sequence[Example]
-) -> dict[str, list[Pair]]:
+) -> dict[str, list[PerturbedPair]]:
     """Read a folder of perturbed texts that a victim is to answer.
 
     Args:
         victim: answers all texts.
-        folder: see `read_pairs`.
+        folder: see `read_perturbed_pairs`.
         examples: the originals.
 
     Raises:
-        InputError: see `read_pairs` and `check_originals`; or a row's answer is none that the model
-            could have learnt, so that it has no loss.
+        InputError: see `read_perturbed_pairs` and `check_originals`; or a row's answer is none that
+            the model could have learnt, so that it has no loss.
     """
-    pairs = read_pairs(folder, victim.task)
+    pairs = read_perturbed_pairs(folder, victim.task)
     check_originals(pairs, folder, examples)
     if (known := _with_losses(victim)) is not None:
         _check_answers(known.model, pairs, folder)
     return pairs
 
 
-def pairs_report(victim: AnsweringVictim, pairs: Mapping[str, Sequence[Pair]]) -> dict[str, Any]:
+def pairs_report(
+    victim: AnsweringVictim, pairs: Mapping[str, Sequence[PerturbedPair]]
+) -> dict[str, Any]:
     """Return what ``scores.json`` says of a folder of perturbed texts."""
     scores, worst = pair_scores(victim, pairs)
     rows = {name: asdict(one) for name, one in scores.items()}
@@ -217,7 +219,9 @@ def _with_losses(victim: AnsweringVictim) -> ModelVictim | None:
     return victim if isinstance(victim, ModelVictim) and len(victim.models) == 1 else None
 
 
-def _check_answers(model: Model, pairs: Mapping[str, Sequence[Pair]], folder: str | Path) -> None:
+def _check_answers(
+    model: Model, pairs: Mapping[str, Sequence[PerturbedPair]], folder: str | Path
+) -> None:
     for name, rows in pairs.items():
         with located(Path(folder) / f"{name}.tsv"):
             model.gold_columns([row.perturbed for row in rows], "none")

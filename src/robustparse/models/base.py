@@ -41,10 +41,7 @@ from robustparse.models.encoders.dropout import evaluating
 from robustparse.models.optimization import Optimization
 from robustparse.models.scores import Mean
 from robustparse.tasks.task import MOST_LISTED, Task
-from robustparse.types import Example, Prediction
-
-Predictions = tuple[NDArray[Any], ...]
-"""What a model says of n texts: arrays of n rows."""
+from robustparse.types import Example, Prediction, Predictions
 
 States = Any
 """What ``forward`` gives and ``loss`` and ``decode`` take; its type is the model's own."""

@@ -14,7 +14,7 @@ from robustparse.data.batch import Batch
 from robustparse.data.sampler import EvaluationLoader, forward_words
 from robustparse.errors import InputError, check_choice
 from robustparse.metrics import PunctuationPolicy
-from robustparse.models.base import Model, Predictions
+from robustparse.models.base import Model
 from robustparse.models.encoders.dropout import evaluating
 from robustparse.models.encoders.word_table import UNKNOWN
 from robustparse.models.reference import ReferenceModel
@@ -26,11 +26,9 @@ from robustparse.models.white_box import (
     spelling,
 )
 from robustparse.tasks.task import MOST_LISTED, Task
-from robustparse.types import Example
+from robustparse.types import Example, Ids, Predictions
 
 Precision = Literal["32-true", "bf16-mixed"]
-
-Tokens = NDArray[np.int32]
 
 
 class ModelVictim:
@@ -101,15 +99,15 @@ class ModelVictim:
         """See ``Model.warnings``, of the first model."""
         return self.model.warnings(examples, path, punctuation, most=most)
 
-    def intern(self, words: Sequence[str]) -> Tokens:
+    def intern(self, words: Sequence[str]) -> Ids:
         """Return the victim's rows of words, ``(words,)``."""
         return self._words.intern(words)
 
-    def intern_marks(self, marks: Sequence[str]) -> Tokens:
+    def intern_marks(self, marks: Sequence[str]) -> Ids:
         """Return the victim's ids of marks, ``(marks,)``."""
         return self._marks.intern(marks)
 
-    def name_ids(self, names: Sequence[str]) -> Tokens:
+    def name_ids(self, names: Sequence[str]) -> Ids:
         """See ``Model.name_ids``, of the first model."""
         return self.model.name_ids(names).astype(np.int32)
 
@@ -131,7 +129,7 @@ class ModelVictim:
         held = self.model.vocabulary.held
         return np.array([word.lower() in held for word in words], dtype=np.bool_)
 
-    def predict(self, words: Tokens, marks: Tokens, lengths: Tokens) -> Predictions:
+    def predict(self, words: Ids, marks: Ids, lengths: Ids) -> Predictions:
         """See ``Victim.predict``; one forward pass of each model."""
         members = range(len(self.models))
         batches = [self._batch(member, words, marks, lengths, {}) for member in members]
@@ -140,9 +138,9 @@ class ModelVictim:
 
     def gradient(
         self,
-        words: Tokens,
-        marks: Tokens,
-        lengths: Tokens,
+        words: Ids,
+        marks: Ids,
+        lengths: Ids,
         gold: Sequence[Any],
         loss: str,
         among: Sequence[NDArray[np.bool_]],
@@ -172,14 +170,14 @@ class ModelVictim:
                 found[batch.ids.cpu().numpy()] = _numpy(model.loss(model(batch), batch))
         return found
 
-    def vectors(self, rows: Tokens) -> NDArray[np.float64]:
+    def vectors(self, rows: Ids) -> NDArray[np.float64]:
         """See ``DifferentiableVictim.vectors``."""
         if self._vectors is None:
             self._vectors = InputVectors(self._only("embeddings of"))
         return self._vectors.of(self._words.of_member(0, rows))
 
     def character_gradient(
-        self, words: Tokens, gradients: NDArray[np.float64]
+        self, words: Ids, gradients: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """See ``CharacterVictim.character_gradient``."""
         model = self._only("character gradients of")
@@ -189,7 +187,7 @@ class ModelVictim:
         shape = (*words.shape, *found.shape[1:])
         return _numpy(found).reshape(shape), _numpy(vectors).reshape(shape)
 
-    def character_vectors(self, rows: Tokens) -> NDArray[np.float64]:
+    def character_vectors(self, rows: Ids) -> NDArray[np.float64]:
         """See ``CharacterVictim.character_vectors``."""
         encoder = spelling(self._only("character embeddings of"))
         return _numpy(character_vectors(encoder, self._words.of_member(0, rows)))
@@ -226,9 +224,9 @@ class ModelVictim:
     def _batch(
         self,
         member: int,
-        words: Tokens,
-        marks: Tokens,
-        lengths: Tokens,
+        words: Ids,
+        marks: Ids,
+        lengths: Ids,
         gold: Mapping[str, NDArray[np.int64]],
     ) -> Batch:
         """Return texts as one model reads them, on its device."""
@@ -252,13 +250,13 @@ class _JointTable:
         reserved: ids from 0 that mean the same in every model.
     """
 
-    def __init__(self, interns: Sequence[Callable[[Sequence[str]], Tokens]], reserved: int) -> None:
+    def __init__(self, interns: Sequence[Callable[[Sequence[str]], Ids]], reserved: int) -> None:
         self._interns = interns
         self._rows: dict[str, int] = {}
         self._size = reserved
         self._members = np.tile(np.arange(reserved, dtype=np.int32), (len(interns), 1))
 
-    def intern(self, words: Sequence[str]) -> Tokens:
+    def intern(self, words: Sequence[str]) -> Ids:
         """Return the place of each word in the table, ``(words,)``; new ones are added."""
         rows = self._rows
         new = [word for word in dict.fromkeys(words) if word not in rows]
@@ -272,9 +270,9 @@ class _JointTable:
             self._size = end
         return np.fromiter(map(rows.__getitem__, words), np.int32, len(words))
 
-    def of_member(self, member: int, rows: Tokens) -> Tokens:
+    def of_member(self, member: int, rows: Ids) -> Ids:
         """Return a model's own ids of the table's, of any shape."""
-        found: Tokens = self._members[member][rows]
+        found: Ids = self._members[member][rows]
         return found
 
 

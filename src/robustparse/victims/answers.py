@@ -6,14 +6,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from robustparse.attacks.victim import Predictions
 from robustparse.errors import InputError
 from robustparse.tasks.task import Task
-from robustparse.types import DependencyTree, Ids, Label
+from robustparse.types import DependencyTree, Ids, Label, Predictions
 
 
 class AnswerCode(Protocol):
-    """Turns a kind of answers into arrays (`attacks.victim.Predictions`) and back."""
+    """Turns a kind of answers into arrays (`types.Predictions`) and back."""
 
     def name_ids(self, names: Sequence[str]) -> Ids:
         """See ``Victim.name_ids``."""

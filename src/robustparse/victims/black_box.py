@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from robustparse.attacks.victim import Predictions
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_least, reason
 from robustparse.tasks.task import Task, named
-from robustparse.types import Example, Ids
+from robustparse.types import Example, Ids, Predictions
 from robustparse.victims.answers import answer_code
 
 Texts = list[list[str]]

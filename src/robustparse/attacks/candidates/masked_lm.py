@@ -18,7 +18,7 @@ from transformers import PreTrainedTokenizerBase
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.errors import InputError, check_least
 from robustparse.files import folder_digest
-from robustparse.pretrained import LoadedModel, Precision, batches, model_folder
+from robustparse.pretrained import LoadedModel, WeightPrecision, batches, model_folder
 from robustparse.randomness import stream
 from robustparse.types import Floats, Indices
 
@@ -47,7 +47,7 @@ class MaskedLM(CandidateGenerator):
         top_k: int = 110,
         sample: int | None = 99,
         batch_tokens: int = 8192,
-        precision: Precision = "float32",
+        precision: WeightPrecision = "float32",
         device: str = "auto",
         download: bool = False,
     ) -> None:
@@ -62,7 +62,7 @@ class MaskedLM(CandidateGenerator):
         self.sample = sample
         self.draws = sample is not None
         self.batch_tokens = batch_tokens
-        self.precision: Precision = precision
+        self.precision: WeightPrecision = precision
         self.device = device
         self.download = download
 

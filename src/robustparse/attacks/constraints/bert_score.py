@@ -26,7 +26,7 @@ from robustparse.attacks.constraints.sentence_constraint import Edit, Recent, Se
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice, check_least
 from robustparse.files import read_text
-from robustparse.pretrained import LoadedModel, Precision, batches
+from robustparse.pretrained import LoadedModel, WeightPrecision, batches
 from robustparse.types import Floats, Mask, View
 
 _SCORES, _REFERENCES = 1 << 16, 1 << 8  # pairs of texts; texts, 50 kilobytes and more each
@@ -83,7 +83,7 @@ class BERTScore(SentenceConstraint):
         unread: Literal["reject", "accept"] = "reject",
         view: View = "text",
         batch_tokens: int = 4096,
-        precision: Precision = "float32",
+        precision: WeightPrecision = "float32",
         device: str = "auto",
         download: bool = False,
     ) -> None:
@@ -102,7 +102,7 @@ class BERTScore(SentenceConstraint):
         self.unread = unread
         self.view: View = view
         self.batch_tokens = batch_tokens
-        self.precision: Precision = precision
+        self.precision: WeightPrecision = precision
         self.device = device
         self.download = download
         self._known: Recent[_Pair, float] = Recent(_SCORES)

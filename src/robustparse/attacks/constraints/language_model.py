@@ -15,7 +15,7 @@ from torch.nn.functional import cross_entropy
 
 from robustparse.attacks.constraints.sentence_constraint import Edit, Recent, SentenceConstraint
 from robustparse.errors import InputError, check_choice, check_least
-from robustparse.pretrained import Kind, LoadedModel, Precision, batches
+from robustparse.pretrained import Kind, LoadedModel, WeightPrecision, batches
 from robustparse.types import Floats, Mask
 
 _REMEMBERED = 1 << 16  # texts
@@ -76,7 +76,7 @@ class LanguageModel:
         *,
         longest: int = 128,
         batch_tokens: int = 2048,
-        precision: Precision = "float32",
+        precision: WeightPrecision = "float32",
         device: str = "auto",
         download: bool = False,
     ) -> None:
@@ -87,7 +87,7 @@ class LanguageModel:
         self.kind: Kind = kind
         self.longest = longest
         self.batch_tokens = batch_tokens
-        self.precision: Precision = precision
+        self.precision: WeightPrecision = precision
         self.device = device
         self.download = download
 

@@ -17,7 +17,7 @@ from robustparse.attacks.constraints.sentence_constraint import Edit, Recent, Se
 from robustparse.attacks.victim import Victim
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError, check_choice, check_least, optional_library, reason
-from robustparse.pretrained import Precision, quiet
+from robustparse.pretrained import WeightPrecision, quiet
 from robustparse.types import Floats, Mask, View
 from robustparse.vectors import read_lowered
 
@@ -165,7 +165,7 @@ class SentenceSimilarity(TextSimilarity):
         short: Short = "check",
         view: View = "text",
         batch_texts: int = 64,
-        precision: Precision = "float32",
+        precision: WeightPrecision = "float32",
         device: str = "auto",
         download: bool = False,
     ) -> None:
@@ -180,7 +180,7 @@ class SentenceSimilarity(TextSimilarity):
         check_least("similarity", batch_texts=batch_texts)
         self.model = model
         self.batch_texts = batch_texts
-        self.precision: Precision = precision
+        self.precision: WeightPrecision = precision
         self.device = device
         self.download = download
 

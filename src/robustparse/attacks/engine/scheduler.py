@@ -21,8 +21,8 @@ from robustparse.attacks.engine.search_run import Candidates, Measure, Predict, 
 from robustparse.attacks.engine.texts import texts_of
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.requests import Gradient, Search
-from robustparse.attacks.victim import Predictions, joined
-from robustparse.types import States
+from robustparse.attacks.victim import joined
+from robustparse.types import Predictions, States
 
 _FORWARD_SHARE = 16  # a forward pass is worth about 1/16 of a full batch in padding
 

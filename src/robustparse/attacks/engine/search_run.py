@@ -28,9 +28,8 @@ from robustparse.attacks.search.requests import (
     Score,
     Search,
 )
-from robustparse.attacks.victim import Predictions
 from robustparse.randomness import stream
-from robustparse.types import Indices, States
+from robustparse.types import Indices, Predictions, States
 
 
 class Predict(NamedTuple):

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from robustparse.attacks.goals.goal import Goal, Verdict
 from robustparse.attacks.problem import DELETED, Problem
-from robustparse.attacks.victim import Predictions, Victim
+from robustparse.attacks.victim import Victim
 from robustparse.errors import check_choice, check_least
 from robustparse.metrics import PunctuationPolicy
-from robustparse.types import DependencyTree, Example, Heads, Ids, Mask, States
+from robustparse.types import DependencyTree, Example, Heads, Ids, Mask, Predictions, States
 
 
 class Parse(NamedTuple):

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.victim import Predictions, Victim
+from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError
 from robustparse.metrics import PunctuationPolicy
-from robustparse.types import Example, Floats, Indices, Mask, States
+from robustparse.types import Example, Floats, Indices, Mask, Predictions, States
 
 
 @dataclass(eq=False, slots=True)

@@ -7,9 +7,9 @@ import numpy as np
 
 from robustparse.attacks.goals.goal import Goal, Verdict
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.victim import Predictions, Victim
+from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError
-from robustparse.types import Example, States
+from robustparse.types import Example, Predictions, States
 
 
 class LabelFlip(Goal):

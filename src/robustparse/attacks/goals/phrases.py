@@ -13,10 +13,10 @@ import numpy as np
 from robustparse.attacks.goals.attachment import TreeGoal, restored
 from robustparse.attacks.goals.goal import Verdict
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.victim import Predictions, Victim
+from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice, check_least
 from robustparse.metrics import PunctuationPolicy
-from robustparse.types import Example, Heads, Ids, States
+from robustparse.types import Example, Heads, Ids, Predictions, States
 
 
 class Span(NamedTuple):

@@ -10,10 +10,9 @@ import numpy as np
 from robustparse.attacks.goals.attachment import TreeGoal, restored
 from robustparse.attacks.goals.goal import Verdict
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.victim import Predictions
 from robustparse.errors import InputError
 from robustparse.metrics import PunctuationPolicy
-from robustparse.types import States
+from robustparse.types import Predictions, States
 
 
 class _Named(TreeGoal):

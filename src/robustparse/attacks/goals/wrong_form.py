@@ -7,8 +7,8 @@ import numpy as np
 
 from robustparse.attacks.goals.goal import Goal, Verdict
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.victim import Predictions, Victim
-from robustparse.types import Example, LogicalForm, States
+from robustparse.attacks.victim import Victim
+from robustparse.types import Example, LogicalForm, Predictions, States
 
 
 class WrongForm(Goal):

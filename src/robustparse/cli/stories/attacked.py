@@ -22,7 +22,7 @@ from robustparse.cli.stories.subject import Subject
 from robustparse.defenses.copies.substitution import SubstitutionAdversary
 from robustparse.defenses.monitor import RobustnessEvaluation
 from robustparse.evaluation.attack_run.attack_folder import Summary, attack_into
-from robustparse.evaluation.lines import EXAMPLES, RUN, SUMMARY, read_lines
+from robustparse.evaluation.lines import EXAMPLES, RUN, SUMMARY, each_line
 from robustparse.evaluation.tally import Tally, result_lines
 from robustparse.files import write_text
 from robustparse.metrics import score_label, score_name
@@ -113,7 +113,7 @@ class AttackStory(NamedTuple):
         with attack_progress(len(test), "attack") as progress:
             summary = attack_into(folder, task, attack, test, victim, run, progress)
         # Every point of the curve comes from the same sentences.
-        first = Tally.of(task, read_lines(folder / EXAMPLES)[:CURVE_SENTENCES])
+        first = Tally.of(task, list(each_line(folder / EXAMPLES))[:CURVE_SENTENCES])
         scores = first.scores()
         points = {0.0: scores["clean"][score], self.gamma: scores["attacked"][score]}
         for gamma in self.curve:

@@ -121,7 +121,7 @@ class Lexicon:
     """
 
     def __init__(self, seed: int, content: Words, function: Words) -> None:
-        self.rng = rng = stream(seed, 0)
+        self.rng = rng = _stream(seed, 0)
         self.content, self.function = content, function
         self.frequent: dict[str, list[str]] = {}
         self.rare: dict[str, list[str]] = {}
@@ -172,7 +172,7 @@ class Generator:
     """Draws texts from a grammar under one seed."""
 
     def __init__(self, seed: int, rules: Rules, content: Words, function: Words) -> None:
-        self.rng = stream(seed, 1)
+        self.rng = _stream(seed, 1)
         self.rules, self.lexicon = rules, Lexicon(seed, content, function)
         self.weights = {
             parent: self._jittered(options) for parent, options in sorted(rules.items())
@@ -210,7 +210,7 @@ class Generator:
                 return text._replace(words=(first[0].upper() + first[1:], *rest))
 
 
-def stream(seed: int, number: int) -> np.random.Generator:
+def _stream(seed: int, number: int) -> np.random.Generator:
     """Return one of the random streams of a seed."""
     return np.random.Generator(np.random.Philox(np.random.SeedSequence((seed, number))))
 

@@ -11,7 +11,7 @@ from robustparse.data.fractions import draw_fraction
 from robustparse.data.text_files import (
     Row,
     ending_of,
-    examples_of,
+    examples_of_rows,
     find_split,
     is_dataset,
     read_texts,
@@ -55,7 +55,7 @@ def read_forms(
     """
     raw = [] if columns else _raw_rows(Path(path))
     if raw:
-        examples = examples_of(raw, Path(path), max_length, gold, limit)
+        examples = examples_of_rows(raw, Path(path), max_length, gold, limit)
     else:
         examples = read_texts(path, columns, max_length, gold, limit)
         _refuse_pairs(examples, path)

@@ -19,12 +19,12 @@ from robustparse.data.batch import Batch, Column
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import check_rates
 from robustparse.metrics import Accuracy, PunctuationPolicy
-from robustparse.models.base import Model, Predictions
+from robustparse.models.base import Model
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.optimization import Optimization
 from robustparse.models.scores import mean_scores
 from robustparse.tasks.classification import ClassificationTask
-from robustparse.types import Example, Label
+from robustparse.types import Example, Label, Predictions
 
 EPSILON = 1.0
 """Below this a lost label is not pushed down further, as with lost arcs (Zheng et al. 2020: 1)."""

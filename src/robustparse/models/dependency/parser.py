@@ -14,9 +14,9 @@ from robustparse.metrics import (
     PunctuationPolicy,
     counted_words,
 )
-from robustparse.models.base import Model, Predictions
+from robustparse.models.base import Model
 from robustparse.tasks.dependency import DependencyTask
-from robustparse.types import DependencyTree, Example
+from robustparse.types import DependencyTree, Example, Predictions
 
 
 class DependencyParser(Model):

@@ -30,7 +30,7 @@ from robustparse.types import Heads
 
 Decoder = Literal["greedy", "repair", "mst", "mst_unrestricted", "eisner"]
 
-Floats: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
+ArcScores: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 
 FORBIDDEN = -1e30
 
@@ -44,7 +44,7 @@ def check_decoder(decoder: str) -> None:
     check_choice("decoder", decoder, get_args(Decoder))
 
 
-def decode_heads(scores: Floats, lengths: ArrayLike, decoder: Decoder) -> Heads:
+def decode_heads(scores: ArcScores, lengths: ArrayLike, decoder: Decoder) -> Heads:
     """Decode a batch.
 
     Args:
@@ -90,7 +90,7 @@ def is_tree(
     return well_formed & ((roots == 1) if single_root else (roots >= 1))
 
 
-def greedy(scores: Floats, lengths: ArrayLike) -> Heads:
+def greedy(scores: ArcScores, lengths: ArrayLike) -> Heads:
     """Give each word its best head other than itself; the result need not be a tree."""
     sizes = np.asarray(lengths)
     masked = np.where(_legal(scores, sizes), scores, -np.inf)[:, 1:]
@@ -102,7 +102,7 @@ def greedy(scores: Floats, lengths: ArrayLike) -> Heads:
     return np.where(inside, heads, 0).astype(np.int16)
 
 
-def greedy_with_repair(scores: Floats, lengths: ArrayLike) -> Heads:
+def greedy_with_repair(scores: ArcScores, lengths: ArrayLike) -> Heads:
     """Greedy heads where they form a single-root tree, the best such tree for the other sentences.
 
     Greedy heads that form a tree are already the best tree, so this equals `mst` up to ties.
@@ -115,7 +115,7 @@ def greedy_with_repair(scores: Floats, lengths: ArrayLike) -> Heads:
     return heads
 
 
-def mst(scores: Floats, lengths: ArrayLike, *, single_root: bool = True) -> Heads:
+def mst(scores: ArcScores, lengths: ArrayLike, *, single_root: bool = True) -> Heads:
     """Find the highest-scoring tree, projective or not (Chu and Liu 1965, Edmonds 1967).
 
     With ``single_root``, of the trees in which one word hangs from ROOT, exactly as by trying each.
@@ -127,7 +127,7 @@ def mst(scores: Floats, lengths: ArrayLike, *, single_root: bool = True) -> Head
     return heads
 
 
-def eisner(scores: Floats, lengths: ArrayLike) -> Heads:
+def eisner(scores: ArcScores, lengths: ArrayLike) -> Heads:
     """Find the highest-scoring projective tree in which one word hangs from ROOT (Eisner 1996)."""
     from robustparse.models.dependency.eisner import decode_batch
 
@@ -137,7 +137,7 @@ def eisner(scores: Floats, lengths: ArrayLike) -> Heads:
 
 
 def _prepared(
-    scores: Floats, lengths: ArrayLike
+    scores: ArcScores, lengths: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_], Heads]:
     """Lengths, float64 scores with 0 at forbidden arcs, the mask of these, and heads to fill in."""
     sizes = np.asarray(lengths, dtype=np.int64)
@@ -148,7 +148,7 @@ def _prepared(
     return sizes, values, ~allowed, np.zeros((len(sizes), scores.shape[1] - 1), dtype=np.int16)
 
 
-def _legal(scores: Floats, sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _legal(scores: ArcScores, sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Arcs between two places of the sentence, not from a word to itself, not into ROOT."""
     places = np.arange(scores.shape[1])
     inside = places <= sizes[:, None]

@@ -27,12 +27,12 @@ from robustparse.grammars import (
     language_of,
 )
 from robustparse.metrics import Accuracy, PunctuationPolicy
-from robustparse.models.base import Model, Predictions, States
+from robustparse.models.base import Model, States
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.optimization import Optimization
 from robustparse.tasks.semantic import SemanticTask
-from robustparse.types import Example, LogicalForm
+from robustparse.types import Example, LogicalForm, Predictions
 
 
 class SemanticParser(Model):

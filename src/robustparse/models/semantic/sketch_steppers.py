@@ -70,7 +70,7 @@ class SketchStepper(_Stepper):
         self.before = self.chosen.new_zeros(len(self.chosen))
         device = self.before.device
         self._numbers = [_numbers(one.sketch_tokens, first, device) for one in parsers]
-        self._brackets = _brackets(["", *self._names, ""], device)
+        self._token_brackets = _brackets(["", *self._names, ""], device)
 
     @property
     def finished(self) -> Tensor:
@@ -96,7 +96,7 @@ class SketchStepper(_Stepper):
         """See `Stepper`; a token has no details."""
         self.before = actions
         self.chosen = torch.cat([self.chosen, actions[:, None]], dim=1)
-        self.brackets.read(self._brackets[actions])
+        self.brackets.read(self._token_brackets[actions])
         return torch.zeros(len(actions), device=actions.device)
 
     def answer(self, row: int) -> list[str]:
