@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from robustparse.data.sample.generator import Rule, Rules, read_rules
 from robustparse.data.sample.rules import RULES
-from robustparse.data.sample.words import CLOSED, OPEN
+from robustparse.data.sample.treebank import CONTENT, FUNCTION
 from robustparse.errors import InputError
 from robustparse.types import DependencyTree
 
@@ -44,7 +44,7 @@ def rules() -> Rules:
 def lexicon() -> dict[str, tuple[Entry, ...]]:
     """Collect the readings of every lower-cased word of the treebank."""
     table: dict[str, list[Entry]] = defaultdict(list)
-    for word_class, (tags, words) in [*CLOSED.items(), *OPEN.items()]:
+    for word_class, (tags, words) in [*FUNCTION.items(), *CONTENT.items()]:
         for upos, tag in tags:
             name = word_class if len(tags) == 1 else f"{word_class}.{tag}"
             entry = Entry(name, upos, tag)
@@ -127,7 +127,7 @@ def read(words: Sequence[str]) -> Reading:
         raise InputError(
             f"the sample grammar derives {' '.join(words)!r} in {len(found)} ways",
             expected="one way",
-            remedy="substitute words only by others of their class (attack_lexicon)",
+            remedy="substitute words only by others of their class (treebank_lexicon)",
         )
     _, arcs, readings = found.pop()
     heads, labels = [0] * len(entries), ["root"] * len(entries)

@@ -16,7 +16,7 @@ from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.data.conllu import block_of, write_treebank
-from robustparse.data.sample.treebank import attack_lexicon, sample_treebank
+from robustparse.data.sample.treebank import sample_treebank, treebank_lexicon
 from robustparse.data.vocab import Vocabulary
 from robustparse.models.base import Model
 from robustparse.models.checkpoint import KEY, describe
@@ -133,7 +133,7 @@ def lexicon_attack(search: dict[str, Any] | None = None, **settings: Any) -> Att
     """Zheng et al. 2020 with the sample's lexicon."""
     return Attack(
         goal=AttachmentDrop(),
-        candidates=Lexicon(attack_lexicon(0)),
+        candidates=Lexicon(treebank_lexicon(0)),
         search=Zheng2020(**(search or {})),
         constraints=[AttackableTags()],
         **settings,

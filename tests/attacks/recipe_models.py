@@ -21,7 +21,7 @@ from robustparse.attacks.candidates import sememes, wordnet
 from robustparse.attacks.candidates.wordnet import part_of
 from robustparse.attacks.constraints.grammar import GrammarChecker
 from robustparse.attacks.constraints.tagging import same_tag as tag_filter
-from robustparse.data.sample.treebank import attack_lexicon
+from robustparse.data.sample.treebank import treebank_lexicon
 from robustparse.recipes.class_paths import checked
 from tiny_language_models import save_bert, save_gpt2
 
@@ -42,7 +42,7 @@ def groups() -> list[tuple[str, list[str]]]:
     Word vectors hold a group together; a synset or a set of sememes is half of one.
     """
     by_class: dict[tuple[str, frozenset[str]], list[str]] = {}
-    for key, others in attack_lexicon(0).items():
+    for key, others in treebank_lexicon(0).items():
         word, tag = key.rsplit("/", 1)
         by_class.setdefault((tag, frozenset([word, *others])), []).append(word.lower())
     return [

@@ -12,7 +12,7 @@ import yaml
 from tiny_runs import fit, metrics, write_config
 
 from robustparse.cli.main import main
-from robustparse.data.sample.treebank import attack_lexicon
+from robustparse.data.sample.treebank import treebank_lexicon
 from robustparse.tracking.wandb import STEP
 from wandb_runs import Runs, wandb_runs
 
@@ -28,7 +28,7 @@ CURVES = [
 
 def attack(folder: Path) -> dict[str, Any]:
     path = folder / "lexicon.json"
-    path.write_text(json.dumps(attack_lexicon(0)))
+    path.write_text(json.dumps(treebank_lexicon(0)))
     return {
         "class_path": "robustparse.attacks.Attack",
         "init_args": {

@@ -8,8 +8,12 @@ import pytest
 
 from robustparse.data.sample import treebank as sample
 from robustparse.data.sample.generator import Sample
-from robustparse.data.sample.treebank import attack_lexicon, sample_treebank
-from robustparse.data.sample.words import CLOSED, OPEN
+from robustparse.data.sample.treebank import (
+    CONTENT,
+    FUNCTION,
+    sample_treebank,
+    treebank_lexicon,
+)
 from robustparse.types import Example
 from sample_grammar import read
 
@@ -27,12 +31,12 @@ def seed(request: pytest.FixtureRequest) -> int:
 
 def test_the_seed_decides_everything() -> None:
     seed, other = SEEDS
-    first, lexicon = sample_treebank(seed), attack_lexicon(seed)
+    first, lexicon = sample_treebank(seed), treebank_lexicon(seed)
     sample.sample_treebank.cache_clear()
     assert sample_treebank(seed) == first
-    assert attack_lexicon(seed) == lexicon
+    assert treebank_lexicon(seed) == lexicon
     assert sample_treebank(other).test != first.test
-    assert attack_lexicon(other) != lexicon
+    assert treebank_lexicon(other) != lexicon
 
 
 def test_splits(seed: int) -> None:
@@ -78,7 +82,7 @@ def test_derive_gives_the_gold_tree(seed: int) -> None:
 
 
 def test_substitutions_from_the_lexicon_keep_the_tree(seed: int) -> None:
-    lexicon, rng = attack_lexicon(seed), np.random.default_rng(seed)
+    lexicon, rng = treebank_lexicon(seed), np.random.default_rng(seed)
     changed = 0
     for example in sample_treebank(seed).test:
         words = list(example.sentence.words)
@@ -98,11 +102,11 @@ def test_substitutions_from_the_lexicon_keep_the_tree(seed: int) -> None:
 def test_lexicon_holds_known_words_of_the_same_class(seed: int) -> None:
     train = sample_treebank(seed).train
     counts = Counter(word.lower() for e in train for word in e.sentence.words)
-    classes = {word: name for name, (_, words) in OPEN.items() for word in words}
-    lexicon = attack_lexicon(seed)
+    classes = {word: name for name, (_, words) in CONTENT.items() for word in words}
+    lexicon = treebank_lexicon(seed)
     for key, candidates in lexicon.items():
         word, _, tag = key.rpartition("/")
-        assert tag in [penn for _, penn in OPEN[classes[word]].tags]
+        assert tag in [penn for _, penn in CONTENT[classes[word]].tags]
         assert word not in candidates
         assert len(set(candidates)) == len(candidates)
         assert all(classes[other] == classes[word] for other in candidates)
@@ -112,7 +116,7 @@ def test_lexicon_holds_known_words_of_the_same_class(seed: int) -> None:
 
 
 def test_tags_and_function_words_do_not_decide_the_parse(seed: int) -> None:
-    closed = set(chain.from_iterable(words for _, words in CLOSED.values()))
+    closed = set(chain.from_iterable(words for _, words in FUNCTION.values()))
     trees = defaultdict(set)
     for example in everything(sample_treebank(seed)):
         sentence = example.sentence
@@ -129,7 +133,7 @@ def test_decisive_words_are_mostly_frequent_and_rare_words_are_seen(seed: int) -
     train = sample_treebank(seed).train
     after_with = Counter()
     counts: Counter[str] = Counter()
-    tools = set(OPEN["tool"].words)
+    tools = set(CONTENT["tool"].words)
     for example in train:
         words, heads = example.sentence.words, example.gold.heads
         counts.update(word for word in words if word in tools)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from robustparse.data.sample.words import CLOSED, OPEN
+from robustparse.data.sample.treebank import CONTENT, FUNCTION
 from robustparse.errors import InputError
 from robustparse.types import DependencyTree
 from sample_grammar import lexicon, read, rules
@@ -29,12 +29,12 @@ def test_every_phrase_and_class_is_used() -> None:
                     reached.add(child.symbol)
                     front.append(child.symbol)
     assert set(rules()) <= reached
-    assert {*CLOSED, *OPEN} == {symbol.split(".")[0] for symbol in reached - set(rules())}
+    assert {*FUNCTION, *CONTENT} == {symbol.split(".")[0] for symbol in reached - set(rules())}
 
 
 def test_no_content_word_has_two_classes() -> None:
-    words = [word.lower() for _, group in OPEN.values() for word in group]
-    closed = {word for _, group in CLOSED.values() for word in group}
+    words = [word.lower() for _, group in CONTENT.values() for word in group]
+    closed = {word for _, group in FUNCTION.values() for word in group}
     assert len(words) == len(set(words))
     assert not closed & set(words)
 

@@ -13,7 +13,7 @@ from substitution_stage import CHEAP, SENTENCES, Stage, sample_data, tensors_of
 from robustparse.attacks.candidates.union import in_casing_of
 from robustparse.attacks.constraints.tagging.tags import ZHENG_2020_TAGS, AttackableTags
 from robustparse.data.batch import Batch
-from robustparse.data.sample.treebank import attack_lexicon
+from robustparse.data.sample.treebank import treebank_lexicon
 from robustparse.data.treebank import TreebankDataModule
 from robustparse.defenses.copies.substitution import SubstitutionAdversary
 from robustparse.errors import InputError
@@ -63,7 +63,7 @@ def test_copies_have_the_ids_and_trees_of_their_originals(made, data):
 
 def test_only_eligible_words_change_into_words_of_the_lexicon(stage, data):
     lexicon = {}
-    for key, words in attack_lexicon(0).items():
+    for key, words in treebank_lexicon(0).items():
         word, tag = key.split("/")
         lexicon[word.lower(), tag] = words
     changes = 0

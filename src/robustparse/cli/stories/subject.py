@@ -12,7 +12,7 @@ from robustparse.api.progress import quiet
 from robustparse.data.datamodule import SAMPLE, DataModule
 from robustparse.data.sample.questions import question_lexicon
 from robustparse.data.sample.reviews import review_lexicon
-from robustparse.data.sample.treebank import attack_lexicon
+from robustparse.data.sample.treebank import treebank_lexicon
 from robustparse.data.texts import TextDataModule
 from robustparse.data.treebank import TreebankDataModule
 from robustparse.data.utterances.forms import LogicalFormDataModule
@@ -105,7 +105,7 @@ def _data(kind: type[DataModule]) -> Callable[..., DataModule]:
     return partial(kind, folder=SAMPLE, batch_words=320, min_count=1)
 
 
-SENTENCES = Subject("parser", "treebank", _data(TreebankDataModule), _parser, attack_lexicon)
+SENTENCES = Subject("parser", "treebank", _data(TreebankDataModule), _parser, treebank_lexicon)
 REVIEWS = Subject("classifier", "reviews", _data(TextDataModule), _classifier, review_lexicon)
 QUESTIONS = Subject(
     "parser", "questions", _data(LogicalFormDataModule), _semantic_parser, question_lexicon

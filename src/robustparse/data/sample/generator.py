@@ -158,6 +158,14 @@ class Lexicon:
             for word_class in self.content
         }
 
+    def by_word(self, train: Sequence[Example]) -> dict[str, list[str]]:
+        """Return for each of these words the others of its class, in the same order."""
+        return {
+            word: [other for other in words if other != word]
+            for words in self.substitutes(train).values()
+            for word in words
+        }
+
     def _rare_share(self, word_class: str, decisive: bool) -> float:
         if decisive:
             return RARE_IF_DECISIVE

@@ -102,9 +102,4 @@ def _conjuncts(words: Sequence[str], classes: Sequence[str]) -> list[str]:
 
 def question_lexicon(seed: int = 0) -> dict[str, list[str]]:
     """List the substitutes that keep the logical form, by word; see `review_lexicon`."""
-    known = Lexicon(seed, CONTENT, FUNCTION).substitutes(sample_questions(seed).train)
-    return {
-        word: [other for other in words if other != word]
-        for words in known.values()
-        for word in words
-    }
+    return Lexicon(seed, CONTENT, FUNCTION).by_word(sample_questions(seed).train)

@@ -71,9 +71,4 @@ def review_lexicon(seed: int = 0) -> dict[str, list[str]]:
         All are words that the training split holds twice or more, so none is unknown to a
         classifier. Any number of words of a text may be replaced.
     """
-    known = Lexicon(seed, CONTENT, FUNCTION).substitutes(sample_reviews(seed).train)
-    return {
-        word: [other for other in words if other != word]
-        for words in known.values()
-        for word in words
-    }
+    return Lexicon(seed, CONTENT, FUNCTION).by_word(sample_reviews(seed).train)

@@ -12,14 +12,18 @@ from functools import lru_cache
 
 from robustparse.data.sample.generator import Generator, Lexicon, Phrase, Sample, read_rules
 from robustparse.data.sample.rules import RULES
-from robustparse.data.sample.words import CLOSED, OPEN
+from robustparse.data.sample.words import read_words
 from robustparse.types import DependencyTree, Example, Sentence
+
+# Substitutes come from the same class of content words; function words are never substituted.
+CONTENT = read_words("content_words.txt")
+FUNCTION = read_words("function_words.txt")
 
 
 @lru_cache(maxsize=4)
 def sample_treebank(seed: int = 0) -> Sample:
     """Generate the sample treebank; the seed chooses the grammar and the sentences."""
-    generator = Generator(seed, read_rules(RULES), OPEN, CLOSED)
+    generator = Generator(seed, read_rules(RULES), CONTENT, FUNCTION)
     return Sample.of(lambda id_: _example(id_, generator.text()))
 
 
@@ -36,11 +40,11 @@ def _example(id_: int, text: Phrase) -> Example:
 def _tags(word_class: str) -> tuple[str, str]:
     """Return both tags of a class, of one with two pairs that which its rule names by `.TAG`."""
     name, _, tag = word_class.partition(".")
-    pairs = (OPEN.get(name) or CLOSED[name]).tags
+    pairs = (CONTENT.get(name) or FUNCTION[name]).tags
     return next(pair for pair in pairs if tag in ("", pair[1]))
 
 
-def attack_lexicon(seed: int = 0) -> dict[str, list[str]]:
+def treebank_lexicon(seed: int = 0) -> dict[str, list[str]]:
     """List the substitutes that keep the tree, by `word/TAG` in the lexicon's casing.
 
     Returns:
@@ -48,10 +52,10 @@ def attack_lexicon(seed: int = 0) -> dict[str, list[str]]:
         in a fixed order drawn from the seed. All are words that the training split holds twice or
         more, so none is unknown to a parser. Any number of words of a sentence may be replaced.
     """
-    known = Lexicon(seed, OPEN, CLOSED).substitutes(sample_treebank(seed).train)
+    known = Lexicon(seed, CONTENT, FUNCTION).substitutes(sample_treebank(seed).train)
     return {
         f"{word}/{tag}": [other for other in words if other != word]
         for word_class, words in known.items()
         for word in words
-        for _, tag in OPEN[word_class].tags
+        for _, tag in CONTENT[word_class].tags
     }

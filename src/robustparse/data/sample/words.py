@@ -1,10 +1,10 @@
-"""The words of the embedded sample treebank, by lexical class, from the text files next to this.
+"""The words of the embedded samples, by lexical class, from the text files next to this.
 
-A class decides an attachment: a tool or a part after "with", a transitive or an intransitive
-participle before a plural noun. All words of one class carry the same tags, and no form is in
-two classes, so that one word may replace another of its class without changing the parse. Words of
-two classes have two tags each (`dual`: work as a noun or a verb; `erg`: trained as a past tense or
-a participle); only the rest of the sentence tells these apart.
+In the treebank a class decides an attachment: a tool or a part after "with", a transitive or an
+intransitive participle before a plural noun. All words of one class carry the same tags, and no
+form is in two classes, so that one word may replace another of its class without changing the
+parse. Words of two classes have two tags each (`dual`: work as a noun or a verb; `erg`: trained as
+a past tense or a participle); only the rest of the sentence tells these apart.
 """
 
 from collections.abc import Mapping
@@ -33,9 +33,3 @@ def read_words(name: str) -> Mapping[str, WordClass]:
             tags = tuple((upos, tag) for upos, _, tag in (pair.partition("/") for pair in pairs))
             found[word_class] = WordClass(tags, ())
     return MappingProxyType(found)
-
-
-# Substitutes come from the same class.
-OPEN = read_words("content_words.txt")
-# They are never substituted.
-CLOSED = read_words("function_words.txt")
