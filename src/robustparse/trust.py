@@ -41,8 +41,6 @@ _LISTED: dict[str, tuple[str, ...]] = {
         *("LinearLR", "MultiStepLR", "OneCycleLR", "PolynomialLR", "StepLR"),
     ),
 }
-# Names of classes before 0.1.0 that were not only moved.
-_RENAMED = {"GradientAdversary": "FGM", "WeightedSaliencySearch": "PWWS"}
 _trusted: set[str] = set()
 
 
@@ -94,7 +92,7 @@ def check_class(
         return
     root, _, name = class_path.rpartition(".")
     public = public_classes()
-    new = public.get(_RENAMED.get(name, name))
+    new = public.get(name)
     if root.partition(".")[0] == PACKAGE and new:
         found, remedy = f"{class_path} is an older name", f"write {new}"
     elif root and root.partition(".")[0] != PACKAGE:

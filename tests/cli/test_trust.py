@@ -233,11 +233,6 @@ def test_a_class_of_the_users(made: Path, capsys: pytest.CaptureFixture[str]) ->
         ("robustparse.attacks.search.pso.ParticleSwarm", "robustparse.attacks.ParticleSwarm"),
         ("robustparse.parsers.biaffine.BiaffineParser", "robustparse.models.BiaffineParser"),
         ("robustparse.parsers.encoders.LSTMEncoder", "robustparse.models.LSTMEncoder"),
-        ("robustparse.defenses.gradient.GradientAdversary", "robustparse.defenses.FGM"),
-        (
-            "robustparse.attacks.search.importance.WeightedSaliencySearch",
-            "robustparse.attacks.PWWS",
-        ),
     ],
 )
 def test_a_recipe_by_an_older_name(old: str, new: str) -> None:

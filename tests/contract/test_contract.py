@@ -22,7 +22,6 @@ from robustparse.attacks.attack import Attack
 from robustparse.cli import lightning
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
-from robustparse.errors import InputError
 from robustparse.recipes.class_paths import checked
 from robustparse.recipes.yaml_files import read_yaml
 from robustparse.types import DependencyTree
@@ -89,16 +88,6 @@ def test_the_report_reads_the_folder(copy: Path) -> None:
         assert f"{value:.1f}" in text
     changed = [line for line in lines if line["success"]]
     assert any(line["adversarial_tokens"][line["edited"][0]] in text for line in changed)
-
-
-def test_a_checkpoint_of_before_the_first_release_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "old.ckpt"
-    torch.save({"robustparse": {"format": 1, "version": "0.1.0"}, "state_dict": {}}, path)
-    with pytest.raises(InputError) as error:
-        load(path)
-    assert error.value.path == str(path)
-    assert error.value.found.startswith("format 1, ")
-    assert error.value.remedy == "train the model again"
 
 
 def test_every_recipe_is_parsed() -> None:

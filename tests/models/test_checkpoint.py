@@ -205,12 +205,6 @@ def test_another_format_names_both_and_the_remedy(saved):
     assert "robustparse 9.9" in error.remedy
 
 
-def test_a_checkpoint_from_before_the_first_release_is_to_be_trained_again(saved):
-    with pytest.raises(InputError) as refused:
-        load(rewritten(saved, lambda held: held[KEY].update(format=1)))
-    assert "train the model again" in refused.value.remedy
-
-
 @pytest.mark.parametrize("part", ["model", "vocabulary"])
 @pytest.mark.parametrize("value", [None, [], "text"])
 def test_incomplete_checkpoints_are_refused(saved, part, value):

@@ -161,12 +161,10 @@ def read_checkpoint(path: str | Path, key: str | None = None) -> dict[str, Any]:
         raise InputError("a checkpoint, but not one that robustparse wrote", path=path)
     described = content[KEY]
     if (found := described.get("format")) != FORMAT:
-        wrote = f"load it with robustparse {described.get('version')}, which wrote it"
         raise InputError(
             f"format {found}, and this version {__version__} reads {FORMAT}",
             path=path,
-            # Format 1 was written before the first release, under the first release's number.
-            remedy="train the model again" if found == 1 else wrote,
+            remedy=f"load it with robustparse {described.get('version')}, which wrote it",
         )
     parts = (described.get("model"), described.get("vocabulary"), content.get("state_dict"))
     if not all(isinstance(part, dict) for part in parts):
