@@ -71,7 +71,7 @@ def run(tmp_path: Path) -> Any:
 def test_fit_names_the_place_of_a_sentence_that_the_parser_cannot_read(split, run, capsys):
     arguments, place = run(split, without_tags, tag_dim=3)
     error = mistake(capsys, *arguments)
-    assert f"robustparse: {place}sentence 4: the parser reads part-of-speech tags" in error
+    assert f"robustparse: {place}sentence 4: the model reads part-of-speech tags" in error
 
 
 @pytest.mark.parametrize("split", ["train", "dev", "copies"])

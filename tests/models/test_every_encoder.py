@@ -198,7 +198,7 @@ def test_tags_are_part_of_the_input_where_they_are_read(folder):
     # Tags never seen in training are all alike.
     assert torch.equal(embedded("??", "!!", "NN")[0, :, 5:], embedded("!!", "??", "NN")[0, :, 5:])
     for missing in (["a", "dog"], Sentence(("a", "dog"))):
-        with pytest.raises(InputError, match="sentence 1: the parser reads part-of-speech tags"):
+        with pytest.raises(InputError, match="sentence 1: the model reads part-of-speech tags"):
             parser.predict([missing])
     assert len(parser.predict([Sentence(("a", "dog"), upos=("NN", "NN"))])) == 1
 

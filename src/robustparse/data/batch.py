@@ -26,8 +26,9 @@ class Batch:
         lengths: ``(batch,)`` words a text.
         gold: columns of the gold answers by name, each ``(batch, width)`` with a width of its own;
             the model says what they hold (`Model.gold_columns`).
-        weight: a number: the words or texts (`Model.unit`) of the whole global batch, over all
-            processes, by which losses are divided.
+        weight: a number, by which training divides losses: the words or texts (`Model.unit`) of the
+            whole global batch, over all processes, with what is `appended`. It means nothing in
+            batches that are not trained on.
         appended: a number: how much of the weight adversaries are expected to append to the global
             batch.
     """

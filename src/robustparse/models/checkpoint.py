@@ -2,9 +2,8 @@
 
 The key ``robustparse`` holds the format's number, the version that wrote it, the model's
 specification (class path and plain arguments, nested), the vocabulary as lists and, if known, a
-digest of the training data. Nothing in it is
-unpickled beyond what ``weights_only=True`` allows, and only public classes of
-``robustparse.models`` are instantiated.
+digest of the training data. Nothing in it is unpickled beyond what ``weights_only=True`` allows,
+and only public classes of ``robustparse.models`` and classes of trusted modules are instantiated.
 """
 
 import importlib

@@ -7,7 +7,7 @@ from robustparse.errors import InputError
 from robustparse.models.base import Model
 from robustparse.models.checkpoint import KEY, fill_weights, instantiate, read_checkpoint
 
-# Commands take the name from here.
+# Commands, which name no kind of model, take the name from here.
 from robustparse.models.dependency.trees import Decoder as Decoder
 from robustparse.models.dependency.trees import check_decoder
 

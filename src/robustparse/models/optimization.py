@@ -1,4 +1,4 @@
-"""The optimiser of every parser, as plain numbers, and its learning rate over a run's steps."""
+"""The optimiser of every model, as plain numbers, and its learning rate over a run's steps."""
 
 import math
 from collections.abc import Sequence

@@ -32,7 +32,7 @@ class Encoder(nn.Module, ABC):
     Attributes:
         dim: of the embeddings, to which deltas are added.
         form_dim: how many of these, from the front, depend on the form, not on the tag.
-        out_dim: of the vectors that a parser scores.
+        out_dim: of the vectors that ``forward`` returns.
         reads_tags: whether part-of-speech tags are part of the input.
         separator: the word that stands between two texts which are read as one.
         limit: units of words that are read at once, ROOT's not counted; None reads any number.
@@ -67,7 +67,7 @@ class Encoder(nn.Module, ABC):
         """
 
     def words_of(self, rows: Sequence[int]) -> list[str]:
-        """Return the word of each row, the inverse of ``intern``; parsers that copy words need it.
+        """Return the word of each row, the inverse of ``intern``; models that copy words need it.
 
         Raises:
             InputError: the encoder does not tell all words apart, as by default.
@@ -92,7 +92,7 @@ class Encoder(nn.Module, ABC):
         tags, words = len(sentence.tags), len(sentence)
         if self.reads_tags and tags != words:
             raise InputError(
-                f"the parser reads part-of-speech tags, and the sentence has {tags} for {words} "
+                f"the model reads part-of-speech tags, and the sentence has {tags} for {words} "
                 "words",
                 expected="one a word in column 5 (or 4) of the file, or Sentence(words, xpos=...)",
             )

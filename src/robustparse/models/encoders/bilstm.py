@@ -140,7 +140,7 @@ class LSTMEncoder(WordEncoder):
         if not self.tag_dim or not there or there & self._tag_ids.keys():
             return []
         return [
-            "the parser reads part-of-speech tags, and no tag of these sentences is known to it: "
+            "the model reads part-of-speech tags, and no tag of these sentences is known to it: "
             f"{', '.join(sorted(there))}; expected some of {', '.join(sorted(self._tag_ids))} in "
             "column 5 (or in column 4, of a sentence with none in column 5)"
         ]
