@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -227,7 +228,8 @@ def test_a_row_that_holds_no_text_is_named(tmp_path: Path) -> None:
     operation = BackTranslation([Scripted({})], [Scripted({})], cache=str(cache))
     operation.rewordings(examples("he left"), 0)
     with closing(sqlite3.connect(cache)) as database, database:
-        database.execute("UPDATE candidates SET words = '[1, 2]'")
+        row = f"[1, 2] {crc32(b'[1, 2]'):08x}"
+        database.execute("UPDATE candidates SET words = ?", (row,))
     with pytest.raises(InputError, match=r"got \[1, 2\]|\[1, 2\]") as error:
         operation.rewordings(examples("he left"), 0)
     assert "key X'" in str(error.value.key)
