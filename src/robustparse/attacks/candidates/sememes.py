@@ -115,12 +115,15 @@ class Sememes(CandidateGenerator):
         part = part_of(tag)
         if not part:
             return []
+        # First, as a victim without tags is refused before the dictionary is read.
+        forms = self._forms(tagset) if self.words == "training" else {}
         base = base_form(load_wordnet(), word, part)
         alike = {other: None for other in self._senses.alike(base, part) if other != base}
-        if self.words == "training":
-            forms = self._forms(tagset).get((part, _inflection(tag)), ())
-            return [form for form, its_base in forms if its_base in alike]
-        return list(alike) if tag in _UNINFLECTED else []
+        if self.words == "dictionary":
+            return list(alike) if tag in _UNINFLECTED else []
+        return [
+            form for form, its_base in forms.get((part, _inflection(tag)), ()) if its_base in alike
+        ]
 
     def _untagged(self, word: str) -> list[str]:
         wordnet = load_wordnet()
