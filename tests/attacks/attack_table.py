@@ -285,7 +285,7 @@ def of_parsers() -> dict[str, Case]:
     nearest = NearestWord(alpha=3.0)
     return {
         "words": Case(
-            Zheng2020WhiteBox(trials=6, positions=2, substitution=nearest),
+            Zheng2020WhiteBox(trials=3, positions=2, substitution=nearest),
             TrainingWords(),
             goal=AttachmentDrop(),
             examples=sentences(60, "test")[::6],

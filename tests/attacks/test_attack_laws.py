@@ -28,7 +28,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.mark.parametrize(
     "packing",
-    [{"live": 1, "batch_queries": 1}, {"live": 5, "batch_words": 50}, {"batch_words": 1 << 20}],
+    [{"live": 1, "batch_queries": 1}, {"live": 5, "batch_words": 50}],
     ids=str,
 )
 def test_packing_and_order_change_nothing(name: str, packing: dict) -> None:
@@ -50,7 +50,7 @@ def test_company_changes_nothing(name: str) -> None:
     assert CASES[name].run(some) == {one.id: reference(name)[one.id] for one in some}
 
 
-@pytest.mark.parametrize("budget", [1, 2, 5, 17, 60])
+@pytest.mark.parametrize("budget", [1, 5, 16])
 def test_a_budget_is_spent_and_not_exceeded(name: str, budget: int) -> None:
     packing = {"live": 3, "batch_words": 50} if budget % 2 else {}
     found = CASES[name].run(budget=budget, **packing)
