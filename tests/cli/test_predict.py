@@ -48,7 +48,8 @@ def test_a_treebank_keeps_all_but_its_trees(made, gold, tmp_path, capsys):
     for one, block in zip(written, blocks, strict=True):
         before, after = ([line.split("\t") for line in b.split("\n")] for b in (block, one.block))
         assert [row[:6] for row in before] == [row[:6] for row in after]
-    assert capsys.readouterr() == ("", "")
+    said = f"{len(gold)} texts with answers in {out}\n"
+    assert capsys.readouterr() == (said, "")
     main(arguments)
     assert capsys.readouterr().out == out.read_text()
 

@@ -15,6 +15,7 @@ from typing import BinaryIO, TextIO
 
 from robustparse.api.inputs import Paths, as_list
 from robustparse.api.sources import Checkpoints
+from robustparse.api.tables import terminal
 from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.data.given import examples_of
 from robustparse.errors import InputError
@@ -72,27 +73,21 @@ def predict(
     task, name = victim.task, "standard input" if data == STANDARD else data
     ending = (format or Path(data).suffix).lstrip(".").lower() or RAW
     warned: set[str] = set()
+    count = 0
     with (
         _standard_output() if out == STANDARD else written(Path(out)) as file,
         _opened(data) as source,
-        TemporaryDirectory() as folder,
     ):
-        piece = Path(folder) / f"piece.{ending}"
-        for first, content in _pieces(_lines(source, name), ending != RAW and task.multiline):
-            with writing(piece, "it is to hold a piece of the data", "make room there"):
-                piece.write_bytes(content)
-            with _named(name, first):
-                if ending == RAW:
-                    examples = _raw(piece, max_length, victim.model.reads_pairs)
-                    victim.check(examples)
-                else:
-                    examples = task.read(piece, max_length, False, "--max_length", columns)
-                    task.check(examples, piece, victim.check)
+        pieces = _pieces(_lines(source, name), ending != RAW and task.multiline)
+        for examples in _read(pieces, name, ending, victim, max_length, columns):
             for warning in victim.model.warnings(examples, name, gold=False):
                 if warning not in warned:
                     warned.add(warning)
                     print(f"robustparse: {warning}", file=sys.stderr)
             file.writelines(_answered(victim, examples))
+            count += len(examples)
+    if out != STANDARD:
+        terminal().print(f"{count} texts with answers in {out}", soft_wrap=True)
 
 
 @contextmanager
@@ -114,6 +109,31 @@ def _standard_output() -> Iterator[TextIO]:
         raise InputError(
             found, path="standard output", remedy="make room, or name a file"
         ) from None
+
+
+def _read(
+    pieces: Iterable[tuple[int, bytes]],
+    name: str,
+    ending: str,
+    victim: ModelVictim,
+    max_length: int,
+    columns: list[str] | None,
+) -> Iterator[list[Example]]:
+    """Yield the examples of each piece, all of which the model can read."""
+    task = victim.task
+    with TemporaryDirectory() as folder:
+        piece = Path(folder) / f"piece.{ending}"
+        for first, content in pieces:
+            with writing(piece, "it is to hold a piece of the data", "make room there"):
+                piece.write_bytes(content)
+            with _named(name, first):
+                if ending == RAW:
+                    examples = _raw(piece, max_length, victim.model.reads_pairs)
+                    victim.check(examples)
+                else:
+                    examples = task.read(piece, max_length, False, "--max_length", columns)
+                    task.check(examples, piece, victim.check)
+            yield examples
 
 
 def _answered(victim: ModelVictim, examples: list[Example]) -> Iterator[str]:
