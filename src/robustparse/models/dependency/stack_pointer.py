@@ -33,7 +33,7 @@ from robustparse.models.dependency.pointing import (
 from robustparse.models.encoders.base import Encoder, ends
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.encoders.dropout import shared_dropout
-from robustparse.models.encoders.lstm import read
+from robustparse.models.encoders.lstm import lstm_states
 from robustparse.models.optimization import Optimization
 from robustparse.models.scores import mean_scores, single_precision
 from robustparse.types import Example
@@ -192,7 +192,7 @@ class StackPointerParser(DependencyParser):
         )
         inputs = shared_dropout(inputs, self.dropout, self.training)
         start = tuple(part.to(inputs.dtype) for part in states.start)
-        outputs = read(self.lstm, inputs, start)  # type: ignore[arg-type]
+        outputs = lstm_states(self.lstm, inputs, start)  # type: ignore[arg-type]
         outputs = shared_dropout(outputs, self.dropout, self.training)
         children, counted = gold["children"], self._counted(batch)
         rows, steps = counted.nonzero(as_tuple=True)

@@ -62,8 +62,8 @@ class BiLSTM(nn.Module):
         for layer, (left, right) in enumerate(zip(self.forwards, self.backwards, strict=True)):
             if layer:
                 states = shared_dropout(states, self.dropout, self.training)
-            forward_states = read(left, states)
-            backward_states = read(right, take_rows(states, rows))
+            forward_states = lstm_states(left, states)
+            backward_states = lstm_states(right, take_rows(states, rows))
             states = torch.cat([forward_states, take_rows(backward_states, rows)], dim=-1)
         return states
 
@@ -75,7 +75,9 @@ class BiLSTM(nn.Module):
         return torch.cat([states[rows, last, : self.hidden], states[:, 0, self.hidden :]], dim=-1)
 
 
-def read(lstm: nn.Module, states: Tensor, start: tuple[Tensor, Tensor] | None = None) -> Tensor:
+def lstm_states(
+    lstm: nn.Module, states: Tensor, start: tuple[Tensor, Tensor] | None = None
+) -> Tensor:
     """``(batch, length, input_dim)`` -> ``(batch, length, hidden)``, its states.
 
     ``start`` is the hidden and the cell state before the first input, each ``(batch, hidden)``;

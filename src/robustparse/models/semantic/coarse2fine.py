@@ -39,7 +39,7 @@ from robustparse.models.beam import beam_search
 from robustparse.models.encoders.base import Encoder, ends
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.encoders.dropout import shared_dropout
-from robustparse.models.encoders.lstm import BiLSTM, read
+from robustparse.models.encoders.lstm import BiLSTM, lstm_states
 from robustparse.models.optimization import Optimization
 from robustparse.models.scores import single_precision
 from robustparse.models.semantic.attention import Attention, Memory
@@ -97,7 +97,7 @@ class BracketDecoder(nn.Module):
                 for the start.
         """
         inputs = shared_dropout(inputs, self.dropout, self.training)
-        states = read(self.lstm, inputs, reading.start)
+        states = lstm_states(self.lstm, inputs, reading.start)
         states = shared_dropout(states, self.dropout, self.training)
         history = torch.cat([reading.start[0][:, None], states], dim=1)
         rows = torch.arange(len(history), device=history.device)[:, None]
