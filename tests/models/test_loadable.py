@@ -68,6 +68,18 @@ def test_what_could_not_be_loaded_is_not_trained(
     assert parser.trainer.global_step == 0
 
 
+def test_a_loaded_model_is_trained_with_dropout(tmp_path: Path, vocabulary: Vocabulary) -> None:
+    """In evaluation mode until then, it learns what a model that starts from it does."""
+    parser = BiaffineParser(LSTMEncoder(**SIZES), arc_dim=3, label_dim=3, vocabulary=vocabulary)
+    path = save_checkpoint(parser, tmp_path / "a.ckpt")
+    started = BiaffineParser(LSTMEncoder(**SIZES), arc_dim=3, label_dim=3, init_from=str(path))
+    loaded = load(path)
+    for one in (started, loaded):
+        trainer(max_steps=3).fit(one, datamodule=TreebankDataModule("sample", batch_words=300))
+    assert not torch.equal(loaded.arc_attn.weight, parser.arc_attn.weight)
+    torch.testing.assert_close(loaded.state_dict(), started.state_dict(), rtol=0, atol=0)
+
+
 def test_paths_are_stored_as_strings(tmp_path: Path, vocabulary: Vocabulary) -> None:
     (tmp_path / "vectors.txt").write_text("the 1 2 3\ncats 4 5 6\n")
     encoder = LSTMEncoder(**SIZES, vectors=tmp_path / "vectors.txt")

@@ -289,8 +289,14 @@ class Model(pl.LightningModule, ABC):
     # Training
 
     def on_fit_start(self) -> None:
-        """Refuse to train what could not be loaded again."""
+        """Refuse to train what could not be loaded again; switch a loaded model to training mode.
+
+        Lightning leaves the modes as they are: dropout would stay off, and cuDNN's LSTM has no
+        backward pass in evaluation mode.
+        """
         specification(self)
+        if not self.training:
+            self.train()
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
         """Seed dropout from (seed, epoch, batch, process): a resumed run draws the same masks."""
