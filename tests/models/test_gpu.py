@@ -12,6 +12,14 @@ from test_pair_classifiers import MADE
 from tiny_semantic_parsers import EXAMPLES as FORMS
 from tiny_semantic_parsers import KINDS, make
 
+from robustparse.attacks import (
+    AttachmentDrop,
+    Attack,
+    AttackableTags,
+    Lexicon,
+    Zheng2020WhiteBox,
+)
+from robustparse.data.sample.treebank import treebank_lexicon
 from robustparse.data.treebank import TreebankDataModule
 from robustparse.defenses import FGM, PGD, FreeLB, SubstitutionAdversary
 from robustparse.models.base import Model
@@ -24,7 +32,7 @@ from sample_texts import review_attack, texts, trained_classifier
 from tiny_models import examples, random_parser, save_bert
 
 pytestmark = pytest.mark.skipif(
-    not torch.cuda.is_available(), reason="needs a GPU: torch.cuda.is_available() is false"
+    not torch.cuda.is_available(), reason="needs a GPU, and ROBUSTPARSE_GPU=1"
 )
 GPU = "cuda"
 SOME = sentences(12, "dev")
@@ -60,8 +68,9 @@ def computed(model: Model, some: Sequence[Example], device: str) -> dict[str, to
     model = copy.deepcopy(model).to(device)
     batch = model.encode(some).batch(range(len(some)), 1.0).to(model.device)
     delta = model.zero_delta(batch).requires_grad_()
-    losses = model.loss(model(batch, delta), batch)
-    losses.sum().backward()
+    with torch.backends.cudnn.flags(enabled=False):  # its LSTM has no backward pass in evaluation
+        losses = model.loss(model(batch, delta), batch)
+        losses.sum().backward()
     found = {"losses": losses.detach(), "delta": delta.grad}
     found |= {name: weight.grad for name, weight in model.named_parameters()}
     return {name: value.cpu() for name, value in found.items() if value is not None}
@@ -97,14 +106,27 @@ def test_answers_of_one_model_and_of_several(read: Read) -> None:
     assert copy.deepcopy(model).to(GPU).predict(asked) == expected
 
 
-@pytest.mark.parametrize("made", [trained_parser, trained_pointer, trained_classifier])
-def test_attacks(made: Callable[[], Model]) -> None:
+def white_box(seed: int) -> Attack:
+    words, search = Lexicon(treebank_lexicon(0)), Zheng2020WhiteBox(gamma=0.3)
+    return Attack(words, search, [AttackableTags()], goal=AttachmentDrop(), seed=seed)
+
+
+ATTACKED: dict[str, tuple[Callable[[], Model], Callable[..., Attack], list[Example]]] = {
+    "biaffine": (trained_parser, lexicon_attack, SOME),
+    "biaffine, white box": (trained_parser, white_box, SOME),
+    "stack-pointer": (trained_pointer, lexicon_attack, SOME),
+    "stack-pointer, white box": (trained_pointer, white_box, SOME),
+    "WordCNN": (trained_classifier, review_attack, texts(12, "dev")),
+}
+
+
+@pytest.mark.parametrize(("made", "attack", "data"), ATTACKED.values(), ids=ATTACKED)
+def test_attacks(
+    made: Callable[[], Model], attack: Callable[..., Attack], data: list[Example]
+) -> None:
     """The same edits after the same queries."""
-    reviews = made is trained_classifier
-    attack = (review_attack if reviews else lexicon_attack)(seed=3)
-    data = texts(12, "dev") if reviews else SOME
     expected, found = (
-        list(attack.run(data, ModelVictim([made().to(device)]))) for device in ("cpu", GPU)
+        list(attack(seed=3).run(data, ModelVictim([made().to(device)]))) for device in ("cpu", GPU)
     )
     assert any(result.words != result.example.sentence.words for result in expected)
     assert found == expected
