@@ -82,6 +82,8 @@ class Clock(pl.Callback):
         batch_idx: int,
     ) -> None:
         """Note them."""
+        if pl_module.device.type == "cuda":
+            torch.cuda.synchronize()
         self.ends.append((time.perf_counter(), time.process_time()))
         self.words.append(int(batch.lengths.sum()))
 
@@ -100,7 +102,7 @@ def build(data: TreebankDataModule, seed: int) -> BiaffineParser:
 def trainer(options: argparse.Namespace, epochs: int, *callbacks: pl.Callback) -> pl.Trainer:
     """One that only trains."""
     return pl.Trainer(
-        accelerator="cpu",
+        accelerator="auto",
         precision=options.precision,
         max_epochs=epochs,
         gradient_clip_val=CLIP,
@@ -144,6 +146,7 @@ def fit(options: argparse.Namespace) -> dict[str, Any]:
 def parse(options: argparse.Namespace) -> dict[str, Any]:
     """Parse files into files; sentences a second of the last, the others warm up."""
     parser = load(options.model)
+    parser.to("cuda" if torch.cuda.is_available() else "cpu")
     for source, target in zip(options.data, options.out, strict=True):
         begin, begin_cpu = time.perf_counter(), time.process_time()
         examples = read_treebank(source)

@@ -100,6 +100,8 @@ def speed(options: argparse.Namespace) -> dict[str, Any]:
         loader = DataLoader(data, batch_sampler=batches, collate_fn=Batch)
         begin, begin_cpu = time.perf_counter(), time.process_time()
         parser._train(loader)
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
         return time.perf_counter() - begin, time.process_time() - begin_cpu
 
     train(chosen(data, options.warmup))

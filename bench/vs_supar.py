@@ -8,7 +8,7 @@ of its own, in turn; speeds are medians over the turns. SuPar trains in fp32, it
 ours in fp32 and in bf16. Both parse with the models just trained, in fp32, ours then in bf16 too,
 from a CoNLL-U file to a CoNLL-U file, with trees; every word counts in LAS, which one function here
 reads off those files. SuPar runs in an environment of its own, made on first use. Run it on an
-otherwise idle machine.
+otherwise idle machine. ``--device cuda`` does all of it on a GPU, where steps are short: time more.
 """
 
 import argparse
@@ -60,12 +60,14 @@ class System:
         name: ``robustparse`` or ``supar``.
         command: what starts it.
         threads: of its processes.
+        device: that its networks run on; of a GPU, ``cpu`` hides it.
     """
 
-    def __init__(self, name: str, command: Sequence[str], threads: int) -> None:
+    def __init__(self, name: str, command: Sequence[str], threads: int, device: str) -> None:
         self.name, self.command, self.threads = name, command, threads
         threaded = {key: str(threads) for key in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
-        self.environment = {**os.environ, **threaded}
+        hidden = {"CUDA_VISIBLE_DEVICES": ""} if device == "cpu" else {}
+        self.environment = {**os.environ, **threaded, **hidden}
 
     def __call__(self, action: str, **options: Any) -> Figures:
         """Run an action in a new process: the object on its last line."""
@@ -175,10 +177,11 @@ def measure(options: argparse.Namespace, folder: Path) -> Figures:
     """All figures; those that were not measured are None."""
     python = peer_python(options.peer_python)
     ours, theirs = str(BENCH / "supar_own.py"), str(BENCH / "supar_peer.py")
-    own = System("robustparse", [sys.executable, ours], options.threads)
-    peer = System("supar", [str(python), "-W", "ignore", theirs], options.threads)
+    own = System("robustparse", [sys.executable, ours], options.threads, options.device)
+    peer = System("supar", [str(python), "-W", "ignore", theirs], options.threads, options.device)
     files = penn_copies(options.folder, make_folder(folder / "data"))
-    settings = {name: getattr(options, name) for name in ("threads", "batch_words", "epochs")}
+    kept = ("threads", "device", "batch_words", "epochs")
+    settings = {name: getattr(options, name) for name in kept}
     figures: Figures = dict.fromkeys(
         ("train_ratio_bf16", "train_ratio_fp32", "parse_ratio", "dev_las_difference")
     )
@@ -201,6 +204,7 @@ def main() -> None:
     parser.add_argument("--peer_python", type=Path, help="an interpreter that has SuPar")
     parser.add_argument("--work", type=Path, help="keeps trained models, to resume from")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="of networks")
     parser.add_argument("--batch_words", type=int, default=5000, help="words a batch")
     parser.add_argument("--steps", type=int, default=8, help="timed steps; 0 leaves them out")
     parser.add_argument("--rounds", type=int, default=2, help="turns of the timed steps")
