@@ -113,7 +113,7 @@ TITLES = {
 }
 CLEAN = (
     Row(WORD_CHARACTER, "clean training", BEST),
-    Row(MINILM, "clean training", BEST, pretrained=True, recipe=BLACK),
+    Row(MINILM, "clean training", BEST, pretrained=True),
 )
 
 
@@ -330,6 +330,10 @@ STUDIES = {
     ),
     "defenses_minilm": Study(
         defenses(CLEAN[1], steps=1024, twice=("offline_50", "offline_100")), sentences=500
+    ),
+    "defenses_minilm_released": Study(
+        defenses(replace(CLEAN[1], recipe=BLACK), steps=1024, twice=("offline_50", "offline_100")),
+        sentences=500,
     ),
     "wang2021": Study(wang2021(), sentences=500),
     "wang2021_copies": Study(wang2021_copies(), sentences=500),

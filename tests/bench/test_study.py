@@ -129,7 +129,7 @@ def test_copies_are_made_after_their_parser_and_before_their_row(
     assert f"{CLEAN}.yaml" in clean
     assert copies.startswith("augment")
     assert f"{CLEAN}/best.ckpt" in copies
-    assert "recipes/zheng2020_blackbox_released.yaml" in copies
+    assert "recipes/zheng2020_blackbox.yaml" in copies
     assert "--trainer.max_steps 1024 " in offline
     assert f"{CLEAN}/copies_100.conllu" in offline
     assert "--data.init_args.augmented_fraction 0.5 " in offline
