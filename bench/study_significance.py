@@ -6,9 +6,9 @@
 The first table compares each finished row with the first one under the same recipe and budget: the
 difference in points with a 95 % interval of the paired bootstrap, and in brackets the p-value of
 the paired permutation test after Holm's correction for all differences of the table. The second
-one is about rows that were trained from several seeds, in one folder or in several: the mean over
-the seeds with Student's 95 % interval (Student 1908), which holds for a way of training, as an
-interval over sentences holds for a trained system. Both go by the study's last score (LAS,
+one is about rows that were trained from several seeds, in one folder or in several: both values of
+two, or the mean with Student's 95 % interval (Student 1908), which holds for a way of training, as
+an interval over sentences holds for a trained system. Both go by the study's last score (LAS,
 accuracy); *fooled* are the sentences of which it falls.
 """
 
@@ -84,26 +84,33 @@ def over_seeds(rows: Sequence[Finished], study: Study) -> str:
         base = row.name.removesuffix(f"_seed_{row.seed}")
         groups.setdefault((base, figures["attack"], figures["gamma"]), []).append(figures)
     lines = [
-        {**group[0], "seeds": len(group), "means": means(group)}
+        {**group[0], "seeds": len(group), "values": by_seed(group)}
         for group in groups.values()
         if len(group) > 1
     ]
     columns: Columns = {"system": text("title"), **ATTACKED, "seeds": text("seeds")}
     measured = {
-        heading: lambda line, name=name: shown(line["means"][name])  # type: ignore[misc]
+        heading: lambda line, name=name: spread(line["values"][name])  # type: ignore[misc]
         for name, heading in headings(study).items()
     }
     return markdown({**columns, **measured}, lines)
 
 
-def means(group: Sequence[Figures]) -> dict[str, Interval]:
-    """Return the mean over seeds of each of `MEASURES`."""
+def by_seed(group: Sequence[Figures]) -> dict[str, tuple[float, ...]]:
+    """Return each of `MEASURES` of the rows, a value a seed."""
     found = []
     for one in map(counts, group):
         clean, attacked = (100 * sum(part) / sum(one.counted) for part in (one.clean, one.attacked))
         fooled = one.fooled()
         found.append((clean, attacked, clean - attacked, 100 * sum(fooled) / len(fooled)))
-    return dict(zip(MEASURES, map(mean_over_seeds, zip(*found, strict=True)), strict=True))
+    return dict(zip(MEASURES, zip(*found, strict=True), strict=True))
+
+
+def spread(values: Sequence[float]) -> str:
+    """Show two values as they are, of more their mean with Student's interval."""
+    if len(values) == 2:
+        return ", ".join(f"{value:.1f}" for value in values)
+    return shown(mean_over_seeds(values))
 
 
 def mean_over_seeds(values: Sequence[float], *, level: float = 0.95) -> Interval:
