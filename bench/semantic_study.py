@@ -7,8 +7,7 @@
 ``--forms`` and ``--raw`` hold a folder for each corpus; ``--perturbed`` one with the sets that were
 released for it, or none. Methods are ``none``; each of the six operations, and ``mda``, all six
 together (20 % of the training utterances each, drawn for each operation anew); ``mda_online``, the
-same with other utterances in every epoch, whose copies join the batches of their originals: these
-are so much smaller that with copies they hold as many utterances as those of clean training;
+same with other utterances in every epoch, whose copies join the batches of their originals;
 ``control``, clean training; ``fgm`` and ``pgd``; ``online``, word substitution against the model as
 it is, in every batch. With copies a training takes as many epochs as a clean one, as in the paper,
 and with ``mda`` up to 120 % more steps. The control takes as many steps as ``mda``; FGM, PGD and
@@ -113,8 +112,6 @@ def train(row: Row, options: argparse.Namespace) -> None:
         command += ["--config", str(online(row, options))]
     elif row.method == "mda_online":
         command += ["--config", str(redrawn(row, options))]
-        own = config_of(row)["data"]["init_args"]["batch_texts"] / (1 + FRACTION * len(OPERATIONS))
-        command += ["--data.init_args.batch_texts", str(round(own))]
     if passes := PASSES.get(row.method):
         command += as_many_passes(row, options, passes)
     elif made := copies(row, options):
@@ -133,7 +130,8 @@ def as_many_passes(row: Row, options: argparse.Namespace, passes: float) -> list
 
     A schedule by epochs is stretched, so that the rate falls as far as in clean training.
     """
-    config = config_of(row)
+    path = CONFIGS / "experiment" / f"{row.corpus}_{row.model}.yaml"
+    config = yaml.safe_load(path.read_text("utf-8"))
     own = [options.forms / row.corpus / "train.tsv"]
     copied = [*own, *copies(replace(row, method="mda"), options)]
     clean, steps = steps_of(own, config), round(steps_of(copied, config) / passes)
@@ -146,13 +144,6 @@ def as_many_passes(row: Row, options: argparse.Namespace, passes: float) -> list
         for name, value in stretched.items():
             found += [f"--model.init_args.optimization.{name}", str(value)]
     return found
-
-
-def config_of(row: Row) -> dict[str, Any]:
-    """Return the shipped configuration of a row's clean training."""
-    path = CONFIGS / "experiment" / f"{row.corpus}_{row.model}.yaml"
-    config: dict[str, Any] = yaml.safe_load(path.read_text("utf-8"))
-    return config
 
 
 def steps_of(files: Sequence[Path], config: Mapping[str, Any]) -> int:
