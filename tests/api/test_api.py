@@ -236,16 +236,17 @@ def test_columns_of_texts_are_read_by_their_names(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("path", "name"),
+    ("paths", "name"),
     [
-        ("runs/ewt/best.ckpt", "ewt"),
-        ("runs/ewt/last.ckpt", "ewt"),
-        ("runs/ewt/parser.ckpt", "parser"),
-        ("Parser", "Parser"),
+        (["runs/ewt/best.ckpt"], "ewt"),
+        (["runs/ewt/last.ckpt"], "ewt"),
+        (["runs/ewt/parser.ckpt"], "parser"),
+        (["Parser"], "Parser"),
+        (["runs/ewt/best.ckpt", "runs/ewt_2/best.ckpt", "b.ckpt"], "ewt + ewt_2 + b"),
     ],
 )
-def test_a_run_is_named_by_its_folder(path: str, name: str) -> None:
-    assert system_name(path) == name
+def test_a_run_is_named_by_its_folder(paths: list[str], name: str) -> None:
+    assert system_name(paths) == name
 
 
 @pytest.mark.parametrize("task", ["dependency", "classification", "semantic"])

@@ -154,6 +154,12 @@ def test_mistakes_are_named(made, tmp_path, capsys):
     capsys.readouterr()
     found = refused("one", "rest")
     assert "an attack on 5 sentences; expected the 20 of" in found
+    later = write_sample(made / "later.conllu", sentences(40, "test")[20:])
+    data = ["--data", str(later), *data[2:]]
+    main(["attack", *attack, *data, "--out", str(made / "later")])
+    capsys.readouterr()
+    found = refused("rest", "later")
+    assert re.search("later: sentence [0-9]+ is '.*'; expected the sentences of", found)
     assert "folders: missing" in mistake(capsys, "transfer", "--checkpoint", str(made / "two.ckpt"))
     lines = [json.loads(line) for line in (made / "one/examples.jsonl").read_text().splitlines()]
     for line in lines:

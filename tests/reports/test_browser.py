@@ -32,13 +32,17 @@ def varied(number: int) -> Json:
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two systems with 1,500 and 500 examples."""
+    """Two systems with 1,500 and 500 examples, and a transfer between eleven."""
     made = tmp_path_factory.mktemp("browser")
     parts = {"clean": range(1500), "robust": range(500)}
     folders = [
         write(made / name, summary(90, 70), [*map(varied, numbers)])
         for name, numbers in parts.items()
     ]
+    names = [f"ewt_biaffine_word_character_{number}" for number in range(11)]
+    cell = {"rate": {"estimate": 40.0, "lower": 31.0, "upper": 49.5}, "given_success": 80.0}
+    rates = {"sources": names, "targets": names, "rates": {"las": [[cell] * 11] * 11}}
+    (folders[0] / "transfer.json").write_text(json.dumps(rates))
     build_report(folders, made / "report.html")
     return made / "report.html"
 
@@ -211,6 +215,7 @@ const row = () => [...box.querySelectorAll("summary")].indexOf(document.activeEl
   said.wide = [...document.querySelectorAll("main *")].filter((one) =>
     !one.closest(".scroll, svg") && one.clientWidth && one.scrollWidth > one.clientWidth + 1);
   said.wide = said.wide.map((one) => one.tagName + " " + one.textContent.slice(0, 40));
+  said.narrow = [...document.querySelectorAll(".heat th")].map((one) => one.clientWidth);
   document.title = JSON.stringify(said);
 })();
 """
@@ -235,6 +240,8 @@ def test_a_reader_types_turns_pages_and_walks_by_keys(page: Path) -> None:
     assert said["opened"] == [True, True]
     assert said["closed"] is False
     assert said["wide"] == []
+    assert len(said["narrow"]) == 23
+    assert min(said["narrow"]) > 120  # a name is read in words, not letter by letter
 
 
 @pytest.mark.slow

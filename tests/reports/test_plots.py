@@ -75,6 +75,16 @@ def test_the_middle_of_a_long_name_is_left_out() -> None:
     assert "substitut\N{HORIZONTAL ELLIPSIS}: attacked" in texts
 
 
+def test_as_much_of_long_names_is_left_as_tells_them_apart() -> None:
+    ends = ("vectors", "vectors_2", "minilm")
+    given = [f"ewt_biaffine_{name}/test_500/wang2021_open_15" for name in ends]
+    drawn = draw_plot(plot(*(Curve(name, (0, 1), (1, 2)) for name in given)))
+    texts = [t.text or "" for t in ElementTree.fromstring(drawn).iter(f"{SVG}text")]
+    shown = {text for text in texts if "open_15" in text}
+    assert len(shown) == 3
+    assert max(map(len, shown)) < min(map(len, given))
+
+
 def test_epochs_stand_over_the_steps_that_end_them() -> None:
     steps = (99.0, 299.0, 399.0)
     over = Plot("a", "training step", "LAS, %", (Curve("a", steps, (50, 60, 70), (0, 2, 3)),))

@@ -92,7 +92,7 @@ def attack(
             unless_kept.callback(rmtree, folder)
         data = data_source(examples, seed, limit)
         AttackRun(folder, described, source, data, seed, device).attacked(chosen)
-        results = AttackResults(folder, system_name(source.names[0]))
+        results = AttackResults(folder, system_name(source.names))
         if out is None:
             finalize(results, unless_kept.pop_all().close)
     return results

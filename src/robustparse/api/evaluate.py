@@ -69,7 +69,7 @@ def evaluate(
     found = data_source(examples, 0, limit).examples(opened, punctuation)
     answers = list(predictions(opened, found))
     scores = scores_of(opened.task, answers, found, punctuation)
-    return Scores(system_name(source.names[0]), scores, answers)
+    return Scores(system_name(source.names), scores, answers)
 
 
 def _task(task: str | Task) -> Task:

@@ -1,5 +1,6 @@
 """Models from checkpoints, and digests of files."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from robustparse.data.datamodule import SAMPLE
@@ -44,10 +45,12 @@ def load_models(
     return models
 
 
-def system_name(path: str) -> str:
-    """Name the model of a checkpoint in tables: by its file, or by the folder of its run."""
-    file = Path(path)
-    return file.resolve().parent.name if file.stem in ("best", "last") else file.stem
+def system_name(paths: Sequence[str]) -> str:
+    """Name the models of checkpoints in tables, each by its file or the folder of its run."""
+    files = map(Path, paths)
+    return " + ".join(
+        file.resolve().parent.name if file.stem in ("best", "last") else file.stem for file in files
+    )
 
 
 def digest(path: str) -> str:

@@ -88,5 +88,5 @@ def attacked(run: AttackRun, attack: Attack) -> Summary | None:
     """Attack and print the scores; None in a process that another one writes for."""
     summary = run.attacked(attack)
     if summary is not None:
-        terminal().print(summary_table({system_name(run.victim.names[0]): summary}))
+        terminal().print(summary_table({system_name(run.victim.names): summary}))
     return summary

@@ -99,7 +99,7 @@ def evaluate(
         more = source.settings | ({"seed": seed, "perturbed": noisy} if noisy else {})
         more |= {"hypothesis_only": {"checkpoint": hypothesis_only, **blind}} if blind else {}
         write_scores(folder / SCORES, {**about, **_counts(examples), **scores, **more, **reworded})
-    _print({system_name(names[0]): scores, "hypothesis only": blind, **noisy}, reworded)
+    _print({system_name(names): scores, "hypothesis only": blind, **noisy}, reworded)
 
 
 def _print(rows: dict[str, Any], pairs: dict[str, Any]) -> None:

@@ -105,15 +105,15 @@ def check_same(sources: Sequence[Source]) -> None:
             found = f"an attack on {len(source.originals)} sentences"
             expected = f"the {len(first.originals)} of {first.name}"
             raise InputError(found, path=source.name, expected=expected)
-        same = zip(first.counted, source.counted, strict=True)
-        if not all(np.array_equal(*pair) for pair in same):
-            found = "its scores count other words"
-            raise InputError(found, path=source.name, expected=f"the punctuation of {first.name}")
         for one, other in zip(first.originals, source.originals, strict=True):
             if one.sentence != other.sentence or one.gold != other.gold:
                 found = f"sentence {one.id + 1} is {' '.join(other.sentence.words)!r:.60}"
                 expected = f"the sentences of {first.name}"
                 raise InputError(found, path=source.name, expected=expected)
+        same = zip(first.counted, source.counted, strict=True)
+        if not all(np.array_equal(*pair) for pair in same):
+            found = "its scores count other words"
+            raise InputError(found, path=source.name, expected=f"the punctuation of {first.name}")
 
 
 def transfer(victim: AnsweringVictim, sources: Sequence[Source]) -> list[dict[str, Transfer]]:

@@ -143,7 +143,7 @@ def _drawn(plot: Plot, text: Literal["none", "path"], kind: Kind) -> bytes:
         ends = epoch_ends(plot.curves)
         height = HEIGHT + (EPOCHS if ends else 0)
         figure = Figure(figsize=(WIDTH / DPI, height / DPI), dpi=DPI)
-        names = [_shortened(curve.name) for curve in plot.curves]
+        names = _shortened([curve.name for curve in plot.curves])
         room = max(text_width(name, TEXT) for name in names) + 16
         left, bottom = 58, 50
         inside = (WIDTH - left - room, HEIGHT - 62)
@@ -155,10 +155,20 @@ def _drawn(plot: Plot, text: Literal["none", "path"], kind: Kind) -> bytes:
         return saved(figure, kind)
 
 
-def _shortened(name: str) -> str:
-    name = " ".join(name.split()) or "unnamed"
-    # Both ends tell: of which system, and of what.
-    return name if len(name) <= 20 else f"{name[:9]}\N{HORIZONTAL ELLIPSIS}{name[-10:]}"
+def _shortened(given: Sequence[str]) -> list[str]:
+    """Return names of 20 letters or, as far as that tells them apart, a few more."""
+    names = [" ".join(name.split()) or "unnamed" for name in given]
+    for half in range(10, max(map(len, names))):
+        # Both ends tell: of which system, and of what.
+        short = [
+            name
+            if len(name) <= 2 * half
+            else f"{name[: half - 1]}\N{HORIZONTAL ELLIPSIS}{name[-half:]}"
+            for name in names
+        ]
+        if len(set(short)) == len(set(names)):
+            return short
+    return names
 
 
 def _lines(axes: Axes, plot: Plot, names: Sequence[str]) -> None:
