@@ -99,6 +99,11 @@ OPTIONS = [
     ("fit", "--model.init_args.dropout 1.0", "dropout must be in [0, 1)"),
     ("fit", "--model.init_args.optimization.betas [1.5,0.9]", "betas must be in [0, 1)"),
     ("fit", "--trainer.accumulate_grad_batches 0", "accumulate_grad_batches must be >= 1, got 0"),
+    (
+        "fit",
+        "--trainer.logger robustparse.tracking.WandbLogger --trainer.logger.init_args.projekt x",
+        "robustparse: --trainer.logger.init_args.projekt: no argument of WandbLogger; did you mean",
+    ),
     ("fit", "--trainer.max_steps -1 --trainer.max_epochs -1", "set trainer.max_steps or"),
 ]
 
@@ -110,6 +115,27 @@ def test_a_wrong_option(command, options, says, base, made, tmp_path, capsys):
     assert says in mistake(capsys, *base[command], *given)
     if command in ("augment", "evaluate"):
         assert sorted(tmp_path.iterdir()) == before
+
+
+LACKING = [
+    ("predict", "--checkpoint: missing"),
+    ("attack --attack pwws", "--data, --out: missing"),
+    ("augment", "--data, --out: missing"),
+    ("evaluate", "--data: missing"),
+    ("transfer", "FOLDERS, --checkpoint: missing"),
+    ("measure", "FOLDER: missing"),
+    ("annotate export", "FOLDER: missing"),
+    ("fit", "--data, --model: missing"),
+    (
+        "attack --attack.search.init_args.gamma 0.1 --attack pwws --checkpoint x --data sample",
+        "attack.search: Search is a base class; expected a class that derives from it, or a file",
+    ),
+]
+
+
+@pytest.mark.parametrize(("command", "says"), LACKING)
+def test_what_is_missing_is_named_as_it_would_be_typed(command, says, capsys):
+    assert f"robustparse: {says}" in mistake(capsys, *command.split())
 
 
 def searched(search: str, **settings: object) -> str:

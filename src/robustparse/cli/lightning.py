@@ -65,7 +65,7 @@ class Cli(LightningCLI):
         try:
             self.config = parser.parse_args(args)
         except ArgumentError as error:
-            there = self._subcommand_parsers[args[0]].get_defaults().keys()
+            there = [*self._subcommand_parsers[args[0]].get_defaults().keys()]
             raise refusal(str(error), args) or refused(str(error), args, there) from None
 
     def _parse_ckpt_path(self) -> None:

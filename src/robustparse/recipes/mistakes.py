@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from itertools import pairwise
@@ -40,7 +40,7 @@ _LONGEST_VALUE = 100
 def refused(
     message: str,
     arguments: Sequence[str] = (),
-    options: Iterable[str] = (),
+    options: Collection[str] = (),
     path: Path | None = None,
 ) -> InputError:
     """Return a message of jsonargparse as an error that names the option as it was typed.
@@ -48,7 +48,7 @@ def refused(
     Args:
         message: of a parser.
         arguments: of the command line; where the option is not one of them a file has it.
-        options: that there are, without ``--``.
+        options: that there are, without ``--``; what else is missing has no name before it.
         path: a recipe's file, which the message is about.
     """
     if unknown := _UNKNOWN.search(message):
@@ -58,6 +58,11 @@ def refused(
         key, reason = bare_option[1], _Reason("needs a value")
     else:
         key, reason = _reason(message)
+    if reason is _MISSING_OPTIONS:
+        command = f"{next(iter(arguments), '')}."
+        lacking = [name.removeprefix(command) for name in key.split(", ")]
+        shown = (f"--{name}" if name in options else name.upper() for name in lacking)
+        return InputError(reason.found, key=", ".join(shown))
     bare = key.replace(".init_args", "")
     names = (token.partition("=")[0] for token in arguments if token.startswith("--"))
     typed = [name for name in names if name[2:].rstrip("+").replace(".init_args", "") == bare]
@@ -100,6 +105,9 @@ class _Reason(NamedTuple):
     nearest: Sequence[str] = ()
 
 
+_MISSING_OPTIONS = _Reason("missing")
+
+
 def _of_class(said: str, kind: str, value: str) -> _Reason | None:
     """Say what is wrong with a class or its arguments, if that is what was said."""
     name = kind.rpartition(".")[2]
@@ -109,9 +117,13 @@ def _of_class(said: str, kind: str, value: str) -> _Reason | None:
         expected = None if nearest else f"one of {', '.join(there)}" if there else "none"
         return _Reason(f"no argument of {name}", expected, nearest)
     if _MISSING.search(said):
-        return _Reason(f"missing; {name} needs it")
+        return _Reason(f"missing; {name} needs it") if name else _MISSING_OPTIONS
     if found := _ABSTRACT.search(said):
         given = found[1] or value
+        base = given.rpartition(".")[2]
+        if given.startswith("robustparse.") and base in trust.public_classes():
+            derived = "a class that derives from it, or a file with one, before its arguments"
+            return _Reason(f"{base} is a base class", derived)
         methods = ", ".join(sorted(_class(given).__abstractmethods__))
         return _Reason(f"{given} cannot be used", f"that it defines {methods}")
     if found := _OTHER_BASE.search(said):
@@ -150,7 +162,8 @@ def _arguments_of(class_path: str) -> list[str]:
 def _within(outer: str, kind: str, key: str) -> str:
     """Return the key of an argument of a class; the command line knows the class of an attack."""
     inner = "" if kind.endswith(".Attack") else "init_args."
-    return f"{outer}.{inner}{key}" if outer and kind else key
+    whole = outer.endswith(f".{inner}{key}")  # of an argument by itself jsonargparse says all
+    return f"{outer}.{inner}{key}" if outer and kind and not whole else outer if whole else key
 
 
 def _plain(reason: str) -> str:

@@ -1,7 +1,7 @@
 """The options of a command are the parameters of its function; a mistake is one message."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from inspect import signature
 from typing import Any
 
@@ -42,7 +42,7 @@ def run_command(
     arguments = checked(with_operations(arguments))
     for option in _SEVERAL:
         arguments = _listed(arguments, option)
-    options = _parsed(parser, arguments)
+    options = _parsed(parser, arguments, positional or {})
     given: dict[str, Any] = {}
     if options.get("attack") is not None:
         given["recipe"] = Recipe.parsed(parser, options)
@@ -75,13 +75,15 @@ def _parser_of(
     return parser
 
 
-def _parsed(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
+def _parsed(
+    parser: ArgumentParser, arguments: Sequence[str], positional: Collection[str]
+) -> Namespace:
     try:
         options: Namespace = parser.parse_args(list(arguments))
     except ArgumentError as error:
         check_recipe(arguments)
         denied = refusal(str(error), arguments)
-        options_there = vars(parser.get_defaults())
+        options_there = {*vars(parser.get_defaults())} - {*positional}
         raise denied or refused(str(error), arguments, options_there) from None
     return options
 
