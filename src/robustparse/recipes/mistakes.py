@@ -48,7 +48,7 @@ def refused(
     Args:
         message: of a parser.
         arguments: of the command line; where the option is not one of them a file has it.
-        options: that there are, without ``--``; what else is missing has no name before it.
+        options: that there are, without ``--``; another argument that is missing is positional.
         path: a recipe's file, which the message is about.
     """
     if unknown := _UNKNOWN.search(message):
@@ -162,8 +162,9 @@ def _arguments_of(class_path: str) -> list[str]:
 def _within(outer: str, kind: str, key: str) -> str:
     """Return the key of an argument of a class; the command line knows the class of an attack."""
     inner = "" if kind.endswith(".Attack") else "init_args."
-    whole = outer.endswith(f".{inner}{key}")  # of an argument by itself jsonargparse says all
-    return f"{outer}.{inner}{key}" if outer and kind and not whole else outer if whole else key
+    if outer.endswith(f".{inner}{key}"):  # jsonargparse has said all of it
+        return outer
+    return f"{outer}.{inner}{key}" if outer and kind else key
 
 
 def _plain(reason: str) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
+from itertools import takewhile
 from typing import Literal, get_args
 
 from matplotlib import rc_context
@@ -35,6 +36,7 @@ BUDGET = "words that may be changed, %"
 EPOCH = "epoch, from 0"  # as logs count them
 EPOCHS = 44  # pixels that an axis of epochs adds to the height
 TICKS = 7  # numbers on a horizontal axis, if there is room for them
+_LEFT_OUT = "\N{HORIZONTAL ELLIPSIS}"
 TEXT = 13.0
 
 Kind = Literal["png", "svg"]
@@ -156,19 +158,23 @@ def _drawn(plot: Plot, text: Literal["none", "path"], kind: Kind) -> bytes:
 
 
 def _shortened(given: Sequence[str]) -> list[str]:
-    """Return names of 20 letters or, as far as that tells them apart, a few more."""
+    """Return names of 20 letters at most: their ends, or from where those of equal ends differ."""
     names = [" ".join(name.split()) or "unnamed" for name in given]
-    for half in range(10, max(map(len, names))):
-        # Both ends tell: of which system, and of what.
-        short = [
-            name
-            if len(name) <= 2 * half
-            else f"{name[: half - 1]}\N{HORIZONTAL ELLIPSIS}{name[-half:]}"
-            for name in names
-        ]
-        if len(set(short)) == len(set(names)):
-            return short
-    return names
+    # Both ends tell: of which system, and of what.
+    ends = [name if len(name) <= 20 else f"{name[:9]}{_LEFT_OUT}{name[-10:]}" for name in names]
+    alike = [[other for other, end in zip(names, ends, strict=True) if end == own] for own in ends]
+    return [
+        end if len(set(group)) == 1 else _from_difference(name, group)
+        for name, end, group in zip(names, ends, alike, strict=True)
+    ]
+
+
+def _from_difference(name: str, group: Sequence[str]) -> str:
+    """Return part of a name, from the first word in which names of a group differ."""
+    words = [re.split("(?<=[_/ ])", one) for one in group]
+    same = takewhile(lambda alike: len(set(alike)) == 1, zip(*words, strict=False))
+    rest = name[sum(len(word) for word, *_ in same) :]
+    return f"{_LEFT_OUT}{rest}" if len(rest) < 20 else f"{_LEFT_OUT}{rest[:18]}{_LEFT_OUT}"
 
 
 def _lines(axes: Axes, plot: Plot, names: Sequence[str]) -> None:
