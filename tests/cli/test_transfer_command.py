@@ -160,7 +160,7 @@ def test_mistakes_are_named(made, tmp_path, capsys):
     capsys.readouterr()
     found = refused("rest", "later")
     assert re.search("later: sentence [0-9]+ is '.*'; expected the sentences of", found)
-    assert "folders: missing" in mistake(capsys, "transfer", "--checkpoint", str(made / "two.ckpt"))
+    assert "FOLDERS: missing" in mistake(capsys, "transfer", "--checkpoint", str(made / "two.ckpt"))
     lines = [json.loads(line) for line in (made / "one/examples.jsonl").read_text().splitlines()]
     for line in lines:
         del line["crc32"]
