@@ -23,6 +23,7 @@ from robustparse.data.batch import Batch, EncodedCorpus
 from robustparse.data.conllu import read_treebank, with_parse, write_treebank
 from robustparse.data.sampler import plan_batches
 from robustparse.data.treebank import TreebankDataModule
+from robustparse.devices import chosen_device
 from robustparse.evaluation.clean import predictions
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.encoders.bilstm import LSTMEncoder
@@ -146,7 +147,7 @@ def fit(options: argparse.Namespace) -> dict[str, Any]:
 def parse(options: argparse.Namespace) -> dict[str, Any]:
     """Parse files into files; sentences a second of the last, the others warm up."""
     parser = load(options.model)
-    parser.to("cuda" if torch.cuda.is_available() else "cpu")
+    parser.to(chosen_device("device", "auto"))
     for source, target in zip(options.data, options.out, strict=True):
         begin, begin_cpu = time.perf_counter(), time.process_time()
         examples = read_treebank(source)

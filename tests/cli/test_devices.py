@@ -59,13 +59,6 @@ def test_train_resume_evaluate_and_attack(accelerator, tmp_path, capsys):
     assert summary["edits_per_sentence"] > 0
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason=WITHOUT)
-def test_a_gpu_parses_like_the_cpu(parser, examples, tmp_path):
-    sentences = [example.sentence for example in examples]
-    expected = parser.predict(sentences)
-    assert parser.cuda().predict(sentences) == expected
-
-
 def test_a_device_that_is_not_there_is_refused(tmp_path, capsys):
     for device in ("cuda:99", "tpu"):
         options = ("--checkpoint", tmp_path / "no.ckpt", "--data", "sample", "--device", device)

@@ -142,9 +142,7 @@ DEFENSES: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("made", [trained_parser, trained_pointer])
 @pytest.mark.parametrize("name", DEFENSES)
-def test_training_with_a_defense(
-    name: str, made: Callable[[], DependencyParser], tmp_path: Path
-) -> None:
+def test_training_with_a_defense(name: str, made: Callable[[], DependencyParser]) -> None:
     """Four steps end with the weights that the CPU ends with; their seeds draw on the CPU."""
 
     def fitted(accelerator: str) -> dict[str, torch.Tensor]:
