@@ -83,9 +83,9 @@ def demands(name: str, title: str, reference: str, pretrained: bool) -> tuple[Ro
     return (*(one for pair in pairs for one in pair), row(strict=True))
 
 
-def relations(name: str, title: str) -> tuple[Row, ...]:
+def relations(name: str, title: str, pretrained: bool = False) -> tuple[Row, ...]:
     """Attacks on one parser as they are, and where they change copulas and auxiliaries too."""
-    row = partial(Row, name, title, BEST)
+    row = partial(Row, name, title, BEST, pretrained=pretrained)
     return tuple(
         row(recipe=recipe, copulas=copulas)
         for recipe in ("zheng2020_blackbox", "zheng2020_whitebox")
@@ -314,6 +314,7 @@ STUDIES = {
     "ewt_relations": Study(
         (
             *relations(WORD_CHARACTER, "biaffine, word + character"),
+            *relations(MINILM, "biaffine, MiniLM", pretrained=True),
             *relations(STACK_POINTER, "stack-pointer, word + character"),
         ),
         sentences=500,

@@ -145,6 +145,22 @@ def uas_gained(row: Figures, other: Figures) -> str:
     return f"{row['attacked']['uas'] - other['attacked']['uas']:.1f}"
 
 
+def uas_attacked(row: Figures) -> str:
+    """Show the UAS under attack, likewise."""
+    own = heads(row)
+    return under_attack(own) if own else f"{row['attacked']['uas']:.2f}"
+
+
+def las_attacked(row: Figures) -> str:
+    """Show the LAS under attack, with its interval."""
+    return under_attack(counts(row))
+
+
+def under_attack(own: AttackedCounts) -> str:
+    """Show a score under attack with its interval."""
+    return shown(own.estimate(itemgetter(0), own.attacked), digits=2)
+
+
 def of_counts(compare: Compare) -> Callable[[Figures, Figures], str]:
     """Return the comparison of two rows by their last score."""
     return lambda row, other: shown(compare(counts(row), counts(other)))
@@ -168,6 +184,9 @@ def relative_speed(row: Figures, control: Figures) -> str:
     return f"{own / clean:.2f}"
 
 
-def shown(interval: Interval) -> str:
+def shown(interval: Interval, digits: int = 1) -> str:
     """Return an estimate and its bounds."""
-    return f"{interval.estimate:.1f} [{interval.lower:.1f}, {interval.upper:.1f}]"
+    estimate, *bounds = (
+        f"{value:.{digits}f}" for value in (interval.estimate, interval.lower, interval.upper)
+    )
+    return f"{estimate} [{', '.join(bounds)}]"

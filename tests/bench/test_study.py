@@ -64,7 +64,7 @@ def test_rows_are_trained_by_what_is_there() -> None:
         ("zheng2020_table2", ["folder", "masked_lm", "encoder"], []),
         ("zheng2020_table2", ["folder"], ["--masked_lm", "--encoder"]),
         ("wang2021_filters", ["masked_lm"], ["--folder", "--vectors"]),
-        ("ewt_relations", ["folder"], ["--masked_lm"]),
+        ("ewt_relations", ["folder"], ["--masked_lm", "--encoder"]),
         ("universal_french", ["folder"], []),
         (
             "jin2020_snli",

@@ -13,7 +13,7 @@ import study_cells
 from robustparse.evaluation import significance
 from robustparse.evaluation.significance import paired_bootstrap
 from studies import STUDIES
-from study_cells import minutes, relative_speed, success
+from study_cells import las_attacked, minutes, relative_speed, success, uas_attacked
 from study_figures import copulas, kept, result
 from study_origin import agree, told_apart, without_origin
 from study_rows import ROOT, Row, Study
@@ -73,6 +73,14 @@ def test_words_a_second_are_steps_a_second_of_the_controls() -> None:
     assert relative_speed(slow, control) == "0.50"
     assert relative_speed(control, control) == "1.00"
     assert relative_speed(stopped, control) == relative_speed(slow, stopped) == "-"
+
+
+def test_scores_under_attack_have_intervals_where_their_parts_were_counted() -> None:
+    """Five labels and six heads of ten in each sentence, so that every draw gives the same."""
+    row = made_up("clean", 9, 5)
+    assert (uas_attacked(row), las_attacked(row)) == ("0.00", "50.00 [50.00, 50.00]")
+    row["counts"]["correct_heads"] = {"clean": [9] * 3, "attacked": [6] * 3}
+    assert uas_attacked(row) == "60.00 [60.00, 60.00]"
 
 
 def made_up(name: str, clean: int, attacked: int) -> dict[str, Any]:
