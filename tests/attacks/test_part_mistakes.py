@@ -33,6 +33,7 @@ SETTINGS = [
     ("MaskedLM", {"model": "x", "top_k": 50}, "masked language model: sample"),
     ("AttackableTags", {"tags": ["NN", "HYPH", "GW"]}, "attackable tags: tags"),
     ("AttackableTags", {"tags": []}, "attackable tags: tags"),
+    ("AttackableTags", {"tags": ()}, "attackable tags: tags"),
     ("AttackableTags", {"tags": "NN"}, "attackable tags: tags"),
     ("MinimumLength", {"characters": 0}, "minimum length: characters"),
     *(

@@ -127,6 +127,10 @@ LACKING = [
     ("annotate export", "FOLDER: missing"),
     ("fit", "--data, --model: missing"),
     (
+        "fit --data.init_args.folder X",
+        "data: DataModule is a base class; expected a class that derives from it, or a file with",
+    ),
+    (
         "attack --attack.search.init_args.gamma 0.1 --attack pwws --checkpoint x --data sample",
         "attack.search: Search is a base class; expected a class that derives from it, or a file",
     ),

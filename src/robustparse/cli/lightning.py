@@ -20,6 +20,7 @@ from pytorch_lightning.utilities import rank_zero_only
 
 from robustparse.api.progress import quiet
 from robustparse.cli.common import outputs
+from robustparse.data.datamodule import DataModule
 from robustparse.errors import InputError
 from robustparse.files import locked, make_folder
 from robustparse.models.base import Model
@@ -157,7 +158,7 @@ def run(arguments: Sequence[str]) -> None:
         try:
             Asked(
                 Model,
-                pl.LightningDataModule,
+                DataModule,
                 save_config_callback=outputs.ConfigFile,
                 save_config_kwargs={"save_to_log_dir": False},
                 subclass_mode_model=True,

@@ -53,7 +53,7 @@ class AttackableTags(Constraint):
         self.tags: frozenset[str] | Literal["any"] = "any"
         if tags == "any":
             return
-        if isinstance(tags, str) or tags == []:
+        if isinstance(tags, str) or (tags is not None and not tags):
             raise InputError(
                 f"got {tags!r}",
                 key="attackable tags: tags",
