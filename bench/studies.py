@@ -323,18 +323,8 @@ STUDIES = {
     "defenses_word_character": Study(
         defenses(CLEAN[0], steps=1104, twice=("substitution", "offline_100")), sentences=500
     ),
-    "defenses_word_character_released": Study(
-        defenses(
-            replace(CLEAN[0], recipe=BLACK), steps=1104, twice=("substitution", "offline_100")
-        ),
-        sentences=500,
-    ),
     "defenses_minilm": Study(
         defenses(CLEAN[1], steps=1024, twice=("offline_50", "offline_100")), sentences=500
-    ),
-    "defenses_minilm_released": Study(
-        defenses(replace(CLEAN[1], recipe=BLACK), steps=1024, twice=("offline_50", "offline_100")),
-        sentences=500,
     ),
     "wang2021": Study(wang2021(), sentences=500),
     "wang2021_copies": Study(wang2021_copies(), sentences=500),
