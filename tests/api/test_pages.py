@@ -54,7 +54,8 @@ def test_the_page_on_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     Path("words.yaml").write_text(RECIPE)
     Path("runs/ewt_biaffine").mkdir(parents=True)
     save_checkpoint(trained_parser().float(), Path("runs/ewt_biaffine/best.ckpt"))
-    write_sample(Path("en_ewt-ud-test.conllu"), sentences(12, "test"))
+    Path("UD_English-EWT").mkdir()
+    write_sample(Path("UD_English-EWT/en_ewt-ud-test.conllu"), sentences(12, "test"))
     blocks = re.findall(r"```python\n(.*?)```", (DOCS / "python.md").read_text(), re.DOTALL)
     first, changed, training, victim = (
         re.sub('"(zheng2020_blackbox|pwws)"', '"words.yaml"', block) for block in blocks

@@ -222,6 +222,13 @@ def test_without_tags_all_parts_of_speech_count(tmp_path) -> None:
     victim.training_words = {"cow": None, "chase": None, "dogs": None}.keys()
     by_training = Sememes(dictionary(tmp_path)).for_victim(victim)
     assert by_training.propose(bare, 0) == [["cow", "chase"], [], []]
+    # Tags of the sentence choose parts of speech, also where the training data had none.
+    assert by_training.propose(slots("dog/NN dog/VBP dog/VBD dogs/NNS"), 0) == [
+        ["cow"],
+        ["chase"],
+        [],
+        [],
+    ]
 
 
 @pytest.mark.usefixtures("fake_wordnet")

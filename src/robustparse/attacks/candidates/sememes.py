@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Literal
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.candidates.wordnet import PARTS, base_form, load_wordnet, part_of
-from robustparse.attacks.tagged import TrainingTags, tags_of
+from robustparse.attacks.tagged import TrainingTags
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice
 from robustparse.files import read_json, read_text
@@ -51,9 +51,9 @@ class Sememes(CandidateGenerator):
         dictionary: path of the JSON file.
         words: `training` proposes words of the victim's training data with their most frequent tag
             there, the most frequent first (Wang et al. 2021); `dictionary` proposes the
-            dictionary's words, in its order, and only in place of uninflected ones. In sentences
-            without tags both take uninflected words of the dictionary, `training` those that
-            training has seen.
+            dictionary's words, in its order, and only in place of uninflected ones. Where the
+            sentence or the training data have no tags, `training` proposes those of the dictionary
+            that training has seen. Without tags a word is uninflected if it is its own base form.
         tagset: which tags; None: a sentence's Penn tags, or else its universal ones.
 
     Raises:
@@ -115,29 +115,29 @@ class Sememes(CandidateGenerator):
         part = part_of(tag)
         if not part:
             return []
-        # First, as a victim without tags is refused before the dictionary is read.
-        forms = self._forms(tagset) if self.words == "training" else {}
         base = base_form(load_wordnet(), word, part)
         alike = {other: None for other in self._senses.alike(base, part) if other != base}
-        if self.words == "dictionary":
-            return list(alike) if tag in _UNINFLECTED else []
-        return [
-            form for form, its_base in forms.get((part, _inflection(tag)), ()) if its_base in alike
-        ]
+        if self.words == "dictionary" or not (self._training or {}).get(tagset):
+            return self._seen_of(alike) if tag in _UNINFLECTED else []
+        forms = self._forms(tagset).get((part, _inflection(tag)), ())
+        return [form for form, its_base in forms if its_base in alike]
 
     def _untagged(self, word: str) -> list[str]:
         wordnet = load_wordnet()
         parts = [part for part in PARTS if base_form(wordnet, word, part) == word]
         alike = dict.fromkeys(chain.from_iterable(self._senses.alike(word, part) for part in parts))
-        return [one for one in alike if self.words == "dictionary" or one in self._seen]
+        return self._seen_of(alike)
+
+    def _seen_of(self, words: Iterable[str]) -> list[str]:
+        """Return the words that may be proposed where no training word has a tag."""
+        return [one for one in words if self.words == "dictionary" or one in self._seen]
 
     def _forms(self, tagset: Tagset) -> _Forms:
         """Return training words and their base forms, by part of speech and inflection."""
         if tagset not in self._by_tagset:
-            training = tags_of(self._training or {}, tagset, self)
             forms: _Forms = defaultdict(list)
             wordnet = load_wordnet()
-            for word, tag in training.items():
+            for word, tag in (self._training or {}).get(tagset, {}).items():
                 if part := part_of(tag):
                     key = (part, _inflection(tag))
                     forms[key].append((word, base_form(wordnet, word, part)))
