@@ -171,7 +171,7 @@ def universal(language: str, steps: int | None = None) -> tuple[Row, ...]:
 
 OVER_MINILM = defenses(CLEAN[1], steps=1024, twice=("offline_50", "offline_100"))
 # Rows that were made together on another machine, whose clean parser is another one.
-WITH_COPIES = ("", "_control", "_substitution", "_offline_50", "_offline_100")
+WITH_COPIES = ("", "_control", "_offline_100")
 
 
 STACK_POINTER = "ewt_stack_pointer"

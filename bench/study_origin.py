@@ -46,20 +46,6 @@ def comparable(row: Figures, other: Figures) -> bool:
     return ("origin" in row) == ("origin" in other)
 
 
-def told_apart(rows: Sequence[Figures]) -> list[Figures]:
-    """Return rows whose titles say so where the answers are not those of the first of a name.
-
-    The same parser answers the same sentences in the same way before every attack.
-    """
-    first: dict[str, Figures] = {}
-    titled = []
-    for row in rows:
-        other = first.setdefault(row["row"], row)
-        same = row["counts"]["clean"] == other["counts"]["clean"]
-        titled.append(row if same else {**row, "title": f"{row['title']}, another training"})
-    return titled
-
-
 def without_origin(rows: Sequence[Figures]) -> str:
     """Return a line that names the rows which do not say what they rest on; empty if all do."""
     silent = "; ".join(_named(row) for row in rows if "origin" not in row)

@@ -40,7 +40,7 @@ from study_cells import (
     words_a_text,
 )
 from study_figures import kept
-from study_origin import Figures, agree, comparable, told_apart
+from study_origin import Figures, agree, comparable
 from study_rows import Study
 
 
@@ -51,7 +51,6 @@ def table(name: str, study: Study) -> str:
     """
     rows, names = kept(name, study), list(dict.fromkeys(row.name for row in study.rows))
     agree(rows)
-    rows = told_apart(rows)
     kinds = {"ewt_attacks": ATTACKS, "mr_attacks": ATTACKS_ON_TEXTS}
     kinds |= {"wang2021_filters": CONSTRAINTS, "zheng2020_table1": BUDGETS}
     kinds |= {"wang2021": UNSEEN, "wang2021_copies": UNSEEN}

@@ -2,7 +2,6 @@
 
 import json
 import re
-from copy import deepcopy
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from robustparse.evaluation.significance import paired_bootstrap
 from studies import STUDIES
 from study_cells import las_attacked, minutes, relative_speed, success, uas_attacked
 from study_figures import copulas, kept, result
-from study_origin import agree, told_apart, without_origin
+from study_origin import without_origin
 from study_rows import ROOT, Row, Study
 from study_tables import (
     TEXTFOOLER,
@@ -281,15 +280,6 @@ def test_rows_on_different_parsers_or_recipes_are_refused(
     named = without_origin(rows)
     assert ("the defended (zheng2020_blackbox_15)" in named) == (second is None)
     assert "the clean" not in named
-
-
-def test_another_parser_of_a_name_shows_in_its_clean_answers() -> None:
-    rows = [made_up("parser", 8, 5), made_up("parser", 8, 4), made_up("parser", 7, 5)]
-    before = deepcopy(rows)
-    titles = ["parser", "parser", "parser, another training"]
-    assert [row["title"] for row in told_apart(rows)] == titles
-    assert rows == before
-    agree(rows)
 
 
 def test_ablations_are_compared_with_the_whole_attack_on_the_same_classifier() -> None:
