@@ -8,6 +8,13 @@ import pytest
 import torch
 from tiny_semantic_parsers import EXAMPLES, KIND, KINDS, answered, batch_of, make, train
 
+from robustparse.attacks import (
+    Attack,
+    GradientNorm,
+    GreedyByImportance,
+    VocabularyWords,
+    Zheng2020WhiteBox,
+)
 from robustparse.attacks.goals.wrong_form import WrongForm
 from robustparse.data.batch import Batch
 from robustparse.data.sample.questions import sample_questions
@@ -157,11 +164,40 @@ def test_it_learns_the_sample_and_its_goal_follows_the_gold_forms_loss(kind: str
         found = parser.predicted(batch)
         losses = parser.loss(parser(batch), batch).exp().reciprocal().numpy()
     victim = ModelVictim([parser])
-    right = found[1] == WrongForm().gold(examples, victim)
+    right = found[1] == [gold.meaning for gold in WrongForm().gold(examples, victim)]
     assert right.mean() > 0.9
     answers = parser.answers(found, batch.lengths.tolist())
     same = np.array([a == e.gold for a, e in zip(answers, examples, strict=True)])
     np.testing.assert_allclose(found[2][same], losses[same], rtol=1e-4)
+    searches = (
+        Zheng2020WhiteBox(loss="cross_entropy"),
+        GreedyByImportance(ranking=GradientNorm()),
+    )
+    for search in searches:
+        attack = Attack(VocabularyWords(sample=8), search, goal=WrongForm())
+        assert any(outcome.success for outcome in attack.run(examples[:12], victim))
+
+
+@KIND
+def test_white_boxes_get_the_gradient_of_the_gold_forms_loss(kind: str):
+    parser, every = make(kind), np.ones(0, np.bool_)
+    victim, delta = ModelVictim([parser]), parser.zero_delta(batch := batch_of(parser))
+    rows = [victim.intern(example.sentence.words) for example in EXAMPLES]
+    lengths = np.array([len(row) for row in rows], np.int32)
+    words = np.zeros((len(rows), lengths.max()), np.int32)
+    for row, own in enumerate(rows):
+        words[row, : len(own)] = own
+    gold = WrongForm().gold(EXAMPLES, victim)
+    with victim.evaluating():
+        found, _, _ = victim.gradient(
+            words, np.zeros_like(words), lengths, gold, "cross_entropy", [every] * len(rows)
+        )
+    loss = parser.loss(parser(batch, delta.requires_grad_()), batch).sum()
+    (expected,) = torch.autograd.grad(loss, delta)
+    for row, size in enumerate(lengths):
+        own = expected[row, 1 : 1 + size].numpy()
+        assert np.abs(own).max() > 1e-6
+        np.testing.assert_allclose(found[row, :size], own, rtol=0, atol=1e-12)
 
 
 @KIND

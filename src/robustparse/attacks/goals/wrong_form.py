@@ -1,7 +1,7 @@
 """The goal of attacks on semantic parsers: a logical form that does not match the gold one."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -9,6 +9,16 @@ from robustparse.attacks.goals.goal import Goal, Verdict
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.victim import Victim
 from robustparse.types import Example, LogicalForm, Predictions, States
+
+
+class GoldForm(NamedTuple):
+    """A gold form, and the victim's id of its meaning.
+
+    Answers are compared by meaning; a gradient raises the loss of the form itself.
+    """
+
+    form: LogicalForm
+    meaning: int
 
 
 class WrongForm(Goal):
@@ -19,19 +29,19 @@ class WrongForm(Goal):
     """
 
     def gold(self, examples: Sequence[Example], victim: Victim) -> list[Any]:
-        """Return the victim's ids of the meanings of gold forms.
+        """Return a `GoldForm` of each example.
 
         Raises:
             InputError: a gold answer is no logical form.
         """
         self.check_gold(examples, LogicalForm)
-        ids: list[int] = victim.name_ids([example.gold for example in examples]).tolist()
-        return ids
+        forms = [example.gold for example in examples]
+        return [*map(GoldForm, forms, victim.name_ids(forms).tolist())]
 
     def judge(
         self, problem: Problem, clean: Predictions, states: States, predictions: Predictions
     ) -> Verdict:
         """See `Goal.judge`."""
         _, meanings, probabilities = predictions
-        right = meanings == problem.gold
+        right = meanings == problem.gold.meaning
         return Verdict(np.where(right, 1.0 - probabilities, 1.0), ~right)

@@ -200,10 +200,13 @@ class SemanticParser(Model):
         return {name: _column([one[name] for one in found]) for name in self.columns}
 
     def restricted_gold(
-        self, gold: Sequence[LogicalForm], among: Sequence[NDArray[np.bool_]]
+        self, gold: Sequence[Any], among: Sequence[NDArray[np.bool_]]
     ) -> dict[str, NDArray[np.int64]]:
-        """Return the columns of gold forms; a form is of all words."""
-        found = [self.columns_of(form) for form in gold]
+        """Return the columns of gold forms; a form is of all words.
+
+        Each gold answer has its form first.
+        """
+        found = [self.columns_of(form) for form, *_ in gold]
         every = np.arange(len(gold))
         columns = {name: _column([one[name] for one in found]) for name in self.columns}
         return {name: column.padded(every).numpy() for name, column in columns.items()}
