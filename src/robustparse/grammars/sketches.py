@@ -2,10 +2,11 @@
 
 A sketch is a form without its leaves, as a list of tokens. A node without bracketed children is one
 token, its head with the number of its leaves, ``from@2``. Any other is ``(head``, its children and
-``)``; a variable that the head binds is left out, any other leaf among the children is ``<?>``. The
-whole form, its brackets joined to heads and types of variables left out, follows from the sketch
-but for the leaves: ``(lambda (and flight@1 from@2 ) )`` says all of
-``(lambda $0 (and (flight $0 ) (from $0 ci0 ) ) )`` but ``$0`` and ``ci0``.
+``)``; a variable that the head binds is left out, any other leaf among the children is ``<?>``. A
+head that binds one elsewhere, but has none here, is ``(head@``. The whole form, its brackets joined
+to heads and types of variables left out, follows from the sketch but for the leaves: ``(lambda (and
+flight@1 from@2 ) )`` says all of ``(lambda $0 (and (flight $0 ) (from $0 ci0 ) ) )`` but ``$0`` and
+``ci0``.
 
 Trees are those of `Language.read`, so that Prolog has sketches too: the published conversion of
 JOBS has a head of its own, ``answer``, for a form's conjunction, here ``and``. The released code
@@ -20,6 +21,7 @@ from robustparse.grammars.lambda_calculus import BINDERS
 from robustparse.grammars.language import Tree
 
 LEAF, CLOSE = "<?>", ")"
+_FREE = "@"  # after a head that could bind a variable and binds none
 _TYPE = "e"  # of variables, where the grammar wants one; sketches leave it out
 
 
@@ -42,8 +44,9 @@ def sketch_of(tree: Tree) -> list[str]:
     head, children = str(tree[0]), _children(tree)
     if all(isinstance(child, str) for child in children):
         return [f"{head}@{len(children)}"]
-    kept = children[1:] if _binds(tree) else children
-    return [f"({head}", *(token for child in kept for token in sketch_of(child)), CLOSE]
+    binds = head in BINDERS and isinstance(children[0], str)
+    kept, mark = (children[1:], "") if binds else (children, _FREE if head in BINDERS else "")
+    return [f"({head}{mark}", *(token for child in kept for token in sketch_of(child)), CLOSE]
 
 
 def tokens_of(tree: Tree) -> list[str]:
@@ -71,7 +74,8 @@ def places_of(sketch: Sequence[str]) -> list[Place]:
             places.append(Place(CLOSE, source))
             depth -= 1
         elif token.startswith("("):
-            places.append(Place(token, source))
+            free = token.endswith(_FREE) and token[1:-1] in BINDERS
+            places.append(Place(token[:-1] if free else token, source))
             depth += 1
             if token[1:] in BINDERS:
                 places.append(Place(None, source))
@@ -117,10 +121,6 @@ def opened(tokens: Sequence[str]) -> list[int]:
         elif token.startswith("("):
             stack.append(place)
     return [*found, stack[-1]]
-
-
-def _binds(tree: tuple[Tree, ...]) -> bool:
-    return tree[0] in BINDERS and isinstance(tree[1], str)
 
 
 def _children(tree: tuple[Tree, ...]) -> tuple[Tree, ...]:
