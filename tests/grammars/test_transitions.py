@@ -143,11 +143,16 @@ def test_parents_and_their_steps():
         ("lambda", "( argmax ( a $0 ) ( a $0 ) ( a $0 ) )"),
         ("lambda", "( > $0 )"),
         ("prolog", "a ( b ( c ) )"),
+        ("prolog", "a"),
+        ("prolog", "a ( b ) , c"),
+        ("prolog", "\\+ a"),
+        ("prolog", "( a ( b ) ; c )"),
     ],
 )
 def test_forms_outside_the_grammar_are_refused(language: str, form: str):
+    known = language_named(language)
     with pytest.raises(InputError) as error:
-        language_named(language).to_ast(language_named(language).read(form))
+        known.to_ast_of(known.read(form), known.grammar.root)
     assert error.value.expected
 
 

@@ -115,12 +115,20 @@ class Language(ABC):
         if head in self.operators:
             return self._operator(tree, self.rule(head.capitalize()))
         apply = self.rule("Apply")
-        values = tuple(self.to_ast(child) for child in children)
-        for child, value in zip(children, values, strict=True):
-            if value.constructor.type != apply.fields[1].type:
-                found = f"{self.print(child)!r:.60} is an argument of {head}"
-                raise InputError(found, expected="a name")
+        values = tuple(self.to_ast_of(child, apply.fields[1].type) for child in children)
         return Node(apply, ((head,), values))
+
+    def to_ast_of(self, tree: Tree, kind: str) -> Node:
+        """Return the syntax tree of a form, or of a part of it, that has to be of a type.
+
+        Raises:
+            InputError: it is of another type; see `to_ast`.
+        """
+        node = self.to_ast(tree)
+        if node.constructor.type != kind:
+            found = f"{self.print(tree)!r:.60} is of the type {node.constructor.type}"
+            raise InputError(found, expected=f"the type {kind}, as {self.asdl} says")
+        return node
 
     def from_ast(self, node: Node) -> Tree:
         """Return the form of a syntax tree: the inverse of `to_ast`."""
@@ -147,13 +155,13 @@ class Language(ABC):
         """Return a node whose fields are filled in order; one of any number of values takes all."""
         fields, children = rule.fields, tree[1:]
         if fields[0].repeated:
-            return Node(rule, (tuple(map(self.to_ast, children)),))
+            return Node(rule, (tuple(self.to_ast_of(one, fields[0].type) for one in children),))
         if len(children) != len(fields):
             raise self.other_arguments(tree, rule)
         values: list[tuple[Node | str, ...]] = []
         for field, child in zip(fields, children, strict=True):
             if field.type not in self.grammar.primitives:
-                values.append((self.to_ast(child),))
+                values.append((self.to_ast_of(child, field.type),))
             elif isinstance(child, str):
                 values.append((child,))
             else:

@@ -139,7 +139,8 @@ class TranX(SemanticParser):
 
     def columns_of(self, form: LogicalForm) -> dict[str, Sequence[int]]:
         """Add the gold actions."""
-        tree = self.language.to_ast(self.language.read(form))
+        language = self.language
+        tree = language.to_ast_of(language.read(form), language.grammar.root)
         columns = zip(*self.numbers.steps(tree), strict=True)
         return super().columns_of(form) | dict(zip(COLUMNS, columns, strict=True))
 
