@@ -100,6 +100,8 @@ def test_tokens_that_a_parser_never_saw_are_warned_of():
 def test_a_form_needs_the_slots_that_its_utterance_holds():
     one = Example(0, Sentence(("job", "in", "areaid0")), form("job ( ANS ) , loc ( areaid0 , c1 )"))
     assert TASK.needed(one) == {"areaid0"}
+    pay = Example(0, Sentence(("over", "num_salary")), form("salary ( ANS , num_salary )"))
+    assert TASK.needed(pay) == {"num_salary"}
 
 
 def write(path: Path, *rows: str) -> Path:

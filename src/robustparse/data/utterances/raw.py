@@ -14,7 +14,7 @@ from robustparse.errors import InputError
 from robustparse.files import decode_json
 from robustparse.types import Example
 
-_SLOT = re.compile(r"[a-z_]+\d+")
+_SLOT = re.compile(r"[a-z_]+\d+|num_salary")  # the latter of JOBS
 _STOPS = (".", "?", "!")
 
 
@@ -58,7 +58,7 @@ class RawUtterance(NamedTuple):
 
 
 def slots_in(tokens: Sequence[str]) -> set[str]:
-    """Return the slots among the tokens of an utterance or a logical form: ``c0``, ``ti1``."""
+    """Return the slots among the tokens of an utterance or a form: ``c0``, ``num_salary``."""
     return {token for token in tokens if _SLOT.fullmatch(token)}
 
 
