@@ -19,7 +19,7 @@ from robustparse.models import LSTMEncoder, ModelVictim, Seq2Seq, TranX
 from robustparse.tasks.classification import ClassificationTask
 from robustparse.tasks.dependency import DependencyTask
 from robustparse.tasks.semantic import SemanticTask
-from robustparse.types import Example, Sentence
+from robustparse.types import Example, LogicalForm, Sentence
 from robustparse.victims import BlackBox
 
 ROWS = {
@@ -181,10 +181,28 @@ def test_folders_and_originals_that_do_not_fit(tmp_path: Path):
     write(tmp_path)
     with pytest.raises(InputError):
         read_perturbed_pairs(tmp_path, DependencyTask())
-    pairs = read_perturbed_pairs(tmp_path, ClassificationTask())
+    task = ClassificationTask()
+    pairs = read_perturbed_pairs(tmp_path, task)
     texts = ["right b", "wrong b", "right x b", "right"]
     examples = [Example(i, Sentence(tuple(text.split())), "x") for i, text in enumerate(texts)]
     with pytest.raises(InputError) as error:
-        check_originals(pairs, tmp_path, examples)
+        check_originals(task, pairs, tmp_path, examples)
     assert (error.value.path, error.value.line) == (str(tmp_path / "none.tsv"), 1)
-    check_originals({"insertion": pairs["insertion"]}, tmp_path, examples)
+    check_originals(task, {"insertion": pairs["insertion"]}, tmp_path, examples)
+
+
+def test_rows_with_another_answer_than_the_data_are_refused(tmp_path: Path):
+    def example(id_: int, text: str, gold: str) -> Example:
+        return Example(id_, Sentence(tuple(text.split())), LogicalForm(gold, "lambda"))
+
+    row = "in a b\tin a\t"
+    same = "( lambda $7 e ( and ( y $7 ) ( x $7 ) ) )"
+    (tmp_path / "insertion.tsv").write_text(f"{row}{same}\n{row}( x b )\n{row}( x a )\n")
+    task = SemanticTask()
+    pairs = read_perturbed_pairs(tmp_path, task)
+    gold = "( lambda $0 e ( and ( x $0 ) ( y $0 ) ) )"
+    data = [example(0, "in a", gold), example(1, "in a", "( x b )"), example(2, "a", "( x a )")]
+    with pytest.raises(InputError) as error:
+        check_originals(task, pairs, tmp_path, data)
+    assert (error.value.line, error.value.found) == (3, "the answer '( x a )' to 'in a'")
+    check_originals(task, pairs, tmp_path, [*data, example(3, "in a", "( x a )")])

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+import pytorch_lightning as pl
 
 from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.attacks.goals.usual import usual_goal
@@ -121,7 +122,12 @@ def test_files_are_read_and_written_back(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("row", "found"),
-    [("b", "no label"), ("b\t", "no label"), ("b\t( a", "ends too early"), ("b\ta )", "token 2")],
+    [
+        ("b", "no logical form"),
+        ("b\t", "no logical form"),
+        ("b\t( a", "ends too early"),
+        ("b\ta )", "token 2"),
+    ],
 )
 def test_bad_rows_are_named(tmp_path: Path, row: str, found: str):
     with pytest.raises(InputError) as error:
@@ -153,6 +159,16 @@ def test_a_part_of_the_training_set_is_held_out(tmp_path: Path):
     assert texts()[1] == ["w0"]
     with pytest.raises(InputError):
         LogicalFormDataModule(folder=str(tmp_path), held_out=1.0)
+    with pytest.raises(InputError, match="copies may be of held-out utterances"):
+        LogicalFormDataModule(folder=str(tmp_path), held_out=0.25, augmented_files=["x.tsv"])
+
+
+def test_held_out_utterances_that_nothing_reads_are_told(tmp_path: Path):
+    data = LogicalFormDataModule(folder=str(tmp_path), held_out=0.25)
+    data.trainer = pl.Trainer(limit_val_batches=0, logger=False)
+    assert [warning.split(":")[0] for warning in data.doubts()] == ["data.init_args.held_out 0.25"]
+    data.trainer = pl.Trainer(limit_val_batches=1.0, logger=False)
+    assert not list(data.doubts())
 
 
 def test_copies_with_other_tokens_are_refused(tmp_path: Path):
@@ -209,11 +225,39 @@ def test_words_of_utterances_without_raw_texts_are_exchanged_as_they_are():
     assert TASK.project(one, ("in", "c1"), (0, 1)) is None
 
 
-def test_pairs_of_texts_are_no_utterances(tmp_path: Path):
-    path = tmp_path / "x.tsv"
-    path.write_text("river\tin s0\t( a s0 )\n")
-    with pytest.raises(InputError, match=r"x\.tsv:1: two texts; expected an utterance and its"):
-        TASK.read(path)
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("x.tsv", "river\tin s0\t( a s0 )\n", "x.tsv:1: 3 columns in 'river"),
+        ("x.tsv", "river\tin s0\t( a s0 )\nin s0\t( a s0 )\n", "x.tsv:1: 3 columns in 'river"),
+        ("x.tsv", "a\t( a s0 )\nriver\tin s0\t( a s0 )\n", "x.tsv:2: 3 columns in 'river"),
+        ("x.tsv", "a\t( a s0 )\nriver\n", "x.tsv:2: no logical form; expected an utterance"),
+        ("x.tsv", "a\t( a s0 )\nriver\t\n", "x.tsv:2: no logical form; expected an utterance"),
+        ("x.tsv", "a\ta\t\t{}\n", "x.tsv:1: no logical form; expected an utterance"),
+        ("x.jsonl", '{"premise": "a", "hypothesis": "b", "label": "c"}', "no column 'text'"),
+        ("x.jsonl", '{"text": "a", "label": ""}', "x.jsonl:1: no logical form"),
+    ],
+)
+def test_lines_that_are_no_utterance_and_form(tmp_path: Path, name: str, text: str, found: str):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError) as error:
+        TASK.read(tmp_path / name)
+    assert found in str(error.value)
+
+
+def test_forms_may_be_missing_where_none_are_needed(tmp_path: Path):
+    for number, text in enumerate(("a\nb\t\nc\t( a s0 )\n", "A\ta\t\t{}\nB\tb\t( a )\t{}\n")):
+        (tmp_path / f"{number}.tsv").write_text(text)
+    read = [TASK.read(tmp_path / f"{number}.tsv", gold=False) for number in (0, 1)]
+    assert [[str(one.gold) for one in each] for each in read] == [
+        ["", "", "( a s0 )"],
+        ["", "( a )"],
+    ]
+
+
+def test_three_columns_of_forms_are_refused(tmp_path: Path):
+    with pytest.raises(InputError, match="columns: got"):
+        TASK.read(tmp_path / "x.jsonl", columns=["a", "b", "c"])
 
 
 @pytest.mark.parametrize(
@@ -224,7 +268,7 @@ def test_pairs_of_texts_are_no_utterances(tmp_path: Path):
         ('rivers\triver\t( a s0 )\t{"s0": 1}', "the raw text 'rivers' with the slots"),
         ("\triver\t( a s0 )\t{}", "the raw text ''"),
         ("rivers\triver\t( a s0\t{}", "raw.tsv:4"),
-        ("river\t( a s0 )", "raw.tsv:4: 2 columns; expected four"),
+        ("river\t( a s0 )", "raw.tsv:4: 2 columns in 'river"),
         ("rivers\t\t( a s0 )\t{}", "raw.tsv:4: an empty text"),
     ],
 )

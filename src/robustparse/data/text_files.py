@@ -219,7 +219,7 @@ def _example(index: int, row: Row, labelled: bool) -> Example:
     else:
         context = _words(row.context, "first text")
         sentence = Sentence(_words(row.text, "second text"), context=context)
-    if row.label is None and not labelled:
+    if row.label in (None, "") and not labelled:
         return Example(index, sentence, "", row.block)
     if row.label is None or isinstance(row.label, float) or not (label := str(row.label).strip()):
         found = "no label" if row.label in (None, "") else f"the label is {row.label!r:.40}"

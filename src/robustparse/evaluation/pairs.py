@@ -103,24 +103,34 @@ def _read(path: Path, task: Task) -> list[PerturbedPair]:
 
 
 def check_originals(
-    pairs: Mapping[str, Sequence[PerturbedPair]], folder: str | Path, examples: Sequence[Example]
+    task: Task,
+    pairs: Mapping[str, Sequence[PerturbedPair]],
+    folder: str | Path,
+    examples: Sequence[Example],
 ) -> None:
-    """Refuse rows whose originals are not among the examples.
+    """Refuse rows whose originals are not among the examples, or have other answers there.
 
     Raises:
         InputError: names the file and the line of the first such row.
     """
-    known = {_text(example) for example in examples}
+    known: dict[tuple[Words, Words], list[Any]] = {}
+    for example in examples:
+        known.setdefault(_text(example), []).append(example.gold)
     for name, rows in pairs.items():
         for row in rows:
-            if _text(row.original) not in known:
-                text = " ".join(row.original.sentence.words)
-                raise InputError(
-                    f"the original {text!r:.80} is not in the data",
-                    path=Path(folder) / f"{name}.tsv",
-                    line=row.original.id + 1,
-                    remedy="score the split that the texts were made of, without --limit",
-                )
+            text, gold = " ".join(row.original.sentence.words), row.original.gold
+            answers = known.get(_text(row.original), [])
+            if answers and not all(task.difference(gold, answer) for answer in answers):
+                continue
+            raise InputError(
+                f"the answer {str(gold)!r:.80} to {text!r:.80}"
+                if answers
+                else f"the original {text!r:.80} is not in the data",
+                path=Path(folder) / f"{name}.tsv",
+                line=row.original.id + 1,
+                expected=f"that of the data, {str(answers[0])!r:.80}" if answers else None,
+                remedy="score the split that the texts were made of, without --limit",
+            )
 
 
 class _Outcome(NamedTuple):
@@ -193,7 +203,7 @@ def checked_pairs(
             the model could have learnt, so that it has no loss.
     """
     pairs = read_perturbed_pairs(folder, victim.task)
-    check_originals(pairs, folder, examples)
+    check_originals(victim.task, pairs, folder, examples)
     if (known := _with_losses(victim)) is not None:
         _check_answers(known.model, pairs, folder)
     return pairs

@@ -1,6 +1,6 @@
 """Utterances with logical forms, in files and datasets, as training data."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Any
 from robustparse.data.datamodule import DataModule
 from robustparse.data.fractions import draw_fraction
 from robustparse.data.text_files import (
+    COLUMNS,
     Row,
     ending_of,
     examples_of_rows,
@@ -16,13 +17,14 @@ from robustparse.data.text_files import (
     is_dataset,
     read_texts,
 )
-from robustparse.data.utterances.raw import check_raw
+from robustparse.data.utterances.raw import FOUR, check_raw
 from robustparse.errors import InputError, located
 from robustparse.files import read_lines
 from robustparse.grammars import language_named, language_of, with_sorted_children
 from robustparse.types import Example, LogicalForm
 
-_LIMIT = "data.init_args.max_length"
+TWO = "an utterance and its logical form, a tab between them"
+_LIMIT, _HELD_OUT = "data.init_args.max_length", "data.init_args.held_out"
 
 
 def read_forms(
@@ -53,18 +55,21 @@ def read_forms(
         InputError: names the file and the line of what cannot be used, as an unbalanced form; or
             there is no such language.
     """
-    raw = [] if columns else _raw_rows(Path(path))
-    if raw:
-        examples = examples_of_rows(raw, Path(path), max_length, gold, limit)
+    if columns is not None and len(columns) != 2:
+        expected = "the column of the utterance and that of the logical form"
+        raise InputError(f"got {list(columns)}", key="columns", expected=expected)
+    if columns or is_dataset(Path(path)) or ending_of(path) != ".tsv":
+        examples = read_texts(path, columns or COLUMNS, max_length, False, limit)
     else:
-        examples = read_texts(path, columns, max_length, gold, limit)
-        _refuse_pairs(examples, path)
+        examples = examples_of_rows(_rows(Path(path)), Path(path), max_length, False, limit)
     tokens = (token for example in examples for token in example.gold.split())
     read_as = language_named(language or language_of(tokens))
     found = []
     for example in examples:
         form: str = example.gold
         with located(path, example.id + 1):
+            if gold and not form:
+                raise InputError("no logical form", expected=TWO)
             tree = read_as.read(form) if form else ""
             if form and sort_children is not None:
                 form = read_as.print(with_sorted_children(tree, sort_children))
@@ -72,28 +77,22 @@ def read_forms(
     return found
 
 
-def _refuse_pairs(examples: Sequence[Example], path: str | Path) -> None:
-    for example in examples:
-        if example.sentence.context:
-            expected = "an utterance and its logical form"
-            raise InputError("two texts", path=path, line=example.id + 1, expected=expected)
-
-
-def _raw_rows(path: Path) -> list[Row]:
-    """Return the rows of a file whose lines begin with raw texts; none of another file."""
-    if is_dataset(path) or ending_of(path) != ".tsv":
-        return []
-    rows: list[Row] = []
+def _rows(path: Path) -> Iterator[Row]:
+    """Yield the rows of a file of tabs, whose first line says whether all have raw texts."""
+    raw: bool | None = None
     for number, line in read_lines(path):
         columns = line.split("\t")
-        if len(columns) < 4 and rows:
-            found, expected = f"{len(columns)} columns", "four, as in the lines before"
+        wide = len(columns) > 3
+        if len(columns) == 3 or raw not in (None, wide):
+            found = f"{len(columns)} columns in {line[:60]!r}"
+            expected = {None: f"{TWO}, or {FOUR}", True: FOUR, False: TWO}[raw]
             raise InputError(found, path=path, line=number, expected=expected)
-        if len(columns) < 4:
-            break
-        check_raw(columns, path, number)
-        rows.append(Row(columns[1], columns[2], line))
-    return rows
+        raw = wide
+        if raw:
+            check_raw(columns, path, number)
+            yield Row(columns[1], columns[2], line)
+        else:
+            yield Row(columns[0], "".join(columns[1:]), line)
 
 
 class LogicalFormDataModule(DataModule):
@@ -105,14 +104,15 @@ class LogicalFormDataModule(DataModule):
     Args:
         columns: the names of the columns of utterance and form, where columns have names.
         held_out: the fraction of the training utterances, drawn from the seed, that is not trained
-            on and takes the place of the development set.
+            on and takes the place of the development set; not with ``augmented_files``, whose
+            copies may be those of held-out utterances.
         language: of the forms: ``lambda``, ``prolog``, or the class path of a `Language` of a
             trusted module; by default the first two are told by their tokens.
         sort_children: see `read_forms` (flight, from, to for ATIS in the released code of TranX).
         settings: see `DataModule`.
 
     Raises:
-        InputError: see `DataModule`; or ``held_out`` is not in [0, 1).
+        InputError: see `DataModule`; or ``held_out`` is not in [0, 1), or is not 0 with copies.
     """
 
     def __init__(
@@ -125,7 +125,15 @@ class LogicalFormDataModule(DataModule):
     ) -> None:
         super().__init__(**settings)
         if not 0.0 <= held_out < 1.0:
-            raise InputError(f"must be in [0, 1), got {held_out}", key="data.init_args.held_out")
+            raise InputError(f"must be in [0, 1), got {held_out}", key=_HELD_OUT)
+        if held_out and self.augmented_files:
+            found = (
+                f"got {held_out} with augmented_files, whose copies may be of held-out utterances"
+            )
+            remedy = (
+                "divide the training file, make copies of one part, and name the other dev_file"
+            )
+            raise InputError(found, key=_HELD_OUT, remedy=remedy)
         self.columns, self.held_out = columns, held_out
         self.language, self.sort_children = language, sort_children
 
@@ -175,6 +183,15 @@ class LogicalFormDataModule(DataModule):
         out = set(draw_fraction(lengths, self.held_out, "sentences", self.seed))
         parts = [example for i, example in enumerate(examples) if i not in out]
         return parts, [example for i, example in enumerate(examples) if i in out]
+
+    def doubts(self) -> Iterator[str]:
+        """Warn of held-out utterances that nothing reads."""
+        trainer: Any = self.trainer
+        if self.held_out and not trainer.limit_val_batches:
+            yield (
+                f"{_HELD_OUT} {self.held_out}: the held-out utterances are not read, as "
+                "trainer.limit_val_batches is 0; set it to 1.0 to score them after every epoch"
+            )
 
     def check_copies(self, copies: Sequence[Example], path: str) -> None:
         """Refuse a token of a logical form that no training form has.

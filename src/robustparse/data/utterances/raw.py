@@ -15,6 +15,7 @@ from robustparse.files import decode_json
 from robustparse.types import Example
 
 _SLOT = re.compile(r"[a-z_]+\d+|num_salary")  # the latter of JOBS
+FOUR = "raw text, utterance, form and slots (a JSON object: slot -> its text)"
 _STOPS = (".", "?", "!")
 
 
@@ -80,8 +81,7 @@ def check_raw(columns: Sequence[str], path: Path, line: int) -> None:
     slots = decode_json(columns[3], dict, path=path, line=line)
     if not columns[0].strip() or not all(isinstance(text, str) for text in slots.values()):
         found = f"the raw text {columns[0]!r:.40} with the slots {columns[3]!r:.40}"
-        expected = "raw text, utterance, form and slots (a JSON object: slot -> its text)"
-        raise InputError(found, path=path, line=line, expected=expected)
+        raise InputError(found, path=path, line=line, expected=FOUR)
 
 
 @cache
