@@ -75,9 +75,13 @@ def read_perturbed_pairs(folder: str | Path, task: Task) -> dict[str, list[Pertu
     Raises:
         InputError: there is none, or names the file and the line of what is no row.
     """
-    paths = sorted(Path(folder).glob("*.tsv"))
+    folder = Path(folder)
+    expected = "a folder with a file OPERATION.tsv for each operation"
+    if not folder.is_dir():
+        raise InputError("no such folder", path=folder, expected=expected)
+    paths = sorted(folder.glob("*.tsv"))
     if not paths:
-        raise InputError("holds no .tsv file", path=str(folder), expected="one for each operation")
+        raise InputError("holds no .tsv file", path=folder, expected=expected)
     return {path.stem: _read(path, task) for path in paths}
 
 

@@ -93,9 +93,11 @@ class TranslationCommand(Translator):
             raise InputError(found, key=key, remedy=f"raise `seconds`, {again}") from None
         answers = done.stdout.removesuffix("\n").split("\n")
         if done.returncode or len(answers) != len(texts):
-            said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+            said = done.stderr.strip().splitlines() or ["nothing"]
+            # Tracebacks end with what is wrong; usages begin with it.
+            ends = " … ".join(line.strip()[:120] for line in dict.fromkeys((said[0], said[-1])))
             found = f"ended with code {done.returncode} and {len(answers)} lines for {len(texts)}"
-            raise InputError(f"{found}, saying: {said:.120}", key=key, remedy=f"mend it, {again}")
+            raise InputError(f"{found}, saying: {ends}", key=key, remedy=f"mend it, {again}")
         return answers
 
 

@@ -39,11 +39,14 @@ def _classes(option: str, value: str) -> str:
     names = [name.strip() for name in value.split(",")]
     unknown = [name for name in names if name not in public and "." not in name]
     if unknown:
+        remedy = "name a class of your own with its module, as my_package.MyOperation"
+        if option == "--perturbed":
+            remedy += "; write the path of a folder of perturbed texts with a slash, as ./perturbed"
         raise InputError(
             f"got {unknown[0]!r}",
             key=option,
             expected=f"some of {', '.join(sorted(public))}, separated by commas",
-            remedy="name a class of your own with its module, as my_package.MyOperation",
+            remedy=remedy,
         )
     return json.dumps([{"class_path": public.get(name, name)} for name in names])
 
