@@ -183,6 +183,11 @@ def test_names_and_order_do_not_count_and_constants_do():
             swapped = form.replace(" s0 ", " s1 ").replace(" c0 ", " c1 ")
             assert swapped != form
             assert not exact_match(swapped, form, "lambda")
+            # With one of the two constants everywhere.
+            for kept in ("s0", "c0"):
+                names = {"s0": kept, "c0": kept}
+                other = " ".join(names.get(token, token) for token in form.split())
+                assert (other == form) == exact_match(other, form, "lambda")
     assert moved > 200
     forms = sorted(seen)
     assert sum(exact_match(*pair, "lambda") for pair in pairwise(forms)) < len(forms) / 10
