@@ -399,8 +399,9 @@ def test_checkpoints_that_lightnings_commands_cannot_use(base, capsys):
         arguments = [command, *base["fit"][1:], "--ckpt_path", f"{name}.ckpt"]
         assert f"{name}.ckpt" in mistake(capsys, *arguments)
     assert not Path("pwned").exists()
-    for command in ("validate", "test"):
+    for command, limit in (("validate", "limit_val_batches"), ("test", "limit_test_batches")):
         arguments = [command, *base["fit"][1:]]
+        assert f"{command} scores nothing" in mistake(capsys, *arguments, f"--trainer.{limit}=0")
         assert "--ckpt_path" in mistake(capsys, *arguments)
         assert "best.ckpt" in mistake(capsys, *arguments, "--ckpt_path", "best")
         assert "last.ckpt" in mistake(capsys, *arguments, "--ckpt_path", "last")

@@ -76,6 +76,7 @@ class Cli(LightningCLI):
         """Find the run's folder and the checkpoint before anything takes time."""
         command, config = str(self.subcommand), self.config[self.subcommand]
         _check(config)
+        _check_scored(command, config)
         _check_vocabulary(config)
         self.folder = make_folder(Path(config.trainer.default_root_dir))
         if command == "fit" and all(os.environ.get(name, "0") == "0" for name in RANKS):
@@ -200,6 +201,18 @@ def _check(config: Any) -> None:
             key="--lr_scheduler",
             remedy="set model.init_args.optimization.schedule, or give both",
         )
+
+
+def _check_scored(command: str, config: Any) -> None:
+    """Refuse to score no batch.
+
+    Raises:
+        InputError: see there.
+    """
+    name = {"validate": "limit_val_batches", "test": "limit_test_batches"}.get(command)
+    if name is not None and config.trainer[name] == 0:
+        found, remedy = f"is 0, so that {command} scores nothing", f"add --trainer.{name} 1.0"
+        raise InputError(found, key=f"trainer.{name}", remedy=remedy)
 
 
 def _check_vocabulary(config: Any) -> None:
