@@ -216,6 +216,12 @@ model:
 """
 
 
+LEXICAL = """
+candidates: {class_path: robustparse.attacks.Lexicon, init_args: {table: table.json}}
+search: {class_path: robustparse.attacks.PWWS}
+"""
+
+
 def test_a_language(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A parser learns it, and its checkpoint reads and compares forms with trust only."""
     Path("small.yaml").write_text(SMALL)
@@ -235,6 +241,16 @@ def test_a_language(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
     main([*scored, "--trust", MODULE])
     scores = json.loads(Path("scores/scores.json").read_text())
     assert [scores[name] for name in ("exact_match", "string_match")] == [100.0, 75.0]
+    # An attack's copies are read in it, too.
+    Path("table.json").write_text(json.dumps({"many": ["few"], "rivers": ["lakes"]}))
+    Path("recipe.yaml").write_text(LEXICAL)
+    given = ["--attack", "recipe.yaml", *scored[1:5], "--trust", MODULE]
+    main(["augment", *given, "--out", "copies.tsv", "--keep", "all"])
+    assert [line.split("\t")[1] for line in Path("copies.tsv").read_text().splitlines()] == [
+        line.split("\t")[1] for line in again
+    ]
+    targets = ["--checkpoint", "run/last.ckpt", "--trust", MODULE, "--out", "moved"]
+    main(["transfer", "copies.attack", *targets])
     Path("test.tsv").write_text("c0\tin ( c0\n")
     assert "test.tsv:1" in mistake(capsys, *scored, "--trust", MODULE)
 

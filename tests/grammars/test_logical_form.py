@@ -41,7 +41,15 @@ FORMS = {
 CASES = [(language, form) for language, forms in FORMS.items() for form in forms]
 
 
-@pytest.mark.parametrize(("language", "form"), CASES)
+# TranX's grammar of Prolog has no conjunctions among arguments, other parsers may read them.
+@pytest.mark.parametrize(
+    ("language", "form"),
+    [
+        *CASES,
+        ("prolog", "answer ( A , ( capital ( A ) , loc ( A , s0 ) ) )"),
+        ("prolog", "f ( ANS , ( ( a ( ANS ) ) ; ( b ( ANS ) ) ) )"),
+    ],
+)
 def test_forms_survive_reading_and_printing(language: str, form: str):
     known = language_named(language)
     assert known.print(known.read(form)) == form
@@ -107,6 +115,9 @@ PAIRS = {
             *(False, False),
         ),
         ("( max $0 ( max $0 ( a $0 ) ) )", "( max $1 ( max $0 ( a $0 ) ) )", True, False),
+        ("( and a ( and b c ) )", "( and ( and c a ) b )", True, False),
+        ("( and a ( or b c ) )", "( and a b c )", False, False),
+        ("( or a ( or a a ) )", "a", True, False),
     ],
     "prolog": [
         ("b ( ANS ) , a ( ANS )", "a ( ANS ) , b ( ANS )", True, True),
@@ -116,6 +127,9 @@ PAIRS = {
         ("a ( J , K ) , a ( K , L )", "a ( L , J ) , a ( K , L )", True, False),
         ("a ( J , K ) , a ( K , L )", "a ( L , J ) , a ( L , K )", False, False),
         ("( ( a ) ; ( b ) )", "( ( b ) ; ( a ) )", True, False),
+        ("( a ) ; ( b ) ; ( c )", "( c ) ; ( b ) ; ( a )", True, False),
+        ("( a , b ) , c", "b , a , c", True, False),
+        ("f ( ANS , ( a , b ) )", "f ( ANS , a , b )", False, False),
         ("\\+ ( a , b )", "\\+ ( b , a )", True, True),
         ("\\+ ( a , b )", "\\+ a , b", False, False),
     ],

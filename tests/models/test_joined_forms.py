@@ -64,7 +64,7 @@ def test_the_columns_of_seq2seq_have_the_end_of_each_form():
     ids = parser.vocabulary.label_ids
     first, second = ([ids[token] for token in EXAMPLES[i].gold.split()] for i in (0, 1))
     found = columns(parser, joined(parser, 0, 1))
-    assert found == {"target": [*first, parser.end, *second, parser.end]}
+    assert found["target"] == [*first, parser.end, *second, parser.end]
 
 
 def test_the_columns_of_tranx_point_at_rules_of_the_own_tree():

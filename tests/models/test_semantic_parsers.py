@@ -231,3 +231,34 @@ def test_numbers_out_of_range(settings: dict[str, Any]):
     with pytest.raises(InputError) as error:
         make(**settings)
     assert next(iter(settings)) in str(error.value)
+
+
+@KIND
+def test_a_form_with_other_names_of_variables_is_right_as_in_evaluate(kind: str):
+    """The gold form's variable was never seen in training, and means the same."""
+    bound = "( lambda {0} e ( a {0} ) )"
+    examples = [replace(EXAMPLES[0], gold=LogicalForm(bound.format("$0"), "lambda"))]
+    parser = make(kind, examples=[*examples, *EXAMPLES])
+    gold = LogicalForm(bound.format("$7"), "lambda")
+    metric = parser.metric()
+    answer = np.array([0]), parser.meanings([examples[0].gold]), np.array([1.0])
+    parser.update(metric, answer, batch_of(parser, [replace(EXAMPLES[0], gold=gold)]))
+    assert metric.compute() == {"exact_match": 100.0}
+    assert parser.task.correct(examples[0].gold, Example(0, EXAMPLES[0].sentence, gold), [])[
+        "correct"
+    ]
+
+
+@KIND
+def test_forms_over_the_limit_are_told(kind: str):
+    parser = make(kind)
+    columns = [parser.columns_of(example.gold) for example in EXAMPLES]
+    steps = [parser.steps(one) for one in columns]
+    parser.longest = max(steps)
+    assert not any("over the limit" in one for one in parser.warnings(EXAMPLES, "x.tsv"))
+    parser.longest -= 1
+    (told,) = (one for one in parser.warnings(EXAMPLES, "x.tsv") if "over the limit" in one)
+    line, count = steps.index(max(steps)) + 1, steps.count(max(steps))
+    assert told.startswith(f"x.tsv:{line}: a logical form of {max(steps)} steps, over the limit")
+    assert f"the {count} utterances" in told
+    assert not any("over the" in one for one in parser.warnings(EXAMPLES, "x.tsv", gold=False))

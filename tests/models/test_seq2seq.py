@@ -93,7 +93,7 @@ def test_smoothing_and_hidden_tokens_are_of_training_only():
     assert not torch.allclose(noisy, smoothed)
 
 
-def test_a_token_never_seen_adds_no_loss_and_its_form_is_never_right():
+def test_a_token_never_seen_adds_no_loss():
     parser = make()
     odd = Example(0, EXAMPLES[0].sentence, LogicalForm("( z $0 )", "lambda"))
     batch = batch_of(parser, [odd])

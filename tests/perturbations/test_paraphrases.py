@@ -242,6 +242,23 @@ def test_a_row_that_holds_no_text_is_named(tmp_path: Path) -> None:
 UPPER = "import sys; [print(line.strip().upper()) for line in sys.stdin]"
 
 
+def test_settings_are_asked_for_once_a_call() -> None:
+    """Those of a model's folder are a digest of all that it holds."""
+
+    class Counted(TranslationCommand):
+        asked = 0
+
+        @property
+        def settings(self) -> str:
+            self.asked += 1
+            return super().settings
+
+    there, back = (Counted([sys.executable, "-c", UPPER]) for _ in range(2))
+    texts = [Example(id_, Sentence((word,)), None) for id_, word in enumerate("abc")]
+    BackTranslation([there], [back], cache=None).rewordings(texts, 0)
+    assert (there.asked, back.asked) == (1, 1)
+
+
 def test_a_command_translates_line_by_line() -> None:
     command = TranslationCommand([sys.executable, "-c", UPPER])
     assert command.translate(["one é", "two\u2028three"]) == ["ONE É", "TWO\u2028THREE"]
@@ -254,6 +271,7 @@ def test_a_command_translates_line_by_line() -> None:
         ([sys.executable, "-c", "import sys; sys.exit('no such language')"], "no such language"),
         ([sys.executable, "-c", "import sys; sys.exit('no mode\\n a\\nb')"], "no mode … b"),
         ([sys.executable, "-c", "print('one'); print('two')"], "and 2 lines for 1"),
+        ([sys.executable, "-c", ""], "and 0 lines for 1"),
         ([sys.executable, "-c", "import time; time.sleep(60)"], "no answer to 1 texts in 0.5 s"),
     ],
 )

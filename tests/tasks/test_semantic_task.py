@@ -159,6 +159,8 @@ def test_a_part_of_the_training_set_is_held_out(tmp_path: Path):
     assert texts()[1] == ["w0"]
     with pytest.raises(InputError):
         LogicalFormDataModule(folder=str(tmp_path), held_out=1.0)
+    with pytest.raises(InputError, match=r"0\.99 of 20 utterances leaves none to train on"):
+        texts(held_out=0.99)
     with pytest.raises(InputError, match="copies may be of held-out utterances"):
         LogicalFormDataModule(folder=str(tmp_path), held_out=0.25, augmented_files=["x.tsv"])
 
@@ -233,6 +235,8 @@ def test_words_of_utterances_without_raw_texts_are_exchanged_as_they_are():
         ("x.tsv", "a\t( a s0 )\nriver\tin s0\t( a s0 )\n", "x.tsv:2: 3 columns in 'river"),
         ("x.tsv", "a\t( a s0 )\nriver\n", "x.tsv:2: no logical form; expected an utterance"),
         ("x.tsv", "a\t( a s0 )\nriver\t\n", "x.tsv:2: no logical form; expected an utterance"),
+        ("x.tsv", "a\tjob(ANS)\n", "x.tsv:1: 'job(ANS)' is token 1"),
+        ("x.tsv", "a\t(lambda $0 e (a $0))\n", "blanks around brackets"),
         ("x.tsv", "a\ta\t\t{}\n", "x.tsv:1: no logical form; expected an utterance"),
         ("x.jsonl", '{"premise": "a", "hypothesis": "b", "label": "c"}', "no column 'text'"),
         ("x.jsonl", '{"text": "a", "label": ""}', "x.jsonl:1: no logical form"),

@@ -227,7 +227,7 @@ def _write_attacked(out: Path, run: AttackRun, attack: Attack, file: DataFile, k
 
 def _attacked(summary: Summary, folder: Path, file: DataFile, keep: Keep) -> Copies:
     """Yield copies that an attack changed, or all."""
-    task = named(summary["task"])
+    task = named(summary["task"], summary.get("language"))
     path = folder / f"adversarial{task.ending(file.name)}"
     adversarial = task.read(path, columns=file.columns)
     for line, copy in zip(each_line(folder / EXAMPLES), adversarial, strict=True):

@@ -278,7 +278,7 @@ def _unknown_words(rows: Sequence[_Outcome]) -> float | None:
 
 
 def _mean(scores: Sequence[PairScores]) -> PairScores:
-    """Return the means over files; those without a figure are left out."""
+    """Return the means over files; those without a value are left out."""
 
     def mean(name: str) -> float | None:
         known = [value for one in scores if (value := getattr(one, name)) is not None]

@@ -65,7 +65,7 @@ def read_source(folder: Path) -> Source:
     """
     summary = read_summary(folder)
     with as_written(folder, "attack"):
-        task = named(summary["task"])
+        task = named(summary["task"], summary.get("language"))
     paths = sorted(folder.glob("adversarial.*"))
     if len(paths) != 1:
         found = f"{len(paths)} files adversarial.*"

@@ -11,11 +11,12 @@ from .language import (
     with_sorted_children,
 )
 from .prolog import Prolog
-from .tokens import TokenReader
+from .tokens import PUNCTUATION, TokenReader
 from .transitions import REDUCE, Action, Derivation, Node, Reduce, actions_of
 
 __all__ = [
     "NEXT_FORM",
+    "PUNCTUATION",
     "REDUCE",
     "Action",
     "Constructor",

@@ -41,7 +41,8 @@ class Language(ABC):
         operators: heads with a constructor of their own, their name capitalised. Any other head
             is a predicate.
         unordered: heads whose children have no order.
-        repeatable: heads of which equal children count once, and a single child for the whole.
+        repeatable: heads of which equal children count once, a single child counts for the whole,
+            and children of the same head are among the node's own.
     """
 
     asdl: ClassVar[str]
@@ -186,13 +187,17 @@ def reordered(
         tree: as given.
         heads: whose children are sorted.
         key: to sort by.
-        repeatable: heads whose equal children are left out but the first; what then has one child
-            becomes that child.
+        repeatable: heads whose children of the same head give way to their children, and whose
+            equal children are left out but the first; what then has one child becomes that child.
     """
     if isinstance(tree, str):
         return tree
     head = tree[0]
     children = [reordered(child, heads, key, repeatable) for child in tree[1:]]
+    if head in repeatable:
+        nested = (not isinstance(child, str) and child[0] == head for child in children)
+        parts = (one[1:] if same else [one] for one, same in zip(children, nested, strict=True))
+        children = [one for part in parts for one in part]
     if head in heads:
         children.sort(key=key)
     if head in repeatable:

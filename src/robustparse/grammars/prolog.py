@@ -14,7 +14,7 @@ from robustparse.grammars.tokens import TokenReader
 
 _ANSWER = "ANS"
 _MOST = 5  # variables of which every order is tried
-_CHILDREN = {"or": 2, "not": 1}  # all other nodes have one or more
+_CHILDREN = {"or": 2, "not": 1}  # any other node has one or more
 
 
 class Prolog(Language):
@@ -36,7 +36,8 @@ class Prolog(Language):
         if isinstance(tree, str):
             return tree
         head, children = tree[0], tree[1:]
-        if len(children) != _CHILDREN.get(str(head), max(1, len(children))):
+        wanted = _CHILDREN.get(str(head), len(children))
+        if not children or len(children) != wanted:
             raise InputError(f"{head} has {len(children)} children")
         if head == "and":
             return " , ".join(self._group(one, ("and", "or")) for one in children)
@@ -48,7 +49,8 @@ class Prolog(Language):
             return f"{before} ; {after}"
         if head == "not":
             return f"\\+ {self._group(children[0], ('and', 'or'))}"
-        return f"{head} ( {' , '.join(map(self.print, children))} )"
+        arguments = (self._group(one, ("and", "or")) for one in children)
+        return f"{head} ( {' , '.join(arguments)} )"
 
     def leaf(self, token: str) -> str:
         """See `Language`."""
@@ -58,7 +60,7 @@ class Prolog(Language):
         """Take the names from all variables but the answer."""
         names = sorted({leaf for leaf in _leaves(tree) if leaf[0].isupper() and leaf != _ANSWER})
         new = [f"V{number}" for number in range(len(names))]
-        orders = permutations(new) if len(names) <= _MOST else iter([tuple(new)])
+        orders = permutations(new) if len(names) <= _MOST else [tuple(new)]
         renamed = (_renamed(tree, dict(zip(names, order, strict=True))) for order in orders)
         return min(map(self.ordered, renamed), key=bracketed)
 

@@ -2,7 +2,8 @@
 
 from robustparse.errors import InputError
 
-_PUNCTUATION = frozenset("(),;")
+PUNCTUATION = frozenset("(),;")
+"""Tokens that are no names."""
 
 
 class TokenReader:
@@ -51,8 +52,10 @@ class TokenReader:
         Raises:
             InputError: there is none.
         """
-        if not self.rest or self.next in _PUNCTUATION:
+        if not self.rest or self.next in PUNCTUATION:
             raise self.unexpected("a name")
+        if "(" in self.next or ")" in self.next:
+            raise self.unexpected("a name, blanks around brackets")
         return self.rest.pop()
 
     def end(self) -> None:

@@ -91,7 +91,7 @@ class TranslationCommand(Translator):
         except subprocess.TimeoutExpired:
             found = f"no answer to {len(texts)} texts in {self.seconds:g} s"
             raise InputError(found, key=key, remedy=f"raise `seconds`, {again}") from None
-        answers = done.stdout.removesuffix("\n").split("\n")
+        answers = done.stdout.removesuffix("\n").split("\n") if done.stdout else []
         if done.returncode or len(answers) != len(texts):
             said = done.stderr.strip().splitlines() or ["nothing"]
             # Tracebacks end with what is wrong; usages begin with it.
@@ -213,7 +213,8 @@ class BackTranslation(Perturbation):
 
     def _translated(self, texts: Sequence[str], translator: Translator) -> list[str]:
         """Return translations, old ones from the cache; new ones are made and written in parts."""
-        keys = {text: _key(translator, text) for text in texts}
+        settings = translator.settings  # of a folder: a digest of all that it holds
+        keys = {text: _key(settings, text) for text in texts}
         cache = None
         found: dict[bytes, str] = {}
         if self.cache is not None:
@@ -231,8 +232,8 @@ class BackTranslation(Perturbation):
         return [found[keys[text]] for text in texts]
 
 
-def _key(translator: Translator, text: str) -> bytes:
-    return hashlib.sha256(f"{translator.settings}\n{text}".encode()).digest()
+def _key(settings: str, text: str) -> bytes:
+    return hashlib.sha256(f"{settings}\n{text}".encode()).digest()
 
 
 def _text(cache: DiskCache, key: bytes, row: Sequence[object]) -> str:

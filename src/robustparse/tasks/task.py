@@ -39,6 +39,8 @@ class Task(ABC):
             them to ``counted``.
         multiline: whether an example takes several lines of a file, and an empty one ends it.
         legend: HTML that explains the pictures of `draw`.
+        language: of logical forms in files, see `language_named`; None where there are none, or
+            where their tokens tell it.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Task(ABC):
     sums: tuple[str, ...]
     multiline: bool
     legend: str
+    language: str | None = None
 
     @abstractmethod
     def read(
@@ -329,14 +332,15 @@ def all_tasks() -> list[Task]:
     return [DependencyTask(), ClassificationTask(), SemanticTask()]
 
 
-def named(name: str) -> Task:
-    """Find a task by its name.
+def named(name: str, language: str | None = None) -> Task:
+    """Find a task by its name, and by the language of its forms, as a summary has them.
 
     Raises:
         InputError: there is none of this name.
     """
     for task in all_tasks():
         if task.name == name:
+            task.language = language
             return task
     expected = ", ".join(task.name for task in all_tasks())
     raise InputError(repr(name), key="task", expected=expected)

@@ -24,7 +24,8 @@ class GoldForm(NamedTuple):
 class WrongForm(Goal):
     """Make the victim answer with a form that does not match the gold one (`exact_match`).
 
-    Until then the victim's form is the gold one, and the score is 1 minus its probability, that is
+    Until then the victim's form means the same as the gold one, and the score is 1 minus the
+    probability of the victim's form. Where that is the gold form token for token, this is
     1 - exp(-loss): it rises with the gold form's loss. A success has a score of 1.
     """
 

@@ -20,7 +20,7 @@ from robustparse.data.text_files import (
 from robustparse.data.utterances.raw import FOUR, check_raw
 from robustparse.errors import InputError, located
 from robustparse.files import read_lines
-from robustparse.grammars import language_named, language_of, with_sorted_children
+from robustparse.grammars import language_named, language_of
 from robustparse.types import Example, LogicalForm
 
 TWO = "an utterance and its logical form, a tab between them"
@@ -34,7 +34,6 @@ def read_forms(
     gold: bool = True,
     limit: str = "max_length",
     language: str | None = None,
-    sort_children: Sequence[str] | None = None,
 ) -> list[Example]:
     """Read utterances with logical forms, from files as `read_texts` reads them.
 
@@ -48,8 +47,6 @@ def read_forms(
         gold: every utterance has a logical form; otherwise it may be missing.
         limit: the setting by which a user raises ``max_length``, for the message.
         language: of the forms, see `language_named`; None tells the shipped ones by their tokens.
-        sort_children: sort the children of ``and`` and ``or``: those with these heads come first,
-            in this order, all others follow by their text; None keeps the file's order.
 
     Raises:
         InputError: names the file and the line of what cannot be used, as an unbalanced form; or
@@ -70,9 +67,8 @@ def read_forms(
         with located(path, example.id + 1):
             if gold and not form:
                 raise InputError("no logical form", expected=TWO)
-            tree = read_as.read(form) if form else ""
-            if form and sort_children is not None:
-                form = read_as.print(with_sorted_children(tree, sort_children))
+            if form:
+                read_as.read(form)
         found.append(replace(example, gold=LogicalForm(form, read_as.name)))
     return found
 
@@ -108,7 +104,6 @@ class LogicalFormDataModule(DataModule):
             copies may be those of held-out utterances.
         language: of the forms: ``lambda``, ``prolog``, or the class path of a `Language` of a
             trusted module; by default the first two are told by their tokens.
-        sort_children: see `read_forms` (flight, from, to for ATIS in the released code of TranX).
         settings: see `DataModule`.
 
     Raises:
@@ -120,7 +115,6 @@ class LogicalFormDataModule(DataModule):
         columns: list[str] | None = None,
         held_out: float = 0.0,
         language: str | None = None,
-        sort_children: list[str] | None = None,
         **settings: Any,
     ) -> None:
         super().__init__(**settings)
@@ -135,16 +129,11 @@ class LogicalFormDataModule(DataModule):
             )
             raise InputError(found, key=_HELD_OUT, remedy=remedy)
         self.columns, self.held_out = columns, held_out
-        self.language, self.sort_children = language, sort_children
+        self.language = language
 
     def read(self, path: str | Path) -> list[Example]:
         """See `read_forms`."""
-        return read_forms(
-            *(path, self.columns, self.max_length),
-            limit=_LIMIT,
-            language=self.language,
-            sort_children=self.sort_children,
-        )
+        return read_forms(path, self.columns, self.max_length, limit=_LIMIT, language=self.language)
 
     def sample(self, split: str) -> list[Example]:
         """Return a split of the sample that the seed gives."""
@@ -182,6 +171,9 @@ class LogicalFormDataModule(DataModule):
         lengths = [len(example.sentence) for example in examples]
         out = set(draw_fraction(lengths, self.held_out, "sentences", self.seed))
         parts = [example for i, example in enumerate(examples) if i not in out]
+        if not parts:
+            found = f"{self.held_out} of {len(examples)} utterances leaves none to train on"
+            raise InputError(found, key=_HELD_OUT, remedy="hold fewer out")
         return parts, [example for i, example in enumerate(examples) if i in out]
 
     def doubts(self) -> Iterator[str]:

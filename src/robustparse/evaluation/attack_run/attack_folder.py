@@ -137,6 +137,7 @@ def _recomputed(folder: Path, task: Task, run: Mapping[str, Any]) -> Summary:
     reach = Reach.of(each_line(folder / EXAMPLES))
     return {
         "task": task.name,
+        **({} if task.language is None else {"language": task.language}),
         **{key: run[key] for key in ("attack", "victims", "seed")},
         **Tally.of(task, each_line(folder / EXAMPLES)).scores(),
         **breakdown(task, each_line(folder / EXAMPLES)),

@@ -1,12 +1,13 @@
 """Actions of a grammar as numbers, and what a decoder may read of frontier fields."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from robustparse.grammars import (
+    PUNCTUATION,
     REDUCE,
     Action,
     Derivation,
@@ -107,7 +108,8 @@ class ActionNumbers:
     def _fitting(self, field: Field) -> list[int]:
         """Return the numbers of the actions that fit a field."""
         if field.type in self.grammar.primitives:
-            return list(range(self.tokens.start, self.tokens.stop))
+            tokens = range(self.tokens.start, self.tokens.stop)
+            return [number for number in tokens if self.action(number) not in PUNCTUATION]
         rules = [one for one in self.grammar.constructors if one.type == field.type]
         fitting: list[Action] = [*rules, REDUCE] if field.repeated else [*rules]
         return [self.number(one) for one in fitting]
@@ -121,12 +123,3 @@ class ActionNumbers:
             steps.append((self.number(action), *read))
             derivation = derivation.apply(action)
         return steps
-
-    def tree(self, numbers: Iterable[int]) -> Node | None:
-        """Return the tree that actions build first, the inverse of ``steps``; None if none."""
-        derivation = Derivation(self.grammar)
-        for number in numbers:
-            if derivation.finished:
-                break
-            derivation = derivation.apply(self.action(number))
-        return derivation.tree

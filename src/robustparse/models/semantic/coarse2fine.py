@@ -121,7 +121,8 @@ class Coarse2Fine(SemanticParser):
         dropout: of the decoders' inputs and outputs (0.5, there).
         smoothing: of labels, in training (0.1, there).
         fixed_loss: in training, the form's decoder learns heads and brackets too, which the sketch
-            fixes (on, there). They are never predicted, and add no loss outside training.
+            fixes (on, there), but for the heads of Prolog that no form is written with: ``and``,
+            ``or`` and ``not``. They are never predicted, and add no loss outside training.
         beam: hypotheses of a sketch, and of its form (1, there).
         longest: tokens of a sketch at most (50, there).
         optimization: optimiser and schedule.
@@ -133,7 +134,7 @@ class Coarse2Fine(SemanticParser):
         InputError: a number is out of range, or see ``initialize``.
     """
 
-    columns = ("target", *COLUMNS)
+    columns = (*SemanticParser.columns, *COLUMNS)
     places: ClassVar[Mapping[str, str]] = {
         "sketch_opened": "sketch",
         "sources": "sketch",
@@ -205,6 +206,10 @@ class Coarse2Fine(SemanticParser):
             opened(tokens)[:-1],
         )
         return super().columns_of(form) | dict(zip(COLUMNS, columns, strict=True))
+
+    def steps(self, columns: Mapping[str, Sequence[int]]) -> int:
+        """Return the number of the sketch's tokens, without its end."""
+        return len(columns["sketch"]) - 1
 
     # Network
 

@@ -5,7 +5,7 @@ and compared as numbers. A parse never depends on the other utterances of a batc
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any, ClassVar
@@ -32,6 +32,7 @@ from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.optimization import Optimization
 from robustparse.tasks.semantic import SemanticTask
+from robustparse.tasks.task import MOST_LISTED
 from robustparse.types import Example, LogicalForm, Predictions
 
 
@@ -39,13 +40,11 @@ class SemanticParser(Model):
     """Answers with a logical form.
 
     Its predictions are rows of a table of forms and of one of meanings, both ``int64 (batch,)``,
-    and the forms' probabilities, ``float64 (batch,)``. Of an utterance whose form is right, this is
-    the probability of the gold form.
+    and the forms' probabilities, ``float64 (batch,)``.
 
-    Its gold column ``target``, ``(batch, tokens + 1)``, holds the ids of a form's tokens, those of
-    the vocabulary's labels, and `end` after the last one. A token never seen in training is -1: it
-    adds no loss, and the form is never right, unless the parser copies words. Of several forms, see
-    `columns_of_all`, each has its end.
+    Its gold column ``meaning``, ``(batch, forms)``, holds the row of each gold form's meaning: more
+    than one of several forms, see `columns_of_all`, of which the first counts. Other columns hold
+    what a form is built of; a token that was never seen in training adds no loss.
 
     Args:
         encoder: gives a vector a word.
@@ -62,7 +61,7 @@ class SemanticParser(Model):
     unit = "texts"
     copy = False
     """Whether tokens of forms may be words of the utterance, known or not."""
-    columns: ClassVar[tuple[str, ...]] = ("target",)
+    columns: ClassVar[tuple[str, ...]] = ("meaning",)
     """Names of the gold columns."""
     places: ClassVar[Mapping[str, str]] = {}
     """Gold columns that hold steps, counted from 1, and the columns that have a number for each
@@ -89,6 +88,10 @@ class SemanticParser(Model):
     ) -> tuple[list[str], NDArray[np.float64]]:
         """Return forms and their probabilities, ``(batch,)``; arguments are those of `decode`."""
 
+    @abstractmethod
+    def steps(self, columns: Mapping[str, Sequence[int]]) -> int:
+        """Return how many of `longest` steps the form of some gold columns takes."""
+
     def reset_matrices(self) -> None:
         """Draw all matrices anew (Glorot and Bengio 2010, as in TranX's code).
 
@@ -113,11 +116,6 @@ class SemanticParser(Model):
         """Of the logical forms; the first checkpoints do not name it."""
         named = self.vocabulary.languages or (language_of(self.vocabulary.labels),)
         return language_named(named[0])
-
-    @property
-    def end(self) -> int:
-        """The id that ends a form, after those of the vocabulary's labels."""
-        return len(self.vocabulary.labels)
 
     def decode(
         self, members: Sequence[Any], states: Sequence[States], batches: Sequence[Batch]
@@ -154,8 +152,7 @@ class SemanticParser(Model):
         Raises:
             InputError: it is none that the parser could answer with.
         """
-        ids = self.vocabulary.label_ids
-        return {"target": [*(ids.get(token, -1) for token in form.split()), self.end]}
+        return {"meaning": self.meanings([form]).tolist()}
 
     def columns_of_all(self, forms: LogicalForm) -> dict[str, Sequence[int]]:
         """Return the columns of a form, or of several that are answered one after the other.
@@ -184,6 +181,26 @@ class SemanticParser(Model):
         super().check_readable(examples, path, punctuation)
         with located(path):
             self.gold_columns(examples, punctuation)
+
+    def warnings(
+        self,
+        examples: Sequence[Example],
+        path: str | Path,
+        punctuation: PunctuationPolicy = "none",
+        training: bool = False,
+        gold: bool = True,
+        most: int | None = MOST_LISTED,
+    ) -> Iterator[str]:
+        """Warn of forms that are too long to be answered, too."""
+        yield from super().warnings(examples, path, punctuation, training, gold, most)
+        steps = [self.steps(self.columns_of(example.gold)) for example in examples if gold]
+        long = [one for one, size in zip(examples, steps, strict=False) if size > self.longest]
+        if long:
+            yield (
+                f"{path}:{long[0].id + 1}: a logical form of {max(steps)} steps, over the limit of "
+                f"{self.longest} (model.init_args.longest): the {len(long)} utterances with such "
+                "forms count as wrong"
+            )
 
     def gold_columns(
         self, examples: Sequence[Example], punctuation: PunctuationPolicy
@@ -217,19 +234,8 @@ class SemanticParser(Model):
 
     def update(self, metric: Metric, predictions: Predictions, batch: Batch) -> None:
         """Count right forms."""
-        gold = self.meanings(self.gold_forms(batch))
-        right = (predictions[1] == gold) & (predictions[1] >= 0)
-        metric.update(torch.from_numpy(right).to(self.device))
-
-    def gold_forms(self, batch: Batch) -> list[str]:
-        """Return the first gold form of each text; empty if it has a token that is not known."""
-        return [self._form(target) for target in batch.gold["target"].tolist()]
-
-    def _form(self, target: Sequence[int]) -> str:
-        """Return the form of a row of the column ``target``; empty if a token is unknown."""
-        tokens = target[: target.index(self.end)]
-        known = min(tokens, default=-1) >= 0
-        return " ".join(self.vocabulary.labels[token] for token in tokens) if known else ""
+        gold = batch.gold["meaning"][:, 0].cpu().numpy()
+        metric.update(torch.from_numpy(predictions[1] == gold).to(self.device))
 
 
 def _column(values: Sequence[Sequence[int]]) -> Column:

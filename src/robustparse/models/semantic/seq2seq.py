@@ -8,7 +8,7 @@ The first cell state is a linear map of the encoder's vectors at both ends of th
 not every encoder has cell states: in the released code it is one of a BiLSTM's last cell states.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +27,7 @@ from robustparse.models.scores import mean_scores, single_precision
 from robustparse.models.semantic.attention import Attention, Memory
 from robustparse.models.semantic.parser import SemanticParser
 from robustparse.models.semantic.unrolled import unrolled
+from robustparse.types import LogicalForm
 
 State = tuple[Tensor, Tensor, Tensor]
 """Hidden, cell and attentional state of a decoder, each ``(rows, hidden)``."""
@@ -42,6 +43,9 @@ class Reading:
 
 class Seq2Seq(SemanticParser):
     """Attentional encoder-decoder over any encoder.
+
+    Its further gold column ``target``, ``(batch, tokens + 1)``, holds the ids of a form's tokens,
+    those of the vocabulary's labels or -1 if unknown, and `end` after the last one.
 
     Args:
         encoder: gives a vector a word.
@@ -61,6 +65,8 @@ class Seq2Seq(SemanticParser):
     Raises:
         InputError: a number is out of range, or see ``initialize``.
     """
+
+    columns = (*SemanticParser.columns, "target")
 
     def __init__(
         self,
@@ -94,6 +100,21 @@ class Seq2Seq(SemanticParser):
         self.attention = Attention(dim, self.hidden, self.hidden)
         self.output = nn.Linear(self.hidden, self.end + 1, bias=False)
         self.reset_matrices()
+
+    @property
+    def end(self) -> int:
+        """The id that ends a form, after those of the vocabulary's labels."""
+        return len(self.vocabulary.labels)
+
+    def columns_of(self, form: LogicalForm) -> dict[str, Sequence[int]]:
+        """Add the tokens."""
+        ids = self.vocabulary.label_ids
+        target = [*(ids.get(token, -1) for token in form.split()), self.end]
+        return super().columns_of(form) | {"target": target}
+
+    def steps(self, columns: Mapping[str, Sequence[int]]) -> int:
+        """Return the number of tokens; one that needs no end may be the last."""
+        return len(columns["target"]) - 1
 
     def read(self, embeddings: Tensor, batch: Batch) -> Reading:
         """``(batch, units, dim)`` -> what the decoder looks at."""

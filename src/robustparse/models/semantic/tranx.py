@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_least, check_rates
-from robustparse.grammars import Node
+from robustparse.grammars import Node, with_sorted_children
 from robustparse.models.beam import beam_search
 from robustparse.models.encoders.base import Encoder, ends
 from robustparse.models.encoders.bilstm import LSTMEncoder
@@ -59,6 +59,9 @@ class TranX(SemanticParser):
         longest: actions of a form at most (110; 55 for JOBS, there).
         per_action: the best form has the highest log-probability divided by its number of actions
             (there); otherwise the highest log-probability.
+        sort_children: learn forms with the children of ``and`` and ``or`` sorted: those with these
+            heads come first, in this order, all others follow by their text (flight, from, to for
+            ATIS, there). None keeps the order of the file.
         copy: tokens may also be words of the utterance, see `Pointer` (paper; off in all
             configurations of the released code). Parsers that answer together all copy, or none.
         optimization: optimiser and schedule.
@@ -72,7 +75,7 @@ class TranX(SemanticParser):
     """
 
     shared_settings = ("copy",)
-    columns = ("target", *COLUMNS)
+    columns = (*SemanticParser.columns, *COLUMNS)
     places: ClassVar[Mapping[str, str]] = {"parent_steps": "actions"}
 
     def __init__(
@@ -91,6 +94,7 @@ class TranX(SemanticParser):
         beam: int = 5,
         longest: int = 110,
         per_action: bool = True,
+        sort_children: list[str] | None = None,
         copy: bool = False,
         optimization: Optimization | None = None,
         seed: int = 0,
@@ -105,7 +109,7 @@ class TranX(SemanticParser):
         self.hidden, self.dropout, self.smoothing = hidden, dropout, smoothing
         self.parent_rule, self.parent_field = parent_rule, parent_field
         self.parent_type, self.parent_state = parent_type, parent_state
-        self.per_action, self.copy = per_action, copy
+        self.per_action, self.sort_children, self.copy = per_action, sort_children, copy
         self.initialize(vocabulary, init_from)
 
     def build(self, vocabulary: Vocabulary) -> None:
@@ -139,15 +143,16 @@ class TranX(SemanticParser):
 
     def columns_of(self, form: LogicalForm) -> dict[str, Sequence[int]]:
         """Add the gold actions."""
-        language = self.language
-        tree = language.to_ast_of(language.read(form), language.grammar.root)
-        columns = zip(*self.numbers.steps(tree), strict=True)
+        language, tree = self.language, self.language.read(form)
+        if self.sort_children is not None:
+            tree = with_sorted_children(tree, self.sort_children)
+        steps = self.numbers.steps(language.to_ast_of(tree, language.grammar.root))
+        columns = zip(*steps, strict=True)
         return super().columns_of(form) | dict(zip(COLUMNS, columns, strict=True))
 
-    def gold_forms(self, batch: Batch) -> list[str]:
-        """See `SemanticParser`; also forms with tokens that are not known, which may be copied."""
-        trees = [self.numbers.tree(row) for row in batch.gold["actions"].tolist()]
-        return ["" if tree is None else self._printed(tree) for tree in trees]
+    def steps(self, columns: Mapping[str, Sequence[int]]) -> int:
+        """Return the number of actions."""
+        return len(columns["actions"])
 
     # Network
 
