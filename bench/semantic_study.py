@@ -8,8 +8,10 @@
 released for it, or none. Methods are ``none``; each of the six operations, and ``mda``, all six
 together (20 % of the training utterances each, drawn for each operation anew); ``mda_online``, the
 same with other utterances in every epoch, whose copies join the batches of their originals;
-``control``, clean training; ``fgm`` and ``pgd``; ``online``, word substitution against the model as
-it is, in every batch. With copies a training takes as many epochs as a clean one, as in the paper,
+``mda_online_small``, that with fewer originals in a batch, which holds as many utterances as one of
+clean training, copies included, so that there are as many steps as with ``mda``; ``control``, clean
+training; ``fgm`` and ``pgd``; ``online``, word substitution against the model as it is, in every
+batch. With copies a training takes as many epochs as a clean one, as in the paper,
 and with ``mda`` up to 120 % more steps. The control takes as many steps as ``mda``; FGM, PGD and
 online substitution, a step of which takes several passes through the network, take about as many
 passes. Their learning rates fall as far as those of the other rows do: a schedule by epochs is
@@ -51,7 +53,8 @@ OPERATIONS = (
 # Passes through the network and back that a step takes. Each of the five queries of online
 # substitution is a beam search over part of the batch, about a third of one.
 PASSES = {"control": 1.0, "fgm": 2.0, "pgd": 4.0, "online": 1.0 + 5 / 3}
-METHODS = ("none", "control", "fgm", "pgd", "online", "mda", "mda_online", *OPERATIONS)
+REDRAWN = ("mda_online", "mda_online_small")
+METHODS = ("none", "control", "fgm", "pgd", "online", "mda", *REDRAWN, *OPERATIONS)
 _HERE = "robustparse.perturbations"
 
 
@@ -101,7 +104,7 @@ def train(row: Row, options: argparse.Namespace) -> None:
     """Train a row; after a stop it resumes."""
     # Of GEO and JOBS the last epoch counts, of ATIS the best one on dev. What is perturbed in
     # training is the raw text.
-    data = options.raw if row.method == "mda_online" else options.forms
+    data = options.raw if row.method in REDRAWN else options.forms
     command = ["fit", "--config", f"experiment/{row.corpus}_{row.model}", "--ckpt_path", "last"]
     command += ["--data.init_args.folder", str(data / row.corpus)]
     command += ["--data.init_args.seed", str(row.seed), "--model.init_args.seed", str(row.seed)]
@@ -110,8 +113,12 @@ def train(row: Row, options: argparse.Namespace) -> None:
         command += ["--config", f"defense/{row.method}_texts"]
     elif row.method == "online":
         command += ["--config", str(online(row, options))]
-    elif row.method == "mda_online":
+    elif row.method in REDRAWN:
         command += ["--config", str(redrawn(row, options))]
+    if row.method == "mda_online_small":
+        whole_batch = config_of(row)["data"]["init_args"]["batch_texts"]
+        originals = round(whole_batch / (1 + FRACTION * len(OPERATIONS)))
+        command += ["--data.init_args.batch_texts", str(originals)]
     if passes := PASSES.get(row.method):
         command += as_many_passes(row, options, passes)
     elif made := copies(row, options):
@@ -130,8 +137,7 @@ def as_many_passes(row: Row, options: argparse.Namespace, passes: float) -> list
 
     A schedule by epochs is stretched, so that the rate falls as far as in clean training.
     """
-    path = CONFIGS / "experiment" / f"{row.corpus}_{row.model}.yaml"
-    config = yaml.safe_load(path.read_text("utf-8"))
+    config = config_of(row)
     own = [options.forms / row.corpus / "train.tsv"]
     copied = [*own, *copies(replace(row, method="mda"), options)]
     clean, steps = steps_of(own, config), round(steps_of(copied, config) / passes)
@@ -144,6 +150,13 @@ def as_many_passes(row: Row, options: argparse.Namespace, passes: float) -> list
         for name, value in stretched.items():
             found += [f"--model.init_args.optimization.{name}", str(value)]
     return found
+
+
+def config_of(row: Row) -> dict[str, Any]:
+    """Return the shipped configuration of a row's clean training."""
+    path = CONFIGS / "experiment" / f"{row.corpus}_{row.model}.yaml"
+    config: dict[str, Any] = yaml.safe_load(path.read_text("utf-8"))
+    return config
 
 
 def steps_of(files: Sequence[Path], config: Mapping[str, Any]) -> int:

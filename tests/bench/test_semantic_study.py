@@ -67,8 +67,13 @@ def test_what_is_trained(method: str, options: Namespace, asked: list[list[str]]
     seeds = [command[command.index("--seed") + 1] for command in augmented]
     assert len({*seeds}) == copied
     given = dict(pairwise(fitted))
-    data = options.raw if method == "mda_online" else options.forms
+    redrawn = method.startswith("mda_online")
+    data = options.raw if redrawn else options.forms
     assert given["--data.init_args.folder"] == str(data / "jobs")
+    # With 6 * 20 % more copies, 5 originals make a batch of 11.
+    small = "5" if method == "mda_online_small" else None
+    assert given.get("--data.init_args.batch_texts") == small
+    assert any(part.endswith("redrawn.yaml") for part in fitted) == redrawn
     assert given.get("--trainer.max_steps") == (str(steps) if steps else None)
     assert given.get("--trainer.max_epochs") == ("-1" if steps else None)
     # Clean training takes 5 batches an epoch, 20 epochs of them at a constant rate.
