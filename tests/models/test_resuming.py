@@ -115,5 +115,5 @@ def test_the_same_data_resume_and_other_sentences_are_refused(
         for one in sentences(120)
     ]
     chained = write_sample(tmp_path / "chained.conllu", chains)
-    with pytest.raises(InputError, match="on other gold answers or tags of its texts"):
+    with pytest.raises(InputError, match="on other gold answers of its texts"):
         trained(chained, last, max_epochs=2)

@@ -214,7 +214,9 @@ class DataModule(pl.LightningDataModule, ABC):
         for path, copy in self.copies:
             self._model.check_readable([copy], path, self.punctuation)
         examples = [*examples, *self.augmented_examples]
-        words = "\n".join("\t".join(example.sentence.words) for example in examples)
+        sentences = [example.sentence for example in examples]
+        read = [(*one.words, "", *one.context, "", *one.tags) for one in sentences]
+        words = "\n".join(map("\t".join, read))
         return TrainingLoader(
             self._model.encode(examples, checked=False),
             self.batch_words,

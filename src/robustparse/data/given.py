@@ -15,7 +15,7 @@ def examples_of(sentences: Sequence[Text]) -> list[Example]:
     Raises:
         InputError: one sentence instead of a list, or no sequence; or a sentence is a string, which
             is a sequence of letters, or no sequence, has no words, a word that is no
-            string, or tags and not as many as words.
+            string, a context that is a string, or tags and not as many as words.
     """
     if isinstance(sentences, Sentence) or not isinstance(sentences, Iterable):
         raise InputError(
@@ -34,9 +34,12 @@ def _example(index: int, given: Text) -> Example:
     sentence = given if isinstance(given, Sentence) else Sentence(tuple(words))
     if not len(sentence):
         raise InputError("has no words", key=key, expected=expected)
-    for place, word in enumerate(sentence.words, start=1):
-        if not isinstance(word, str):
-            raise InputError(f"got {word!r}", key=f"{key}, word {place}", expected="a string")
+    if isinstance(sentence.context, str):
+        raise InputError(f"got {sentence.context!r:.40}", key=f"{key}, context", expected=expected)
+    for part, all_words in (("word", sentence.words), ("context, word", sentence.context)):
+        for place, word in enumerate(all_words, start=1):
+            if not isinstance(word, str):
+                raise InputError(f"got {word!r}", key=f"{key}, {part} {place}", expected="a string")
     for name, tags in (("upos", sentence.upos), ("xpos", sentence.xpos)):
         if tags and len(tags) != len(sentence):
             found = f"has {len(sentence)} words and {len(tags)} tags in {name}"

@@ -98,7 +98,8 @@ class TrainingLoader:
         seed: of the plan.
         rank, world_size: this process among all.
         allow_world_size_change: whether training may resume that another number of them began.
-        words: identifies the words of the texts, whose rows depend on what was read before.
+        words: identifies the words of the texts, their contexts and tags, whose rows depend on what
+            was read before.
         unit: what a batch's weight counts.
         batch_texts: the limit of a global batch in texts, if it has one.
         contexts: words of each text's context, ``(texts,)``; None where texts have none.
@@ -121,7 +122,7 @@ class TrainingLoader:
         self.rank, self.world_size = rank, world_size
         self.allow_world_size_change = allow_world_size_change
         self.unit, self.batch_texts, self.contexts = unit, batch_texts, contexts
-        columns = [data.marks, *(data.gold[name] for name in sorted(data.gold))]
+        columns = [data.gold[name] for name in sorted(data.gold)]
         answers = b"".join(column.values.tobytes() for column in columns)
         self._content = {"words": words, "answers": hashlib.sha256(answers).hexdigest()}
         self.sampler = EpochSampler()
@@ -171,7 +172,7 @@ class TrainingLoader:
                 raise InputError(found, key=name, remedy=remedy)
         for name, digest in self._content.items():
             if state[name] != digest:
-                other = "texts" if name == "words" else "gold answers or tags of its texts"
+                other = "texts or tags" if name == "words" else "gold answers of its texts"
                 found = f"the checkpoint was trained on other {other}, though on as many"
                 raise InputError(found, remedy=remedy)
         before = state["world_size"]

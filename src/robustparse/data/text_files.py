@@ -219,9 +219,10 @@ def _example(index: int, row: Row, labelled: bool) -> Example:
     else:
         context = _words(row.context, "first text")
         sentence = Sentence(_words(row.text, "second text"), context=context)
-    if row.label in (None, "") and not labelled:
+    known = isinstance(row.label, str | int) and (label := str(row.label).strip())
+    if not known and not labelled:
         return Example(index, sentence, "", row.block)
-    if row.label is None or isinstance(row.label, float) or not (label := str(row.label).strip()):
+    if not known:
         found = "no label" if row.label in (None, "") else f"the label is {row.label!r:.40}"
         raise InputError(found, expected="a text and its label")
     return Example(index, sentence, label, row.block)

@@ -88,7 +88,8 @@ def _checked(cache: DiskCache, key: bytes, words: list[object], original: str) -
     """
     found: list[str] = []
     for word in words:
-        if not isinstance(word, str) or not word or _blanks(word) != _blanks(original):
+        blanks = [] if isinstance(word, str) and word.split() == [word] else _blanks(original)
+        if not isinstance(word, str) or not word or _blanks(word) != blanks:
             raise cache.refused(key, f"candidate {word!r:.60}", "single words")
         found.append(word)
     return found

@@ -107,8 +107,8 @@ class EmbeddingNeighbours(CandidateGenerator):
         words, vectors = read_vectors(Path(self.vectors).expanduser(), self.limit)
         first: dict[str, int] = {}
         for row, word in enumerate(words):
-            # Of bytes, as the file is split: other blanks than ASCII's are part of a word.
-            if vectors[row].any() and len(word.encode().split()) == 1:
+            # Files of texts are split at every blank, also at those that are none of ASCII's.
+            if vectors[row].any() and word.split() == [word]:
                 first.setdefault(word.lower(), row)
         rows = list(first.values())
         return [words[row] for row in rows], nearest(vectors[rows], self.k)

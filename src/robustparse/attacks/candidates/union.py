@@ -81,10 +81,14 @@ class Union(CandidateGenerator):
         return Union([generator.for_victim(victim) for generator in self.generators])
 
     def check(self, examples: Sequence[Example]) -> None:
-        """Accept sentences that at least one generator accepts."""
+        """Accept sentences each of which at least one generator accepts."""
+        for example in examples:
+            self._check(example)
+
+    def _check(self, example: Example) -> None:
         for generator in self.generators:
             try:
-                generator.check(examples)
+                generator.check([example])
             except InputError as error:
                 refusal = error
             else:

@@ -11,7 +11,15 @@ from robustparse.attacks.problem import Problem
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError
 from robustparse.metrics import PunctuationPolicy
-from robustparse.types import Example, Floats, Indices, Mask, Predictions, States
+from robustparse.types import (
+    Example,
+    Floats,
+    Indices,
+    LogicalForm,
+    Mask,
+    Predictions,
+    States,
+)
 
 
 @dataclass(eq=False, slots=True)
@@ -86,7 +94,8 @@ class Goal(ABC):
     def check_gold(self, examples: Sequence[Example], kind: type) -> None:
         """Refuse gold answers of another kind."""
         for example in examples:
-            if not isinstance(example.gold, kind):
+            form = isinstance(example.gold, LogicalForm)  # which is a str, and no label
+            if not isinstance(example.gold, kind) or (form and kind is str):
                 given = type(example.gold).__name__
                 raise InputError(
                     f"sentence {example.id + 1}: its gold answer is a {given}",

@@ -18,7 +18,8 @@ class LabelFlip(Goal):
     With F the victim's probabilities and y the gold label, the score is 1 - F_y and an attack
     succeeds when the most probable label is not y, so that a text which the victim gets wrong as it
     is counts as skipped. With a target t the score is F_t, and success is that t is the most
-    probable. On ties the label with the lower id counts as the most probable.
+    probable; a text whose gold label is t is not attacked. On ties the label with the lower id
+    counts as the most probable.
 
     Without a target, `rises` of a verdict are F_z of the new label z minus F_z of the original
     text.
@@ -47,6 +48,10 @@ class LabelFlip(Goal):
                     expected="a label that the classifier was trained with",
                 )
         return ids
+
+    def applies(self, problem: Problem) -> bool:
+        """Whether the gold label is another one than the target."""
+        return self.target is None or problem.example.gold != self.target
 
     def judge(
         self, problem: Problem, clean: Predictions, states: States, predictions: Predictions

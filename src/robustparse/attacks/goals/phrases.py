@@ -86,9 +86,9 @@ class PhraseDrop(TreeGoal):
     """Lower the attachment score of a phrase that is not the changed one.
 
     The score is by how many wrong heads a target has more than in the clean parse, of all targets
-    that go with the changed source the most; an attack succeeds from 1 on. Only counted words are
-    compared, without the target's root. Changes outside a source, or in two of them, are no
-    success.
+    that go with the changed source the most, divided by the counted words of the sentence; an
+    attack succeeds from one such head on. Only counted words are compared, without the target's
+    root. Changes outside a source, or in two of them, are no success.
 
     Args:
         shortest: words of a phrase at least (4).

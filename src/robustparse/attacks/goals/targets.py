@@ -73,7 +73,7 @@ class TargetedArc(_Named):
 class TargetedSubtree(_Named):
     """Make the parser err inside one phrase.
 
-    The score is the number of wrong heads among the phrase's counted words without its gold root,
+    The score is the fraction of wrong heads among the phrase's counted words without its gold root,
     the word whose gold head lies outside; an attack succeeds when it exceeds that of the clean
     parse and no word of the phrase was changed. A state that changes one is worth no more than the
     clean parse, whatever it does: no search is led into the phrase, where it could never succeed.

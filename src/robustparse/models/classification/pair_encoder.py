@@ -114,7 +114,8 @@ class PairEncoderClassifier(PairClassifier):
         (separator,) = self.encoder.intern([self.encoder.separator]).tolist()
         before = sizes + 1
         if self.encoder.limit is not None:
-            room = self.encoder.limit - 1 - self.encoder.units(batch.words).sum(1)
+            own = self.encoder.units(batch.words).sum(1)
+            room = self.encoder.limit - self._count([self.encoder.separator]) - own
             fitting = (self.encoder.units(contexts).cumsum(1) <= room[:, None]).sum(1)
             # A hypothesis that an attack made longer than the limit is read without a separator.
             before = torch.where(room < 0, 0, torch.minimum(sizes, fitting) + 1)

@@ -16,7 +16,7 @@ from robustparse.data.batch import Batch
 from robustparse.errors import InputError
 from robustparse.models.classification.classifier import TextClassifier
 from robustparse.models.encoders.base import Encoder
-from robustparse.models.encoders.word_table import UNKNOWN
+from robustparse.models.encoders.word_table import UNKNOWN, in_order_met
 from robustparse.models.optimization import Optimization
 from robustparse.types import Example, Sentence
 
@@ -56,7 +56,7 @@ class PairClassifier(TextClassifier):
             Their rows, ``(contexts, longest)``, 0 after the words; words of each, ``(contexts,)``;
             and the context of each text, ``(batch,)``.
         """
-        numbers, of_text = torch.unique(batch.marks[:, 0], return_inverse=True)
+        numbers, of_text = in_order_met(batch.marks[:, 0])
         found = [self._contexts[number] for number in numbers.tolist()]
         lengths = torch.tensor([len(rows) for rows in found])
         words = torch.zeros(len(found), int(lengths.max()), dtype=torch.long)

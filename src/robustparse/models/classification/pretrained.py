@@ -6,7 +6,7 @@ from torch import Tensor
 
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import check_choice
+from robustparse.errors import InputError, check_choice
 from robustparse.models.classification.classifier import TextClassifier, padded_words
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.optimization import Optimization
@@ -30,7 +30,8 @@ class EncoderClassifier(TextClassifier):
         vocabulary: given by the data module or a checkpoint.
 
     Raises:
-        InputError: there is no such pooling, a number out of range, or see ``initialize``.
+        InputError: there is no such pooling, a number out of range, the encoder splits long texts
+            of which only the first vector is read, or see ``initialize``.
     """
 
     def __init__(
@@ -45,6 +46,12 @@ class EncoderClassifier(TextClassifier):
     ) -> None:
         super().__init__(encoder, dropout, optimization, seed)
         check_choice("EncoderClassifier: pooling", pooling, get_args(TextPooling))
+        if pooling == "first" and getattr(encoder, "long_sentences", "error") == "split":
+            raise InputError(
+                "split would answer from the first window of a long text only",
+                key="EncoderClassifier: long_sentences",
+                expected="error or truncate, or the pooling mean",
+            )
         self.pooling = pooling
         self.initialize(vocabulary, init_from)
 
